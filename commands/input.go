@@ -81,6 +81,13 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			"' needs no answer: its session has ended", Next: "see `maestro inbox`"}
 	case projections.InputOpen:
 	}
+	// What waits for a session are its messages and the answers to its questions.
+	if n := int64(len(s.Undelivered(asked.SessionID)) - mailOf(asker)); thirdOn(c.Rules) &&
+		c.By.Kind == ActorSession && n >= LimitMail.Value {
+		full := LimitMail.exceeded("/inputId", "what waits for session '"+asked.SessionID+"'", n+1)
+		full.Next = "wait until the session runs a command, which shows it its answers"
+		return nil, full
+	}
 	switch {
 	case strings.TrimSpace(x.Answer) == "":
 		return nil, invalid("/answer", "answer is required")
@@ -103,6 +110,13 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		Answer:    x.Answer,
 		Other:     other,
 	}, nil
+}
+
+func mailOf(x *projections.Session) int {
+	if x == nil {
+		return 0
+	}
+	return len(x.Mail)
 }
 
 func (x *AnswerInput) from(_ *events.Event, d *events.InputAnswered) bool {

@@ -92,10 +92,10 @@ func (s *Service) Several(ctx context.Context, c *Caller, n int) error {
 }
 
 // severalBelow is Several for a command that is done to all living sessions below one too. What the command alone is
-// refused for, its decision says. A user may end any number of them.
+// refused for, its decision says. A user may end any number of them. A dry run pays for none of them.
 func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Request, o Options) error {
 	root, _ := ofTree(request.Command)
-	if !o.Tree || o.DryRun || root == "" {
+	if !o.Tree || root == "" {
 		return nil
 	}
 	if _, err := s.Handler.Try(request); err != nil {
@@ -107,6 +107,9 @@ func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Re
 	living, err := s.livingBelow(ctx, c, root)
 	if err != nil {
 		return err
+	}
+	if o.DryRun {
+		return commands.CheckCall(1 + len(living))
 	}
 	return s.Several(ctx, c, 1+len(living))
 }

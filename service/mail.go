@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"unicode/utf8"
 
+	"maestro/commands"
 	"maestro/engine"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -44,7 +46,8 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 }
 
 // GetMail gives what waits for a session, oldest first: answers to its questions, messages, and notices of its tasks. A
-// session reads its own; whoever may see the session may see its mail. Only the session itself waits for it.
+// session reads its own and that of the sessions that it spawned; a user who may see the session reads it too. Only the
+// session itself waits for it.
 func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	row := "session:info"
 	switch {
@@ -56,6 +59,15 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	x, err := v.PermitSession(row, in.ID)
 	if err != nil {
 		return wire.Mailbox{}, err
+	}
+	if by := v.Caller.By; by.Kind == commands.ActorSession && by.Name != x.ID && by.Name != x.SpawnedBy {
+		return wire.Mailbox{}, &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    row,
+			Message: "Session '" + by.Name + "' may not read the mail of session '" + x.ID + "'",
+			Why:     "a session reads its own mail, and that of the sessions that it spawned",
+			Next:    "read your own with `maestro input wait`",
+		}
 	}
 	waiting := v.Undelivered(x.ID)
 	box := wire.Mailbox{Mail: make([]wire.Mail, 0, min(len(waiting), mailListed))}
@@ -72,18 +84,34 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 }
 
 func (v View) mail(x *projections.Session, id string) wire.Mail {
+	v.Worked(len(x.Mail) / namesPerStep)
 	if message := x.Message(id); message != nil {
 		return v.mailOf(message)
 	}
 	asked := v.Input(id)
+	text, cut := shortened(asked.Answer)
+	question, _ := shortened(asked.Question)
 	return wire.Mail{
 		ID:       id,
 		Kind:     wire.MailAnswer,
 		From:     asked.AnsweredBy,
-		Text:     asked.Answer,
-		Question: asked.Question,
+		Text:     text,
+		Cut:      cut,
+		Question: question,
 		At:       asked.AnsweredAt,
 	}
+}
+
+// shortened cuts a text to the length of the longest message, which an agent reads whole, between two characters.
+func shortened(text string) (short string, cut bool) {
+	most := int(commands.LimitMessage.Value)
+	if len(text) <= most {
+		return text, false
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…", true
 }
 
 func (v View) mailOf(m *projections.Message) wire.Mail {
@@ -91,11 +119,13 @@ func (v View) mailOf(m *projections.Message) wire.Mail {
 	if m.Notice != "" {
 		kind = wire.MailKind(m.Notice)
 	}
+	text, cut := shortened(v.MailText(m))
 	return wire.Mail{
 		ID:    m.ID,
 		Kind:  kind,
 		From:  m.From,
-		Text:  v.MailText(m),
+		Text:  text,
+		Cut:   cut,
 		About: m.About,
 		At:    m.At,
 	}

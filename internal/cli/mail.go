@@ -89,6 +89,12 @@ func (a *Run) showMail(ctx context.Context) {
 // wordsOf says what a piece of mail is, and from whom.
 func wordsOf(mail wire.Mail) string {
 	from, text := writerOf(mail.From), quoted(mail.Text)
+	switch {
+	case mail.Cut && mail.Kind == wire.MailAnswer:
+		text += " (cut: `maestro input wait " + mail.ID + "` shows all of it)"
+	case mail.Cut:
+		text += " (cut: `maestro task get " + mail.About + "` shows all of it)"
+	}
 	switch mail.Kind {
 	case wire.MailAnswer:
 		return fmt.Sprintf("your question %s “%s” is answered: %s", mail.ID, safetext.Clip(mail.Question, 100), text)

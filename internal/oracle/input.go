@@ -43,9 +43,22 @@ func (f *inputAnswered) judge(c *trial) {
 	if q.answered {
 		c.fault(ruleQuestion, "question %s has its answer", f.InputID)
 	}
+	if n := c.answersFor(q.session); c.thirdOn() && c.by.kind == bySession && n >= maxMail {
+		c.fault(ruleLimit, "%d answers wait for session %s", n, q.session)
+	}
 	if len(q.options) > 0 && !f.Other && !slices.Contains(q.options, f.Answer) {
 		c.fault(ruleQuestion, "%q is none of the options %q", f.Answer, q.options)
 	}
+}
+
+// answersFor counts the answers that a session was not shown yet.
+func (c *trial) answersFor(session string) (n int) {
+	for _, q := range c.questions {
+		if q.session == session && q.answered && !q.delivered {
+			n++
+		}
+	}
+	return n
 }
 
 func (f *inputAnswered) fold(c *trial) {

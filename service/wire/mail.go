@@ -25,6 +25,8 @@ type Mail struct {
 	Kind MailKind `json:"kind" doc:"answer, message, or what became of a task: reopened or unblocked"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
 	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
+	// Cut says that Text is longer. All of it is with the question, or with the task.
+	Cut bool `json:"cut,omitempty" doc:"true: the text is longer; the question, or the task that it is about, has all of it"`
 	// Question is of an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
 	// About is of all but an answer.
