@@ -89,8 +89,8 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 		return v.mailOf(message)
 	}
 	asked := v.Input(id)
-	text, cut := shortened(asked.Answer)
-	question, _ := shortened(asked.Question)
+	text, cut := clipped(asked.Answer)
+	question, _ := clipped(asked.Question)
 	return wire.Mail{
 		ID:       id,
 		Kind:     wire.MailAnswer,
@@ -102,8 +102,8 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 	}
 }
 
-// shortened cuts a text to the length of the longest message, which an agent reads whole, between two characters.
-func shortened(text string) (short string, cut bool) {
+// clipped cuts a text to the length of the longest message, which an agent reads whole, between two characters.
+func clipped(text string) (short string, cut bool) {
 	most := int(commands.LimitMessage.Value)
 	if len(text) <= most {
 		return text, false
@@ -119,7 +119,7 @@ func (v View) mailOf(m *projections.Message) wire.Mail {
 	if m.Notice != "" {
 		kind = wire.MailKind(m.Notice)
 	}
-	text, cut := shortened(v.MailText(m))
+	text, cut := clipped(v.MailText(m))
 	return wire.Mail{
 		ID:    m.ID,
 		Kind:  kind,
