@@ -102,12 +102,16 @@ func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]strin
 		return nil, nil
 	}
 	wanted := changedList(s, t.Labels, x.Labels, x.AddLabels, x.RemoveLabels)
+	for i, label := range wanted {
+		wanted[i] = strings.TrimSpace(label)
+	}
+	wanted = unique(wanted)
+	if len(wanted) > maxList {
+		return nil, invalid("/labels", "at most %d entries, these are %d", maxList, len(wanted))
+	}
 	labels, err := validLabels(wanted)
 	if labels == nil {
 		labels = []string{} // the event says that there are none
-	}
-	if err == nil && len(labels) > maxList {
-		err = invalid("/labels", "at most %d entries, these are %d", maxList, len(labels))
 	}
 	return &labels, err
 }

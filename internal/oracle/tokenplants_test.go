@@ -20,6 +20,14 @@ func questionPlants() []plant {
 		{"an answer to another", broken(ruleQuestion), asked, func(s *story) {
 			s.add(admin, "input.answered", `{"inputId":"i","sessionId":"orch","answer":"yes"}`)
 		}},
+		{"one answer of a session too many", broken(ruleLimit), func(s *story) {
+			for n := range maxMail {
+				id := strconv.Itoa(n)
+				s.report(work, "needs-input", `,"inputId":"`+id+`"`)
+				s.add(orch, "input.answered", `{"inputId":"`+id+`","sessionId":"work","answer":"x"}`)
+			}
+			asked(s)
+		}, func(s *story) { s.add(orch, "input.answered", `{"inputId":"i","sessionId":"work","answer":"yes"}`) }},
 		{"delivered before it is answered", broken(ruleQuestion), asked, received},
 		{"delivered twice", broken(ruleQuestion), func(s *story) { answered(s); received(s) }, received},
 		{"delivered to another", broken(ruleQuestion), answered, func(s *story) {

@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+)
+
+// No session answers one for which as many answers wait as a session may have messages. A user does, and so does a
+// session by the older rules.
+func TestAnswersThatWaitAreLimited(t *testing.T) {
+	g := newGround(t)
+	g.task("x", "")
+	g.session("lead", events.RoleOrchestrator)
+	g.session("s", events.RoleWorker, "x")
+	asked := func(id string) {
+		g.apply(&events.SessionReported{
+			SessionID: "s",
+			Kind:      events.ReportNeedsInput,
+			Message:   "which one?",
+			InputID:   id,
+		})
+	}
+	answer := func(by Actor, rules string) error {
+		_, err := Decide(g.s, &AnswerInput{InputID: "last", Answer: "yes"}, Call{
+			By:      by,
+			Project: "p",
+			At:      time.Unix(2, 0),
+			ID:      uuid.New(),
+			Rules:   rules,
+		})
+		return err
+	}
+	lead := Actor{Kind: ActorSession, Name: "lead", Project: "p", Authn: AuthnToken}
+	asked("last")
+	for i, id := range many("i", int(LimitMail.Value)) {
+		if err := answer(lead, RulesVersion); err != nil {
+			t.Fatalf("with %d answers that wait: %v", i, err)
+		}
+		asked(id)
+		g.apply(&events.InputAnswered{InputID: id, SessionID: "s", Answer: "yes"})
+	}
+	var refusal *Refusal
+	if err := answer(lead, RulesVersion); !errors.As(err, &refusal) || refusal.Code != CodeLimit {
+		t.Errorf("a session: %v", err)
+	}
+	if err := answer(Admin(AuthnToken), RulesVersion); err != nil {
+		t.Errorf("a user: %v", err)
+	}
+	if err := answer(lead, secondRules); err != nil {
+		t.Errorf("by the older rules: %v", err)
+	}
+}

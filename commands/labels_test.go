@@ -1,0 +1,30 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"maestro/events"
+)
+
+// Labels are counted before any of them is looked at.
+func TestLabelsAreCountedFirst(t *testing.T) {
+	g := newGround(t)
+	g.task("x", "")
+	has := many("has", maxList)
+	g.apply(&events.TaskUpdated{TaskID: "x", Labels: &has})
+	add := append(many("add", maxList-1), "with,comma")
+	_, err := Decide(g.s, &UpdateTask{TaskID: "x", AddLabels: add}, Call{
+		By:      Admin(AuthnToken),
+		Project: "p",
+		At:      time.Unix(2, 0),
+		ID:      uuid.New(),
+		Rules:   RulesVersion,
+	})
+	if err == nil || !strings.Contains(err.Error(), "these are 2000") {
+		t.Errorf("too many labels: %v", err)
+	}
+}
