@@ -167,6 +167,27 @@ func TestNobodyIsLimited(t *testing.T) {
 	}
 }
 
+// TestIdentitiesAreLimited bounds who asks the server who it is, apart from other calls. Hundreds of agents on one
+// machine may each run a command at once.
+func TestIdentitiesAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "address-identities=1/2"))
+		ask := func() reply { return w.send(http.MethodGet, wire.IdentityPath, "", "") }
+		ask().is(200)
+		ask().is(200)
+		time.Sleep(ask().limited("address-identities"))
+		ask().is(200)
+		w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
+		w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, nil)
+		for range 2000 {
+			w.send(http.MethodGet, wire.IdentityPath, "", "").is(200)
+		}
+	})
+}
+
 // TestOpenCallsAreLimited bounds what waits.
 func TestOpenCallsAreLimited(t *testing.T) {
 	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {

@@ -20,6 +20,9 @@ func (s *server) identityRoutes() {
 
 // identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
 func (s *server) identity(r *http.Request) (wire.Identity, error) {
+	if err := s.AdmitIdentity(addressOf(r)); err != nil {
+		return wire.Identity{}, err
+	}
 	query := r.URL.Query()
 	public, challenge := query.Get("credential"), query.Get("challenge")
 	said := wire.Identity{Product: wire.Product, Version: s.Version}

@@ -117,7 +117,7 @@ var reads = []struct{ path, who string }{
 	{"/api/sessions?projectId=PROJECT", "OUAR"},
 	{"/api/sessions/CHILD", "WQTOUAR"},
 	{"/api/sessions/CHILD/timeline", "WQTOUAR"},
-	{"/api/sessions/CHILD/mail", "WQTOUAR"},
+	{"/api/sessions/CHILD/mail", "OUAR"},
 	{"/api/sessions/ME/mail", "WQTOUEFZAR"},
 	{"/api/queues", "QUARXP"},
 	{"/api/queues?projectId=PROJECT", "QUAR"},

@@ -16,7 +16,14 @@ func TestAnswersThatWaitAreLimited(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")
 	g.session("lead", events.RoleOrchestrator)
-	g.session("s", events.RoleWorker, "x")
+	g.apply(&events.SessionSpawned{
+		SessionID: "s",
+		Name:      "s",
+		Role:      events.RoleWorker,
+		Strategy:  events.StrategySimple,
+		TaskIDs:   []string{"x"},
+		SpawnedBy: "lead",
+	})
 	asked := func(id string) {
 		g.apply(&events.SessionReported{
 			SessionID: "s",

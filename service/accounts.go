@@ -34,6 +34,7 @@ const (
 	useCreates
 	useUploads
 	useCalls
+	useIdentities
 	rates
 )
 
@@ -48,7 +49,7 @@ const (
 
 var resourceNames = [resources]string{
 	useCommands: "commands", useBytes: "bytes", useReads: "reads", useSpawns: "spawns", useCreates: "creates",
-	useUploads: "uploads", useCalls: "calls",
+	useUploads: "uploads", useCalls: "calls", useIdentities: "identities",
 	useParallel: "parallel", useWaits: "waits", useStreams: "streams", useAnswers: "answers",
 	useBodies: "bodies",
 }

@@ -121,6 +121,16 @@ func (s *Service) AdmitNobody(address string) error {
 	return nil
 }
 
+// AdmitIdentity lets a caller that has shown no credential yet ask who the server is, unless its address asks too often.
+func (s *Service) AdmitIdentity(address string) error {
+	account := s.ledger.hold(OfAddress, address)
+	defer s.ledger.letGo(account)
+	if over := s.ledger.take(account, useIdentities, 1); over != nil {
+		return s.tooMuch("address "+address, over)
+	}
+	return nil
+}
+
 // AccountName gives the name of a caller's account.
 func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.Name }
 

@@ -117,6 +117,9 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 		}
 		return &StrangerError{"it does not speak HTTP"}
 	}
+	if resp.StatusCode == http.StatusTooManyRequests {
+		return errorOf(resp)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxIdentity))
 	if err != nil {
 		return err
