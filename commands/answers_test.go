@@ -42,7 +42,12 @@ func TestAnswersThatWaitAreLimited(t *testing.T) {
 		})
 		return err
 	}
-	lead := Actor{Kind: ActorSession, Name: "lead", Project: "p", Authn: AuthnToken}
+	lead := Actor{
+		Kind:    ActorSession,
+		Name:    "lead",
+		Project: "p",
+		Authn:   AuthnToken,
+	}
 	asked("last")
 	for i, id := range many("i", int(LimitMail.Value)) {
 		if err := answer(lead, RulesVersion); err != nil {

@@ -121,7 +121,8 @@ func (s *Service) AdmitNobody(address string) error {
 	return nil
 }
 
-// AdmitIdentity lets a caller that has shown no credential yet ask who the server is, unless its address asks too often.
+// AdmitIdentity lets a caller that has shown no credential yet ask who the server is, unless its address asks too
+// often.
 func (s *Service) AdmitIdentity(address string) error {
 	account := s.ledger.hold(OfAddress, address)
 	defer s.ledger.letGo(account)

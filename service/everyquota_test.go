@@ -21,23 +21,25 @@ const (
 
 // unboundedOnPurpose says, for a class of callers and a resource, why nothing bounds it.
 var unboundedOnPurpose = map[string]map[resource]string{
-	"session":       {useCalls: notNobody},
-	"ended session": {useCalls: notNobody, useStreams: noLongRead},
+	"session":       {useCalls: notNobody, useIdentities: notNobody},
+	"ended session": {useCalls: notNobody, useIdentities: notNobody, useStreams: noLongRead},
 	"reader token": {
-		useCalls:   notNobody,
-		useSpawns:  mayNot,
-		useCreates: mayNot,
-		useUploads: mayNot,
+		useCalls:      notNobody,
+		useIdentities: notNobody,
+		useSpawns:     mayNot,
+		useCreates:    mayNot,
+		useUploads:    mayNot,
 	},
 	"auditor token": {
-		useCalls:   notNobody,
-		useSpawns:  mayNot,
-		useCreates: mayNot,
-		useUploads: mayNot,
+		useCalls:      notNobody,
+		useIdentities: notNobody,
+		useSpawns:     mayNot,
+		useCreates:    mayNot,
+		useUploads:    mayNot,
 	},
-	"project":         {useCalls: notNobody, useParallel: connections},
-	"ended project":   {useCalls: notNobody, useParallel: connections, useStreams: noLongRead},
-	"session by path": {useCalls: notNobody},
+	"project":         {useCalls: notNobody, useIdentities: notNobody, useParallel: connections},
+	"ended project":   {useCalls: notNobody, useIdentities: notNobody, useParallel: connections, useStreams: noLongRead},
+	"session by path": {useCalls: notNobody, useIdentities: notNobody},
 	"nobody": {
 		useCommands: notLetIn,
 		useBytes:    notLetIn,
@@ -57,7 +59,7 @@ var unboundedOnPurpose = map[string]map[resource]string{
 }
 
 var unboundedForTheUser = map[resource]string{
-	useCalls: notNobody, useCommands: theUsers, useBytes: theUsers, useReads: theUsers, useSpawns: theUsers,
+	useCalls: notNobody, useIdentities: notNobody, useCommands: theUsers, useBytes: theUsers, useReads: theUsers, useSpawns: theUsers,
 	useCreates: theUsers, useUploads: theUsers,
 }
 
@@ -167,10 +169,13 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 				bounded(name, r, func(i int) error { return useOne(w.Service, caller(i), r) })
 			}
 			bounded("nobody", r, func(int) error {
-				if r != useCalls {
-					return nil
+				switch r {
+				case useCalls:
+					return w.AdmitNobody("192.0.2.1")
+				case useIdentities:
+					return w.AdmitIdentity("192.0.2.1")
 				}
-				return w.AdmitNobody("192.0.2.1")
+				return nil
 			})
 		}
 	})
