@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"maestro/events"
 	"maestro/internal/disk"
 )
 
@@ -58,5 +59,30 @@ func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 		b.mender.done.Wait()
 		must(t, b.Ready())
 		holdsAll(t, b, len(log), len(blobs), len(denials))
+	}
+}
+
+// The same when every try of a reopen fails: the next one has everything.
+func TestAReopenThatCannotReadAtAllIsTriedAgain(t *testing.T) {
+	s := newSmallStore(t)
+	for _, why := range failures {
+		image := filepath.Join(t.TempDir(), "store")
+		copyStore(t, s.dir, image)
+		b := openWitnessed(t, image, Always, uint64(len(s.log)))
+		restore := disk.Inject(func(operation, path string) error {
+			if operation == "readdir" && filepath.Base(path) == "msgs" {
+				return why
+			}
+			return nil
+		})
+		_, err := b.reopen(t.Context())
+		restore()
+		if err == nil || errors.Is(err, events.ErrReadOnly) || b.Damage() != nil {
+			t.Errorf("%v: %v, %v", why, err, b.Damage())
+		}
+		if _, err := b.reopen(t.Context()); err != nil {
+			t.Errorf("%v: the next try: %v", why, err)
+		}
+		s.has(t, b)
 	}
 }
