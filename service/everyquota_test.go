@@ -59,8 +59,14 @@ var unboundedOnPurpose = map[string]map[resource]string{
 }
 
 var unboundedForTheUser = map[resource]string{
-	useCalls: notNobody, useIdentities: notNobody, useCommands: theUsers, useBytes: theUsers, useReads: theUsers, useSpawns: theUsers,
-	useCreates: theUsers, useUploads: theUsers,
+	useCalls:      notNobody,
+	useIdentities: notNobody,
+	useCommands:   theUsers,
+	useBytes:      theUsers,
+	useReads:      theUsers,
+	useSpawns:     theUsers,
+	useCreates:    theUsers,
+	useUploads:    theUsers,
 }
 
 // callersOfEachClass gives a function that makes the callers of each class, one after another: for a project those are
