@@ -75,6 +75,9 @@ var bounds = map[string]string{
 	"Verdict.faults":                  "+faultsMore",
 	"Why.chains":                      "+chainsMore",
 	"WhyChain.steps":                  "why-steps",
+	"Work.acceptanceCriteria":         "entries",
+	"Work.cut":                        byFew,
+	"Work.dependencyResults":          "+dependencyResultsMore",
 }
 
 // wholeLists are the routes whose lists older clients know whole, and come in pages if that is asked for, and the one

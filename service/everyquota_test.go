@@ -37,8 +37,13 @@ var unboundedOnPurpose = map[string]map[resource]string{
 		useCreates:    mayNot,
 		useUploads:    mayNot,
 	},
-	"project":         {useCalls: notNobody, useIdentities: notNobody, useParallel: connections},
-	"ended project":   {useCalls: notNobody, useIdentities: notNobody, useParallel: connections, useStreams: noLongRead},
+	"project": {useCalls: notNobody, useIdentities: notNobody, useParallel: connections},
+	"ended project": {
+		useCalls:      notNobody,
+		useIdentities: notNobody,
+		useParallel:   connections,
+		useStreams:    noLongRead,
+	},
 	"session by path": {useCalls: notNobody, useIdentities: notNobody},
 	"nobody": {
 		useCommands: notLetIn,

@@ -25,9 +25,16 @@ type (
 	InboxItem     = projections.InboxItem
 	Denial        = engine.Denial
 	Verdict       = engine.Verdict
+	Fault         = engine.Fault
 	LostText      = engine.LostText
+	NamedText     = engine.NamedText
 	Statement     = projections.StatementView
 	InboxKind     = projections.InboxKind
+	Said          = projections.Said
+	TaskInQueue   = projections.TaskInQueue
+	Unlinked      = projections.Unlinked
+	Permissions   = events.Permissions
+	NamedToken    = projections.TokenView
 )
 
 // What a question and an item of the inbox may be, as far as clients tell them apart.
