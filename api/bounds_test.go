@@ -35,6 +35,7 @@ var bounds = map[string]string{
 	"Permissions.commands":            byFew,
 	"ProjectStatus.lost":              "+lostMore",
 	"ProjectStatus.queues":            "+queuesMore",
+	"ProjectStatus.saidBySessions":    "+saidBySessionsMore",
 	"ProjectStatus.unconfirmed":       "+unconfirmedMore",
 	"ProjectStatus.toConfirm":         "+unconfirmedMore",
 	"ProjectStatus.said":              "+saidMore",

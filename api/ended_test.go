@@ -199,3 +199,28 @@ func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 		t.Errorf("an ended session reads what is so now: %s", r.body)
 	}
 }
+
+// TestWhoActsAfterAKillIsToldOfIt: what a killed session says is refused with who killed it, when and why.
+func TestWhoActsAfterAKillIsToldOfIt(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	chief, orchestrator := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	for _, c := range []struct{ by, want string }{
+		{adminToken, "has ended: the user killed it at 20"},
+		{orchestrator, "has ended: session '" + chief + "' killed it at 20"},
+	} {
+		id, token := w.session(orchestrator, project, task, "")
+		w.do(c.by, "session:kill", `{"sessionId":"`+id+`","reason":"wrong plan"}`).is(200)
+		for command, body := range map[string]string{
+			"report:progress":  `{"message":"m","taskIds":["none"]}`,
+			"report:complete":  `{"message":"m"}`,
+			"session:complete": `{}`,
+		} {
+			r := w.do(token, command, body).is(403)
+			if text := r.text("message"); !strings.Contains(text, c.want) || !strings.HasSuffix(text, ": wrong plan") {
+				t.Errorf("%s: %s, want %s", command, text, c.want)
+			}
+		}
+	}
+}

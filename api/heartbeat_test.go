@@ -103,8 +103,8 @@ func TestHeardWithoutCredentials(t *testing.T) {
 			t.Errorf("%d sessions were lost", n)
 		}
 		w.send(http.MethodGet, "/api/inbox", "", "").is(200)
-		if kinds := w.send(http.MethodGet, "/api/inbox?kind=lost", "", "").is(200).array(); len(kinds) != 2 {
-			t.Errorf("lost are %v", kinds)
+		if kinds := w.send(http.MethodGet, "/api/inbox?kind=unstarted", "", "").is(200).array(); len(kinds) != 2 {
+			t.Errorf("unstarted are %v", kinds)
 		}
 		w.send(http.MethodPost, "/api/sessions/"+byQueue+"/heartbeat", "", "").refused(403, "NOT_ALLOWED", "")
 		// What waits without a credential hears of answers below its own path alone.

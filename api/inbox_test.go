@@ -208,7 +208,7 @@ func TestLateReportsInTheInbox(t *testing.T) {
 				next = "&cursor=" + r.header.Get(wire.HeaderNext)
 			}
 		}
-		if entries, more := walk(""); len(entries) != projections.InboxLateListed || more != 4 {
+		if entries, more := walk("&kind=late"); len(entries) != projections.InboxLateListed || more != 4 {
 			t.Errorf("listed are %v, and %v more", entries, more)
 		}
 		all, more := walk("&kind=late&sessionId=" + id)

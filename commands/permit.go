@@ -113,14 +113,13 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	if row.Write && x.Ended() && !isReport(id) {
 		return notAllowed(row.ID,
-			"the session has ended ("+string(x.Status)+
-				"); only reports that it kept before are still taken, as late ones", "",
-			"Session '%s' has ended", by.Name)
+			"after its end a session delivers only reports that it kept before, as late ones", nextAfterEnd,
+			"%s", hasEnded(s, x))
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID,
-			"the session has ended ("+string(x.Status)+"); it reads itself, its own tasks and its own questions", "",
-			"Session '%s' has ended", by.Name)
+			"after its end a session reads itself, its own tasks and its own questions, and nothing else", nextAfterEnd,
+			"%s", hasEnded(s, x))
 	}
 	return nil
 }

@@ -58,6 +58,17 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	tasks := unique(x.TaskIDs)
 	late := session.Ended()
+	if late && thirdOn(c.Rules) { // what became of the session counts for more than what became of its tasks
+		said := &events.SessionReported{
+			Message: x.Message,
+			TaskIDs: tasks,
+			Blobs:   x.blobs,
+			Options: x.Options,
+		}
+		if err := mayReportLate(s, session, said, c, x.ID()); err != nil {
+			return nil, err
+		}
+	}
 	g, within := graphOf(s, c), s.Within(session.TaskIDs)
 	for _, id := range tasks {
 		if err := mayReportOn(s, session, within, id, x.ID()); err != nil {
@@ -85,11 +96,6 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		Blobs:            x.blobs,
 		Options:          x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
-	}
-	if late && thirdOn(c.Rules) {
-		if err := mayReportLate(session, reported, c, x.ID()); err != nil {
-			return nil, err
-		}
 	}
 	if x.Kind != events.ReportNeedsInput {
 		if len(x.Options) > 0 {
@@ -136,14 +142,15 @@ const nextAfterEnd = "stop; the user or the session that spawned this one decide
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
 // which is neither before the session was created nor after its end, and a session delivers a limited number of reports
 // and of bytes. When something was said is the session's own word, so the limits are what holds.
-func mayReportLate(session *projections.Session, reported *events.SessionReported, c Call, rule string) error {
+func mayReportLate(
+	s *projections.State, session *projections.Session, reported *events.SessionReported, c Call, rule string,
+) error {
 	bytes := projections.LateBytes(reported)
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept before, each with Maestro-Occurred-At",
-			nextAfterEnd,
-			"Session '%s' has ended (%s)", session.ID, session.Status)
+			nextAfterEnd, "%s", hasEnded(s, session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
@@ -152,7 +159,7 @@ func mayReportLate(session *projections.Session, reported *events.SessionReporte
 			"Session '%s' did not exist when this was said", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
-			"Session '%s' had ended (%s) when this was said", session.ID, session.Status)
+			"Session '%s' had ended when this was said: %s", session.ID, HowEnded(s, session))
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)
 	case session.LateBytes+bytes > LimitLateBytes.Value:

@@ -1444,7 +1444,12 @@ func TestReportDecisions(t *testing.T) {
 		{
 			"what was not kept is refused after the end", nil,
 			step{"e", "report:complete", `{"message":"m"}`},
-			"NOT_ALLOWED", "has ended (stopped) | after its end a session delivers only",
+			"NOT_ALLOWED", "has ended: the user killed it at 20",
+		},
+		{
+			"its end counts for more than a task that is not there", nil,
+			step{"e", "report:progress", `{"message":"m","taskIds":["none"]}`},
+			"NOT_ALLOWED", "has ended: the user killed it at 20",
 		},
 		{"what was kept after the end is refused", []step{{"time", "", "1m"}}, step{
 			"e@59s", "report:complete",
@@ -3257,7 +3262,7 @@ func TestDeadlineDecisions(t *testing.T) {
 		{"who is timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{
 			"a", "session:note",
 			`{"message":"m"}`,
-		}, "NOT_ALLOWED", "has ended (failed)"},
+		}, "NOT_ALLOWED", "has ended: its time was over at 20"},
 	})
 }
 

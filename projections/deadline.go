@@ -25,6 +25,9 @@ func (s *State) Gone(id string) string {
 	return ""
 }
 
+// typeRecovered is the type of the entry that says that a lost session was heard again.
+const typeRecovered = "session_recovered"
+
 // Deadlines gives the sessions that are ended when their time is over, in order of creation.
 func (s *State) Deadlines() iter.Seq[*Session] { return s.sessionsIn(s.timed) }
 
@@ -46,7 +49,7 @@ func (s *State) sessionRecovered(f fact, d *events.SessionRecovered) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) { x.LostAt = 0 })
-	s.note(f, Entry{Type: "session_recovered", SessionID: d.SessionID, What: "Session heard again"})
+	s.note(f, Entry{Type: typeRecovered, SessionID: d.SessionID, What: "Session heard again"})
 	return nil
 }
 

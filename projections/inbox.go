@@ -14,12 +14,15 @@ type InboxKind string
 // The kinds of what needs a person.
 const (
 	InboxQuestion    InboxKind = "question"    // a session asks
-	InboxBlocked     InboxKind = "blocked"     // a task is blocked, or is said to be
-	InboxFailed      InboxKind = "failed"      // a task is said to have failed, or a session ended so
+	InboxBlocked     InboxKind = "blocked"     // a task is blocked, or is said to be, or a session says that it is
+	InboxFailed      InboxKind = "failed"      // a task or a session is said to have failed, or a session ended so
 	InboxUnconfirmed InboxKind = "unconfirmed" // a task is said to be done, and nobody has confirmed it
 	InboxQuarantined InboxKind = "quarantined" // a queue's item was started too often
 	InboxStuck       InboxKind = "stuck"       // a queue's item waits for what will not come
 	InboxStranded    InboxKind = "stranded"    // a queue has items, and its session is gone
+	InboxUnattended  InboxKind = "unattended"  // work was begun on a task, and no session does it
+	InboxUnstarted   InboxKind = "unstarted"   // a session was spawned, and never started
+	InboxExited      InboxKind = "exited"      // the command of a session ended, and the session did not
 	InboxLost        InboxKind = "lost"        // nothing is heard of a session
 	InboxLate        InboxKind = "late"        // a report came after its session's end
 	InboxRefused     InboxKind = "refused"     // a kept command was refused
@@ -237,6 +240,7 @@ func (b *inbox) task(t *Task) {
 	case says == events.SaysCompleted:
 		kind = InboxUnconfirmed
 	default:
+		b.unattended(t, session)
 		return
 	}
 	b.add(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
@@ -276,31 +280,6 @@ func (t Timeline) at(sequence uint64) *Entry {
 		return &Entry{}
 	}
 	return t[behind-1]
-}
-
-func (b *inbox) session(x *Session) {
-	switch {
-	case x.Lost() && !x.Ended():
-		b.add(InboxLost, x.ID, "", x.LostAt, func() InboxItem {
-			return InboxItem{
-				SessionID: x.ID,
-				TaskID:    first(x.TaskIDs),
-				What:      x.Name,
-				Message:   "nothing is heard of it",
-				Next:      "maestro session kill " + x.ID + ", or wait until it is heard again",
-			}
-		})
-	case x.Status == events.SessionEndFailed && b.leftOver(x):
-		b.add(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
-			return InboxItem{
-				SessionID: x.ID,
-				TaskID:    first(x.TaskIDs),
-				What:      x.Name,
-				Message:   x.EndReason,
-				Next:      "maestro why " + x.ID,
-			}
-		})
-	}
 }
 
 // leftOver reports whether a session left a task behind that nobody works on.

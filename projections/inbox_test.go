@@ -132,7 +132,10 @@ func TestInbox(t *testing.T) {
 		}), fails("x")), nil},
 		{"a session failed, its task is completed", then(with, complete, fails("x")), nil},
 		{"a session failed without tasks", then(fails("w")), nil},
-		{"a session was stopped", then(with, killed("x")), nil},
+		{
+			"a session was stopped", then(with, killed("x")),
+			[]string{"unattended x/t1 at 7: Title of t1: no session works on it: session x is stopped → maestro session spawn --task-ids t1"},
+		},
 		{
 			"a session was out of time", then(with, by("/system", &events.SessionTimedOut{SessionID: "x"})),
 			[]string{"failed x/t1 at 7: X: timed out → maestro why x"},
@@ -183,7 +186,7 @@ func TestInbox(t *testing.T) {
 			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"lost w/ at 8: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again",
+			"unstarted w/ at 4: Name of w: it was spawned and never registered → maestro session exec w -- <command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session spawn --strategy queue --queue w",
 		}},
 		{
@@ -206,8 +209,8 @@ func TestInbox(t *testing.T) {
 			by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})), nil},
 
 		{
-			"lost", then(lost("w")),
-			[]string{"lost w/ at 6: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again"},
+			"lost", then(report(worker, "w", events.ReportProgress, "begun"), lost("w")),
+			[]string{"lost w/ at 7: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again"},
 		},
 		{"heard again", then(lost("w"), recovered("w")), nil},
 		{"lost, and killed", then(lost("w"), killed("w")), nil},

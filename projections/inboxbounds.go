@@ -82,8 +82,12 @@ func (item *InboxItem) others() InboxItem {
 	case item.SessionID != "":
 		rest.Next = "maestro inbox --session " + item.SessionID + " --kind " + string(item.Kind)
 	default:
+		status := events.TaskBlocked
+		if item.Kind == InboxUnattended {
+			status = events.TaskInProgress
+		}
 		rest.What = item.ProjectID
-		rest.Next = "maestro task list --project " + item.ProjectID + " --status " + string(events.TaskBlocked)
+		rest.Next = "maestro task list --project " + item.ProjectID + " --status " + string(status)
 	}
 	return rest
 }

@@ -23,7 +23,8 @@ func (b *inbox) weigh(item *InboxItem) {
 		if item.Holds = HoldsWork; waits {
 			item.Holds = HoldsSession
 		}
-	case InboxFailed, InboxQuarantined, InboxStuck, InboxStranded, InboxLost:
+	case InboxFailed, InboxQuarantined, InboxStuck, InboxStranded, InboxUnattended, InboxUnstarted, InboxExited,
+		InboxLost:
 		item.Holds = HoldsWork
 	case InboxUnconfirmed, InboxLate, InboxRefused, InboxUnread:
 	}

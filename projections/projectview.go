@@ -47,6 +47,32 @@ type TaskSaid struct {
 	SaidBy        string                   `json:"saidBy"`
 }
 
+// SessionSaid shows that a session says that it cannot go on, without naming a task.
+type SessionSaid struct {
+	SessionID string                   `json:"sessionId"`
+	Name      string                   `json:"name"`
+	Says      events.TaskSessionStatus `json:"says"`
+	// Message is the beginning of what it says, Cut that there is more.
+	Message string `json:"message"`
+	Cut     bool   `json:"cut,omitempty"`
+	At      int64  `json:"at"`
+}
+
+// sessionSaid shows what a session says of itself.
+func sessionSaid(x *Session, word *Entry) SessionSaid {
+	said := SessionSaid{
+		SessionID: x.ID,
+		Name:      x.Name,
+		Says:      events.SaysBlocked,
+		At:        word.At,
+	}
+	if word.Type == reportType(events.ReportError) {
+		said.Says = events.SaysFailed
+	}
+	said.Message, said.Cut = beginning(word.Text(), InboxText)
+	return said
+}
+
 // ProjectStatus counts a project's tasks and sessions by where they stand.
 type ProjectStatus struct {
 	Project ProjectView                      `json:"project"`
@@ -62,10 +88,13 @@ type ProjectStatus struct {
 	SaidMore  int                          `json:"saidMore,omitempty"`
 	Sessions  map[events.SessionStatus]int `json:"sessions"`
 	// Lost are the sessions that nothing is heard of.
-	Lost       []string    `json:"lost"`
-	LostMore   int         `json:"lostMore,omitempty"`
-	Queues     []QueueView `json:"queues"`
-	QueuesMore int         `json:"queuesMore,omitempty"`
+	Lost     []string `json:"lost"`
+	LostMore int      `json:"lostMore,omitempty"`
+	// SaidBySessions shows what sessions at work say of themselves as a whole, if they cannot go on.
+	SaidBySessions     []SessionSaid `json:"saidBySessions"`
+	SaidBySessionsMore int           `json:"saidBySessionsMore,omitempty"`
+	Queues             []QueueView   `json:"queues"`
+	QueuesMore         int           `json:"queuesMore,omitempty"`
 	// Inbox counts what needs a person.
 	Inbox int `json:"inbox"`
 }
@@ -84,6 +113,8 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 		Inbox:       words.inboxCount(p.ID),
 		ToConfirm:   []TaskSaid{},
 		Said:        []TaskSaid{},
+
+		SaidBySessions: []SessionSaid{},
 	}
 	var decided []TaskSaid // open ones come first
 	for t := range s.Tasks(p.ID) {
@@ -118,6 +149,11 @@ func (s *State) ProjectStatus(p *Project) ProjectStatus {
 			status.Lost = append(status.Lost, x.ID)
 		default:
 			status.LostMore++
+		}
+		if word := s.SessionWord(x); word != nil && len(status.SaidBySessions) < StatusListed {
+			status.SaidBySessions = append(status.SaidBySessions, sessionSaid(x, word))
+		} else if word != nil {
+			status.SaidBySessionsMore++
 		}
 	}
 	for q := range s.Queues(p.ID) {

@@ -82,6 +82,11 @@ func SessionSource(project, session string) string {
 // Ended reports whether the session was killed, exited or timed out; one that only said that it is done has not ended.
 func (x *Session) Ended() bool { return x.EndedAt != 0 }
 
+// EndedBy gives the source of the event that ended a session, "" if its timeline does not show it.
+func (s *State) EndedBy(x *Session) string {
+	return s.sessionTimelines.get(x.ID).at(s.sequenceOf(x.Gone)).Source
+}
+
 // Active reports whether the session is at work or about to be.
 func (x *Session) Active() bool { return !x.Ended() && x.Status != events.SessionSaidDone }
 

@@ -51,6 +51,7 @@ type State struct {
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
+	halted           table[*Entry]    // by session: its last report, if it says that the session cannot go on
 	late             table[Timeline]  // by project: reports that came after their session's end
 	blobRefs         table[[]BlobRef] // by digest
 
@@ -115,7 +116,7 @@ func (s *State) tables() []layer {
 		&s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.late, &s.blobRefs,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.late, &s.blobRefs,
 	}
 }
 

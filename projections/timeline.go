@@ -101,6 +101,7 @@ func (s *State) place(e *Entry) {
 	if e.SessionID != "" {
 		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
 		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
+		s.halt(e)
 	}
 	if e.TaskID != "" && !e.Apart {
 		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))

@@ -1363,6 +1363,7 @@ func TestProjectStatusIsBounded(t *testing.T) {
 		story = append(story, spawn("w"+n, "t"+n), says)
 		// What agents say of these is not about their end, and the first is decided: it comes last, and is cut.
 		story = append(story, task("u"+n), spawn("v"+n, "u"+n))
+		story = append(story, spawn("h"+n), report("/projects/p/sessions/h"+n, "h"+n, events.ReportBlocked, "no key"))
 		story = append(story, report("/projects/p/sessions/v"+n, "v"+n, events.ReportBlocked, "m", "u"+n))
 		if i == 0 {
 			story = append(story, by(admin, &events.TaskStatusChanged{TaskID: "u0", To: events.TaskCompleted}))
@@ -1375,6 +1376,7 @@ func TestProjectStatusIsBounded(t *testing.T) {
 		"to confirm":  {len(status.ToConfirm), status.UnconfirmedMore},
 		"said":        {len(status.Said), status.SaidMore},
 		"lost":        {len(status.Lost), status.LostMore},
+		"by sessions": {len(status.SaidBySessions), status.SaidBySessionsMore},
 		"queues":      {len(status.Queues), status.QueuesMore},
 	} {
 		if got != [2]int{StatusListed, 3} {

@@ -40,6 +40,8 @@ type Done struct {
 	Token string
 	// Below tells of the sessions below the one that the command ended or revoked.
 	Below wire.Below
+	// LeftOpen tells of the tasks of a session that the command completed.
+	LeftOpen wire.LeftOpen
 	// Start is what queue:start gave; nil for any other command.
 	Start *wire.Start
 	// Revoked is what a revoked token leaves behind; nil for any other command.
@@ -49,13 +51,14 @@ type Done struct {
 // Wire gives the answer in the form that every interface sends.
 func (d Done) Wire(dryRun bool) wire.Done {
 	return wire.Done{
-		Outcome: wire.Outcome{Sequence: d.Sequence, Event: d.Event},
-		DryRun:  dryRun,
-		Token:   d.Token,
-		Below:   d.Below,
-		Start:   d.Start,
-		Revoked: d.Revoked,
-		Retried: d.Retried,
+		Outcome:  wire.Outcome{Sequence: d.Sequence, Event: d.Event},
+		DryRun:   dryRun,
+		Token:    d.Token,
+		Below:    d.Below,
+		LeftOpen: d.LeftOpen,
+		Start:    d.Start,
+		Revoked:  d.Revoked,
+		Retried:  d.Retried,
 	}
 }
 
@@ -176,6 +179,9 @@ func (s *Service) decide(
 	}
 	if err == nil && ok {
 		done.Start = s.startOf(ctx, c, start, done.Answer)
+	}
+	if session := completedBy(done.Data); err == nil && session != "" {
+		done.LeftOpen = s.leftOpen(ctx, c, session)
 	}
 	if name := ofToken(request.Command); err == nil && name != "" {
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)

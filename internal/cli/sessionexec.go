@@ -31,8 +31,6 @@ const (
 	// The exit codes of a command that cannot be run, as shells have them.
 	exitNotRunnable = 126
 	exitNotThere    = 127
-	// exitedType is the type of the timeline entry with the exit code.
-	exitedType = "command_exited"
 )
 
 // sessionExec is `maestro session exec`.
@@ -240,17 +238,14 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 func (c *sessionExec) record(
 	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState,
 ) {
-	exited := struct {
-		Command  string `json:"command"`
-		ExitCode int    `json:"exitCode"`
-	}{filepath.Base(command), codeOf(state)}
+	exited := wire.Exited{Command: filepath.Base(command), ExitCode: codeOf(state)}
 	data, err := json.Marshal(exited)
 	if err != nil {
 		return // it holds a text and a number
 	}
 	by, note := server, &commands.NoteSession{
 		SessionID: session,
-		Type:      exitedType,
+		Type:      wire.TypeExited,
 		Message:   fmt.Sprintf("The command %s ended with exit code %d", exited.Command, exited.ExitCode),
 		Data:      data,
 	}

@@ -84,6 +84,12 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
 	}
 	a.Field("Lost", lost)
+	for _, x := range s.SaidBySessions {
+		a.Field("Says", x.SessionID+" is "+string(x.Says)+": "+safetext.Clip(x.Message, 80))
+	}
+	if s.SaidBySessionsMore > 0 {
+		a.Field("Says", fmt.Sprintf("and %d more: see `maestro inbox`", s.SaidBySessionsMore))
+	}
 	for _, q := range s.Queues {
 		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
 	}

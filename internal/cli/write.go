@@ -21,17 +21,19 @@ type written struct {
 	wire.Outcome
 	Retried bool `json:"retried,omitempty"`
 	wire.Below
+	wire.LeftOpen
 	// Revoked is what a revoked token leaves behind.
 	Revoked *wire.Revoked `json:"revoked,omitempty"`
 }
 
 func writtenOf(answer client.Answer, id string) written {
 	return written{
-		ID:      id,
-		Outcome: answer.Outcome,
-		Retried: answer.Retried,
-		Below:   answer.Below,
-		Revoked: answer.Revoked,
+		ID:       id,
+		Outcome:  answer.Outcome,
+		Retried:  answer.Retried,
+		Below:    answer.Below,
+		LeftOpen: answer.LeftOpen,
+		Revoked:  answer.Revoked,
 	}
 }
 
@@ -124,7 +126,22 @@ func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
 		default:
 			a.Print(words+"\n", args...)
 		}
+		tellLeftOpen(a, answer)
 	})
+}
+
+// tellLeftOpen names the tasks that a session that is completed leaves open.
+func tellLeftOpen(a *Run, answer client.Answer) {
+	if len(answer.LeavesOpen) == 0 {
+		return
+	}
+	more := ""
+	if answer.LeavesOpenMore > 0 {
+		more = fmt.Sprintf(" and %d more", answer.LeavesOpenMore)
+	}
+	named := strings.Join(answer.LeavesOpen, ",")
+	a.Print("It leaves open: %s%s\n", strings.ReplaceAll(named, ",", ", "), more)
+	a.Print("If they are done, run `maestro report complete \"<summary>\" --task %s`\n", named)
 }
 
 // change is a command line that sends one command and says that it was done.

@@ -20,6 +20,13 @@ type Below struct {
 	LivingBelow int      `json:"livingBelow,omitempty"`
 }
 
+// LeftOpen tells of the tasks of a session that ends its work: those that are open and that it did not say are done.
+type LeftOpen struct {
+	// LeavesOpen names the first of them, LeavesOpenMore counts the others.
+	LeavesOpen     []string `json:"leavesOpen,omitempty"`
+	LeavesOpenMore int      `json:"leavesOpenMore,omitempty"`
+}
+
 // Done is the answer to POST /api/commands/<id>.
 type Done struct {
 	Outcome
@@ -27,6 +34,7 @@ type Done struct {
 	// Token is the secret that the command made, for its caller alone; "" if it made none.
 	Token string `json:"token,omitempty"`
 	Below
+	LeftOpen
 	// Start is what queue:start gave; nil for any other command, a dry run or an older server.
 	Start *Start `json:"start,omitempty"`
 	// Revoked is what a revoked token leaves behind; nil for any other command, a dry run or an older server.
@@ -52,18 +60,13 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	if d.Token != "" { // ids and base64url need no escape
 		b = append(append(append(b, `,"token":"`...), d.Token...), '"')
 	}
-	for i, id := range d.Also {
-		separator := `","`
-		if i == 0 {
-			separator = `,"also":["`
-		}
-		b = append(append(b, separator...), id...)
-	}
-	if len(d.Also) > 0 {
-		b = append(b, `"]`...)
-	}
+	b = appendIDs(b, `,"also":["`, d.Also)
 	if d.LivingBelow > 0 {
 		b = strconv.AppendInt(append(b, `,"livingBelow":`...), int64(d.LivingBelow), 10)
+	}
+	b = appendIDs(b, `,"leavesOpen":["`, d.LeavesOpen)
+	if d.LeavesOpenMore > 0 {
+		b = strconv.AppendInt(append(b, `,"leavesOpenMore":`...), int64(d.LeavesOpenMore), 10)
 	}
 	var err error
 	if d.Start != nil {
@@ -73,6 +76,22 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 		b, err = appendMember(b, `,"revoked":`, d.Revoked)
 	}
 	return append(b, '}'), err
+}
+
+// appendIDs appends a member with ids, which need no escape; nothing if there are none. opens is the text up to the
+// first.
+func appendIDs(b []byte, opens string, ids []string) []byte {
+	if len(ids) == 0 {
+		return b
+	}
+	b = append(b, opens...)
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, `","`...)
+		}
+		b = append(b, id...)
+	}
+	return append(b, `"]`...)
 }
 
 func appendMember(b []byte, name string, value any) ([]byte, error) {

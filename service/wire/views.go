@@ -35,6 +35,8 @@ type (
 	Unlinked      = projections.Unlinked
 	Permissions   = events.Permissions
 	NamedToken    = projections.TokenView
+	SessionSaid   = projections.SessionSaid
+	Exited        = projections.Exited
 )
 
 // What a question and an item of the inbox may be, as far as clients tell them apart.
@@ -56,3 +58,6 @@ type Texts struct {
 	Lost     []LostText `json:"lost"`
 	LostMore int        `json:"lostMore,omitempty"`
 }
+
+// TypeExited is the type of the timeline entry that says that the command of a session ended.
+const TypeExited = projections.TypeExited

@@ -37,6 +37,7 @@ var nestedSearches = map[string]string{
 	"service/manifestgiven.go ownAtMost Contains":   "the rows of the table",
 	"service/sight.go frame Contains":               "the kinds of changes",
 	"service/template.go templates Contains":        "the templates that come with the server",
+	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
 }
 
 // Where decisions, folds and queries walk through something, they look through no other list for each entry: they keep

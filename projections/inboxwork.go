@@ -1,0 +1,250 @@
+package projections
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"maestro/events"
+)
+
+// TypeExited is the type of the entry that says that the command of a session ended.
+const TypeExited = "command_exited"
+
+// Exited is the data of such an entry.
+type Exited struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exitCode"`
+}
+
+// unattended adds a task that was begun and that no session works on. worker is the session whose word counts on it.
+func (b *inbox) unattended(t *Task, worker string) {
+	if t.Status != events.TaskInProgress && (t.Status != events.TaskTodo || len(t.SessionIDs) == 0) ||
+		b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.ActiveSession(t) != "" {
+		return
+	}
+	if len(t.SessionIDs) == 0 {
+		if b.Unfinished(t.ID) == 0 && !b.workedOnAbove(t) {
+			b.addUnattended(t, nil, t.StatusAt)
+		}
+		return
+	}
+	last := b.sessions.get(t.SessionIDs[len(t.SessionIDs)-1])
+	ended := last.EndedAt
+	if !last.Ended() {
+		ended = last.CompletedAt
+	}
+	switch {
+	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
+		return // it was put back to be started later
+	case !last.Deleted && last.Status == events.SessionEndFailed && slices.Contains(last.TaskIDs, t.ID):
+		return // the item of the failed session says so
+	}
+	b.addUnattended(t, last, max(ended, t.StatusAt))
+}
+
+// quarantined reports whether an item of the task says that somebody has to look at it.
+func (b *inbox) quarantined(t *Task) bool {
+	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
+		return item.Status == events.ItemQuarantined
+	})
+}
+
+func (b *inbox) works(session string) bool {
+	x := b.Session(session)
+	return x != nil && x.Active()
+}
+
+// workedOnAbove reports whether a session works on a task above.
+func (b *inbox) workedOnAbove(t *Task) bool {
+	for t = b.Task(t.ParentID); t != nil; t = b.Task(t.ParentID) {
+		if b.ActiveSession(t) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// addUnattended adds a task; last is the session that had it last, nil if none did.
+func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
+	session := ""
+	if last != nil {
+		session = last.ID
+	}
+	b.add(InboxUnattended, session, "", since, func() InboxItem {
+		item := InboxItem{
+			TaskID:    t.ID,
+			SessionID: session,
+			What:      t.Title,
+			Message:   "no session works on it",
+			Next:      "maestro session spawn --task-ids " + t.ID,
+		}
+		switch {
+		case last == nil:
+			item.Message = "it is in progress, and no session has it"
+			item.Next += ", or maestro task update " + t.ID + " --status todo"
+		case last.Deleted:
+			item.Message += ": session " + session + " was deleted"
+		case last.Ended():
+			item.Message += ": session " + session + " is " + string(last.Status)
+			if last.EndReason != "" {
+				item.Message += " (" + last.EndReason + ")"
+			}
+		default:
+			item.Message += ": session " + session + " is completed and did not say that it is done"
+			item.Next = "maestro task complete " + t.ID + ", or " + item.Next
+		}
+		return item
+	})
+}
+
+func (b *inbox) session(x *Session) {
+	switch {
+	case x.Lost() && !x.Ended():
+		b.silent(x)
+	case x.Status == events.SessionEndFailed && b.leftOver(x):
+		b.add(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
+			return InboxItem{
+				SessionID: x.ID,
+				TaskID:    first(x.TaskIDs),
+				What:      x.Name,
+				Message:   x.EndReason,
+				Next:      "maestro why " + x.ID,
+			}
+		})
+	}
+	if word := b.SessionWord(x); word != nil {
+		b.word(x, word)
+	}
+}
+
+// silent adds a session that nothing is heard of.
+func (b *inbox) silent(x *Session) {
+	exit := b.exit(x)
+	kind, since := InboxLost, x.LostAt
+	switch {
+	case exit != nil:
+		kind, since = InboxExited, exit.At
+	case x.Spawned && x.Status == events.SessionSpawning:
+		kind, since = InboxUnstarted, x.StartedAt
+	}
+	b.add(kind, x.ID, "", since, func() InboxItem {
+		item := InboxItem{SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name}
+		switch kind {
+		case InboxExited:
+			item.Message = exit.exited()
+			item.Next = "maestro session complete " + x.ID + ", or maestro session kill " + x.ID
+		case InboxUnstarted:
+			item.Message = "it was spawned and never registered"
+			item.Next = "maestro session exec " + x.ID + " -- <command>, or maestro session kill " + x.ID
+		default:
+			item.Message = "nothing is heard of it"
+			item.Next = "maestro session kill " + x.ID + ", or wait until it is heard again"
+		}
+		return item
+	})
+}
+
+// exitLooked is how many entries of a timeline are looked at for the end of a session's command.
+const exitLooked = 16
+
+// exit gives the entry that says that the session's command ended, nil if the session was heard since, or never said
+// so.
+func (s *State) exit(x *Session) *Entry {
+	looked := 0
+	for _, e := range slices.Backward(s.sessionTimelines.get(x.ID)) {
+		switch {
+		case e.Type == TypeExited:
+			return e
+		case looked == exitLooked, e.Source == x.Source(), e.Type == typeRecovered:
+			return nil
+		}
+		looked++
+	}
+	return nil
+}
+
+// exited says how the command ended.
+func (e *Entry) exited() string {
+	var exited Exited
+	if json.Unmarshal(e.Data, &exited) != nil {
+		return "its command ended"
+	}
+	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
+}
+
+// word adds a session at work that says that it cannot go on, and names no task.
+func (b *inbox) word(x *Session, word *Entry) {
+	kind, next := InboxBlocked, "clear the way, then maestro session message "+x.ID+` "…"`
+	if word.Type == reportType(events.ReportError) {
+		kind, next = InboxFailed, "maestro why "+x.ID+", or maestro session message "+x.ID+` "…"`
+	}
+	b.add(kind, x.ID, "", word.At, func() InboxItem {
+		return InboxItem{
+			SessionID: x.ID,
+			TaskID:    first(x.TaskIDs),
+			What:      x.Name,
+			Message:   word.Text(),
+			Next:      next,
+		}
+	})
+}
+
+// SessionWord gives what a session at work last said of itself as a whole, if it is that it is blocked or has failed;
+// else nil. Its next report takes it back, whatever that is about.
+func (s *State) SessionWord(x *Session) *Entry {
+	if !x.Active() {
+		return nil
+	}
+	return s.halted.get(x.ID)
+}
+
+// halt remembers what a session says of itself as a whole, as long as it is that it cannot go on.
+func (s *State) halt(e *Entry) {
+	if e.SessionID == "" || e.Late {
+		return
+	}
+	if _, author, _ := SessionOfSource(e.Source); author != e.SessionID {
+		return
+	}
+	switch e.Type {
+	case reportType(events.ReportBlocked), reportType(events.ReportError):
+		if e.TaskID == "" {
+			s.halted.put(e.SessionID, e)
+			return
+		}
+	case reportType(events.ReportProgress), reportType(events.ReportComplete), reportType(events.ReportNeedsInput):
+	default:
+		return
+	}
+	if s.halted.get(e.SessionID) != nil {
+		s.halted.put(e.SessionID, nil)
+	}
+}
+
+// MostNamed is how many tasks an answer names.
+const MostNamed = 20
+
+// LeftOpen names tasks of a session that are open and that it did not say are done, at most so many, and counts the
+// others.
+func (s *State) LeftOpen(x *Session, most int) (ids []string, more int) {
+	if x == nil {
+		return nil, 0
+	}
+	s.work(uint64(len(x.TaskIDs)))
+	for _, id := range x.TaskIDs {
+		t := s.Task(id)
+		if t != nil {
+			s.lookedThrough(t.Speakers())
+		}
+		switch {
+		case t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case t.SaidBy(x.ID).Status == events.SaysCompleted:
+		case len(ids) < most:
+			ids = append(ids, id)
+		default:
+			more++
+		}
+	}
+	return ids, more
+}

@@ -1,0 +1,146 @@
+package projections
+
+import (
+	"encoding/json"
+	"testing"
+
+	"maestro/events"
+)
+
+// TestWorkThatNobodyDoes: the inbox shows begun tasks that no session works on, and says what to do about them.
+func TestWorkThatNobodyDoes(t *testing.T) {
+	const (
+		spawnNext = "maestro session spawn --task-ids t1"
+		nobody    = "unattended /t1 at 3: Title of t1: it is in progress, and no session has it → " + spawnNext +
+			", or maestro task update t1 --status todo"
+		stopped = "unattended w/t1 at 5: Title of t1: no session works on it: session w is stopped → " + spawnNext
+	)
+	begun := moved("t1", events.TaskInProgress)
+	below := by(admin, &events.TaskCreated{
+		TaskID:   "t2",
+		Title:    "Title of t2",
+		ParentID: "t1",
+	})
+	done := by(worker, &events.SessionCompleted{SessionID: "w"})
+	then := continued(project(), task("t1"))
+	had := continued(then(spawn("w", "t1"), report(worker, "w", events.ReportProgress, "m", "t1"))...)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  []string
+	}{
+		{"nobody began", then(), nil},
+		{"in progress, nobody has it", then(begun), []string{nobody}},
+		{"its children are the work", then(begun, below), nil},
+		{"a session works on it", then(begun, spawn("w", "t1")), nil},
+		{"a session works on the task above", then(below, spawn("w", "t1"),
+			moved("t2", events.TaskInProgress)), nil},
+		{"a session that has it not speaks of it", then(begun, spawn("w"),
+			report(worker, "w", events.ReportProgress, "m", "t1")), nil},
+		{"its session was stopped", had(killed("w")), []string{stopped}},
+		{"another session has it", had(killed("w"), spawn("w2", "t1")), nil},
+		{"it waits in a queue", had(pulls("w2", "w2", "t1"), killed("w")), nil},
+		{"its queue gave it up", had(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 1}),
+			pulls("w2", "a"), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"}), killed("w"),
+			started("w2", "a", "t1", 1), quarantined("w2", "a", "t1", 1), killed("w2")), []string{
+			"quarantined w2/t1 in a at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue a",
+		}},
+		{"put back by a user", had(killed("w"), moved("t1", events.TaskTodo)), nil},
+		{"cancelled", had(killed("w"), moved("t1", events.TaskCancelled)), nil},
+		{"its session was deleted", had(by(admin, &events.SessionDeleted{SessionID: "w"})), []string{
+			"unattended w/t1 at 5: Title of t1: no session works on it: session w was deleted → " + spawnNext,
+		}},
+		{"its session ended without a report on it", had(done), []string{
+			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed and did not say that it is done" +
+				" → maestro task complete t1, or " + spawnNext,
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+		})
+	}
+}
+
+// TestTheEndOfACommand: a lost session whose command ended says so, until it is heard again.
+func TestTheEndOfACommand(t *testing.T) {
+	exited := by(admin, &events.SessionNoted{
+		SessionID: "w",
+		Type:      TypeExited,
+		Message:   "The command a ended with exit code 3",
+		Data:      json.RawMessage(`{"command":"a","exitCode":3}`),
+	})
+	progress := report(worker, "w", events.ReportProgress, "m")
+	const (
+		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete w, or maestro session kill w"
+		gone  = "nothing is heard of it → maestro session kill w, or wait until it is heard again"
+	)
+	then := continued(project(), spawn("w"), exited)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  []string
+	}{
+		{"its lease goes on", then(), nil},
+		{"it ended", then(lost("w")), []string{ended}},
+		{"heard again", then(lost("w"), recovered("w")), nil},
+		{"heard again, and lost", then(lost("w"), recovered("w"), progress, lost("w")), []string{"lost w/ at 7: w: " + gone}},
+		{"it went on", then(progress, lost("w")), []string{"lost w/ at 5: w: " + gone}},
+		{"killed", then(lost("w"), killed("w")), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			equalLists(t, "inbox", drawn(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
+		})
+	}
+}
+
+// TestWordsOfASession: what a session says of itself as a whole is shown while it cannot go on, also by a state that
+// was decoded.
+func TestWordsOfASession(t *testing.T) {
+	says := func(kind events.ReportKind, words string, tasks ...string) given {
+		return report(worker, "w", kind, words, tasks...)
+	}
+	blocked := says(events.ReportBlocked, "no key")
+	then := continued(project(), task("t1"), spawn("w", "t1"))
+	const shown = "blocked w/t1 at 4: w: no key → clear the way, then maestro session message w \"…\""
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  []string
+	}{
+		{"blocked", then(blocked), []string{shown}},
+		{"failed", then(says(events.ReportError, "broke")), []string{
+			"failed w/t1 at 4: w: broke → maestro why w, or maestro session message w \"…\"",
+		}},
+		{"a note says so", then(by(worker, &events.SessionNoted{
+			SessionID: "w", Type: "task_blocked", Message: "no key",
+		})), []string{shown}},
+		{"it goes on", then(blocked, says(events.ReportProgress, "on")), nil},
+		{"it goes on with its task", then(blocked, says(events.ReportProgress, "on", "t1")), nil},
+		{"blocked on its task instead", then(blocked, says(events.ReportBlocked, "no host", "t1")), []string{
+			"blocked w/t1 at 5: Title of t1: no host → clear the way, then tell w",
+		}},
+		{"somebody else writes", then(blocked, by(admin, &events.SessionNoted{
+			SessionID: "w", Type: "progress", Message: "a hint",
+		})), []string{shown}},
+		{"stopped", then(blocked, killed("w"), moved("t1", events.TaskCompleted)), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			encoded, err := s.Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Decode(encoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalLists(t, "inbox of the decoded state", drawn(again.Inbox("p", nil)), c.want...)
+		})
+	}
+	status := stateOf(t, then(blocked)...)
+	match(t, status.ProjectStatus(status.Project("p")), want{
+		"saidBySessions": `[{"sessionId":"w","name":"w","says":"blocked","message":"no key","at":` + ms(4) + `}]`,
+	})
+}
