@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestAlternatives(t *testing.T) {
 				if PermitListed(table, c.role, c.strategy, allowed, other) != nil {
 					t.Errorf("a %s is told to use %s in place of %s, and may not", letter, other, row.ID)
 				}
-				next := err.(*Refusal).Next
+				next := nextOf(t, err)
 				named := next == "use `"+line+"`" || next == "see `maestro commands`"
 				if !named || strings.Contains(next, "\n") || strings.Count(next, "maestro") != 1 {
 					t.Errorf("%s: a %s is told: %s", row.ID, letter, next)
@@ -57,7 +58,17 @@ func TestAlternatives(t *testing.T) {
 	}
 	err := PermitListed(table, events.RoleWorker, events.StrategySimple, table.Defaults(W), "task:complete")
 	want := "use `maestro report complete \"<summary>\" --task <taskId>`"
-	if got := err.(*Refusal).Next; got != want {
+	if got := nextOf(t, err); got != want {
 		t.Errorf("a worker that completes a task is told: %s", got)
 	}
+}
+
+// nextOf gives what a refusal tells its caller to do.
+func nextOf(t *testing.T, err error) string {
+	t.Helper()
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatalf("no refusal: %v", err)
+	}
+	return refusal.Next
 }

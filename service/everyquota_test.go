@@ -180,10 +180,10 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 				bounded(name, r, func(i int) error { return useOne(w.Service, caller(i), r) })
 			}
 			bounded("nobody", r, func(int) error {
-				switch r {
-				case useCalls:
+				if r == useCalls {
 					return w.AdmitNobody("192.0.2.1")
-				case useIdentities:
+				}
+				if r == useIdentities {
 					return w.AdmitIdentity("192.0.2.1")
 				}
 				return nil
