@@ -118,7 +118,7 @@ func ReadBody(ctx context.Context, body []byte, into any) error {
 		return err
 	}
 	strict := newScanner(ctx, body)
-	strict.fields, strict.counts = fieldsOf(into), countsOfTypes[reflect.TypeOf(into).Elem()]
+	strict.fields, strict.counts = fieldsOf(into), countsOfTypes()[reflect.TypeOf(into).Elem()]
 	if strict.scan(); strict.stop != nil {
 		return strict.stop
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"sync"
 
 	"maestro/events"
 	"maestro/projections"
@@ -43,15 +44,15 @@ type fieldOf struct {
 	known bool
 }
 
-// fieldsOfTypes holds the bounded fields of each command.
-var fieldsOfTypes = func() map[reflect.Type][]fieldOf {
+// fieldsOfTypes holds the bounded fields of each command. A client that decides nothing does not gather them.
+var fieldsOfTypes = sync.OnceValue(func() map[reflect.Type][]fieldOf {
 	types := make(map[reflect.Type][]fieldOf, len(makers))
 	for id, maker := range makers {
 		t := reflect.TypeOf(maker.empty()).Elem()
 		types[t] = boundedFields(id, t)
 	}
 	return types
-}()
+})
 
 // boundedFields gives a type's fields that may hold more or less: texts, lists, maps and free JSON.
 func boundedFields(id string, t reflect.Type) []fieldOf {
@@ -95,7 +96,7 @@ func Decide(s *projections.State, command Command, c Call) (events.Data, error) 
 // checkFields refuses a command whose lists, maps or free JSON are above their limits.
 func checkFields(command Command) error {
 	v := reflect.ValueOf(command).Elem()
-	for _, field := range fieldsOfTypes[v.Type()] {
+	for _, field := range fieldsOfTypes()[v.Type()] {
 		if field.limit.Answer != answerLimit {
 			continue
 		}

@@ -62,7 +62,7 @@ func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 // Each list, map and free JSON is taken at its limit and refused above it, by the rules from the third version on.
 func TestFieldsAreBounded(t *testing.T) {
 	for id, maker := range makers {
-		for _, field := range fieldsOfTypes[reflect.TypeOf(maker.empty()).Elem()] {
+		for _, field := range fieldsOfTypes()[reflect.TypeOf(maker.empty()).Elem()] {
 			if field.limit.Answer != answerLimit {
 				continue
 			}

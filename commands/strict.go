@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"maestro/internal/safetext"
 )
@@ -38,7 +39,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 func fieldsOf(command any) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
 
 // countsOfTypes holds the optional numbers of each command, each with what its absence means: its absent tag.
-var countsOfTypes = func() map[reflect.Type]map[string]string {
+var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
 	types := make(map[reflect.Type]map[string]string, len(makers))
 	for _, maker := range makers {
 		t := reflect.TypeOf(maker.empty()).Elem()
@@ -52,7 +53,7 @@ var countsOfTypes = func() map[reflect.Type]map[string]string {
 		}
 	}
 	return types
-}()
+})
 
 func appendFields(names []string, t reflect.Type) []string {
 	for i := range t.NumField() {

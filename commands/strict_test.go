@@ -60,7 +60,7 @@ func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
 		command := makers[id].empty()
-		for name, absent := range countsOfTypes[reflect.TypeOf(command).Elem()] {
+		for name, absent := range countsOfTypes()[reflect.TypeOf(command).Elem()] {
 			checked[id+" "+name] = true
 			if absent == "" {
 				t.Errorf("%s: nothing says what it means that %s is absent", id, name)

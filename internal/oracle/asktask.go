@@ -4,13 +4,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
 
 // isID reports whether a text has the form of an id.
 func isID(id string) bool {
-	return idForm.MatchString(id)
+	return idForm().MatchString(id)
 }
 
 // unique gives a list without what stands in it twice.

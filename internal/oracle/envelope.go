@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -113,7 +114,7 @@ func (c *trial) age() {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-var requestHash = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var requestHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // envelope judges the attributes against the documents and the payload.
 func (c *trial) envelope(l line, what fact) {
@@ -136,7 +137,7 @@ func (c *trial) envelope(l line, what fact) {
 	if c.by.kind == "" {
 		c.fault(ruleEnvelope, "its source %q is none of a session, a user, a runner and the system", e.Source)
 	}
-	if !requestHash.MatchString(e.RequestHash) {
+	if !requestHash().MatchString(e.RequestHash) {
 		c.fault(ruleEnvelope, "its requesthash %q is not 32 hexadecimal digits", e.RequestHash)
 	}
 	if e.Rules == "" {

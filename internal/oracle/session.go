@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -219,11 +220,11 @@ func (f *sessionRegistered) begin(c *trial, s *session) {
 	}
 }
 
-var digestForm = regexp.MustCompile(`^sha256-[0-9a-f]{64}$`)
+var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}$`) })
 
 // aDigest judges that a text names a blob, or nothing.
 func (c *trial) aDigest(digest string) {
-	if digest != "" && !digestForm.MatchString(digest) {
+	if digest != "" && !digestForm().MatchString(digest) {
 		c.fault(ruleManifest, "%q is no digest of a manifest", digest)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // parent judges the parent that a task gets; "" is none.
@@ -14,7 +15,7 @@ func (c *trial) parent(id, project string) {
 }
 
 // taskIDs match the ids that tasks are given.
-var taskIDs = regexp.MustCompile(`^task_[0-9a-hjkmnp-tv-z]{10,}$`)
+var taskIDs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^task_[0-9a-hjkmnp-tv-z]{10,}$`) })
 
 // planID judges an id in a plan, which one task of a project has at a time.
 func (c *trial) planID(task, id, project string) {
@@ -24,7 +25,7 @@ func (c *trial) planID(task, id, project string) {
 	if strings.ContainsAny(id, " \t\n") {
 		c.fault(ruleTask, "its plan id %q contains a space", id)
 	}
-	if c.thirdOn() && (c.tasks[id] != nil && id != task || taskIDs.MatchString(id)) {
+	if c.thirdOn() && (c.tasks[id] != nil && id != task || taskIDs().MatchString(id)) {
 		c.fault(rulePlanID, "its plan id %q is the own id of a task, or may become one", id)
 	}
 	for _, t := range c.tasks {
