@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,11 +197,21 @@ func confirm(ctx context.Context, c *cli) error {
 	if err := c.ask(ctx, &tasks, "task", "list"); err != nil {
 		return err
 	}
+	open := map[string]int{} // by parent: the tasks below it that are not settled
 	for _, t := range tasks {
-		if t.SessionStatus == "completed" && t.Status == "in_progress" {
-			if err := c.say(ctx, "task", "complete", t.ID); err != nil {
-				return err
-			}
+		if t.ParentID != nil && t.Status != "completed" && t.Status != "cancelled" {
+			open[*t.ParentID]++
+		}
+	}
+	for _, t := range slices.Backward(tasks) { // a parent was made before what is below it, and is confirmed after it
+		if t.SessionStatus != "completed" || t.Status != "in_progress" || open[t.ID] > 0 {
+			continue
+		}
+		if err := c.say(ctx, "task", "complete", t.ID); err != nil {
+			return err
+		}
+		if t.ParentID != nil {
+			open[*t.ParentID]--
 		}
 	}
 	return nil
