@@ -9,13 +9,19 @@ import (
 )
 
 // Documented is what a route says of itself.
-type Documented struct{ Method, Path, Summary string }
+type Documented struct {
+	Method, Path, Summary string
+	// Rows are the rows of the permission table that let a caller in: one of them, depending on what is asked for.
+	Rows []string
+
+	name string // of a read
+}
 
 // handle registers a route that answers in a form of its own, beside those that document themselves.
 func (s *server) handle(pattern, summary string, answer http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, answer)
 	method, path, _ := strings.Cut(pattern, " ")
-	s.besides = append(s.besides, Documented{method, path, summary})
+	s.besides = append(s.besides, Documented{Method: method, Path: path, Summary: summary})
 }
 
 // Routes gives the routes of our own clients, by path, and those of older clients.
@@ -23,11 +29,16 @@ func Routes() (native, compat []Documented) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "")
 	s.nativeRoutes()
-	native = append(s.documented(), Documented{http.MethodPost, commandsPath + "{id}", "Do a command: the one route that writes"})
+	native = append(s.documented(), Documented{
+		Method:  http.MethodPost,
+		Path:    commandsPath + "{id}",
+		Summary: "Do a command: the one route that writes",
+	})
 	s.besides = nil
 	s.compatRoutes()
 	for _, route := range s.documented() {
-		if !slices.Contains(native, route) {
+		same := func(own Documented) bool { return own.Method == route.Method && own.Path == route.Path }
+		if !slices.ContainsFunc(native, same) {
 			compat = append(compat, route)
 		}
 	}
@@ -44,9 +55,17 @@ func (s *server) documented() []Documented {
 	for path, item := range s.huma.OpenAPI().Paths {
 		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if o != nil {
-				routes = append(routes, Documented{o.Method, path, o.Summary})
+				routes = append(routes, Documented{
+					Method:  o.Method,
+					Path:    path,
+					Summary: o.Summary,
+					name:    o.OperationID,
+				})
 			}
 		}
+	}
+	for i, r := range routes {
+		routes[i].Rows = rowsOf(r)
 	}
 	return routes
 }

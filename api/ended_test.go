@@ -49,6 +49,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 					"/api/whoami": true, "/api/commands": true, "/api/sessions/" + me: true, "/api/sessions/" + me +
 						"/timeline": true,
 					"/api/sessions/" + me + "/mail":     true,
+					"/api/sessions/" + me + "/workflow": true,
 					"/api/sessions/" + me + "/manifest": true, "/api/tasks/" + own: true, "/api/inputs/" +
 						question: true,
 					"/api/inputs?sessionId=" + me: true,

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,24 +10,60 @@ import (
 	"maestro/api"
 )
 
-// openRoutes are the routes that answer a session without any permission but the core ones, and why.
-var openRoutes = map[string]string{
-	"GET /api/blobs/{digest}":           "a digest that the caller may not read is not found",
-	"GET /api/clock":                    "health",
-	"GET /api/commands":                 "a core command",
-	"GET /api/commands/{id}":            "tells how the server reads a command",
-	"GET /api/manifests/schema":         "a document that ships with Maestro",
-	"GET /api/projects/{id}/status":     "a core command",
-	"GET /api/templates":                "workflows tell nothing of the work",
-	"GET /api/templates/{id}":           "workflows tell nothing of the work",
-	"GET /api/templates/default/{role}": "workflows tell nothing of the work",
-	"GET /api/templates/role/{role}":    "workflows tell nothing of the work",
-	"GET /api/whoami":                   "a core command",
-	"POST /api/sessions":                "a core command",
+// compatWrites are the commands that the writes of older clients come to, with the bodies below; one of them, where
+// that depends on the body.
+var compatWrites = map[string]string{
+	"POST /api/projects":                       "project:create",
+	"DELETE /api/projects/{id}":                "project:delete",
+	"PUT /api/projects/{id}":                   "project:update",
+	"POST /api/sessions":                       "session:register",
+	"POST /api/sessions/spawn":                 "session:spawn",
+	"DELETE /api/sessions/{id}":                "session:delete",
+	"PATCH /api/sessions/{id}":                 "session:update",
+	"POST /api/sessions/{id}/events":           "session:note",
+	"POST /api/sessions/{id}/queue/complete":   "queue:complete",
+	"POST /api/sessions/{id}/queue/fail":       "queue:fail",
+	"POST /api/sessions/{id}/queue/push":       "queue:push",
+	"POST /api/sessions/{id}/queue/skip":       "queue:skip",
+	"POST /api/sessions/{id}/queue/start":      "queue:start",
+	"DELETE /api/sessions/{id}/tasks/{taskId}": "session:unlink",
+	"POST /api/sessions/{id}/tasks/{taskId}":   "session:link",
+	"POST /api/sessions/{id}/timeline":         "session:note",
+	"POST /api/tasks":                          "task:create",
+	"DELETE /api/tasks/{id}":                   "task:delete",
+	"PATCH /api/tasks/{id}":                    "task:update",
+	"POST /api/tasks/{id}/timeline":            "session:note",
+	"POST /api/templates":                      "template:create",
+	"DELETE /api/templates/{id}":               "template:delete",
+	"PUT /api/templates/{id}":                  "template:update",
+	"POST /api/templates/{id}/reset":           "template:reset",
 }
 
-// Every route below /api lets its caller in by its budgets, and asks the table.
+// rowsOfRoutes gives the rows of the table that let a caller use each route below /api.
+func rowsOfRoutes(t *testing.T) map[string][]string {
+	t.Helper()
+	rows := map[string][]string{"POST /api/manifests": {"manifest:generate"}}
+	for route, row := range compatWrites {
+		rows[route] = []string{row}
+	}
+	native, compat := api.Routes()
+	for _, r := range slices.Concat(native, compat) {
+		route := r.Method + " " + r.Path
+		switch {
+		case !strings.HasPrefix(r.Path, "/api/"), route == "POST /api/commands/{id}": // which names the row
+		case rows[route] == nil && len(r.Rows) == 0 && route != "GET /api/clock": // health
+			t.Errorf("%s needs no row of the permission table", route)
+		case len(r.Rows) > 0:
+			rows[route] = r.Rows
+		}
+	}
+	return rows
+}
+
+// Every route below /api lets its caller in by its budgets, and by the row of the table that it names: a session
+// without it is refused, and one that has no other is not.
 func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
+	rows := rowsOfRoutes(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, func(c *setup) {
 			c.Backup = noBackup
@@ -40,7 +77,8 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 		task := w.task(project)
 		other, otherToken := w.session(adminToken, project, task, ``)
 		question := w.ask(otherToken, "How?", ``)
-		_, core := w.session(adminToken, project, task, `,"allowedCommands":["whoami"]`)
+		self, core := w.session(adminToken, project, task, `,"allowedCommands":["report:needs-input"]`)
+		own := w.ask(core, "Which?", ``)
 		_, spent := w.session(adminToken, project, task, ``)
 		for range 1000 { // the budget of reads is 1,000, and so is that of commands
 			w.send(http.MethodGet, "/api/whoami", spent, "")
@@ -54,14 +92,19 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 		for _, path := range w.readRoutes() {
 			routes = append(routes, http.MethodGet+" "+path)
 		}
+		rows["POST /api/commands/task:create"] = []string{"task:create"}
 		for _, route := range append(routes, "POST /api/commands/task:create") {
 			method, path, _ := strings.Cut(route, " ")
 			id := map[string]string{
 				"tasks": task, "projects": project, "sessions": other, "inputs": question, "templates": "execute-simple",
 				"commands": "whoami",
 			}
-			path = strings.NewReplacer("{id}", id[strings.Split(path, "/")[2]], "{id...}", task, "{role}", "worker",
-				"{name}", "x", "{taskId}", task, "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(path)
+			// of gives the path with the ids of a session and a question.
+			of := func(session, question string) string {
+				id["sessions"], id["inputs"] = session, question
+				return strings.NewReplacer("{id}", id[strings.Split(path, "/")[2]], "{id...}", task, "{role}", "worker",
+					"{name}", "x", "{taskId}", task, "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(path)
+			}
 			body := ""
 			if method != http.MethodGet {
 				body = `{"projectId":"` + project + `","taskIds":["` + task + `"],"taskId":"` + task +
@@ -70,11 +113,49 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 			if route == "POST /api/manifests/generate" { // it takes no field that it does not know
 				body = `{}`
 			}
-			r := w.send(method, path, core, body)
-			if (r.status != http.StatusForbidden) != (openRoutes[route] != "") {
+			open, ofItself := len(rows[route]) == 0, false
+			for _, row := range rows[route] {
+				cells := tableRow(row)
+				open = open || cells.Core && len(rows[route]) == 1
+				ofItself = ofItself || cells.Core
+				if cells.Planned {
+					t.Errorf("%s needs %s, which is not there yet", route, row)
+				}
+				if cells.Core || len(rows[route]) > 1 || !strings.ContainsAny(cells.Who, "WQTO") {
+					continue
+				}
+				fields := `,"allowedCommands":["` + row + `"]`
+				switch {
+				case strings.Contains(cells.Who, "W"):
+				case strings.Contains(cells.Who, "Q"):
+					fields += `,"strategy":"queue"`
+				case strings.Contains(cells.Who, "O"):
+					fields += `,"role":"orchestrator"`
+				}
+				me, only := w.session(adminToken, project, task, fields)
+				// What is more than the table's to decide, such as whose session it is, may still refuse it.
+				r := w.send(method, of(me, question), only, strings.ReplaceAll(body, other, me))
+				if r.status == http.StatusForbidden && strings.Contains(string(r.body), "is not allowed for") {
+					t.Errorf("%s with %s alone: %s", route, row, r.body)
+				}
+			}
+			if strings.HasSuffix(path, "/heartbeat") {
+				open = false // for others
+			}
+			if r := w.send(method, of(other, question), core, body); (r.status != http.StatusForbidden) != open {
 				t.Errorf("%s without permission: %d %s", route, r.status, r.body)
 			}
-			if r := w.send(method, path, spent, body); r.status != http.StatusTooManyRequests {
+			if ofItself {
+				asked := of(self, own)
+				if path == "/api/inputs" {
+					asked += "?sessionId=" + self
+				}
+				r := w.send(method, asked, core, strings.ReplaceAll(body, other, self))
+				if r.status == http.StatusForbidden {
+					t.Errorf("%s about itself: %d %s", route, r.status, r.body)
+				}
+			}
+			if r := w.send(method, of(other, question), spent, body); r.status != http.StatusTooManyRequests {
 				t.Errorf("%s with a spent budget: %d %s", route, r.status, r.body)
 			}
 		}

@@ -99,7 +99,11 @@ func readManifest(r *http.Request) ([]byte, error) {
 	return document, nil
 }
 
-func (s *server) manifestSchema(w http.ResponseWriter, _ *http.Request) {
+func (s *server) manifestSchema(w http.ResponseWriter, r *http.Request) {
+	if err := s.Permit(callOf(r.Context()).Caller, "manifest:schema", ""); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	header := w.Header()
 	header.Set("Content-Type", "application/schema+json")
 	header[wire.HeaderSequence] = []string{sequenceText(s.Head())}

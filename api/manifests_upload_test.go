@@ -660,11 +660,16 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 	get(listedToken, listed).is(200)
 	get(strangerToken, stranger).is(200)
 	get(boss, id).is(200)
-	get(token, listed).is(200) // as session:info of a session of its project
+	get(token, listed).refused(403, "NOT_ALLOWED", "Command 'manifest:show'") // a worker reads its own
+	_, reads := w.session(adminToken, project, task, `,"allowedCommands":["manifest:show"]`)
+	get(reads, listed).is(200)
+	for by, status := range map[string]int{token: 200, listedToken: 403, reads: 200, strangeBoss: 403} {
+		w.send(http.MethodGet, "/api/sessions/"+id+"/workflow", by, "").is(status) // as the manifest
+	}
 	get(w.token("eye", "auditor"), id).is(200)
 	get(w.token("reader", "read-only", project), id).is(200)
 	get(w.token("reader2", "read-only", other), id).refused(403, "NOT_ALLOWED", "")
-	get(listedToken, id).refused(403, "NOT_ALLOWED", "Command 'session:info'")
+	get(listedToken, id).refused(403, "NOT_ALLOWED", "Command 'manifest:show'")
 	get(strangerToken, id).refused(403, "NOT_ALLOWED", "")
 	get(strangeBoss, id).refused(403, "NOT_ALLOWED", "")
 	get(token, stranger).refused(403, "NOT_ALLOWED", "")

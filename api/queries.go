@@ -14,7 +14,31 @@ var plainQueries = map[string]service.Query{
 	"GET /api/audit/verify":           "audit-verify",
 	"GET /api/audit/texts":            "audit-texts",
 	"GET /api/backup":                 "backup",
+	"GET /api/blobs/{digest}":         "blob",
+	"GET /api/clock":                  "clock",
+	"GET /api/manifests/schema":       "manifest-schema",
 	"GET /api/sessions/{id}/manifest": "session-manifest",
+}
+
+// writeRows are the rows of the permission table that the writes below /api need that are no commands.
+var writeRows = map[string]string{
+	"POST /api/clock/confirm":           "token:revoke",
+	"POST /api/manifests/generate":      "manifest:generate",
+	"POST " + manifestsPath:             "manifest:generate",
+	"POST /api/sessions/{id}/heartbeat": "whoami",
+}
+
+// rowsOf gives the rows of the permission table that let a caller use a route that is no command: one of them,
+// depending on what is asked for.
+func rowsOf(r Documented) []string {
+	pattern := r.Method + " " + r.Path
+	if row, ok := writeRows[pattern]; ok {
+		return []string{row}
+	}
+	if query, plain := plainQueries[pattern]; plain {
+		return query.Rows()
+	}
+	return service.Query(r.name).Rows()
 }
 
 // queryOf gives what a request reads; "" if it is no read, or nothing is there.

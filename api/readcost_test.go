@@ -31,6 +31,7 @@ var whole = map[string]string{
 	"/api/sessions/{id}/queue":       "items of a queue",
 	"/api/sessions/{id}/queue/items": "items of a queue",
 	"/api/sessions/{id}/queue/top":   "items of a queue",
+	"/api/sessions/{id}/workflow":    "a document",
 	"/api/since":                     "reads the log; *-streams",
 	"/api/templates":                 "templates",
 	"/api/templates/default/{role}":  "a document",

@@ -1,8 +1,12 @@
 package api
 
 import (
+	"context"
+	"net/http"
+
 	"maestro/api/route"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (s *server) sessionRoutes() {
@@ -11,6 +15,16 @@ func (s *server) sessionRoutes() {
 		Name:    "session-mail",
 		Summary: "What waits for a session, oldest first: answers, messages, and notices of its tasks; its own it may wait for",
 	}, s.AwaitMail, service.View.GetMail)
+	route.Register(s.mount(), route.Route{
+		Method:  http.MethodGet,
+		Path:    "/api/sessions/{id}/workflow",
+		Name:    "session-workflow",
+		Summary: "The template from which a session's prompts are made",
+	}, func(ctx context.Context, in *wire.SessionID) (out route.Answer[wire.Template], err error) {
+		out.Body, err = s.SessionWorkflow(ctx, callOf(ctx).Caller, in)
+		out.Sequence = s.Head()
+		return out, err
+	})
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/credential",
 		Name:    "session-credential",

@@ -96,13 +96,20 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// Who a template is for: a session reads them, and changes none; a spawn names one that is there.
+// Who a template is for: an orchestrator reads them, any session the one of its own prompts, and none changes them; a
+// spawn names one that is there.
 func TestTemplatesOfSessions(t *testing.T) {
 	w := open(t, withTemplates)
 	project := w.project()
 	task := w.task(project)
-	_, token := w.session(adminToken, project, task, "")
-	w.send(http.MethodGet, "/api/templates/execute-simple", token, "").is(200)
+	session, token := w.session(adminToken, project, task, "")
+	_, lead := w.session(adminToken, project, task, `,"role":"orchestrator"`)
+	w.send(http.MethodGet, "/api/templates/execute-simple", token, "").is(403)
+	w.send(http.MethodGet, "/api/templates/execute-simple", lead, "").is(200)
+	own := w.send(http.MethodGet, "/api/sessions/"+session+"/workflow", token, "").is(200)
+	if own.text("id") != "execute-simple" || own.text("content") == "" {
+		t.Errorf("its workflow: %s", own.body)
+	}
 	w.send(http.MethodPut, "/api/templates/execute-simple", token, `{"content":"x"}`).is(403)
 	w.do(token, "template:update", `{"templateId":"execute-simple","content":"x"}`).is(403)
 	w.do(adminToken, "template:update", `{"templateId":"execute-simple","content":"x"}`).is(400)

@@ -77,6 +77,9 @@ func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
 // IDs gives the id of every command that may become an event, sorted.
 func IDs() []string { return slices.Sorted(maps.Keys(makers)) }
 
+// WhyPlanned says why a known id cannot be used.
+const WhyPlanned = "its id is reserved for a later version"
+
 // Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields,
 // wrong types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the
 // body's length alone.
@@ -94,13 +97,18 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 			Message: "There is no command '" + safetext.Printable(id) + "'",
 			Next:    "see `maestro commands`",
 		}
+	case row.Planned:
+		return nil, &Refusal{
+			Code:    CodeNotFound,
+			Message: "Command '" + id + "' is not available in this version",
+			Why:     WhyPlanned,
+			Next:    "see `maestro commands`",
+		}
 	case !row.Write:
 		return nil, &Refusal{
 			Code: CodeNotFound, Message: "'" + id + "' is a read, not a command",
 			Next: "use its GET route",
 		}
-	case row.makes == nil:
-		return nil, &Refusal{Code: CodeNotFound, Message: "Command '" + id + "' is not available in this version"}
 	}
 	command := row.makes.empty()
 	if err := ReadBody(ctx, body, command); err != nil {

@@ -20,7 +20,7 @@ type AnswerInput struct {
 // ReceiveInput says that mail was shown to its session: an answer, or a message. The CLI and the hook send it.
 type ReceiveInput struct {
 	noTexts
-	InputID string `json:"inputId" doc:"the question whose answer was shown, or the message"`
+	InputID string `json:"inputId" arg:"mailId" doc:"the question whose answer was shown, or the message"`
 }
 
 // ID implements Command.

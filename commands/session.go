@@ -175,7 +175,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err != nil {
 		return nil, err
 	}
-	permissions, err := permissionsOf(kind.role, kind.strategy, x.Allowed)
+	permissions, err := permissionsOf(tableOf(c.Rules), kind.role, kind.strategy, x.Allowed)
 	if err != nil {
 		return nil, err
 	}

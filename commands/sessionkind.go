@@ -59,13 +59,13 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 }
 
 // permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
-func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
+func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
 	who := Letter(role, strategy)
 	if list == nil {
-		return events.Permissions{Commands: current.Defaults(who)}, nil
+		return events.Permissions{Commands: t.Defaults(who)}, nil
 	}
 	for i, id := range *list {
-		if why := current.MayList(who, id); why != "" {
+		if why := t.MayList(who, id); why != "" {
 			refusal := invalid(
 				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)",
 				safetext.Printable(id),
@@ -75,5 +75,5 @@ func permissionsOf(role events.Role, strategy events.Strategy, list *[]string) (
 			return events.Permissions{}, refusal
 		}
 	}
-	return events.Permissions{Commands: current.Effective(who, *list), Explicit: true}, nil
+	return events.Permissions{Commands: t.Effective(who, *list), Explicit: true}, nil
 }

@@ -76,7 +76,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 			Next:    "name its tasks with --task-ids, or use --strategy queue",
 		}
 	}
-	permissions, err := permissionsOf(kind.role, kind.strategy, x.Allowed)
+	permissions, err := permissionsOf(tableOf(c.Rules), kind.role, kind.strategy, x.Allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 		if !thirdOn(c.Rules) {
 			return permissions, nil
 		}
-		own, child = slices.Concat(own, current.Defaults(Letter(kind.role, kind.strategy))), "a worker"
+		own, child = slices.Concat(own, tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy))), "a worker"
 		why = "beyond the default set of a worker, an orchestrator gives only what it may use itself"
 	}
 	var cut []string

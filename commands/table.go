@@ -46,6 +46,9 @@ type Row struct {
 	Alias string
 	// Rule says what the decision rests on, for people.
 	Rule string
+	// Planned marks what this version has no command for: its id is known, and no list and no advice has it. It follows
+	// for what names an event that no command makes.
+	Planned bool
 
 	// since is the version that added the row, or that let others use it; "" for the first.
 	since string
@@ -93,6 +96,14 @@ func Rules(version string) (*Table, bool) {
 	return nil, false
 }
 
+// tableOf gives the table of a version; the current one for none.
+func tableOf(version string) *Table {
+	if t, known := Rules(version); known {
+		return t
+	}
+	return current
+}
+
 // CurrentRules gives the table that decides now.
 func CurrentRules() *Table { return current }
 
@@ -130,29 +141,37 @@ func Letter(role events.Role, strategy events.Strategy) Letters {
 	return W
 }
 
-// Defaults gives the commands of a column in the table's order; aliases stand in no list.
+// listed reports whether lists may have a row: it is no alias, and its command is there. Lists of the first two
+// versions had what was planned.
+func (t *Table) listed(row Row) bool {
+	return row.Alias == "" && (!row.Planned || !thirdOn(t.Version))
+}
+
+// Defaults gives the commands of a column in the table's order.
 func (t *Table) Defaults(who Letters) []string {
 	var ids []string
 	for _, row := range t.rows {
-		if row.Who&who != 0 && row.Alias == "" {
+		if row.Who&who != 0 && t.listed(row) {
 			ids = append(ids, row.ID)
 		}
 	}
 	return ids
 }
 
-// Hidden gives, in the table's order, every id that is not in a list, without the runners' and the system's.
+// Hidden gives, in the table's order, every id that is not in a list, without the runners' and the system's and without
+// what is planned.
 func (t *Table) Hidden(allowed []string) []string {
 	hidden := []string{}
 	for _, row := range t.rows {
-		if row.Alias == "" && row.Who&^(R|S) != 0 && !slices.Contains(allowed, row.ID) {
+		if t.listed(row) && row.Who&^(R|S) != 0 && !slices.Contains(allowed, row.ID) {
 			hidden = append(hidden, row.ID)
 		}
 	}
 	return hidden
 }
 
-// Effective gives what an explicit list comes to for a column: the list and the core commands, in the table's order.
+// Effective gives what an explicit list comes to for a column: those of the list that are there and the core commands,
+// in the table's order.
 func (t *Table) Effective(who Letters, list []string) []string {
 	named := make(map[string]bool, len(list))
 	for _, id := range list {
@@ -160,15 +179,22 @@ func (t *Table) Effective(who Letters, list []string) []string {
 	}
 	var ids []string
 	for _, row := range t.rows {
-		if row.Alias != "" {
+		if !t.listed(row) {
 			continue
 		}
-		listed := named[row.ID]
-		if row.Core && row.Who&who != 0 || listed {
+		if row.Core && row.Who&who != 0 || named[row.ID] {
 			ids = append(ids, row.ID)
 		}
 	}
 	return ids
+}
+
+// Offered gives those ids of a list that a session may be told of: a list of an older version has what is planned.
+func (t *Table) Offered(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(id string) bool {
+		row, _ := t.Row(id)
+		return row.Planned
+	})
 }
 
 // canonical gives the id that an alias stands for.
@@ -248,6 +274,7 @@ func newTable(version string) *Table {
 			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
 		}
 		row.Write = row.Events != ""
+		row.Planned = row.Planned || row.Write && row.makes == nil
 		t.index[row.ID] = len(t.rows)
 		t.rows = append(t.rows, row)
 	}

@@ -27,13 +27,13 @@ func letters(who Letters) string {
 func transcript() []string {
 	var rows []string
 	for _, row := range oracle.Table() {
-		rows = append(rows, cells(row.ID, row.Who, row.Core, row.Event))
+		rows = append(rows, cells(row.ID, row.Who, row.Core, row.Event, row.Planned))
 	}
 	return rows
 }
 
-func cells(id, who string, core bool, event string) string {
-	return fmt.Sprintf("%s %s core: %t becomes: %q", id, who, core, event)
+func cells(id, who string, core bool, event string, planned bool) string {
+	return fmt.Sprintf("%s %s core: %t becomes: %q planned: %t", id, who, core, event, planned)
 }
 
 // page gives the table of docs/contract.md, "Permissions", one row an id. A row of the page has one event for each of
@@ -47,6 +47,12 @@ func page(t *testing.T) []string {
 	_, section, _ := strings.Cut(string(text), "\n## Permissions\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	code := regexp.MustCompile("`([^`]+)`")
+	_, list, _ := strings.Cut(section, "No command belongs to these rows yet:")
+	list, _, _ = strings.Cut(list, ".")
+	planned := map[string]bool{}
+	for _, id := range code.FindAllStringSubmatch(list, -1) {
+		planned[id[1]] = true
+	}
 	var rows []string
 	for line := range strings.Lines(section) {
 		cell := strings.Split(line, "|")
@@ -64,7 +70,7 @@ func page(t *testing.T) []string {
 			if len(types) > 0 {
 				event = types[min(i, len(types)-1)][1]
 			}
-			rows = append(rows, cells(id[1], strings.ReplaceAll(who, " ", ""), core, event))
+			rows = append(rows, cells(id[1], strings.ReplaceAll(who, " ", ""), core, event, planned[id[1]]))
 		}
 	}
 	return rows
@@ -75,7 +81,7 @@ func page(t *testing.T) []string {
 func TestTableIsTheContract(t *testing.T) {
 	var rows []string
 	for _, row := range CurrentRules().Rows() {
-		rows = append(rows, cells(row.ID, letters(row.Who), row.Core, row.Events))
+		rows = append(rows, cells(row.ID, letters(row.Who), row.Core, row.Events, row.Planned))
 	}
 	for name, want := range map[string][]string{"docs/contract.md": page(t), "internal/oracle": transcript()} {
 		for _, row := range rows {
@@ -162,8 +168,8 @@ func listed(t *testing.T, heading string) []string {
 var (
 	byContract             = []string{"session:message", "session:note", "input:received", "input:wait"}
 	orchestratorByContract = []string{
-		"task:reopen", "session:kill", "session:update", "session:resume", "inbox", "input:list", "input:answer",
-		"manifest:generate", "watch", "since", "why", "events",
+		"task:reopen", "session:kill", "session:update", "inbox", "input:list", "input:answer",
+		"manifest:generate", "manifest:show", "manifest:schema", "template:list", "template:get", "since", "why",
 	}
 )
 
@@ -277,6 +283,7 @@ func TestEffective(t *testing.T) {
 		{W, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init",
 			"report:progress", "task:get")},
 		{W, []string{"task:report:blocked"}, append(slices.Clone(core), "worker:init", "report:blocked")},
+		{W, []string{"watch", "task:get"}, append(slices.Clone(core), "worker:init", "task:get")}, // not there yet
 		{Q, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init", "queue:start",
 			"queue:fail")},
 	} {
@@ -304,7 +311,7 @@ func TestHidden(t *testing.T) {
 	}
 	for _, row := range table.Rows() {
 		listed := slices.Contains(hidden, row.ID)
-		want := row.Alias == "" && row.Who&(W|Q|T|O|U) != 0 && !slices.Contains(allowed, row.ID)
+		want := row.Alias == "" && !row.Planned && row.Who&(W|Q|T|O|U) != 0 && !slices.Contains(allowed, row.ID)
 		if listed != want {
 			t.Errorf("%s hidden: %t", row.ID, listed)
 		}

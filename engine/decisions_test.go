@@ -3288,7 +3288,7 @@ func TestPermit(t *testing.T) {
 			allowed("w", row.Who&commands.W != 0)
 			allowed("k", row.Who&commands.Q != 0)
 			allowed("r", row.Who&commands.T != 0)
-			allowed("o", row.Who&commands.O != 0)
+			allowed("o", row.Who&commands.O != 0 && !row.Planned)
 			allowed("runner", row.Who&commands.R != 0)
 			allowed("system", row.Who&commands.S != 0)
 			allowed("stranger", false)
@@ -3413,6 +3413,53 @@ func TestWorkerAtMostOwn(t *testing.T) {
 		call.Rules = commands.RulesVersion
 		if _, err := spawn.Decide(s, call); code(err) != commands.CodeNotAllowed {
 			t.Errorf("by the third rules: %v", err)
+		}
+	})
+}
+
+// A session is given what is there. Before the third rules it was given what was planned, too, and none of the rows
+// that the third added: an older log stays as it was.
+func TestListsAreOfTheirRules(t *testing.T) {
+	w := newWorld(t)
+	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
+	w.h.View(func(s *projections.State) {
+		for _, rules := range []string{"1", "2", "3"} {
+			for _, command := range []commands.Command{
+				&commands.SpawnSession{Role: events.RoleOrchestrator, TaskIDs: []string{w.ids["t5"]}},
+				&commands.SpawnSession{
+					Role:    events.RoleOrchestrator,
+					TaskIDs: []string{w.ids["t5"]},
+					Allowed: &[]string{"session:resume", "watch", "events"},
+				},
+				&commands.RegisterSession{Role: events.RoleOrchestrator},
+			} {
+				data, err := commands.Decide(s, command, commands.Call{
+					By:      commands.Admin(commands.AuthnToken),
+					Project: w.ids["p"],
+					At:      s.At(),
+					Rules:   rules,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var given events.Permissions
+				switch x := data.(type) {
+				case *events.SessionSpawned:
+					given = x.Permissions
+				case *events.SessionRegistered:
+					given = x.Created.Permissions
+				}
+				for _, id := range []string{"session:resume", "watch", "events"} {
+					if slices.Contains(given.Commands, id) != (rules != "3") {
+						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
+					}
+				}
+				for _, id := range later {
+					if slices.Contains(given.Commands, id) != (rules == "3" && !given.Explicit) {
+						t.Errorf("by rules %s, %s was given: %q", rules, command.ID(), given.Commands)
+					}
+				}
+			}
 		}
 	})
 }

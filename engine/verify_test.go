@@ -570,6 +570,10 @@ func TestVerifyOldRules(t *testing.T) {
 	as := func(rules string) []events.Message {
 		return rewrite(t, log, func(i int, e *events.Event) {
 			e.Rules = rules
+			if d, spawns := e.Data.(*events.SessionSpawned); spawns { // by its table, which had other lists
+				table, _ := commands.Rules(rules)
+				d.Permissions.Commands = table.Defaults(commands.Letter(d.Role, d.Strategy))
+			}
 			switch i {
 			case spawned:
 				d := e.Data.(*events.SessionSpawned)

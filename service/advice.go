@@ -32,8 +32,11 @@ var ofTheOperator = []string{"serve", "salvage", "restore", "backup"}
 func (s *Service) mayRun(c *Caller, words []string) bool {
 	for n := len(words); n > 0; n-- {
 		id := strings.TrimRight(strings.Join(words[:n], ":"), ":")
-		if _, ok := commands.CurrentRules().Row(id); ok {
-			return s.Permit(c, id, c.By.Project) == nil
+		if id == "manifest:show" { // advice means the session's own, which every session reads
+			return true
+		}
+		if row, ok := commands.CurrentRules().Row(id); ok {
+			return !row.Planned && s.Permit(c, id, c.By.Project) == nil
 		}
 	}
 	return !slices.Contains(ofTheOperator, words[0])

@@ -40,6 +40,10 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 			Rules: table.Version,
 		},
 	}
+	if row.Planned {
+		body.Why = "it is not available in this version: " + commands.WhyPlanned
+		return body, nil
+	}
 	project := in.Project
 	if project == "" {
 		project = v.projectOf(in.Target)

@@ -116,7 +116,7 @@ func (s *Service) SessionManifest(
 		if c.By.Kind == commands.ActorSession && id == c.By.Name {
 			x, err = v.PermitSession("whoami", id) // its own, whatever its list says
 		} else {
-			x, err = v.PermitSession("session:info", id)
+			x, err = v.PermitSession("manifest:show", id)
 		}
 		if err == nil {
 			digest = x.ManifestDigest

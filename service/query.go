@@ -8,6 +8,9 @@ type Query string
 
 // queryRule is what is so of a query. Of any other it is the opposite, also of one that is added later.
 type queryRule struct {
+	// rows are the rows of the permission table that let a caller ask: one of them, depending on what is asked for. Who
+	// may use none of them is refused.
+	rows []string
 	// afterEnd says that a session may ask it after its end: about itself, its own tasks, its own questions and mail.
 	// Whose session, task or question it is, the query itself checks, with [View.Own].
 	afterEnd bool
@@ -18,28 +21,60 @@ type queryRule struct {
 }
 
 var queryRules = map[Query]queryRule{
-	"whoami":           {afterEnd: true},
-	"commands":         {afterEnd: true},
-	"command-check":    {afterEnd: true},
-	"session-info":     {afterEnd: true},
-	"session-timeline": {afterEnd: true, inPages: true},
-	"session-manifest": {afterEnd: true},
-	"session-mail":     {afterEnd: true},
-	"task-get":         {afterEnd: true},
-	"task-timeline":    {inPages: true},
-	"project-tree":     {inPages: true},
-	"input-list":       {afterEnd: true, inPages: true},
-	"input-get":        {afterEnd: true},
-	"inbox":            {inPages: true},
-	"queue-names":      {inPages: true},
-	"token-list":       {inPages: true},
-	"audit-denials":    {inPages: true},
-	"audit-export":     {readsLog: true},
-	"audit-verify":     {readsLog: true},
-	"audit-texts":      {readsLog: true},
-	"backup":           {readsLog: true},
-	"since":            {readsLog: true},
+	"whoami":                {rows: one("whoami"), afterEnd: true},
+	"commands":              {rows: one("commands"), afterEnd: true},
+	"command-check":         {rows: one("commands"), afterEnd: true},
+	"project-list":          {rows: one("project:list")},
+	"project-get":           {rows: one("project:get")},
+	"project-status":        {rows: one("status")},
+	"project-tree":          {rows: one("task:tree"), inPages: true},
+	"task-list":             {rows: one("task:list")},
+	"task-get":              {rows: one("task:get"), afterEnd: true},
+	"task-children":         {rows: one("task:children")},
+	"task-tree":             {rows: one("task:tree")},
+	"task-timeline":         {rows: one("task:get"), inPages: true},
+	"session-list":          {rows: one("session:list")},
+	"session-info":          {rows: one("session:info"), afterEnd: true},
+	"session-timeline":      {rows: one("session:info"), afterEnd: true, inPages: true},
+	"session-manifest":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
+	"session-workflow":      {rows: []string{"whoami", "manifest:show"}, afterEnd: true},
+	"session-mail":          {rows: []string{"whoami", "input:wait", "session:info"}, afterEnd: true},
+	"session-credential":    {rows: one("session:spawn")},
+	"session-queue":         {rows: one("queue:list")},
+	"session-queue-items":   {rows: one("queue:list")},
+	"queue-names":           {rows: one("queue:status"), inPages: true},
+	"queue-list":            {rows: one("queue:list")},
+	"queue-top":             {rows: one("queue:top")},
+	"queue-next":            {rows: one("queue:top")},
+	"input-list":            {rows: []string{"input:list", "whoami"}, afterEnd: true, inPages: true},
+	"input-get":             {rows: []string{"input:list", "whoami"}, afterEnd: true},
+	"inbox":                 {rows: one("inbox"), inPages: true},
+	"since":                 {rows: one("since"), readsLog: true},
+	"why":                   {rows: one("why")},
+	"template-list":         {rows: one("template:list")},
+	"template-get":          {rows: one("template:get")},
+	"template-role":         {rows: one("template:list")},
+	"template-default":      {rows: one("template:get")},
+	"manifest-schema":       {rows: one("manifest:schema")},
+	"blob":                  {rows: one("whoami")},
+	"clock":                 {},
+	"token-list":            {rows: one("token:list"), inPages: true},
+	"audit-head":            {rows: one("audit:head")},
+	"audit-denials":         {rows: one("audit:denials"), inPages: true},
+	"audit-unauthenticated": {rows: one("audit:denials")},
+	"audit-limits":          {rows: one("audit:denials")},
+	"audit-can":             {rows: one("audit:can")},
+	"audit-export":          {rows: one("audit:export"), readsLog: true},
+	"audit-verify":          {rows: one("audit:verify"), readsLog: true},
+	"audit-texts":           {rows: one("audit:verify"), readsLog: true},
+	"backup":                {rows: one("audit:export"), readsLog: true},
 }
+
+func one(row string) []string { return []string{row} }
+
+// Rows gives the rows of the permission table that let a caller ask a query: one of them, depending on what is asked
+// for; none for what everybody may ask.
+func (q Query) Rows() []string { return queryRules[q].rows }
 
 // ReadsLog reports whether the work of a query grows with the log.
 func (q Query) ReadsLog() bool { return queryRules[q].readsLog }

@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 
+	"maestro/commands"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
@@ -56,6 +57,12 @@ func (s *Service) heardAt(x *projections.Session) int64 {
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
 	view.LastHeard = max(x.Heard, view.LastActivity)
+	if p := view.Permissions; p != nil {
+		view.Permissions = &events.Permissions{
+			Commands: commands.CurrentRules().Offered(p.Commands),
+			Explicit: p.Explicit,
+		}
+	}
 	if !c.SeesEnv(x.Session) {
 		view.Env = map[string]string{}
 	}

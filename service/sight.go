@@ -37,7 +37,7 @@ func (s *sight) sees(project string) bool {
 	}
 	sees, known := s.seen[project]
 	if !known {
-		sees = s.Permit("watch", project) == nil
+		sees = s.Permit(watchRow, project) == nil
 		s.seen[project] = sees
 	}
 	return sees

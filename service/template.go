@@ -97,12 +97,15 @@ func (v View) templates() []wire.Template {
 
 // ListTemplates gives the templates of prompts, Maestro's own first.
 func (v View) ListTemplates() ([]wire.Template, error) {
-	return v.templates(), v.Permit("whoami", "")
+	if err := v.Permit("template:list", ""); err != nil {
+		return nil, err
+	}
+	return v.templates(), nil
 }
 
 // GetTemplate gives a template.
 func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {
-	if err := v.Permit("whoami", ""); err != nil {
+	if err := v.Permit("template:get", ""); err != nil {
 		return wire.Template{}, err
 	}
 	body, ok := v.Service.TemplateIn(v.State, in.ID)

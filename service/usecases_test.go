@@ -60,6 +60,10 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		_, _, err := s.SessionManifest(ctx, c, s.leadName)
 		return err
 	},
+	"SessionWorkflow": func(ctx context.Context, s *stage, c *Caller) error {
+		_, err := s.SessionWorkflow(ctx, c, &wire.SessionID{ID: s.leadName})
+		return err
+	},
 	"ShowTask": func(ctx context.Context, s *stage, c *Caller) error {
 		_, err := s.ShowTask(ctx, c, "task_none")
 		return err

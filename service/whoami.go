@@ -36,7 +36,7 @@ func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 	body := wire.AllowedCommands{Role: string(v.Caller.By.Kind)}
 	if x := v.Session(v.Caller.By.Name); v.Caller.By.Kind == commands.ActorSession && x != nil {
 		body.Role, body.Strategy = string(x.Role), string(x.Strategy)
-		body.AllowedCommands = slices.Clone(x.Permissions.Commands)
+		body.AllowedCommands = table.Offered(x.Permissions.Commands)
 	} else {
 		for _, id := range table.Defaults(commands.U) {
 			if v.Permit(id, "") == nil {
@@ -63,6 +63,8 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	switch {
 	case !known:
 		check.Unknown, check.Why = true, "there is no such command"
+	case row.Planned:
+		check.Planned, check.Why = true, commands.WhyPlanned
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		check.Why = "it is allowed to: " + row.Who.String()
 	default:

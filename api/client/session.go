@@ -30,6 +30,11 @@ func (c *Client) SessionManifest(ctx context.Context, id string) (json.RawMessag
 	return read[json.RawMessage](ctx, c, pathTo("sessions", id, "manifest"), nil)
 }
 
+// SessionWorkflow gives the template from which a session's prompts are made.
+func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Template, error) {
+	return read[wire.Template](ctx, c, pathTo("sessions", id, "workflow"), nil)
+}
+
 // Whoami says who the caller is to the server.
 func (c *Client) Whoami(ctx context.Context) (wire.Whoami, error) {
 	return read[wire.Whoami](ctx, c, "/api/whoami", nil)

@@ -45,7 +45,7 @@ func listTemplatesOfRole(v service.View, in *templateRole) ([]wire.Template, err
 }
 
 func getDefaultTemplate(v service.View, in *templateRole) (roleContent, error) {
-	if err := v.Permit("whoami", ""); err != nil {
+	if err := v.Permit("template:get", ""); err != nil {
 		return roleContent{}, err
 	}
 	if err := validRole(in.Role); err != nil {

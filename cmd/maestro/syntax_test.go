@@ -86,7 +86,8 @@ func TestSyntax(t *testing.T) {
 	tree := root()
 	for _, row := range commands.CurrentRules().Rows() {
 		syntax, description, ok := prompt.Syntax(row.ID)
-		if has := cli.Runs(tree, row.ID); ok != has {
+		has := runs(tree, row.ID) && row.ID != "input:received" // the command line sends it by itself
+		if ok != has {
 			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (make generate)", row.ID, has, ok)
 		}
 		if !ok {

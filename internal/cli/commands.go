@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,22 +67,13 @@ func listCommands(a *Run, p wire.AllowedCommands) {
 	}
 	a.Print("\nAvailable Commands:\n")
 	root := a.Root()
-	names, groups := grouped(
-		slices.DeleteFunc(slices.Clone(p.AllowedCommands), func(id string) bool { return !Runs(root, id) }),
-	)
+	names, groups := grouped(p.AllowedCommands)
 	for _, name := range names {
 		a.Print("\n  %s:\n", name)
 		for _, id := range groups[name] {
 			a.Print("    - maestro %s\n", usageOf(root, id))
 		}
 	}
-}
-
-// Runs reports whether this binary has the command: the table is ahead of it.
-func Runs(root *cobra.Command, id string) bool {
-	words := strings.Split(id, ":")
-	cmd, rest, err := root.Find(words)
-	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
 }
 
 // grouped puts command ids under their parents in the order in which they come; those without one under Core, or if
@@ -146,6 +136,8 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	switch {
 	case check.Unknown:
 		said = "There is no command '" + id + "'"
+	case check.Planned:
+		said = "Command '" + id + "' is not available in this version"
 	case !check.Allowed:
 		said = "Command '" + id + "' is NOT ALLOWED for " + who
 	}

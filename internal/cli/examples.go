@@ -25,6 +25,7 @@ var shownExamples = map[string]string{
 	"inbox":                   "maestro inbox\nmaestro inbox --kind question",
 	"input answer":            `maestro input answer input_3f9 "Use the staging database"`,
 	"input list":              "maestro input list",
+	"input received":          "maestro input received msg_5t2",
 	"input wait":              "maestro input wait --timeout 90s",
 	"manifest generate":       "maestro manifest generate --task-ids task_7k1y4 --output manifest.json",
 	"manifest migrate":        "maestro manifest migrate old.json --output new.json\nmaestro manifest migrate old.json --write",

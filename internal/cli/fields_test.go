@@ -69,10 +69,10 @@ func jsonNames(command commands.Command) (names []string) {
 
 // lineOf gives the command line of an id, nil if there is none.
 func lineOf(root *cobra.Command, id string) *cobra.Command {
-	if !Runs(root, id) {
+	cmd, _, err := root.Find(strings.Split(id, ":"))
+	if err != nil || cmd.Annotations[commandID] != id {
 		return nil
 	}
-	cmd, _, _ := root.Find(strings.Split(id, ":"))
 	return cmd
 }
 

@@ -113,11 +113,11 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 	case exitCode(err) != ExitNotAllowed: // a list may leave out session:info
 		return prompts{}, err
 	}
-	templates, err := templatesOf(ctx, a, m)
+	workflow, err := Ask(ctx, a, (*client.Client).SessionWorkflow, id)
 	if err != nil {
 		return prompts{}, err
 	}
-	renderer := prompt.Renderer{Templates: templates}
+	renderer := prompt.Renderer{Templates: storedTemplates{workflow.ID: workflow.Content}}
 	system, err := renderer.System(m, about)
 	if err != nil {
 		return prompts{}, err

@@ -22,6 +22,7 @@ func newInput(a *Run) *cobra.Command {
 		newInputList(a),
 		newInputAnswer(a),
 		newInputWait(a),
+		newInputReceived(a),
 	)
 }
 
@@ -75,6 +76,11 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 func newInputAnswer(a *Run) *cobra.Command {
 	return newChange(a, &commands.AnswerInput{}, `answer <questionId> "<answer>"`,
 		"Answer a question; --other accepts an answer that is not one of its options", "Answered %[1]s", "other")
+}
+
+func newInputReceived(a *Run) *cobra.Command {
+	return Untold(newChange(a, &commands.ReceiveInput{}, "received <mailId>",
+		"Confirm that a piece of mail was shown; for programs that show mail themselves", "Received %[1]s"))
 }
 
 // inputWait is `maestro input wait`.

@@ -131,7 +131,8 @@ func newManifestShow(a *Run) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.session, "session", "", "the session whose manifest it is")
 	cmd.Flags().StringVar(&c.output, "output", "", "write it to this file as it is, - for stdout")
-	return cmd
+	ValueName(cmd, "session", "<sessionId>")
+	return Tell(cmd, "manifest:show", "session")
 }
 
 func (c *manifestShow) run(ctx context.Context, args []string) error {
@@ -182,15 +183,18 @@ type manifestSchema struct {
 
 func newManifestSchema(a *Run) *cobra.Command {
 	c := &manifestSchema{Run: a}
-	return &cobra.Command{
+	return Tell(&cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of manifests",
 		Args:  Takes,
 		RunE:  Running(c.run),
-	}
+	}, "manifest:schema")
 }
 
 func (c *manifestSchema) run(_ context.Context, _ []string) error {
+	if err := guardHere(c.Run, "manifest:schema"); err != nil {
+		return err
+	}
 	if c.JSON {
 		c.Result(json.RawMessage(manifest.Schema()), nil)
 		return nil

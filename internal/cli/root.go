@@ -208,6 +208,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		root.AddCommand(command(a))
 	}
 	onceOnly(root)
+	need(root)
 	alias(root)
 	exemplify(root)
 	completeIDs(a, root)

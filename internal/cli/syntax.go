@@ -10,11 +10,13 @@ import (
 	"maestro/commands"
 )
 
-// commandID is the annotation with the command id that a command line stands for, and toldFlags the one with the flags
-// that prompts show.
+// The annotations of a command line: the command id that it stands for, the flags that prompts show, that prompts do
+// not tell of it, and the command ids that it needs.
 const (
-	commandID = "command-id"
-	toldFlags = "told-flags"
+	neededIDs    = "needs"
+	commandID    = "command-id"
+	toldFlags    = "told-flags"
+	notInPrompts = "not-in-prompts"
 )
 
 // ownOnly, in place of a flag, leaves out of prompts the arguments that may be left out: an agent means its own.
@@ -27,6 +29,12 @@ func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
 		cmd.Annotations = map[string]string{}
 	}
 	cmd.Annotations[commandID], cmd.Annotations[toldFlags] = id, strings.Join(flags, ",")
+	return cmd
+}
+
+// Untold leaves a command line out of prompts: it is for programs.
+func Untold(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations[notInPrompts] = "true"
 	return cmd
 }
 
@@ -82,12 +90,13 @@ func placeholders(use string) []placeholder {
 // Usage is how a command id is called, without the name of the program, and what it does.
 type Usage struct{ ID, Syntax, Description string }
 
-// Usages gives the usage of every command id that a command line stands for, in the order of the permission table.
+// Usages gives the usage of every command id that a command line stands for and prompts tell of, in the order of the
+// permission table.
 func Usages(root *cobra.Command) []Usage {
 	var usages []Usage
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		if id := cmd.Annotations[commandID]; id != "" {
+		if id := cmd.Annotations[commandID]; id != "" && cmd.Annotations[notInPrompts] == "" {
 			usages = append(usages, Usage{ID: id, Syntax: syntaxOf(cmd), Description: cmd.Short})
 		}
 		for _, verb := range cmd.Commands() {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
-	"maestro/workers/manifest"
 	"maestro/workers/prompt"
 )
 
@@ -44,7 +42,7 @@ func newTemplateList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	a.ListFlags(cmd)
-	return cmd
+	return Tell(cmd, "template:list")
 }
 
 func (c *templateList) run(ctx context.Context, _ []string) error {
@@ -72,12 +70,12 @@ type templateGet struct {
 
 func newTemplateGet(a *Run) *cobra.Command {
 	c := &templateGet{Run: a}
-	return &cobra.Command{
+	return Tell(&cobra.Command{
 		Use:   "get <templateId>",
 		Short: "Print a template's workflow",
 		Args:  Takes,
 		RunE:  Running(c.run),
-	}
+	}, "template:get")
 }
 
 func (c *templateGet) run(ctx context.Context, args []string) error {
@@ -196,31 +194,4 @@ type storedTemplates map[string]string
 func (t storedTemplates) Template(id string) (string, bool) {
 	text, ok := t[id]
 	return text, ok
-}
-
-// templatesOf fetches the workflow that a manifest's prompt is written by: the one that it names, or that of its mode
-// and strategy. One that is not there is left to the renderer, which says so.
-func templatesOf(ctx context.Context, a *Run, m *manifest.Manifest) (prompt.Templates, error) {
-	axes := m.Axes()
-	stored := storedTemplates{}
-	for _, id := range []string{m.TemplateID, string(axes.Mode) + "-" + string(axes.Strategy)} {
-		if id == "" {
-			continue
-		}
-		switch t, err := Ask(ctx, a, (*client.Client).Template, id); {
-		case err == nil:
-			stored[id] = t.Content
-		case exitCode(err) != ExitNotFound:
-			return nil, err
-		default:
-			return nil, &failure.Error{
-				Status:  http.StatusNotFound,
-				Code:    "NOT_FOUND",
-				Message: "Template with id '" + id + "' not found",
-				Why:     "the session's manifest names it, and it was deleted since",
-				Next:    "let a user issue the manifest again without it, with `maestro session update SESSION --manifest FILE`, and begin again",
-			}
-		}
-	}
-	return stored, nil
 }

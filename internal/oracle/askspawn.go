@@ -30,7 +30,9 @@ func (a *asked) given(role, strategy string) permissions {
 	if a.f.Allowed == nil {
 		return permissions{Commands: defaultList(letter)}
 	}
-	list := slices.Concat(coreList(letter), *a.f.Allowed)
+	list := slices.DeleteFunc(slices.Concat(coreList(letter), *a.f.Allowed), func(id string) bool {
+		return slices.Contains(planned, id)
+	})
 	return permissions{Commands: unique(&list), Explicit: true}
 }
 

@@ -101,7 +101,9 @@ func (c *trial) may(role, strategy string, p permissions) {
 			c.fault(rulePermissions, "its list lacks %s, which is core", id)
 		}
 	}
-	allowed := func(id string) bool { return mayList(id, letter) }
+	allowed := func(id string) bool {
+		return mayList(id, letter) && !(c.thirdOn() && slices.Contains(planned, id))
+	}
 	if !p.Explicit {
 		list := c.defaultList(letter)
 		allowed = func(id string) bool { return slices.Contains(list, id) }

@@ -242,6 +242,8 @@ func (j *Judge) standingOf(q *question) string {
 type Row struct {
 	ID, Who, Event string
 	Core           bool
+	// Planned rows have no command yet.
+	Planned bool
 }
 
 // Table gives the rows of docs/contract.md, "Permissions", in their order.
@@ -254,6 +256,8 @@ func Table() []Row {
 			Who:   r.who,
 			Event: r.event,
 			Core:  core,
+
+			Planned: slices.Contains(planned, r.id),
 		})
 	}
 	return rows

@@ -248,12 +248,19 @@ func list(explicit bool, commands ...string) string {
 // byDefault are the permissions of a letter without a list of its own.
 func byDefault(letter string) string { return list(false, defaultList(letter)...) }
 
-// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages and nobody
-// waited for mail.
+// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages, nobody
+// waited for mail, no row was about reading templates and manifests, and an orchestrator was given what is planned.
 func formerDefault(letter string) string {
 	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
-		return id == "input:wait" || id == "session:message" && letter != "O"
+		switch id {
+		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get":
+			return true
+		}
+		return id == "session:message" && letter != "O"
 	})
+	if letter == "O" {
+		own = append(own, "session:resume", "watch", "events")
+	}
 	return list(false, own...)
 }
 

@@ -28,7 +28,9 @@ type CommandCheck struct {
 	Role     string `json:"role"`
 	Strategy string `json:"strategy"`
 	// Unknown says that there is no such command.
-	Unknown bool   `json:"unknown,omitempty"`
+	Unknown bool `json:"unknown,omitempty"`
+	// Planned says that the id is known, and that this version has no such command.
+	Planned bool   `json:"planned,omitempty"`
 	Why     string `json:"why,omitempty"`
 }
 

@@ -215,6 +215,14 @@ var syntaxes = map[string]usage{
 			"<strategy>] [--output <file>]",
 		"Generate a manifest that you can edit and pass to session spawn --manifest",
 	},
+	"manifest:show": {
+		"manifest show [<file>] [--session <sessionId>]",
+		"Show a manifest: a file, a session's, or this session's own",
+	},
+	"manifest:schema": {
+		"manifest schema",
+		"Print the JSON Schema of manifests",
+	},
 	"session:note": {
 		`session note "<message>" [--type <type>] [--task <taskId>]`,
 		"Add an entry to a session's timeline; this changes no status",
@@ -259,6 +267,14 @@ var syntaxes = map[string]usage{
 	"session:unlink": {
 		"session unlink <sessionId> <taskId>",
 		"Remove a task from a session",
+	},
+	"template:list": {
+		"template list",
+		"List the templates, Maestro's own first",
+	},
+	"template:get": {
+		"template get <templateId>",
+		"Print a template's workflow",
 	},
 	"template:create": {
 		`template create "<name>" <file> [--role worker|orchestrator]`,

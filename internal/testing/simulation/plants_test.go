@@ -398,7 +398,7 @@ var plants = []plant{
 	}}},
 	{"an explicit list leaves out the core commands", []edit{{
 		"commands/table.go",
-		"if row.Core && row.Who&who != 0 || listed {", "if listed {",
+		"if row.Core && row.Who&who != 0 || named[row.ID] {", "if named[row.ID] {",
 	}}},
 	{"an orchestrator gives another more than its own", []edit{{
 		spawns,
@@ -410,11 +410,11 @@ var plants = []plant{
 	}}},
 	{"an orchestrator gives a worker all that an orchestrator may", []edit{{
 		spawns,
-		"current.Defaults(Letter(kind.role, kind.strategy))", "current.Defaults(O)",
+		"tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy))", "tableOf(c.Rules).Defaults(O)",
 	}}},
 	{"an orchestrator gives a worker no more than it may use itself", []edit{{
 		spawns,
-		"slices.Concat(own, current.Defaults(Letter(kind.role, kind.strategy)))", "own",
+		"slices.Concat(own, tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy)))", "own",
 	}}},
 	{"a user's spawn for a session is the user's alone", []edit{{
 		spawns, "	return parent.ID, nil\n",

@@ -42,6 +42,8 @@ minute are one record with a count, and of each caller the newest thousand are k
 `+"`maestro audit denials`"+` lists them. `+"`maestro audit can ACTOR COMMAND [TARGET]`"+` asks beforehand, and
 names the row; a dry run is neither recorded nor done.
 
+A planned row has no command yet: its id is known, and no list has it.
+
 | command | worker | queue | tree | orchestrator | user | runner | system | | becomes | decided on |
 |---|---|---|---|---|---|---|---|---|---|---|
 `, table.Version)
@@ -63,6 +65,9 @@ names the row; a dry run is neither recorded nor done.
 		}
 		if !row.Write {
 			kind = append(kind, "read")
+		}
+		if row.Planned {
+			kind = append(kind, "planned")
 		}
 		becomes := ""
 		if row.Events != "" {

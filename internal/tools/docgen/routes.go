@@ -11,7 +11,8 @@ import (
 func routesPage() string {
 	var b strings.Builder
 	b.WriteString("# Routes\n\n" + notice + `How bodies, answers, errors and credentials work is in [contract.md](contract.md#http). Each command id of
-[permissions.md](permissions.md) that writes is a path below ` + "`/api/commands/`" + `.
+[permissions.md](permissions.md) that writes is a path below ` + "`/api/commands/`" + `. A route needs one of the ids beside it,
+depending on what is asked for: ` + "`whoami`" + ` where a session asks about itself.
 `)
 	native, compat := api.Routes()
 	for _, part := range []struct {
@@ -21,9 +22,13 @@ func routesPage() string {
 		{"The API", native},
 		{"For older clients", compat},
 	} {
-		fmt.Fprintf(&b, "\n## %s\n\n| route | what |\n|---|---|\n", part.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| route | what | needs |\n|---|---|---|\n", part.title)
 		for _, r := range part.routes {
-			fmt.Fprintf(&b, "| `%s %s` | %s |\n", r.Method, r.Path, r.Summary)
+			needs := ""
+			if len(r.Rows) > 0 {
+				needs = "`" + strings.Join(r.Rows, "` or `") + "`"
+			}
+			fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", r.Method, r.Path, r.Summary, needs)
 		}
 	}
 	return b.String()

@@ -1,0 +1,41 @@
+package service
+
+import (
+	"context"
+
+	"maestro/service/wire"
+	"maestro/workers/manifest"
+)
+
+// SessionWorkflow gives the template from which a session's prompts are made: the one that its manifest names, or that
+// of its mode and strategy. Who may read the manifest may read it.
+func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.SessionID) (t wire.Template, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return t, err
+	}
+	defer leave()
+	content, _, err := s.SessionManifest(ctx, c, in.ID)
+	if err != nil {
+		return t, err
+	}
+	m, err := manifest.Parse(content)
+	if err != nil {
+		return t, invalidManifest(err)
+	}
+	c.worked(len(content) / bytesPerStep)
+	axes := m.Axes()
+	id := cmpOr(m.TemplateID, string(axes.Mode)+"-"+string(axes.Strategy))
+	err = s.Look(ctx, c, func(v View) error {
+		found := false
+		if t, found = s.TemplateIn(v.State, id); found {
+			return nil
+		}
+		gone := NotFound("Template", id)
+		gone.Why = "the session's manifest names it, and it was deleted since"
+		gone.Next = "ask the user to issue the manifest again without it (maestro session update SESSION --manifest FILE), " +
+			"then begin again"
+		return gone
+	})
+	return t, err
+}
