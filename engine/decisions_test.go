@@ -3448,6 +3448,8 @@ func TestListsAreOfTheirRules(t *testing.T) {
 					given = x.Permissions
 				case *events.SessionRegistered:
 					given = x.Created.Permissions
+				default:
+					t.Fatalf("%T", x)
 				}
 				for _, id := range []string{"session:resume", "watch", "events"} {
 					if slices.Contains(given.Commands, id) != (rules != "3") {
