@@ -228,8 +228,11 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
+	info, err := disk.FileStat(f)
 	if err != nil {
+		return nil, err
+	}
+	if err := disk.Check("read", path); err != nil {
 		return nil, err
 	}
 	if info.Size() > most {

@@ -203,7 +203,7 @@ func scanWith(
 	}
 	for i, err := range failed {
 		blocks[i].index = indices[i] // a block of which nothing can be read
-		if err != nil {
+		if err != nil && len(blocks[i].places) == 0 {
 			blocks[i].key, blocks[i].empty = indices[i], true
 		}
 	}
@@ -223,7 +223,8 @@ func scanWith(
 	return s, errors.Join(append(failed, err)...)
 }
 
-// scanBlock reads one block file. It gives the buffer back, grown if it had to be.
+// scanBlock reads one block file. It gives the buffer back, grown if it had to be. With an *UnreadError comes what
+// could be read.
 func scanBlock(
 	dir, path, stream, prefix string, index int, buffer []byte, each eachRecord,
 ) (scannedBlock, []byte, error) {
@@ -233,7 +234,7 @@ func scanBlock(
 		if errors.Is(err, fs.ErrNotExist) { // it was compacted away meanwhile
 			return b, buffer, nil
 		}
-		return b, buffer, fmt.Errorf("read the block %s: %w", path, err)
+		return b, buffer, unread(path, err)
 	}
 	defer f.close()
 	content := f.window(buffer, 0)
@@ -296,5 +297,8 @@ func scanBlock(
 	}
 	content, b.size = f.scan(parser, content, found, lost)
 	b.lastBatch, b.empty = headerValue(last, headerBatchID), len(b.places) == 0
+	if f.failed != nil {
+		return b, content, unread(path, f.failed)
+	}
 	return b, content, nil
 }

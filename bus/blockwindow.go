@@ -12,10 +12,11 @@ import (
 // so, and is read piece by piece.
 const maxWindow = 16 << 20
 
-// blockFile is a block that is read. What the disk cannot read of it counts as zeros.
+// blockFile is a block that is read. What the disk cannot read of it counts as zeros, and failed says why.
 type blockFile struct {
-	f    *os.File
-	size int64
+	f      *os.File
+	size   int64
+	failed error
 }
 
 func openBlock(path string) (*blockFile, error) {
@@ -27,7 +28,7 @@ func openBlock(path string) (*blockFile, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &blockFile{f, info.Size()}, nil
+	return &blockFile{f: f, size: info.Size()}, nil
 }
 
 func (b *blockFile) close() { _ = b.f.Close() }
@@ -39,7 +40,8 @@ func readBlockBegin(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer b.close()
-	return b.window(nil, 0), nil
+	content := b.window(nil, 0)
+	return content, b.failed
 }
 
 // window reads from an offset into the buffer, which it makes larger if it must. It gives less than a whole window at
@@ -66,6 +68,9 @@ func (b *blockFile) window(buffer []byte, from int64) []byte {
 			continue
 		}
 		failures = 0
+		if b.failed == nil {
+			b.failed = err
+		}
 		// The disk cannot read this part. What it can read behind it is worth having.
 		skip := min(unreadable-n%unreadable, size-n)
 		clear(buffer[n : n+skip])

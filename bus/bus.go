@@ -57,15 +57,14 @@ type Bus struct {
 	tell   atomic.Pointer[func(error)]
 	last   acknowledged
 	mender mender
-	// unread is how often in a row a reopen could not read the store; open is held for writing.
-	unread int
 }
 
 // Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.
 // All that the store held is durable when Open returns. One process can hold a store.
 //
 // A store that a check finds damaged is not given to the server, which would cut it: it opens to be read only, a copy
-// is put beside it if there is room, and Damage says why.
+// is put beside it if there is room, and Damage says why. One of which a part cannot be read opens to be read only too;
+// see AwaitReadable.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	o = o.withDefaults()
 	if o.ReadOnly {
@@ -90,10 +89,18 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) openEmbedded(ctx context.Context) error {
-	if err := errors.Join(b.embedded.usable(), b.embedded.putBackOfKilled()); err != nil {
+	if err := b.embedded.usable(); err != nil {
 		return err
 	}
-	checked, err := b.embedded.prepare(ctx, b.options.witnesses(), loadNote(b.embedded.dir))
+	var checked prepared
+	err := b.embedded.putBackOfKilled()
+	if err == nil {
+		checked, err = b.embedded.prepare(ctx, b.options.witnesses(), loadNote(b.embedded.dir))
+	}
+	var unread *UnreadError
+	if errors.As(err, &unread) {
+		return b.openUnread(ctx, unread)
+	}
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,9 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{options: o}
 	b.files.Store(files)
 	damage := errOpenedReadOnly
-	if _, found := files.log.judge(o.witnesses()); found != nil {
+	if unread := files.unreadLog(); unread != nil {
+		damage = unread
+	} else if _, found := files.log.judge(o.witnesses()); found != nil {
 		damage = found
 	}
 	b.damage.Store(&damage)

@@ -25,7 +25,7 @@ func (o Options) witnesses() witnesses {
 }
 
 // judge tells damage from what a killed server or a power cut leaves of an append that was not acknowledged. It gives
-// the first place where that is torn.
+// the first place where that is torn. It fails with what failed when the files cannot be read any more.
 func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 	for i := range s.faults {
 		f := &s.faults[i]
@@ -36,7 +36,13 @@ func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 		if lost == 0 {
 			return nil, s.damageError(s.last+1, *f)
 		}
-		if lost <= seen.witnessed || !f.Tail && !s.oneAppend(*f) && !s.leftByLazySyncs(*f, seen) {
+		forgiven := lost > seen.witnessed && (f.Tail || s.oneAppend(*f))
+		if lost > seen.witnessed && !forgiven {
+			if forgiven, damage = s.leftByLazySyncs(*f, seen); damage != nil {
+				return nil, damage
+			}
+		}
+		if !forgiven {
 			return nil, s.damageError(lost, *f)
 		}
 		if torn == nil {
@@ -67,13 +73,13 @@ func (s *scannedStream) behind(f Fault) uint64 {
 // leftByLazySyncs reports whether a hole can be what a power cut leaves where syncs are lazy. They cost about a second
 // of the log, never a part of a finished block. All that the head file had not seen must be that young: else it is not
 // the last one that was written, and tells nothing.
-func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) bool {
+func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) (bool, error) {
 	if f.Length == 0 || seen.durability != Interval || seen.headFile == 0 || len(s.places) == 0 {
-		return false
+		return false, nil
 	}
 	newest := s.places[len(s.places)-1]
 	if s.keyOf(f) != s.keys[int(newest.block)] {
-		return false
+		return false, nil
 	}
 	reader := &placeReader{
 		dir:    s.dir,
@@ -85,16 +91,24 @@ func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) bool {
 	defer reader.close()
 	end, err := reader.read(newest)
 	if err != nil {
-		return false
+		return false, onlyFailed(err)
 	}
 	limit := end.time - lazyWindow.Nanoseconds()
 	for i, _ := s.at(seen.headFile + 1); i < len(s.places); i++ {
 		record, err := reader.read(s.places[i])
 		if err != nil || record.time < limit {
-			return false
+			return false, onlyFailed(err)
 		}
 	}
-	return true
+	return true, nil
+}
+
+// onlyFailed gives an error if it says that a read failed.
+func onlyFailed(err error) error {
+	if failedToRead(err) {
+		return err
+	}
+	return nil
 }
 
 func (s *scannedStream) damageError(sequence uint64, f Fault) error {

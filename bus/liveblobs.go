@@ -158,6 +158,9 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string) ([]byte, error)
 			return nil, errNotThere
 		}
 		chunk, err := reader.read(p)
+		if failedToRead(err) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, &storeDamage{Fault{
 				Stream: BlobStream,

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -103,7 +104,7 @@ func firstSequence(path string, index int) (uint64, error) {
 	parser := newRecordParser(StreamName, events.SubjectPrefix, index)
 	buffer := make([]byte, 4096)
 	for at := int64(0); ; {
-		n, err := f.ReadAt(buffer, at)
+		n, err := disk.ReadAt(f, buffer, at)
 		length := claimed(buffer[:n])
 		if length > len(buffer) {
 			buffer = make([]byte, length)
@@ -253,7 +254,10 @@ func (w *blockWindow) from(at int64) ([]byte, error) {
 		if cap(w.buffer) < size {
 			w.buffer = make([]byte, size)
 		}
-		n, err := w.file.ReadAt(w.buffer[:size], at)
+		n, err := disk.ReadAt(w.file, w.buffer[:size], at)
+		for try := 1; err != nil && !errors.Is(err, io.EOF) && try < readTries; try++ {
+			n, err = disk.ReadAt(w.file, w.buffer[:size], at)
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}

@@ -22,8 +22,6 @@ import (
 type prepared struct {
 	// damage is why the server must not open the store, if so.
 	damage error
-	// unread says that a part could not be read; that may pass.
-	unread bool
 	faults []Fault
 	// rebuild are the streams that are set aside.
 	rebuild []string
@@ -35,7 +33,8 @@ type prepared struct {
 	streams map[string]heldStream
 }
 
-// prepare checks the store and makes it fit to be opened by the server.
+// prepare checks the store and makes it fit to be opened by the server. It fails with *UnreadError when a part of it
+// cannot be read.
 func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
 	e.removeUnfinished()
 	if err := e.separate(); err != nil {
@@ -69,11 +68,14 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 			}
 		}
 		scanned, err := e.readStream(ctx, stored)
-		if scanned == nil || passing(err) {
+		if scanned == nil {
 			return prepared{}, fmt.Errorf("check the store: %w", err)
 		}
-		if err != nil { // the server must not have what cannot be read
-			p.damage, p.unread = scanned.unreadable(err), true
+		if failedToRead(err) {
+			return prepared{}, unread(streamPath(e.dir, stored.name), err)
+		}
+		if err != nil { // it is in a form that is not ours
+			p.damage = scanned.unreadable(err)
 			p.faults = append(scanned.faults, Fault{
 				Stream: stored.name, File: streamPath("", stored.name), Why: err.Error(),
 			})
@@ -171,7 +173,7 @@ func (e *embedded) lastBlockFits(
 	return last, stream != StreamName || len(b.places) > 0 && last >= witnessed, nil
 }
 
-// unreadable is the damage of a stream that could not be read to its end.
+// unreadable is the damage of a stream of which a block has another form.
 func (s *scannedStream) unreadable(why error) error {
 	if s.name == StreamName {
 		return &events.DamageError{Sequence: s.last + 1, Why: why.Error()}
@@ -181,9 +183,12 @@ func (s *scannedStream) unreadable(why error) error {
 
 // judgeLog says whether the log is damaged, and cuts a torn end off.
 func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) error {
-	torn, damage := log.judge(seen)
-	if damage != nil {
-		p.damage, p.faults = damage, log.faults
+	torn, err := log.judge(seen)
+	if failedToRead(err) {
+		return unread(log.dir, err)
+	}
+	if err != nil {
+		p.damage, p.faults = err, log.faults
 		return nil
 	}
 	if torn == nil {

@@ -54,7 +54,11 @@ func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.
 	}
 	if files != nil {
 		release()
-		return to + 1, files.Read(ctx, from, to, yield)
+		err := files.Read(ctx, from, to, yield)
+		if unread := (*UnreadError)(nil); errors.As(err, &unread) && errors.Is(err, events.ErrReadOnly) {
+			err = b.Damage() // which is looked at again
+		}
+		return to + 1, err
 	}
 	release() // a reader that waits in yield must not keep the log from being reopened
 	next, err = b.onDisk.read(ctx, from, to, acked, yield)

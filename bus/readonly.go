@@ -29,6 +29,8 @@ type ReadOnly struct {
 	faults []Fault
 	// failed is why a part of the store could not be read, nil if all of it could.
 	failed error
+	// failedLog is why the log could not be read whole, nil if it could.
+	failedLog error
 	// adopted are the blobs that have lost their description.
 	adopted []string
 	// asides are what was set aside of the streams beside the log.
@@ -118,7 +120,7 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 		r.faults = append(r.faults, scanned.faults...)
 		switch s.name {
 		case StreamName:
-			r.log = scanned
+			r.log, r.failedLog = scanned, err
 		case BlobStream:
 			blobs.settle(scanned)
 			r.blobs = blobs
@@ -177,15 +179,33 @@ func (r *ReadOnly) Read(ctx context.Context, from, to uint64, yield func(events.
 		}
 		next++
 		return yield(m)
-	}, func(uint64, error) error { return r.missing(next) })
+	}, func(_ uint64, err error) error {
+		if failedToRead(err) {
+			return unread(r.log.dir, err)
+		}
+		return r.missing(next)
+	})
 	if err == nil && next <= to {
 		return r.missing(next)
 	}
 	return err
 }
 
+// unreadLog says that the log could not be read whole when the store was opened, or nil.
+func (r *ReadOnly) unreadLog() error {
+	if !failedToRead(r.failedLog) {
+		return nil
+	}
+	why := *unread(r.log.dir, r.failedLog)
+	why.readOnly, why.again = true, false
+	return &why
+}
+
 // missing says why a message is not there.
 func (r *ReadOnly) missing(sequence uint64) error {
+	if err := r.unreadLog(); err != nil {
+		return err
+	}
 	for _, f := range r.log.faults {
 		if f.From <= sequence && sequence <= f.To {
 			return &events.DamageError{Sequence: sequence, Why: f.String()}

@@ -59,6 +59,9 @@ func (r *ReadOnly) End() End {
 // what is known to have been acknowledged, or before what the last clean stop noted. It is nil for a whole log, and for
 // one whose last append was torn. Of the options Witnessed, HeadFile and Durability are used.
 func (r *ReadOnly) Damage(o Options) error {
+	if err := r.unreadLog(); err != nil {
+		return err
+	}
 	if _, damage := r.log.judge(o.witnesses()); damage != nil {
 		return damage
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"maestro/events"
-	"maestro/internal/files"
 )
 
 // Sync makes everything that the log holds durable and answers its head; see engine.Log.
@@ -78,9 +77,6 @@ func (b *Bus) head(ctx context.Context) (uint64, error) {
 	return stream.CachedInfo().State.LastSeq, nil
 }
 
-// unreadTries is how often a store that cannot be read is opened again, a second apart, before it counts as damaged.
-const unreadTries = 10
-
 // reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile.
 // While the disk is full the server is left running, so that the log can be read.
 func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
@@ -104,12 +100,16 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir)), b.embedded.usable()); err != nil {
 		return 0, err // the server that runs can be read still
 	}
+	defer func() {
+		if err != nil {
+			b.doubtful.Store(true) // the next Sync tries again
+		}
+	}()
 	b.embedded.stop()
 	if err := b.embedded.putBackOfKilled(); err != nil { // a start failed, and could not do it
-		return 0, err
+		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
 	if err := syncTree(b.embedded.storeDir()); err != nil {
-		b.doubtful.Store(true)
 		return 0, fmt.Errorf("reopen the log: %w", full(err))
 	}
 	if err := dropCache(b.embedded.storeDir()); err != nil {
@@ -122,14 +122,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	}
 	checked, err := b.embedded.prepare(ctx, b.ownWitnesses(), note)
 	if err != nil {
-		b.doubtful.Store(true)
 		return 0, fmt.Errorf("reopen the log: %w", err)
-	}
-	if checked.unread && b.unread < unreadTries { // it may pass
-		b.unread++
-		b.doubtful.Store(true)
-		why := checked.faults[len(checked.faults)-1].Why
-		return 0, fmt.Errorf("reopen the log: it cannot be read now, and is tried again: %s", files.Shown(why))
 	}
 	if checked.damage != nil {
 		if err := b.openDamaged(ctx, checked); err != nil {
@@ -137,15 +130,9 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		}
 		return 0, checked.damage
 	}
-	defer func() {
-		if err != nil {
-			b.doubtful.Store(true) // the next Sync tries again
-		}
-	}()
 	if err := b.embedded.start(ctx, checked.streams); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
-	b.unread = 0
 	serving, done := b.whileAlive(ctx, startTimeout)
 	defer done()
 	if head, err = b.reattach(serving); err != nil {

@@ -29,5 +29,9 @@ func Advice(err error) string {
 	if errors.Is(err, events.ErrFull) {
 		return "make room on the server's disk, then the server goes on by itself"
 	}
+	if !errors.Is(err, events.ErrReadOnly) { // nothing is known to be damaged
+		return "the server tries again every second and goes on by itself; until then look for the disk's errors in its " +
+			"log and in the system's (`dmesg`)"
+	}
 	return nextSalvage
 }

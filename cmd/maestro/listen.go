@@ -79,8 +79,10 @@ func hostname() string {
 	return name
 }
 
-// listening says where the server is, once it can be reached.
-func listening(a *cli.Run, address, dir string, damage error, times clock.Status, logger *slog.Logger) {
+// listening says where the server is, once it can be reached; again says that stdout was told before.
+func listening(
+	a *cli.Run, address, dir string, damage error, times clock.Status, again bool, logger *slog.Logger,
+) {
 	data := struct {
 		Version  string `json:"version"`
 		Address  string `json:"address"`
@@ -105,6 +107,9 @@ func listening(a *cli.Run, address, dir string, damage error, times clock.Status
 		}
 		logger.Log(context.Background(), level, "READ-ONLY: the server answers reads and refuses writes",
 			"why", damage, "next", engine.Advice(damage))
+	}
+	if again {
+		return
 	}
 	var next string
 	data.Clock, next = times.Explain()

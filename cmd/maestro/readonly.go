@@ -123,7 +123,7 @@ func serveReadOnly(
 		return errors.Join(err, listener.Close())
 	}
 	address := addressOf(listener.Addr())
-	listening(a, address, dir, handler.Health(), trusted.Status(), logger)
+	listening(a, address, dir, handler.Health(), trusted.Status(), false, logger)
 	if !a.JSON {
 		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}

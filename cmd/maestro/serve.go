@@ -23,8 +23,22 @@ import (
 	"maestro/workers/prompt"
 )
 
-// serve wires the server: home, log, handler, API, listener. It stops in the opposite order.
-func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
+// errReadable says that a store which could not be read when it was opened can be read now.
+var errReadable = errors.New("the store can be read again")
+
+// serve runs a server until ctx ends. A store that could not be read at the start is opened again once it can be.
+func serve(ctx context.Context, a *cli.Run, o serveOptions) error {
+	for {
+		err := serveOnce(ctx, a, o)
+		if !errors.Is(err, errReadable) || ctx.Err() != nil {
+			return err
+		}
+		o.again = true
+	}
+}
+
+// serveOnce wires the server: home, log, handler, API, listener. It stops in the opposite order.
+func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -184,10 +198,27 @@ func serve(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	warnOfRoom(log.Room(), logger)
 	listened = true
 	defer ignoreHangUps(ctx, logger)()
-	listening(a, address, dir, handler.Health(), trusted.Status(), logger)
+	listening(a, address, dir, handler.Health(), trusted.Status(), o.again, logger)
 	manager := serviceManager{socket: a.Getenv("NOTIFY_SOCKET"), logger: logger}
 	manager.ready(address)
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.stopping(); stop() }, logger)
+	serving, reopen := context.WithCancelCause(ctx)
+	defer reopen(nil)
+	defer beside(ctx, func(ctx context.Context) {
+		if store.AwaitReadable(ctx, time.Tick(time.Second)) == nil {
+			logger.Info("the store can be read again; it is opened again")
+			reopen(errReadable)
+		}
+	})()
+	err = serveUntil(serving, api.Bound(listener, &o.limits), reach, func() {
+		if ctx.Err() != nil {
+			manager.stopping()
+		}
+		stop()
+	}, logger)
+	if ctx.Err() == nil && errors.Is(context.Cause(serving), errReadable) {
+		return errors.Join(err, errReadable)
+	}
+	return err
 }
 
 // beside runs something beside the server; stop ends it and waits for it.

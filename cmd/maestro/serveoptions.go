@@ -31,6 +31,7 @@ type serveOptions struct {
 	listen, auth, durability, logFormat, logLevel string
 	origins, hosts                                []string
 	insecure, newKey, readOnly                    bool
+	again                                         bool // the server that this one follows listened
 	lease                                         time.Duration
 	leaseGiven                                    bool
 	limitTexts                                    []string

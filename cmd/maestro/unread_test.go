@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"maestro/internal/disk"
+)
+
+// A server whose log cannot be read at its start says in /readyz which file and why, and nothing about salvage. Once
+// the file can be read, it takes writes by itself, at its address, and prints nothing again.
+func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
+	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+	s.start("--backup-every", "off")
+	s.do("project:create", map[string]any{"name": "P"})
+	s.stop()
+	var mended atomic.Bool
+	block := filepath.Join("MAESTRO", "msgs", "1.blk")
+	defer disk.Inject(func(operation, path string) error {
+		if !mended.Load() && operation == "read" && strings.HasSuffix(path, block) {
+			return syscall.EIO
+		}
+		return nil
+	})()
+	s.start("--backup-every", "off")
+	if !strings.Contains(s.banner, "READ-ONLY") {
+		t.Errorf("it prints %q", s.banner)
+	}
+	status, said := s.ready()
+	for _, want := range []string{block, "input/output error", "by itself"} {
+		if status != http.StatusServiceUnavailable || !strings.Contains(said, want) {
+			t.Errorf("readyz says %d %s, want %s", status, said, want)
+		}
+	}
+	if log := s.said.String(); strings.Contains(said+log, "salvage") || strings.Contains(said+log, "damaged") {
+		t.Errorf("readyz says %s, the log %s", said, log)
+	}
+	mended.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), longestWait)
+	defer cancel()
+	for ready := false; !ready; {
+		if ctx.Err() != nil {
+			t.Fatalf("it takes no writes: %s", s.said.String())
+		}
+		answer, err := http.Get(s.address + "/readyz")
+		if err == nil {
+			ready = answer.StatusCode == http.StatusOK
+			_ = answer.Body.Close()
+		}
+	}
+	s.do("project:create", map[string]any{"name": "Q"})
+	s.stop()
+	if rest, _ := s.out.ReadString('\n'); rest != "" {
+		t.Errorf("it prints %q again", rest)
+	}
+	if found, _ := filepath.Glob(filepath.Join(s.home, "store.damaged-*")); len(found) > 0 {
+		t.Errorf("set aside: %v", found)
+	}
+	if _, err := os.Stat(filepath.Join(s.home, "store", "clean.json")); err != nil {
+		t.Errorf("the stop after it was no clean one: %v", err)
+	}
+}
