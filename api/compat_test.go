@@ -408,8 +408,16 @@ func TestOldSpawn(t *testing.T) {
 	like(t, "child",
 		`{"session":{"name":"Child","metadata":{"skills":["s"],"spawnedBy":"`+id+`","spawnSource":"session",`+
 			`"context":{"a":1}}}}`, any(child.object()))
-	like(t, "orchestrator", `{"session":{"name":"Orchestrator for `+task+`"}}`,
-		any(spawn(`,"role":"orchestrator"`).is(201).object()))
+	for _, given := range []string{``, `,"strategy":"simple"`} {
+		boss := spawn(`,"role":"orchestrator"` + given).is(201)
+		simple := `{"name":"Orchestrator for ` + task + `","strategy":"simple","env":{"MAESTRO_STRATEGY":"simple"},` +
+			`"metadata":{"role":"orchestrator","strategy":"simple"}}`
+		like(t, "orchestrator", simple, boss.at("session"))
+		path := "/api/sessions/" + boss.text("sessionId")
+		like(t, "stored orchestrator", simple, any(o.call("GET", path, "").is(200).object()))
+		ours := o.send("GET", path, "", "", wire.HeaderClient, "test").is(200)
+		like(t, "an orchestrator to our own clients", `{"strategy":"default"}`, any(ours.object()))
+	}
 	like(t, "queue", `{"session":{"strategy":"queue","env":{"MAESTRO_STRATEGY":"queue"}}}`,
 		any(spawn(`,"strategy":"queue"`).is(201).object()))
 
@@ -424,15 +432,15 @@ func TestOldSpawn(t *testing.T) {
 	o.routeError(post(some+`,"spawnSource":"session"}`), 400, "missing_session_id",
 		`sessionId is required when spawnSource is "session"`)
 	o.routeError(post(some+`,"spawnSource":"session","sessionId":"sess_x","role":"boss"}`), 404,
-		"parent_session_not_found", "Parent session `sess_x` not found")
+		"parent_session_not_found", "Parent session sess_x not found")
 	o.routeError(post(some+`,"role":"boss"}`), 400, "invalid_role", `role must be "worker" or "orchestrator"`)
 	missing := post(some + `}`)
-	o.routeError(missing, 404, "task_not_found", "Task `task_x` not found")
+	o.routeError(missing, 404, "task_not_found", "Task task_x not found")
 	if missing.text("details", "taskId") != "task_x" {
 		t.Errorf("details: %s", missing.body)
 	}
 	o.routeError(post(`{"projectId":"proj_x","taskIds":["`+task+`"],"strategy":"none"}`), 404, "project_not_found",
-		"Project `proj_x` not found")
+		"Project proj_x not found")
 	o.routeError(spawn(`,"strategy":"none"`), 400, "invalid_strategy", `strategy must be "simple", "queue", or "tree"`)
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -212,6 +213,11 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		if path := w.places.Path(id); r.text("manifestPath") != path ||
 			r.text("session", "env", "MAESTRO_MANIFEST_PATH") != path {
 			t.Errorf("%s: the path is not said: %s", spawn.name, r.body)
+		}
+		got := w.send(http.MethodGet, "/api/sessions/"+id, adminToken, "").is(200)
+		if got.text("env", "MAESTRO_MANIFEST_PATH") != w.places.Path(id) ||
+			!reflect.DeepEqual(got.at("metadata"), r.at("session", "metadata")) {
+			t.Errorf("%s: GET does not show what the spawn answered: %s", spawn.name, got.body)
 		}
 	}
 	if got := w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200); len(got.at("faults").([]any)) != 0 {

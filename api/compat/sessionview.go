@@ -91,14 +91,24 @@ func (s *compat) getSession(v service.View, in *wire.SessionID) (func() SessionB
 // body shows a session with at most limit entries of either sort; all if limit is 0.
 func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) SessionBody {
 	view := x.SeenBy(c)
+	view.Strategy = strategyFor(c, x.Session)
 	if x.Session.Spawned {
-		view.Metadata, view.Env = s.spawnedExtras(x.Session, view.Env, c.ServerURL)
+		view.Metadata, view.Env = s.spawnedExtras(x.Session, view.Strategy, view.Env, c.ServerURL)
 	}
 	return SessionBody{
 		SessionHead: SessionHead{Session: view, Hostname: s.Hostname, Platform: s.Platform},
 		Events:      eventsOf(x.Entries(limit, true)),
 		Timeline:    entriesOf(x.Entries(limit, false)),
 	}
+}
+
+// strategyFor names a session's strategy as the caller knows it. Older clients start each orchestrator with the strategy
+// simple, which the log calls default.
+func strategyFor(c *service.Caller, x *projections.Session) events.Strategy {
+	if !c.Program && x.Strategy == events.StrategyDefault {
+		return events.StrategySimple
+	}
+	return x.Strategy
 }
 
 // entriesOf shows entries with the types that older clients know: a task that was taken from a session was always shown
@@ -141,13 +151,13 @@ func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 // spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
 // it is told of itself beside the environment that is shown.
 func (s *compat) spawnedExtras(
-	x *projections.Session, shown map[string]string, url string,
+	x *projections.Session, strategy events.Strategy, shown map[string]string, url string,
 ) (json.RawMessage, map[string]string) {
 	metadata := spawnedMetadata{
 		Skills:      x.Skills,
 		SpawnSource: "ui",
 		Role:        x.Role,
-		Strategy:    x.Strategy,
+		Strategy:    strategy,
 		Context:     x.Context,
 	}
 	if metadata.Skills == nil {
@@ -163,7 +173,7 @@ func (s *compat) spawnedExtras(
 	if s.Manifests != nil && x.ManifestDigest != "" {
 		manifest = s.Manifests.Path(x.ID)
 	}
-	env := wire.Environment(url, x.ProjectID, x.ID, x.Strategy, manifest)
+	env := wire.Environment(url, x.ProjectID, x.ID, strategy, manifest)
 	maps.Copy(env, shown)
 	encoded, err := json.Marshal(metadata)
 	if err != nil {

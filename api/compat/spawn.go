@@ -147,7 +147,7 @@ func (s *compat) checkSpawn(ctx context.Context, c *call, body spawnRequest) err
 
 func checkSpawnIn(state *projections.State, body spawnRequest) error {
 	missing := func(code, pointer, kind, id string) *service.Problem {
-		return service.NewProblem(service.KindNotFound, code, pointer, kind+" `"+safetext.Printable(id)+"` not found")
+		return service.NewProblem(service.KindNotFound, code, pointer, kind+" "+safetext.Printable(id)+" not found")
 	}
 	if body.SpawnSource == "session" && state.Session(body.SessionID) == nil {
 		return missing("parent_session_not_found", "/sessionId", "Parent session", body.SessionID)
