@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
+	"maestro/internal/server/process"
 	"maestro/projections"
 )
 
@@ -93,7 +94,7 @@ func keepLeases(
 	if err != nil {
 		return nil, nil, err
 	}
-	return leases, beside(ctx, leases.Run), nil
+	return leases, process.Beside(ctx, leases.Run), nil
 }
 
 // snapshots lets the handler keep its snapshots in a directory.

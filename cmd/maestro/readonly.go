@@ -21,6 +21,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/process"
 	"maestro/service"
 )
 
@@ -30,7 +31,7 @@ import (
 func serveReadOnly(
 	ctx context.Context, a *cli.Run, dir string, durability bus.Durability, o serveOptions,
 ) (err error) {
-	logger := newLogger(a.Stderr, o.logFormat, o.logLevel)
+	logger := process.NewLog(a.Stderr, o.logFormat, o.logLevel)
 	reading, err := readHome(dir)
 	if err != nil {
 		return err
@@ -127,10 +128,10 @@ func serveReadOnly(
 	if !a.JSON {
 		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
 	}
-	defer ignoreHangUps(ctx, logger)()
-	manager := serviceManager{socket: a.Getenv("NOTIFY_SOCKET"), logger: logger}
-	manager.ready(address)
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.stopping(); stop() }, logger)
+	defer process.IgnoreHangUps(ctx, logger)()
+	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
+	manager.Ready(address)
+	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.Stopping(); stop() }, logger)
 }
 
 // readHome opens a home that exists and keeps servers out.

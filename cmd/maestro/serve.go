@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"runtime"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/process"
 	"maestro/service"
 	"maestro/service/wire"
 	"maestro/workers/prompt"
@@ -68,7 +68,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	existed := hasLog(dir)
 	defer func() { err = notServed(dir, existed, err) }()
-	logger := newLogger(a.Stderr, o.logFormat, o.logLevel)
+	logger := process.NewLog(a.Stderr, o.logFormat, o.logLevel)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
 	if err != nil {
 		return err
@@ -175,12 +175,12 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	defer beside(ctx, served.Deliver(lock.Root()).Run)()
-	defer beside(ctx, care.run)()
-	defer beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
-	defer beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
-	defer beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
-	defer beside(ctx, uses.Run)()
+	defer process.Beside(ctx, served.Deliver(lock.Root()).Run)()
+	defer process.Beside(ctx, care.run)()
+	defer process.Beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
+	defer process.Beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
+	defer process.Beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
+	defer process.Beside(ctx, uses.Run)()
 	address := addressOf(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())
@@ -190,20 +190,20 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		logger.Warn("the next start may take another port", "why", err)
 	}
 	files.keep(lock)
-	defer beside(ctx, files.run(time.Tick(homeFilesEvery)))()
+	defer process.Beside(ctx, files.run(time.Tick(homeFilesEvery)))()
 	if o.auth == "off" {
 		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
 			"next", "start the server without --auth off")
 	}
 	warnOfRoom(log.Room(), logger)
 	listened = true
-	defer ignoreHangUps(ctx, logger)()
+	defer process.IgnoreHangUps(ctx, logger)()
 	listening(a, address, dir, handler.Health(), trusted.Status(), o.again, logger)
-	manager := serviceManager{socket: a.Getenv("NOTIFY_SOCKET"), logger: logger}
-	manager.ready(address)
+	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
+	manager.Ready(address)
 	serving, reopen := context.WithCancelCause(ctx)
 	defer reopen(nil)
-	defer beside(ctx, func(ctx context.Context) {
+	defer process.Beside(ctx, func(ctx context.Context) {
 		if store.AwaitReadable(ctx, time.Tick(time.Second)) == nil {
 			logger.Info("the store can be read again; it is opened again")
 			reopen(errReadable)
@@ -211,7 +211,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	})()
 	err = serveUntil(serving, api.Bound(listener, &o.limits), reach, func() {
 		if ctx.Err() != nil {
-			manager.stopping()
+			manager.Stopping()
 		}
 		stop()
 	}, logger)
@@ -219,28 +219,6 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return errors.Join(err, errReadable)
 	}
 	return err
-}
-
-// beside runs something beside the server; stop ends it and waits for it.
-func beside(ctx context.Context, run func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		run(ctx)
-	}()
-	return func() { cancel(); <-done }
-}
-
-// newLogger makes the server's log. The options were checked.
-func newLogger(w io.Writer, format, level string) *slog.Logger {
-	var least slog.Level
-	_ = least.UnmarshalText([]byte(level)) // info where it says nothing
-	options := &slog.HandlerOptions{Level: least}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
 }
 
 // manifests puts copies of manifests into the home.

@@ -15,6 +15,7 @@ import (
 
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/server/process"
 	"maestro/service"
 )
 
@@ -23,9 +24,6 @@ const (
 	shortestLease = time.Second
 	longestLease  = 24 * time.Hour
 )
-
-// logLevels are what --log-level takes.
-var logLevels = []string{"debug", "info", "warn", "error"}
 
 type serveOptions struct {
 	listen, auth, durability, logFormat, logLevel string
@@ -48,9 +46,11 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	}
 	cmd.RunE = cli.Running(func(ctx context.Context, _ []string) error {
 		o.leaseGiven = cmd.Flags().Changed("lease")
-		defer printing(a, o.logFormat)()
+		stdout, stderr, done := process.Streams(a.Stdout, a.Stderr, o.logFormat)
+		defer done()
+		a.Stdout, a.Stderr = stdout, stderr
 		err := serve(ctx, a, o)
-		if ctx.Err() != nil && onlyCanceled(err) {
+		if ctx.Err() != nil && process.OnlyCanceled(err) {
 			a.Say("maestro: The server was told to stop before it listened.\n")
 			return nil
 		}
@@ -82,8 +82,8 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	o.backups.flags(f)
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
-	cli.Complete(cmd, "log-format", "text", "json")
-	cli.Complete(cmd, "log-level", logLevels...)
+	cli.Complete(cmd, "log-format", process.LogFormats...)
+	cli.Complete(cmd, "log-level", process.LogLevels...)
 	return cmd
 }
 
@@ -96,7 +96,7 @@ func (o *serveOptions) setLimits() error {
 					"`maestro audit limits` lists the names")
 		}
 	}
-	if err := o.limits.FitOpenFiles(openFiles()); err != nil {
+	if err := o.limits.FitOpenFiles(process.OpenFiles()); err != nil {
 		return failure.Usage("The server cannot start: %s",
 			err).WithNext("raise the limit of open files, such as with " +
 			"`ulimit -n 8192`, or leave out --limit server-connections")
@@ -116,9 +116,9 @@ func (o serveOptions) check() error {
 			WithNext("write an address and a port from 0 to 65535; port 0 takes a free one")
 	case o.auth != "on" && o.auth != "off":
 		return failure.Usage("--auth is on or off, not %q", o.auth)
-	case o.logFormat != "text" && o.logFormat != "json":
+	case !slices.Contains(process.LogFormats, o.logFormat):
 		return failure.Usage("--log-format is text or json, not %q", o.logFormat)
-	case !slices.Contains(logLevels, o.logLevel):
+	case !slices.Contains(process.LogLevels, o.logLevel):
 		return failure.Usage("--log-level is debug, info, warn or error, not %q", o.logLevel)
 	case o.leaseGiven && (o.lease < shortestLease || o.lease > longestLease):
 		return failure.Usage("--lease is from %s to %s, not %s", shortestLease, longestLease, o.lease)

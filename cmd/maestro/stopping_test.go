@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -35,23 +33,5 @@ func TestAServerThatIsToldToStopWhileItStarts(t *testing.T) {
 	code := run(ctx, args, []string{"MAESTRO_HOME=" + missing}, strings.NewReader(""), io.Discard, &stderr)
 	if code == cli.ExitDone {
 		t.Errorf("a home that is missing is no error then: %s", stderr.String())
-	}
-}
-
-func TestOnlyCanceled(t *testing.T) {
-	wrapped := fmt.Errorf("open: %w", context.Canceled)
-	other := errors.New("other")
-	for err, want := range map[error]bool{
-		wrapped:                                true,
-		errors.Join(wrapped, context.Canceled): true,
-		errors.Join(wrapped, other):            false,
-		fmt.Errorf("%w: %w", other, wrapped):   false,
-		other:                                  false,
-		fmt.Errorf("x: %w", errors.Join(wrapped)):     true,
-		fmt.Errorf("x: %w", context.DeadlineExceeded): false,
-	} {
-		if got := onlyCanceled(err); got != want {
-			t.Errorf("%v: %v", err, got)
-		}
 	}
 }

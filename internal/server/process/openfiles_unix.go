@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package process
 
 import (
 	"math"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFiles gives how many files the process may have open, 0 if that is not known. Go has raised the soft limit to the
+// OpenFiles gives how many files the process may have open, 0 if that is not known. Go has raised the soft limit to the
 // hard one.
-func openFiles() uint64 {
+func OpenFiles() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt64 {
 		return 0

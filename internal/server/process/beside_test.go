@@ -1,0 +1,25 @@
+package process
+
+import (
+	"context"
+	"testing"
+)
+
+// What runs beside a server outlives the server's context, and has ended when stop returns.
+func TestBesideEndsWhenItIsStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	began, ended := make(chan error), false
+	stop := Beside(ctx, func(ctx context.Context) {
+		began <- ctx.Err()
+		<-ctx.Done()
+		ended = true
+	})
+	if err := <-began; err != nil {
+		t.Errorf("it begins with %v", err)
+	}
+	stop()
+	if !ended {
+		t.Error("stop does not wait")
+	}
+}

@@ -1,0 +1,34 @@
+package process
+
+import (
+	"log/slog"
+	"net"
+)
+
+// ServiceManager is what started the server and wants to know when it is ready, such as systemd (sd_notify). Socket is
+// $NOTIFY_SOCKET, "" if there is none.
+type ServiceManager struct {
+	Socket string
+	Logger *slog.Logger
+}
+
+// Ready says that the server listens.
+func (m ServiceManager) Ready(address string) { m.tell("READY=1\nSTATUS=Listening on " + address) }
+
+// Stopping says that the server was told to stop.
+func (m ServiceManager) Stopping() { m.tell("STOPPING=1\nSTATUS=Stopping") }
+
+// tell sends a state. A service manager that does not hear it does not keep the server from its work.
+func (m ServiceManager) tell(state string) {
+	if m.Socket == "" {
+		return
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: m.Socket, Net: "unixgram"}) // @ is the abstract kind
+	if err == nil {
+		_, err = conn.Write([]byte(state))
+		_ = conn.Close() // it is sent
+	}
+	if err != nil {
+		m.Logger.Warn("the service manager is not told of the server's state", "socket", m.Socket, "why", err)
+	}
+}
