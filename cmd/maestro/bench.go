@@ -19,6 +19,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/measure/benchmark"
+	"maestro/internal/server/process"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -116,7 +117,7 @@ func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 		Blobs:    b,
 		Keys:     keys,
 		Limits:   limits,
-		Hostname: hostname(),
+		Hostname: process.Hostname(),
 		Platform: runtime.GOOS,
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/internal/clock"
 	"maestro/internal/home"
+	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/projections"
 )
@@ -48,7 +49,7 @@ func openHandler(
 	began := handler.Health()
 	return handler, head, func() error {
 		if handler.Health() == nil {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listen.Finishing)
 			defer cancel()
 			if err := handler.Snapshot(ctx); err != nil {
 				logger.Warn("the last snapshot could not be saved; the next start takes longer", "why", err)

@@ -21,6 +21,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/service"
 )
@@ -89,7 +90,7 @@ func serveReadOnly(
 		Why: "it was started with --read-only", Next: "start it without --read-only where its home can be written",
 		Asked: true,
 	})
-	listener, err := listen(ctx, o.listen, "")
+	listener, err := listen.On(ctx, o.listen, "")
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func serveReadOnly(
 		Logger:    logger,
 		Now:       trusted.Now,
 		Clock:     wallClock{trusted},
-		Hostname:  hostname(),
+		Hostname:  process.Hostname(),
 		Platform:  runtime.GOOS,
 	})
 	if err != nil {
@@ -116,14 +117,14 @@ func serveReadOnly(
 	reach, err := api.New(api.Config{
 		Service:      served,
 		AuthOff:      o.auth == "off",
-		AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...),
+		AllowedHosts: append(listen.Hosts(listener.Addr(), process.Hostname()), o.hosts...),
 		AllowOrigins: o.origins,
 		Version:      cli.Version(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	address := addressOf(listener.Addr())
+	address := listen.URL(listener.Addr())
 	listening(a, address, dir, handler.Health(), trusted.Status(), false, logger)
 	if !a.JSON {
 		a.Print("To use it: export MAESTRO_API_URL=%s\n", address)
@@ -131,7 +132,7 @@ func serveReadOnly(
 	defer process.IgnoreHangUps(ctx, logger)()
 	manager := process.ServiceManager{Socket: a.Getenv("NOTIFY_SOCKET"), Logger: logger}
 	manager.Ready(address)
-	return serveUntil(ctx, api.Bound(listener, &o.limits), reach, func() { manager.Stopping(); stop() }, logger)
+	return listen.Until(ctx, api.Bound(listener, &o.limits), reach, func() { manager.Stopping(); stop() }, logger)
 }
 
 // readHome opens a home that exists and keeps servers out.

@@ -17,6 +17,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/service"
 	"maestro/service/wire"
@@ -127,7 +128,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	defer stopLeases()
 	// An address that is taken is not worth a half-made server.
-	listener, err := listen(ctx, o.listen, lock.Listened())
+	listener, err := listen.On(ctx, o.listen, lock.Listened())
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Logger:   logger,
 		Now:      trusted.Now,
 		Clock:    wallClock{trusted},
-		Hostname: hostname(),
+		Hostname: process.Hostname(),
 		Platform: runtime.GOOS,
 	})
 	if err != nil {
@@ -168,7 +169,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Ready:        log.Ready,
 		Warnings:     func() []wire.Warning { return append(care.warnings(), files.warnings()...) },
 		AuthOff:      o.auth == "off",
-		AllowedHosts: append(ownHosts(listener.Addr()), o.hosts...),
+		AllowedHosts: append(listen.Hosts(listener.Addr(), process.Hostname()), o.hosts...),
 		AllowOrigins: o.origins,
 		Version:      cli.Version(),
 	})
@@ -181,7 +182,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	defer process.Beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
 	defer process.Beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
 	defer process.Beside(ctx, uses.Run)()
-	address := addressOf(listener.Addr())
+	address := listen.URL(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -209,7 +210,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 			reopen(errReadable)
 		}
 	})()
-	err = serveUntil(serving, api.Bound(listener, &o.limits), reach, func() {
+	err = listen.Until(serving, api.Bound(listener, &o.limits), reach, func() {
 		if ctx.Err() != nil {
 			manager.Stopping()
 		}

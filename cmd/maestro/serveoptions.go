@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/service"
 )
@@ -127,7 +127,7 @@ func (o serveOptions) check() error {
 		return err
 	}
 	switch {
-	case isLoopback(host):
+	case listen.IsLoopback(host):
 		return nil
 	case o.auth == "off":
 		return failure.Usage("--auth off is for loopback only, and --listen %s is not", o.listen).
@@ -157,12 +157,4 @@ func (o serveOptions) checkNames() error {
 		return failure.Usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
 }

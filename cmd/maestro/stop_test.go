@@ -1,96 +1,25 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
-	"net"
-	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"maestro/api"
 	"maestro/api/client"
 	"maestro/internal/cli"
 	"maestro/internal/home"
-	"maestro/service"
 )
 
 const waiters = 50
-
-// A server that is told to stop answers who waits, before it waits for anybody. Connections that say nothing do not
-// hold it up.
-func TestStopAnswersWhoWaits(t *testing.T) {
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := addressOf(listener.Addr())
-	ctx, terminate := context.WithCancel(t.Context())
-	stopping, stop := context.WithCancel(t.Context())
-	arrived := make(chan struct{}, waiters)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		arrived <- struct{}{}
-		<-stopping.Done()
-		w.WriteHeader(http.StatusServiceUnavailable)
-	})
-	var logged bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&logged, nil))
-	ended := make(chan error, 1)
-	go func() { ended <- serveUntil(ctx, api.Bound(listener, &service.Limits{}), handler, stop, logger) }()
-
-	for _, said := range []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"} {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close() }()
-		if _, err := io.WriteString(conn, said); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var answered atomic.Int64
-	var all sync.WaitGroup
-	for range waiters {
-		all.Go(func() {
-			resp, err := (&http.Client{Transport: &http.Transport{}}).Get(address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusServiceUnavailable && resp.Close {
-				answered.Add(1)
-			}
-		})
-	}
-	for range waiters {
-		<-arrived
-	}
-	terminate()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	all.Wait()
-	if n := answered.Load(); n != waiters {
-		t.Errorf("%d of %d got an answer that ends the connection", n, waiters)
-	}
-	if strings.Contains(logged.String(), "did not finish in time") {
-		t.Errorf("it waited in vain:\n%s", logged.String())
-	}
-}
 
 // Fifty sessions wait for an item, the real server is told to stop, and one on another port takes its place: each of
 // them gets its item, and nobody saw an error.

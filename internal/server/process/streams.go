@@ -11,8 +11,8 @@ import (
 )
 
 // Streams has what a server writes wait for its readers in bounded queues: one that does not read, or ended, neither
-// holds up the server nor ends it. What is written to out waits for the lines of log before it. done waits a short while
-// for the readers.
+// holds up the server nor ends it. What is written to out waits for the lines of log before it. done waits a short
+// while for the readers.
 func Streams(stdout, stderr io.Writer, logFormat string) (out, log io.Writer, done func()) {
 	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
 	hangUps := make(chan os.Signal, 1)

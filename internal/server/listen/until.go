@@ -1,4 +1,4 @@
-package main
+package listen
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// finishing is how long requests in hand may take when the server stops.
-	finishing = 10 * time.Second
+	// Finishing is how long requests in hand may take when the server stops.
+	Finishing = 10 * time.Second
 	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end
 	// answers that take long, such as an audit: net/http takes it for the client's going away.
 	headersWithin = 10 * time.Second
@@ -22,9 +22,9 @@ const (
 	idleFor = 2 * time.Minute
 )
 
-// serveUntil answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
+// Until answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
 // requests in hand.
-func serveUntil(
+func Until(
 	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
 ) error {
 	requests, abandon := context.WithCancel(context.WithoutCancel(ctx))
@@ -50,7 +50,7 @@ func serveUntil(
 	logger.Info("stopping")
 	server.SetKeepAlivesEnabled(false) // an answer now says that the connection ends with it
 	stopping()
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), Finishing)
 	defer cancel()
 	if err := server.Shutdown(patience); err != nil {
 		logger.Warn("requests that did not finish in time are cancelled", "why", err)

@@ -1,15 +1,15 @@
-package main
+package listen
 
 import "testing"
 
 // Port 0 takes the home's last port if that is free, and any other if it is not, or was on another host.
 func TestListenTakesItsPortAgain(t *testing.T) {
-	first, err := listen(t.Context(), "127.0.0.1:0", "")
+	first, err := On(t.Context(), "127.0.0.1:0", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := first.Addr().String()
-	taken, err := listen(t.Context(), "127.0.0.1:0", last)
+	taken, err := On(t.Context(), "127.0.0.1:0", last)
 	if err != nil || taken.Addr().String() == last {
 		t.Fatalf("while the port is taken: %v, %v", taken, err)
 	}
@@ -17,14 +17,14 @@ func TestListenTakesItsPortAgain(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := listen(t.Context(), "[::1]:0", last)
+	elsewhere, err := On(t.Context(), "[::1]:0", last)
 	if err == nil && elsewhere.Addr().String() == last {
 		t.Errorf("another host: %s", elsewhere.Addr())
 	}
 	if err == nil {
 		defer func() { _ = elsewhere.Close() }()
 	}
-	again, err := listen(t.Context(), "127.0.0.1:0", last)
+	again, err := On(t.Context(), "127.0.0.1:0", last)
 	if err != nil || again.Addr().String() != last {
 		t.Fatalf("when it is free again: %v, %v", again, err)
 	}

@@ -1,0 +1,77 @@
+package listen
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"maestro/internal/failure"
+)
+
+// On takes the address. last is the address at which the home's server listened before, "" if that is not known:
+// with port 0, its port is taken again if it is on the same host and free.
+func On(ctx context.Context, address, last string) (net.Listener, error) {
+	host, port, _ := net.SplitHostPort(address) // the options were checked
+	if before, _, err := net.SplitHostPort(last); err == nil && port == "0" && before == host {
+		if listener, err := new(net.ListenConfig).Listen(ctx, "tcp", last); err == nil {
+			return listener, nil
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &failure.Error{
+			Status:  http.StatusInternalServerError,
+			Code:    "LISTEN",
+			Message: "The server cannot listen on " + address,
+			Err:     err,
+			Next:    "stop what listens there, or choose another address with --listen; port 0 takes a free one",
+		}
+	}
+	return listener, nil
+}
+
+// URL gives the URL at which this machine reaches the listener.
+func URL(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return "http://" + address.String()
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Hosts gives the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
+// made to mean something else, and the machine's name.
+func Hosts(address net.Addr, machine string) []string {
+	host, _, err := net.SplitHostPort(address.String())
+	if err != nil || IsLoopback(host) {
+		return nil
+	}
+	hosts := []string{host, machine}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsUnspecified() {
+		return hosts
+	}
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return hosts
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok {
+			hosts = append(hosts, network.IP.String())
+		}
+	}
+	return hosts
+}
+
+// IsLoopback reports whether a host is this machine, and no other can reach it.
+func IsLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}

@@ -1,0 +1,12 @@
+package process
+
+import "os"
+
+// Hostname gives the machine's name.
+func Hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
