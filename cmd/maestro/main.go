@@ -13,10 +13,11 @@ import (
 
 	"maestro/internal/cli"
 	"maestro/internal/cli/offline"
+	"maestro/internal/measure/command"
 )
 
 func main() {
-	if code, ok := baseline(os.Args[1:]); ok {
+	if code, ok := command.Baseline(os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
@@ -26,7 +27,7 @@ func main() {
 
 // more makes the commands that are the server, that measure it, and that read its files.
 var more = []func(*cli.Run) *cobra.Command{
-	serveCommand, benchCommand, offline.NewAudit, offline.NewBackup, offline.NewRestore, offline.NewSalvage,
+	serveCommand, command.New, offline.NewAudit, offline.NewBackup, offline.NewRestore, offline.NewSalvage,
 }
 
 // run is the whole program but for the process around it. It gives the exit code.

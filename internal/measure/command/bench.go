@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -24,13 +24,15 @@ import (
 	"maestro/service/wire"
 )
 
-type benchOptions struct {
+// options are the flags of `maestro bench`.
+type options struct {
 	dir    string
 	rounds int
 }
 
-func benchCommand(a *cli.Run) *cobra.Command {
-	var o benchOptions
+// New makes `maestro bench`.
+func New(a *cli.Run) *cobra.Command {
+	var o options
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure this machine: the product against the layers below it, in turns",
@@ -44,7 +46,7 @@ turns. Every figure is a ratio; it exits with 1 when one misses its goal.`,
 	return cmd
 }
 
-func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
+func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 	if o.rounds < 1 || o.rounds > 1000 {
 		return failure.Usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
 	}
@@ -71,7 +73,7 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 		Dir:      dir,
 		Rounds:   o.rounds,
 		Binary:   binary,
-		API:      benchAPI,
+		API:      wholeAPI,
 		Progress: progress,
 	})
 	if err != nil {
@@ -99,8 +101,8 @@ func bench(ctx context.Context, a *cli.Run, o benchOptions) (err error) {
 	return nil
 }
 
-// benchAPI makes the server's whole HTTP stack over a handler.
-func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
+// wholeAPI makes the server's whole HTTP stack over a handler.
+func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
 	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
 	var limits service.Limits
 	for _, name := range []string{
@@ -127,9 +129,9 @@ func benchAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 
-// baseline is what the binary does for the benchmark instead of anything else; it reports false for any other
+// Baseline is what the binary does for the benchmark instead of anything else; it reports false for any other
 // arguments.
-func baseline(args []string) (code int, ok bool) {
+func Baseline(args []string) (code int, ok bool) {
 	if len(args) != 1 {
 		return 0, false
 	}
