@@ -25,8 +25,11 @@ func (s *State) Gone(id string) string {
 	return ""
 }
 
-// typeRecovered is the type of the entry that says that a lost session was heard again.
-const typeRecovered = "session_recovered"
+// The types of the entries that say that a session was lost, and that it was heard again.
+const (
+	EntryLost      = "session_lost"
+	EntryRecovered = "session_recovered"
+)
 
 // Deadlines gives the sessions that are ended when their time is over, in order of creation.
 func (s *State) Deadlines() iter.Seq[*Session] { return s.sessionsIn(s.timed) }
@@ -40,7 +43,7 @@ func (s *State) sessionLost(f fact, d *events.SessionLost) error {
 		x.Losses++
 	})
 	what := fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)
-	s.note(f, Entry{Type: "session_lost", SessionID: d.SessionID, What: what})
+	s.note(f, Entry{Type: EntryLost, SessionID: d.SessionID, What: what})
 	return nil
 }
 
@@ -49,7 +52,7 @@ func (s *State) sessionRecovered(f fact, d *events.SessionRecovered) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) { x.LostAt = 0 })
-	s.note(f, Entry{Type: typeRecovered, SessionID: d.SessionID, What: "Session heard again"})
+	s.note(f, Entry{Type: EntryRecovered, SessionID: d.SessionID, What: "Session heard again"})
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (s *State) exit(x *Session) *Entry {
 		switch {
 		case e.Type == TypeExited:
 			return e
-		case looked == exitLooked, e.Source == x.Source(), e.Type == typeRecovered:
+		case looked == exitLooked, e.Source == x.Source(), e.Type == EntryRecovered:
 			return nil
 		}
 		looked++

@@ -22,7 +22,9 @@ func (v View) GetWhoami() (wire.Whoami, error) {
 		Authn:  by.Authn,
 	}
 	if x := v.Session(by.Name); by.Kind == commands.ActorSession && x != nil {
-		body.Role, body.Strategy, body.Project, body.Session = string(x.Role), string(x.Strategy), x.ProjectID, x.ID
+		v.whoamiSession(x, &body)
+	} else if v.Permit("inbox", "") == nil {
+		body.Next = "`maestro inbox` shows what needs you"
 	}
 	return body, nil
 }

@@ -107,12 +107,11 @@ type prompts struct {
 // promptsFor renders what a session's agent is told.
 func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (prompts, error) {
 	about := prompt.Session{ID: id, ProjectID: a.Getenv(wire.EnvProjectID)}
-	switch x, err := Ask(ctx, a, (*client.Client).Session, id); {
-	case err == nil:
-		about.Name, about.ProjectID, about.Queue, about.SpawnedBy = x.Name, x.ProjectID, x.Queue, x.SpawnedBy
-	case exitCode(err) != ExitNotAllowed: // a list may leave out session:info
+	me, err := Look(ctx, a, (*client.Client).Whoami)
+	if err != nil {
 		return prompts{}, err
 	}
+	about.Name, about.ProjectID, about.Queue, about.SpawnedBy = me.Name, me.Project, me.Queue, me.SpawnedBy
 	workflow, err := Ask(ctx, a, (*client.Client).SessionWorkflow, id)
 	if err != nil {
 		return prompts{}, err

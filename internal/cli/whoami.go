@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/prompt"
 )
@@ -19,7 +22,7 @@ type identity struct {
 // whoami is `maestro whoami`.
 type whoami struct {
 	*Run
-	asPrompt bool
+	asPrompt, all bool
 }
 
 func newWhoami(a *Run) *cobra.Command {
@@ -28,13 +31,16 @@ func newWhoami(a *Run) *cobra.Command {
 		Use:   "whoami",
 		Short: "Show who you are to the server",
 		Args:  Takes,
-		Long: `Show who you are to the server; a session also sees the commands that it may use.
+		Long: `Show who you are to the server. A session also sees its tasks and what to do next, and when and by whom it was ended.
 
-With --prompt: what an agent is told of it, which is a session's system prompt, and the list of commands for a user.`,
+With --all: also how the server knows you, and the commands that you may use. With --prompt: what an agent is told, which is a
+session's system prompt, and the list of commands for a user.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
-	return Tell(cmd, "whoami")
+	cmd.Flags().BoolVar(&c.all, "all", false, "also how the server knows you, and the commands that you may use")
+	Exclude(cmd, "all", "prompt")
+	return Tell(cmd, "whoami", "all")
 }
 
 func (c *whoami) run(ctx context.Context, _ []string) error {
@@ -50,23 +56,46 @@ func (c *whoami) run(ctx context.Context, _ []string) error {
 		return whoamiPrompt(ctx, c.Run, me)
 	}
 	brief := ""
-	if me.Session != "" && !c.JSON {
+	if c.all && !c.JSON {
 		if brief, err = commandsBrief(ctx, c.Run); err != nil {
 			return err
 		}
 	}
-	c.Result(me, func() {
-		c.Print("%s %s\n", me.Kind, me.Actor)
-		c.Field("Role", me.Role+Prefixed(", strategy ", me.Strategy))
-		c.Field("Project", me.Project)
-		c.Field("Access", string(me.Access))
+	c.Result(me, func() { c.show(me, brief) })
+	return nil
+}
+
+// show prints who asks in a few lines; a user also the server, since people have several.
+func (c *whoami) show(me identity, brief string) {
+	c.Print("%s %s%s\n", me.Kind, me.Actor, Prefixed("  ", safetext.OneLine(me.Name)))
+	c.Field("Role", me.Role+Prefixed(", strategy ", me.Strategy))
+	c.Field("Project", strings.TrimSpace(me.Project+"  "+safetext.OneLine(me.ProjectName)))
+	c.Field("Status", string(me.Status))
+	c.Field("Ended", me.Ended)
+	c.Field("Lost", me.Lost)
+	for _, t := range me.Tasks {
+		about := string(t.Status) + Prefixed(", you said ", string(t.Says))
+		if t.Held {
+			about += ", held"
+		}
+		c.Field("Task", t.ID+"  "+safetext.Clip(t.Title, 60)+"  ["+about+"]")
+	}
+	if me.TasksMore > 0 {
+		c.Field("Tasks", fmt.Sprintf("%d more: see `maestro task list --mine`", me.TasksMore))
+	}
+	c.Field("Access", string(me.Access))
+	if c.all || me.Session == "" {
 		c.Field("Known by", me.Authn)
 		c.Field("Server", me.Server)
-		if brief != "" {
-			c.Print("\n%s", brief)
-		}
-	})
-	return nil
+	}
+	if c.all {
+		c.Field("Queue", me.Queue)
+		c.Field("Spawned", Prefixed("by ", me.SpawnedBy))
+	}
+	c.Field("Next", me.Next)
+	if brief != "" {
+		c.Print("\n%s", brief)
+	}
 }
 
 // commandsBrief gives the list of commands (docs/spec/000-command-permissions.md, "Command Brief Generation").

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"maestro/commands"
+	"maestro/events"
 )
 
 // Whoami says who the caller is to the server.
@@ -14,6 +15,29 @@ type Whoami struct {
 	Session  string             `json:"session,omitempty" doc:"the session, if it is one"`
 	Access   commands.Access    `json:"access,omitempty" doc:"what a user's token may be used for"`
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
+
+	// The rest is of a session.
+	Name        string               `json:"name,omitempty" doc:"a session's name"`
+	ProjectName string               `json:"projectName,omitempty" doc:"the name of a session's project"`
+	SpawnedBy   string               `json:"spawnedBy,omitempty" doc:"the session that spawned a session"`
+	Queue       string               `json:"queue,omitempty" doc:"the queue that a session pulls from"`
+	Status      events.SessionStatus `json:"status,omitempty" doc:"a session's"`
+	Tasks       []OwnTask            `json:"tasks,omitempty" doc:"a session's tasks, the item that it holds first; at most 10"`
+	TasksMore   int                  `json:"tasksMore,omitempty" doc:"how many tasks it has beside those that are listed"`
+	Ended       string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
+	Lost        string               `json:"lost,omitempty" doc:"when a session was lost last and heard again, if that is recent"`
+	Next        string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`
+}
+
+// OwnTask is a task of the calling session.
+type OwnTask struct {
+	ID     string            `json:"id"`
+	Title  string            `json:"title"`
+	Status events.TaskStatus `json:"status"`
+	// Says is what the session itself reported of it last.
+	Says events.TaskSessionStatus `json:"says,omitempty" doc:"what the session itself said of it last"`
+	// Held marks an item of its queue that it holds.
+	Held bool `json:"held,omitempty" doc:"true: the item of its queue that it holds"`
 }
 
 // CommandID names a command.

@@ -1,0 +1,132 @@
+package service
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/service/wire"
+)
+
+// whoami gives what a session is told of itself. Whatever it is told to run, it may.
+func (s *stage) whoami(c *Caller) wire.Whoami {
+	s.Helper()
+	var body wire.Whoami
+	if err := s.Look(s.Context(), c, func(v View) (err error) {
+		body, err = v.GetWhoami()
+		return err
+	}); err != nil {
+		s.Fatal(err)
+	}
+	for _, words := range named.FindAllStringSubmatch(body.Next, -1) {
+		if body.Ended == "" && !s.mayRun(c, words[1:]) {
+			s.Errorf("%s is told what it may not do: %s", c.By, body.Next)
+		}
+	}
+	return body
+}
+
+// spawned gives the caller of a session that is spawned with these fields.
+func (s *stage) spawned(by *Caller, fields string) *Caller {
+	s.Helper()
+	return s.caller(s.do(by, "session:spawn", `{"project":"`+s.alpha+`"`+fields+`}`).Token)
+}
+
+// system has the system write what a passed deadline asks for.
+func (s *stage) system(command commands.Command) {
+	s.Helper()
+	s.keys++
+	request := engine.Request{By: commands.System(), Command: command, Key: fmt.Sprint("key ", s.keys)}
+	if _, err := s.Handler.Do(s.Context(), request); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// A session is told its tasks, and at each step what is next.
+func TestWhoamiSaysWhatIsNext(t *testing.T) {
+	s := newStage(t)
+	other := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"U"}`)
+	tasks := fmt.Sprintf(`,"taskIds":[%q,%q]`, s.task, other)
+	worker := s.spawned(s.lead, tasks)
+	next := func(c *Caller, want string) wire.Whoami {
+		t.Helper()
+		body := s.whoami(c)
+		if body.Next != want {
+			t.Errorf("%s is told: %s\nwant: %s", c.By, body.Next, want)
+		}
+		return body
+	}
+	report := func(task string) string {
+		return "work on " + task + ", then `maestro report complete \"<summary>\" --task " + task + "`"
+	}
+	s.do(worker, "session:register", `{}`)
+	next(worker, report(s.task))
+	s.do(worker, "report:complete", `{"message":"m","taskIds":["`+s.task+`"]}`)
+	body := next(worker, report(other))
+	if len(body.Tasks) != 2 || body.Tasks[0].ID != s.task || body.Tasks[0].Says != "completed" ||
+		body.Tasks[0].Status != "in_progress" || body.Tasks[1].Title != "U" || body.SpawnedBy != s.leadName ||
+		body.ProjectName != "Alpha" || body.Status != "running" {
+		t.Errorf("it is told %+v", body)
+	}
+	s.do(worker, "report:needs-input", `{"message":"Which?"}`)
+	next(worker, "your question is open: `maestro input wait` waits for the answer")
+	s.do(worker, "report:complete", `{"message":"m","taskIds":["`+other+`"]}`)
+	s.do(s.admin(), "session:kill", `{"sessionId":"`+worker.By.Name+`","reason":"wrong plan"}`)
+	body = next(worker, "stop: nothing that you do is accepted any more")
+	if !regexp.MustCompile(`^the user killed it at \S+: wrong plan$`).MatchString(body.Ended) {
+		t.Errorf("its end: %s", body.Ended)
+	}
+
+	done := s.spawned(s.lead, tasks)
+	s.do(done, "session:register", `{}`)
+	for _, task := range []string{s.task, other} {
+		s.do(done, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`)
+	}
+	next(done, "all is reported: end with `maestro session complete`")
+	s.do(done, "session:complete", `{}`)
+	next(done, "stop: you said that you are done")
+	s.do(s.lead, "session:kill", `{"sessionId":"`+done.By.Name+`"}`)
+	if body := s.whoami(done); !strings.HasPrefix(body.Ended, "session '"+s.leadName+"' killed it at ") {
+		t.Errorf("its end: %s", body.Ended)
+	}
+
+	puller := s.spawned(s.admin(), tasks+`,"strategy":"queue"`)
+	s.do(puller, "session:register", `{}`)
+	next(puller, "`maestro queue start` takes the next item")
+	s.do(puller, "queue:start", `{}`)
+	body = next(puller, "work on "+s.task+", then `maestro queue complete`")
+	if len(body.Tasks) != 2 || !body.Tasks[0].Held || body.Tasks[1].Held || body.Queue == "" {
+		t.Errorf("it holds %+v", body)
+	}
+	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
+	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you are lost since ") {
+		t.Errorf("lost: %s", body.Lost)
+	}
+	s.system(&commands.RecoverSession{SessionID: puller.By.Name})
+	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you were lost, and heard again at ") {
+		t.Errorf("heard again: %s", body.Lost)
+	}
+
+	listed := s.spawned(s.admin(), tasks+`,"allowedCommands":["whoami"]`)
+	s.do(listed, "session:register", `{}`)
+	next(listed, "work on "+s.task+", then `maestro session complete`")
+	s.do(s.lead, "session:register", `{}`)
+	next(s.lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
+	next(s.admin(), "`maestro inbox` shows what needs you")
+}
+
+// A session with many tasks is told of the first, and how many more there are.
+func TestWhoamiNamesTheFirstTasks(t *testing.T) {
+	s := newStage(t)
+	ids := make([]string, ownTasksListed+3)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%q", s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`))
+	}
+	worker := s.spawned(s.admin(), `,"taskIds":[`+strings.Join(ids, ",")+`]`)
+	if body := s.whoami(worker); len(body.Tasks) != ownTasksListed || body.TasksMore != 3 {
+		t.Errorf("%d tasks and %d more", len(body.Tasks), body.TasksMore)
+	}
+}
