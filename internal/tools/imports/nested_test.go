@@ -38,6 +38,7 @@ var nestedSearches = map[string]string{
 	"service/sight.go frame Contains":               "the kinds of changes",
 	"service/template.go templates Contains":        "the templates that come with the server",
 	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
+	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
 }
 
 // Where decisions, folds and queries walk through something, they look through no other list for each entry: they keep
