@@ -40,7 +40,7 @@ session's system prompt, and the list of commands for a user.`,
 	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
 	cmd.Flags().BoolVar(&c.all, "all", false, "also how the server knows you, and the commands that you may use")
 	Exclude(cmd, "all", "prompt")
-	return Tell(cmd, "whoami", "all")
+	return Tell(cmd, "whoami")
 }
 
 func (c *whoami) run(ctx context.Context, _ []string) error {

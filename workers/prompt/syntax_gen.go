@@ -5,7 +5,7 @@ package prompt
 // syntaxes says how each command id is called, and what it does.
 var syntaxes = map[string]usage{
 	"whoami": {
-		"whoami [--all]",
+		"whoami",
 		"Show who you are to the server",
 	},
 	"status": {
