@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -50,7 +50,7 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 		return head, err
 	}
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o700); err != nil {
+	if err := disk.MkdirAll(parent, 0o700); err != nil {
 		return head, full(err)
 	}
 	scratch, err := files.NewScratch(dir, scratchPurpose)
@@ -60,7 +60,7 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	temporary := scratch.Path
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temporary))
+			err = errors.Join(err, disk.RemoveAll(temporary))
 		}
 		err = errors.Join(err, scratch.Release())
 	}()
@@ -90,12 +90,12 @@ func PutInPlace(temporary, dir string) error {
 		return full(err)
 	}
 	// An empty directory may be there; os.Rename does not replace one.
-	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-		if err := os.Remove(dir); err != nil {
+	if info, err := disk.Lstat(dir); err == nil && info.IsDir() {
+		if err := disk.Remove(dir); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(temporary, dir); err != nil {
+	if err := disk.Rename(temporary, dir); err != nil {
 		return err
 	}
 	return syncPath(filepath.Dir(dir))
@@ -103,7 +103,7 @@ func PutInPlace(temporary, dir string) error {
 
 // vacant reports why dir cannot be restored into.
 func vacant(dir string) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := disk.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 
 	"golang.org/x/sys/unix"
@@ -51,11 +52,11 @@ func storesInUse() (map[string]bool, error) {
 	}
 	inUse := map[string]bool{}
 	for _, process := range processes {
-		info, err := os.Stat(process)
+		info, err := disk.Stat(process)
 		if err != nil || files.Owned(info) != nil {
 			continue // it ended, or is another user's, who cannot enter the directories
 		}
-		files, err := os.ReadDir(filepath.Join(process, "fd"))
+		files, err := disk.ReadDir(filepath.Join(process, "fd"))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 			continue
 		}

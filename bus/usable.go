@@ -3,7 +3,6 @@ package bus
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -69,12 +68,12 @@ func canMakeFiles(dir string) error {
 	return errors.Join(f.Close(), disk.Remove(f.Name()))
 }
 
+// unusable says that the server cannot write to a path. Where that is denied, what denies it says what to do.
 func unusable(path string, err error) error {
-	next := "`maestro serve --read-only` reads the store meanwhile"
-	if errors.Is(err, fs.ErrPermission) {
-		next = fmt.Sprintf("make it writable for the user that runs the server (uid %d): chown and chmod; until then "+
-			"`maestro serve --read-only` reads the store", os.Getuid())
-	}
 	err = full(files.Explain(path, files.ToWrite, err))
-	return fmt.Errorf("the server cannot write to %s: %w; %s", path, err, next)
+	if denied := (*files.DeniedError)(nil); errors.As(err, &denied) {
+		return err
+	}
+	return fmt.Errorf("the server cannot write to %s: %w; `maestro serve --read-only` reads the store meanwhile",
+		path, err)
 }

@@ -79,8 +79,9 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				before := storedBlocks(t, image)
 				unharmed := func(err error) {
 					t.Helper()
-					if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+":") {
-						t.Errorf("not refused: %v", err)
+					if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" cannot be written:") ||
+						strings.Count(err.Error(), "chmod") != 1 {
+						t.Errorf("not refused with one reason and one advice: %v", err)
 					}
 					if !maps.Equal(before, storedBlocks(t, image)) {
 						t.Fatal("the blocks are not what they were")
@@ -95,7 +96,7 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				b.doubtful.Store(true)
 				_, err = b.Sync(t.Context())
 				unharmed(err)
-				if err := b.Ready(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+":") {
+				if err := b.Ready(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" cannot be written:") {
 					t.Errorf("ready: %v", err)
 				}
 				must(t, b.Read(t.Context(), 1, 80, func(events.Message) error { return nil }))

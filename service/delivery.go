@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"os"
 	"time"
 
 	"maestro/workers/outbox"
@@ -15,7 +14,7 @@ import (
 // next command: it is what a session's own next command would do. Each goes the way of every command, [Service.Do].
 type Delivery struct {
 	service *Service
-	home    *os.Root
+	home    *outbox.Home
 	logger  *slog.Logger
 	// rests says until when a session has no turn: its last one was more than its share of the writer.
 	rests map[string]time.Time
@@ -27,7 +26,7 @@ type Delivery struct {
 }
 
 // Deliver gives what delivers the commands that the outboxes of a home hold.
-func (s *Service) Deliver(home *os.Root) *Delivery {
+func (s *Service) Deliver(home *outbox.Home) *Delivery {
 	return &Delivery{
 		service: s,
 		home:    home,

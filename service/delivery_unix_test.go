@@ -17,15 +17,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/disk"
 )
 
 // homeAt makes a directory that outboxes may be in.
-func homeAt(t *testing.T, dir string) *os.Root {
+func homeAt(t *testing.T, dir string) *disk.Root {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h, err := os.OpenRoot(dir)
+	h, err := disk.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/projections"
 	"maestro/workers/outbox"
 )
@@ -27,7 +27,7 @@ func TestKeptQuestionsAreBounded(t *testing.T) {
 	}
 }
 
-func deliverQuestions(t *testing.T, h *os.Root, limit string) {
+func deliverQuestions(t *testing.T, h *disk.Root, limit string) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"p"}`)
 	w.do(w.admin(), "session:register", `{"project":"`+project+`","sessionId":"s"}`)

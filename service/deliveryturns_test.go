@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/workers/outbox"
 )
 
@@ -31,7 +31,7 @@ func TestOutboxesTakeTurns(t *testing.T) {
 	}
 }
 
-func takeTurns(t *testing.T, h *os.Root, tasks, entries, first int) {
+func takeTurns(t *testing.T, h *disk.Root, tasks, entries, first int) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"p"}`)
 	ids := make([]string, tasks)
@@ -102,7 +102,7 @@ func takeTurns(t *testing.T, h *os.Root, tasks, entries, first int) {
 }
 
 // outboxOf opens a session's outbox with the secret that the session has.
-func outboxOf(t *testing.T, h *os.Root, w *world, session string) *outbox.Outbox {
+func outboxOf(t *testing.T, h *disk.Root, w *world, session string) *outbox.Outbox {
 	t.Helper()
 	box, err := outbox.Open(h, session, (&turn{service: w.Service, session: session}).secretNow)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -123,7 +124,7 @@ func (d Dir) List() ([]Made, error) {
 }
 
 func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
-	entries, err := os.ReadDir(d.path)
+	entries, err := disk.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -152,7 +153,7 @@ func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
 // Others gives the paths that have the name of a backup of the home, and are no plain files, such as symbolic links:
 // they are never read.
 func (d Dir) Others() (paths []string) {
-	entries, _ := os.ReadDir(d.path) // List says why not
+	entries, _ := disk.ReadDir(d.path) // List says why not
 	for _, entry := range entries {
 		made, ok := parse(entry.Name())
 		if ok && !entry.Type().IsRegular() && (d.key == "" || made.Key == "" || made.Key == d.key) {
@@ -183,17 +184,17 @@ func (d Dir) create(
 	if d.key == "" {
 		return made, errors.New("the home has no key to sign backups with")
 	}
-	if err := os.MkdirAll(d.path, 0o700); err != nil {
+	if err := disk.MkdirAll(d.path, 0o700); err != nil {
 		return made, err
 	}
-	f, err := os.CreateTemp(d.path, d.makingPrefix()+"*") // 0600
+	f, err := disk.CreateTemp(d.path, d.makingPrefix()+"*") // 0600
 	if err != nil {
 		return made, err
 	}
 	written := f.Name()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(written))
+			err = errors.Join(err, disk.Remove(written))
 		}
 	}()
 	var size int64
@@ -209,7 +210,7 @@ func (d Dir) create(
 	}
 	name := d.nameOf(head, at, partial)
 	path := filepath.Join(d.path, name)
-	if err := os.Rename(written, path); err != nil {
+	if err := disk.Rename(written, path); err != nil {
 		return made, err
 	}
 	written = path
@@ -248,7 +249,7 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (
 		}
 	}
 	for _, made := range surplus {
-		err = errors.Join(err, os.Remove(made.Path))
+		err = errors.Join(err, disk.Remove(made.Path))
 	}
 	return bad, err
 }
@@ -258,7 +259,7 @@ var making = regexp.MustCompile(`^\d+$`)
 
 // clean removes what this home's server left half made when it was killed.
 func (d Dir) clean() error {
-	entries, err := os.ReadDir(d.path)
+	entries, err := disk.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) || d.key == "" {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (d Dir) clean() error {
 		name := entry.Name()
 		if len(name) > len(prefix) && name[:len(prefix)] == prefix && making.MatchString(name[len(prefix):]) &&
 			entry.Type().IsRegular() {
-			err = errors.Join(err, os.Remove(filepath.Join(d.path, name)))
+			err = errors.Join(err, disk.Remove(filepath.Join(d.path, name)))
 		}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 const (
@@ -246,7 +247,7 @@ func (s *Schedule) room(last Made) error {
 	if need == 0 {
 		need = s.Estimate()
 	}
-	if err := os.MkdirAll(s.Dir.path, 0o700); err != nil {
+	if err := disk.MkdirAll(s.Dir.path, 0o700); err != nil {
 		return err
 	}
 	free, known := s.Free(s.Dir.path)

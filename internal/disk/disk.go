@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 )
 
 // injected is asked before each operation; nil in all but tests.
@@ -39,7 +40,11 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	if err := Check("open", path); err != nil {
 		return nil, err
 	}
-	return given(os.OpenFile(path, flag, mode))
+	f, err := given(os.OpenFile(path, flag, mode))
+	if err != nil {
+		return nil, err
+	}
+	return underRealName(f)
 }
 
 // CreateTemp is os.CreateTemp.
@@ -47,7 +52,11 @@ func CreateTemp(dir, pattern string) (*os.File, error) {
 	if err := Check("open", dir); err != nil {
 		return nil, err
 	}
-	return given(os.CreateTemp(dir, pattern))
+	f, err := given(os.CreateTemp(dir, pattern))
+	if err != nil {
+		return nil, err
+	}
+	return underRealName(f)
 }
 
 // ReadAt is f.ReadAt.
@@ -176,7 +185,7 @@ func WalkDir(root string, visit fs.WalkDirFunc) error {
 		if err == nil {
 			err = Check("walk", path)
 		}
-		return visit(path, entry, err)
+		return visit(path, entry, named(err))
 	})
 }
 
@@ -188,10 +197,26 @@ func Symlink(leadsTo, path string) error {
 	return named(os.Symlink(leadsTo, path))
 }
 
-// OpenRoot is os.OpenRoot.
-func OpenRoot(dir string) (*os.Root, error) {
-	if err := Check("open", dir); err != nil {
-		return nil, err
+// WriteFile is os.WriteFile.
+func WriteFile(path string, content []byte, mode fs.FileMode) error {
+	if err := Check("write", path); err != nil {
+		return err
 	}
-	return given(os.OpenRoot(dir))
+	return named(os.WriteFile(path, content, mode))
+}
+
+// Chmod is os.Chmod.
+func Chmod(path string, mode fs.FileMode) error {
+	if err := Check("chmod", path); err != nil {
+		return err
+	}
+	return named(os.Chmod(path, mode))
+}
+
+// Chtimes is os.Chtimes.
+func Chtimes(path string, access, change time.Time) error {
+	if err := Check("chtimes", path); err != nil {
+		return err
+	}
+	return named(os.Chtimes(path, access, change))
 }

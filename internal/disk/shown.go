@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// heldPath matches the paths by which a process reaches what it holds open.
-var heldPath = regexp.MustCompile(`/proc/self/fd/\d+`)
+// heldPrefix begins the paths by which a process reaches what it holds open.
+const heldPrefix = "/proc/self/fd/"
+
+var heldPath = regexp.MustCompile(heldPrefix + `\d+`)
 
 // Shown replaces in a text the paths that lead through an open file of this process, which mean nothing to others, by
 // the path of that file.
 func Shown(text string) string {
-	if !strings.Contains(text, "/proc/self/fd/") {
+	if !strings.Contains(text, heldPrefix) {
 		return text
 	}
 	return heldPath.ReplaceAllStringFunc(text, func(held string) string {

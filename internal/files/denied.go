@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"maestro/internal/disk"
 )
 
 // Access is what an operation needs to be allowed.
@@ -102,7 +104,7 @@ func denier(path string, access Access) (string, fs.FileInfo) {
 	}
 	parent := filepath.Dir(path)
 	for _, above := range dirsAbove(path) {
-		info, err := os.Stat(above)
+		info, err := disk.Stat(above)
 		if err != nil {
 			return path, nil
 		}
@@ -110,7 +112,7 @@ func denier(path string, access Access) (string, fs.FileInfo) {
 			return above, info
 		}
 	}
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	if err != nil || access == ToChange || permits(path, true, access == ToWrite, info.IsDir()) {
 		return path, nil
 	}

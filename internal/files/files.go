@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"maestro/internal/disk"
 )
@@ -23,7 +22,7 @@ type IrregularError struct {
 func (e *IrregularError) Error() string { return e.Name + " " + e.Why }
 
 // Open opens a regular file that exists, without os.O_CREATE and os.O_TRUNC in flag.
-func Open(root *os.Root, name string, flag int) (*os.File, error) {
+func Open(root *disk.Root, name string, flag int) (*os.File, error) {
 	return open(root, name, flag, fs.FileMode.IsRegular, "is not a regular file")
 }
 
@@ -44,20 +43,17 @@ func OpenNamed(path string) (*os.File, error) {
 }
 
 // OpenDir opens a directory, to list or sync it.
-func OpenDir(root *os.Root, name string) (*os.File, error) {
+func OpenDir(root *disk.Root, name string) (*os.File, error) {
 	return open(root, name, os.O_RDONLY, fs.FileMode.IsDir, "is not a directory")
 }
 
-func open(root *os.Root, name string, flag int, is func(fs.FileMode) bool, why string) (*os.File, error) {
+func open(root *disk.Root, name string, flag int, is func(fs.FileMode) bool, why string) (*os.File, error) {
 	seen, err := root.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !is(seen.Mode()) {
 		return nil, &IrregularError{Name: name, Why: why}
-	}
-	if err := disk.Check("open", filepath.Join(root.Name(), name)); err != nil {
-		return nil, err
 	}
 	f, err := root.OpenFile(name, flag|nonBlocking, 0)
 	if err != nil {
@@ -74,7 +70,7 @@ func open(root *os.Root, name string, flag int, is func(fs.FileMode) bool, why s
 }
 
 // OpenOrCreate opens a regular file, and makes an empty one that only this user can read where there is none.
-func OpenOrCreate(root *os.Root, name string, flag int) (*os.File, error) {
+func OpenOrCreate(root *disk.Root, name string, flag int) (*os.File, error) {
 	for range 10 { // somebody else may make or remove it in between
 		f, err := Open(root, name, flag)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -89,10 +85,7 @@ func OpenOrCreate(root *os.Root, name string, flag int) (*os.File, error) {
 }
 
 // Create makes an empty file that only this user can read, in the place of any file, link or pipe that has the name.
-func Create(root *os.Root, name string) (*os.File, error) {
-	if err := disk.Check("open", filepath.Join(root.Name(), name)); err != nil {
-		return nil, err
-	}
+func Create(root *disk.Root, name string) (*os.File, error) {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -100,7 +93,7 @@ func Create(root *os.Root, name string) (*os.File, error) {
 }
 
 // Read gives the content of a regular file. It fails with *IrregularError if it has more than most bytes.
-func Read(root *os.Root, name string, most int64) ([]byte, error) {
+func Read(root *disk.Root, name string, most int64) ([]byte, error) {
 	f, err := Open(root, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"maestro/internal/disk"
 )
 
 // place puts one kind of file under a name.
@@ -42,7 +44,7 @@ func TestIrregularFiles(t *testing.T) {
 	for kind, put := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			dir := t.TempDir()
-			root, err := os.OpenRoot(dir)
+			root, err := disk.OpenRoot(dir)
 			must(t, err)
 			t.Cleanup(func() { must(t, root.Close()) })
 			must(t, os.WriteFile(filepath.Join(dir, "target"), []byte("secret"), 0o600))
@@ -70,7 +72,7 @@ func TestIrregularFiles(t *testing.T) {
 
 func TestLongFiles(t *testing.T) {
 	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
+	root, err := disk.OpenRoot(dir)
 	must(t, err)
 	t.Cleanup(func() { must(t, root.Close()) })
 	must(t, os.WriteFile(filepath.Join(dir, "long"), nil, 0o600))

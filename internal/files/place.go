@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // Resolve follows the symbolic links of the part of a path that exists.
@@ -23,7 +25,7 @@ func Resolve(path string) (string, error) {
 		if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 			return "", err
 		}
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := disk.Lstat(path); err == nil {
 			return "", fmt.Errorf("%s is a symbolic link to nothing", path)
 		}
 		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
@@ -33,12 +35,12 @@ func Resolve(path string) (string, error) {
 // Within reports whether a resolved path is a directory or lies below it, by whatever name. It is false when there is
 // no such directory.
 func Within(path, dir string) bool {
-	info, err := os.Stat(dir)
+	info, err := disk.Stat(dir)
 	if err != nil {
 		return false
 	}
 	for above := path; ; above = filepath.Dir(above) {
-		if there, err := os.Stat(above); err == nil && os.SameFile(there, info) {
+		if there, err := disk.Stat(above); err == nil && os.SameFile(there, info) {
 			return true
 		}
 		if above == filepath.Dir(above) {

@@ -72,7 +72,7 @@ func Leftovers(path, purpose string) (left []string, err error) {
 
 // RemoveLeftovers removes them, and says which. A process that was killed left them.
 func RemoveLeftovers(path, purpose string) (removed []string, err error) {
-	return eachLeftover(path, purpose, os.RemoveAll)
+	return eachLeftover(path, purpose, disk.RemoveAll)
 }
 
 // eachLeftover calls do for each of them, while it is locked.

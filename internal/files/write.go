@@ -15,10 +15,10 @@ import (
 // Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
 // under a temporary name first, in the place of any file that has it. The content is durable; the name is once the
 // directory is synced.
-func Write(root *os.Root, temporary, name string, content ...[]byte) error {
+func Write(root *disk.Root, temporary, name string, content ...[]byte) error {
 	err := writeNew(root, temporary, content)
 	if err == nil {
-		err = rename(root, temporary, name)
+		err = root.Rename(temporary, name)
 	}
 	if err != nil {
 		return errors.Join(err, root.Remove(temporary))
@@ -28,19 +28,19 @@ func Write(root *os.Root, temporary, name string, content ...[]byte) error {
 
 // Replace is Write that gives what has the name another one, whatever it is. Nothing is moved before the content is
 // durable, and a file keeps its name until it is replaced.
-func Replace(root *os.Root, temporary, name, aside string, content ...[]byte) error {
+func Replace(root *disk.Root, temporary, name, aside string, content ...[]byte) error {
 	err := writeNew(root, temporary, content)
 	if err != nil {
 		return errors.Join(err, root.Remove(temporary))
 	}
 	moved := false
 	if root.Link(name, aside) != nil { // a directory has one name
-		if err = rename(root, name, aside); err == nil {
+		if err = root.Rename(name, aside); err == nil {
 			moved = true
 		}
 	}
 	if err == nil {
-		err = rename(root, temporary, name)
+		err = root.Rename(temporary, name)
 		switch {
 		case err != nil && moved:
 			err = errors.Join(err, root.Rename(aside, name))
@@ -55,7 +55,7 @@ func Replace(root *os.Root, temporary, name, aside string, content ...[]byte) er
 }
 
 // writeNew makes a file with the content, durably.
-func writeNew(root *os.Root, name string, content [][]byte) error {
+func writeNew(root *disk.Root, name string, content [][]byte) error {
 	f, err := Create(root, name)
 	if err != nil {
 		return err
@@ -72,13 +72,6 @@ func writeNew(root *os.Root, name string, content [][]byte) error {
 		err = disk.Sync(f)
 	}
 	return errors.Join(err, f.Close())
-}
-
-func rename(root *os.Root, from, to string) error {
-	if err := disk.Check("rename", filepath.Join(root.Name(), to)); err != nil {
-		return err
-	}
-	return root.Rename(from, to)
 }
 
 // WritePath is Write for a path outside any root, with a temporary name that nothing else has.
@@ -107,8 +100,8 @@ func Separate(path string) error {
 	err = Copy(in, temporary)
 	if err == nil {
 		err = errors.Join(
-			os.Chmod(temporary, info.Mode().Perm()),
-			os.Chtimes(temporary, time.Time{}, info.ModTime()),
+			disk.Chmod(temporary, info.Mode().Perm()),
+			disk.Chtimes(temporary, time.Time{}, info.ModTime()),
 			syncFile(temporary),
 		)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"maestro/internal/disk"
 )
 
 // What is written takes a file's place whole, and leaves nothing else, also when it fails.
@@ -38,7 +40,7 @@ func TestWriteIsWhole(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// A link in the place of the temporary name is not followed.
-	root, err := os.OpenRoot(dir)
+	root, err := disk.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

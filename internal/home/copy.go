@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -23,7 +24,7 @@ var ofTheLog = []string{
 // refuse to start with, is left out; the lines say what and why.
 func (h *Home) CopyRest(dir string) (left []string, err error) {
 	leave := func(path, why string) { left = append(left, fmt.Sprintf("%s was not copied: %s", path, why)) }
-	err = fs.WalkDir(h.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+	err = h.root.WalkDir(func(path string, entry fs.DirEntry, err error) error {
 		if path == "." {
 			return err
 		}
@@ -49,7 +50,7 @@ func (h *Home) CopyRest(dir string) (left []string, err error) {
 			return nil
 		}
 		if entry.IsDir() {
-			return os.MkdirAll(filepath.Join(dir, path), 0o700)
+			return disk.MkdirAll(filepath.Join(dir, path), 0o700)
 		}
 		from, err := files.Open(h.root, path, os.O_RDONLY)
 		if err != nil {

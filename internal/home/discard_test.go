@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -78,7 +79,7 @@ func TestALockWithoutItsName(t *testing.T) {
 	h := made(t)
 	_ = locked(t, h).Release()
 	opened := 0
-	open := func(root *os.Root, name string, flag int) (*os.File, error) {
+	open := func(root *disk.Root, name string, flag int) (*os.File, error) {
 		f, err := root.OpenFile(name, flag|os.O_CREATE, 0o600)
 		if opened++; opened == 1 {
 			err = errors.Join(err, root.Remove(name))

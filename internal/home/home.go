@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -27,7 +28,7 @@ const (
 // Home is an open home directory.
 type Home struct {
 	dir  string
-	root *os.Root
+	root *disk.Root
 	// created says that Create made the directory.
 	created bool
 }
@@ -51,7 +52,7 @@ func Path(getenv func(string) string) (string, error) {
 // Open opens a home that exists. It fails with fs.ErrNotExist when there is none, and refuses one that is not its
 // user's alone.
 func Open(dir string) (*Home, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := disk.OpenRoot(dir)
 	if err != nil {
 		return nil, notOpened(dir, err)
 	}
@@ -64,7 +65,7 @@ func Open(dir string) (*Home, error) {
 
 // Create opens a home, and makes it first when there is none.
 func Create(dir string) (*Home, error) {
-	_, missing := os.Stat(dir)
+	_, missing := disk.Stat(dir)
 	if err := makeDurably(dir); err != nil {
 		if file := fileAbove(dir); file != "" {
 			return nil, notHome(dir, file+" is not a directory", err)
@@ -85,17 +86,17 @@ func Create(dir string) (*Home, error) {
 
 // makeDurably makes a directory and those above it that are missing. A power cut does not take their names away.
 func makeDurably(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
+	if _, err := disk.Stat(dir); err == nil {
 		return nil
 	}
 	parent := filepath.Dir(dir)
 	if err := makeDurably(parent); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := disk.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	above, err := os.Open(parent)
+	above, err := disk.Open(parent)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (h *Home) check() error {
 func (h *Home) Dir() string { return h.dir }
 
 // Root is the directory for those who keep something of their own in it, such as the outboxes; it is open until Close.
-func (h *Home) Root() *os.Root { return h.root }
+func (h *Home) Root() *disk.Root { return h.root }
 
 // Store is the directory of the log.
 func (h *Home) Store() string { return filepath.Join(h.dir, storeDir) }
@@ -251,7 +252,7 @@ func (l *Lock) Discard() error {
 	if err = errors.Join(err, l.Release()); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	err = os.Remove(l.dir)
+	err = disk.Remove(l.dir)
 	if _, missing := l.root.Lstat(lockFile); missing == nil {
 		err = nil // another process has the home now
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -51,7 +52,7 @@ func (l *Lock) Through(path string) string {
 	}
 	held := "/proc/self/fd/" + strconv.Itoa(int(l.held.Fd()))
 	ours, err := l.root.Stat(".")
-	if info, statErr := os.Stat(held); err != nil || statErr != nil || !os.SameFile(info, ours) {
+	if info, statErr := disk.Stat(held); err != nil || statErr != nil || !os.SameFile(info, ours) {
 		return path
 	}
 	return filepath.Join(held, within)
@@ -65,7 +66,7 @@ type Identity struct {
 
 // IdentityOf takes note of a directory as it is now.
 func IdentityOf(path string) (Identity, error) {
-	info, err := os.Stat(path)
+	info, err := disk.Stat(path)
 	return Identity{path, info}, err
 }
 
@@ -73,10 +74,10 @@ func IdentityOf(path string) (Identity, error) {
 func (i Identity) Here() error { return same(i.path, i.info) }
 
 func same(path string, held fs.FileInfo) error {
-	now, err := os.Stat(path)
+	now, err := disk.Stat(path)
 	switch {
 	case files.Gone(err):
-		_, missing := os.Lstat(path)
+		_, missing := disk.Lstat(path)
 		// What is there is a link to nothing or to itself, or is above the path.
 		replaced := missing == nil || !errors.Is(missing, fs.ErrNotExist)
 		return &GoneError{Path: path, Replaced: replaced}

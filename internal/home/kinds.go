@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -75,7 +75,7 @@ func (h *Home) CheckKinds() error {
 			continue // the log writes its own files
 		}
 		temporary := filepath.Join(h.dir, temporaryOf(kind.name)) // whatever else is there is replaced
-		if info, err := os.Lstat(temporary); err == nil && info.IsDir() {
+		if info, err := disk.Lstat(temporary); err == nil && info.IsDir() {
 			return &KindError{Path: temporary, Is: directory, Want: plainFile}
 		}
 	}
@@ -84,13 +84,13 @@ func (h *Home) CheckKinds() error {
 
 func (h *Home) checkKind(name, want string) error {
 	path := filepath.Join(h.dir, name)
-	look := os.Lstat // a link to a file could lead anywhere
+	look := disk.Lstat // a link to a file could lead anywhere
 	if want == directory {
-		look = os.Stat
+		look = disk.Stat
 	}
 	info, err := look(path)
 	if err != nil {
-		if link, linkErr := os.Lstat(path); files.Gone(err) && linkErr == nil && link.Mode()&fs.ModeSymlink != 0 {
+		if link, linkErr := disk.Lstat(path); files.Gone(err) && linkErr == nil && link.Mode()&fs.ModeSymlink != 0 {
 			return &KindError{Path: path, Is: "a symbolic link to nothing", Want: want}
 		}
 		return nil //nolint:nilerr // who opens it says what is wrong

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -96,7 +97,7 @@ var pause = time.Sleep
 // take tries once to lock the file of the lock, and the home's directory: the file can be deleted under the one who
 // holds it, and the directory cannot. With files.ErrHeld, f is what another holds, and open.
 func (h *Home) take(
-	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
+	open func(root *disk.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
 ) (f, dir *os.File, err error) {
 	f, err = h.lock(open, flag, lock)
 	if err != nil {
@@ -130,7 +131,7 @@ func (h *Home) takeDir(lock func(*os.File) error) (*os.File, error) {
 // the file after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is
 // locked.
 func (h *Home) lock(
-	open func(root *os.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
+	open func(root *disk.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
 ) (*os.File, error) {
 	for range lockTries {
 		f, err := open(h.root, lockFile, flag)

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -80,7 +80,7 @@ func notOpened(dir string, err error) error {
 // fileAbove gives the part of a path that is there and is no directory, "" if there is none.
 func fileAbove(path string) string {
 	for ; ; path = filepath.Dir(path) {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		if info, err := disk.Stat(path); err == nil && !info.IsDir() {
 			return path
 		} else if err == nil || path == filepath.Dir(path) {
 			return ""
@@ -100,12 +100,12 @@ func (h *Home) holdsHome() bool {
 
 // onlyLocked reports whether the directory has nothing in it but the lock.
 func (h *Home) onlyLocked() bool {
-	entries, err := fs.ReadDir(h.root.FS(), ".")
+	entries, err := h.root.ReadDir(".")
 	return err == nil && len(entries) == 1 && entries[0].Name() == lockFile
 }
 
 // empty reports whether the directory has nothing in it.
 func (h *Home) empty() bool {
-	entries, err := fs.ReadDir(h.root.FS(), ".")
+	entries, err := h.root.ReadDir(".")
 	return err == nil && len(entries) == 0
 }

@@ -9,10 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"maestro/internal/disk"
 	"maestro/service/wire"
 )
 
@@ -95,7 +95,7 @@ func (h *Home) isForeign(key []byte, wrote Version) bool {
 // hadKey reports whether a server with a key has run on the home's log: a home that was just restored has a log and no
 // token.
 func (l *Lock) hadKey(wrote Version) bool {
-	if entries, err := os.ReadDir(l.Store()); err != nil || len(entries) == 0 {
+	if entries, err := disk.ReadDir(l.Store()); err != nil || len(entries) == 0 {
 		return false
 	}
 	_, err := l.root.Lstat(adminTokenFile)
@@ -119,7 +119,7 @@ func (h *Home) keyError(another bool) *KeyError {
 	if err != nil || wrote.Key == "" && h.keyMark() == "" {
 		return missing
 	}
-	entries, err := fs.ReadDir(h.root.FS(), ".")
+	entries, err := h.root.ReadDir(".")
 	if err != nil {
 		return missing
 	}

@@ -9,6 +9,7 @@ import (
 	"maestro/api/export"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // behind writes what can be read behind the gap, and lists what cannot.
@@ -19,7 +20,7 @@ func (s *salvage) behind(head events.Head, dir string) error {
 		return nil
 	}
 	name := s.fileName(behindFile)
-	f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := disk.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -29,7 +30,7 @@ func (s *salvage) behind(head events.Head, dir string) error {
 		return err
 	}
 	if s.report.Behind == 0 {
-		return os.Remove(f.Name())
+		return disk.Remove(f.Name())
 	}
 	s.report.BehindFile = name
 	s.note("events behind a gap were not appended: what was decided there rests on what is missing. Tokens that were " +

@@ -1,18 +1,18 @@
 package salvage
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
 	"maestro/bus"
+	"maestro/internal/disk"
 )
 
 // noteOtherStores names the directories of the home that hold a log and are not where the store is, such as a store
 // that was renamed.
 func (s *salvage) noteOtherStores() {
 	store := s.options.Home.Store()
-	entries, err := os.ReadDir(s.options.Home.Dir())
+	entries, err := disk.ReadDir(s.options.Home.Dir())
 	if err != nil {
 		s.unread(s.options.Home.Dir(), err)
 		return

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/backups"
+	"maestro/internal/disk"
 	"maestro/internal/files"
 	"maestro/internal/home"
 )
@@ -179,7 +179,7 @@ func (s *salvage) note(format string, args ...any) {
 // build makes the new home beside its place, and puts it there when it is whole.
 func (s *salvage) build() (err error) {
 	to := s.options.To
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	left, err := files.RemoveLeftovers(to, ScratchPurpose)
@@ -196,7 +196,7 @@ func (s *salvage) build() (err error) {
 	temporary := scratch.Path
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temporary))
+			err = errors.Join(err, disk.RemoveAll(temporary))
 		}
 		err = errors.Join(err, scratch.Release())
 	}()
@@ -216,7 +216,7 @@ func (s *salvage) build() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(temporary, reportFile), append(content, '\n'), 0o600); err != nil {
+	if err := disk.WriteFile(filepath.Join(temporary, reportFile), append(content, '\n'), 0o600); err != nil {
 		return err
 	}
 	if err := bus.PutInPlace(temporary, to); err != nil {

@@ -11,6 +11,7 @@ import (
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // tail is an end of the log that a start cut off as an unfinished append. It may have been more than that.
@@ -84,7 +85,7 @@ func (s *salvage) keepTails(dir string) (err error) {
 		return nil
 	}
 	s.report.TailFile = s.fileName(tailFile)
-	f, err := os.OpenFile(filepath.Join(dir, s.report.TailFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := disk.OpenFile(filepath.Join(dir, s.report.TailFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (s *salvage) fileName(base string) string {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d.ndjson", base, n)
 		}
-		if _, err := os.Lstat(filepath.Join(s.options.Home.Dir(), name)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := disk.Lstat(filepath.Join(s.options.Home.Dir(), name)); errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
 	}

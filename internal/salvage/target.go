@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -26,13 +26,13 @@ func target(to, damaged string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrTarget, err)
 	}
-	if _, err := os.Stat(damaged); err != nil {
+	if _, err := disk.Stat(damaged); err != nil {
 		return "", err
 	}
 	if files.Within(path, damaged) {
 		return "", fmt.Errorf("%w: %s is inside the damaged home %s, which stays as it is", ErrTarget, to, damaged)
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := disk.ReadDir(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return path, nil

@@ -11,6 +11,7 @@ import (
 	"path"
 	"time"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -55,9 +56,12 @@ type File interface {
 // outboxes is the directory of the home in which each session has its own.
 const outboxes = "outbox"
 
+// Home is the directory of a home.
+type Home = disk.Root
+
 // Open gives a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the
 // first entry does. It refuses a directory that is a link or belongs to another user.
-func Open(home *os.Root, session string, secret Secret) (*Outbox, error) {
+func Open(home *disk.Root, session string, secret Secret) (*Outbox, error) {
 	if !validSession(session) {
 		return nil, fmt.Errorf("'%s' is not a session's id: an id has 1 to 128 of A-Z, a-z, 0-9, '_' and '-'", session)
 	}
@@ -82,7 +86,7 @@ func validSession(id string) bool {
 
 // directory is a Disk: a directory of a home, which no path leaves, also not through symbolic links.
 type directory struct {
-	home *os.Root
+	home *disk.Root
 	dir  string
 }
 
@@ -111,7 +115,7 @@ func (d directory) own() error {
 func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir, maxNames) }
 
 // namesIn lists the files of a directory. Where there are as many as most or more, it gives most of them and an error.
-func namesIn(root *os.Root, dir string, most int) ([]string, error) {
+func namesIn(root *disk.Root, dir string, most int) ([]string, error) {
 	f, err := files.OpenDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -16,11 +16,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"maestro/internal/disk"
 )
 
-func home(t *testing.T, dir string) *os.Root {
+func home(t *testing.T, dir string) *disk.Root {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
+	root, err := disk.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +30,7 @@ func home(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-func opened(t *testing.T, root *os.Root, session string) *Outbox {
+func opened(t *testing.T, root *disk.Root, session string) *Outbox {
 	t.Helper()
 	o, err := Open(root, session, secretOf(session))
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 
+	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
@@ -18,7 +18,7 @@ const listed = 1000
 
 // Sessions lists the sessions of a home for which something waits, or whose outbox holds a file that Deliver moves
 // away, by id. Next to an error it gives those that it found.
-func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error) {
+func Sessions(ctx context.Context, home *disk.Root) (sessions []string, err error) {
 	err = eachOutbox(ctx, home, func(name string) error {
 		o, err := Open(home, name, noSecret)
 		if err != nil {
@@ -38,11 +38,11 @@ func Sessions(ctx context.Context, home *os.Root) (sessions []string, err error)
 // SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in
 // it. Of very many it counts the first. Next to an error it gives what it could count, and the error names each session
 // whose entries it could not count.
-func SetAside(ctx context.Context, home *os.Root) (map[string]int, error) {
+func SetAside(ctx context.Context, home *disk.Root) (map[string]int, error) {
 	return setAside(ctx, home, maxNames)
 }
 
-func setAside(ctx context.Context, home *os.Root, most int) (map[string]int, error) {
+func setAside(ctx context.Context, home *disk.Root, most int) (map[string]int, error) {
 	aside := map[string]int{}
 	err := eachOutbox(ctx, home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session, damagedDir)}
@@ -62,7 +62,7 @@ func setAside(ctx context.Context, home *os.Root, most int) (map[string]int, err
 
 // RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It
 // leaves those that somebody uses.
-func RemoveEmpty(ctx context.Context, home *os.Root) (removed int, err error) {
+func RemoveEmpty(ctx context.Context, home *disk.Root) (removed int, err error) {
 	err = eachOutbox(ctx, home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session)}
 		if d.own() != nil || !d.empty() {
@@ -116,7 +116,7 @@ func (d directory) removeEmpty() (gone bool, err error) {
 
 // eachOutbox calls f with the name of each session's directory, in no order, until ctx ends. It joins the errors of the
 // first few.
-func eachOutbox(ctx context.Context, home *os.Root, f func(session string) error) error {
+func eachOutbox(ctx context.Context, home *disk.Root, f func(session string) error) error {
 	dir, err := files.OpenDir(home, outboxes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
