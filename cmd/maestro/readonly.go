@@ -23,6 +23,7 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
+	"maestro/internal/server/wallclock"
 	"maestro/service"
 )
 
@@ -107,7 +108,7 @@ func serveReadOnly(
 		Stopping:  stopping,
 		Logger:    logger,
 		Now:       trusted.Now,
-		Clock:     wallClock{trusted},
+		Clock:     wallclock.Shown{Clock: trusted},
 		Hostname:  process.Hostname(),
 		Platform:  runtime.GOOS,
 	})

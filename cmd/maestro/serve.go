@@ -19,6 +19,7 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
+	"maestro/internal/server/wallclock"
 	"maestro/service"
 	"maestro/service/wire"
 	"maestro/workers/prompt"
@@ -61,7 +62,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if o.readOnly {
 		return serveReadOnly(ctx, a, dir, durability, o)
 	}
-	if err := checkClock(a.Wall()); err != nil {
+	if err := wallclock.Check(a.Wall()); err != nil {
 		return err
 	}
 	if err := o.backups.checkPlace(dir); err != nil {
@@ -157,7 +158,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Stopping: stopping,
 		Logger:   logger,
 		Now:      trusted.Now,
-		Clock:    wallClock{trusted},
+		Clock:    wallclock.Shown{Clock: trusted},
 		Hostname: process.Hostname(),
 		Platform: runtime.GOOS,
 	})
@@ -179,7 +180,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	defer process.Beside(ctx, served.Deliver(lock.Root()).Run)()
 	defer process.Beside(ctx, care.run)()
 	defer process.Beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
-	defer process.Beside(ctx, (&clockWatch{clock: trusted, logger: logger}).run(time.Tick(clockLook)))()
+	defer process.Beside(ctx, (&clock.Watch{Clock: trusted, Logger: logger}).Run(time.Tick(clock.Look)))()
 	defer process.Beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
 	defer process.Beside(ctx, uses.Run)()
 	address := listen.URL(listener.Addr())

@@ -1,9 +1,7 @@
-package main
+package wallclock
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -13,23 +11,20 @@ import (
 	"maestro/service/wire"
 )
 
-// clockLook is how often a running server looks whether the wall clock was set.
-const clockLook = time.Second
-
-// wallClock shows the server's clock to the API.
-type wallClock struct{ *clock.Clock }
+// Shown is the server's clock as the API shows it.
+type Shown struct{ *clock.Clock }
 
 // Status implements service.Clock.
-func (c wallClock) Status() wire.ClockStatus { return clockStatus(c.Clock.Status()) }
+func (c Shown) Status() wire.ClockStatus { return status(c.Clock.Status()) }
 
 // Confirm implements service.Clock.
-func (c wallClock) Confirm() (wire.ClockStatus, bool, error) {
+func (c Shown) Confirm() (wire.ClockStatus, bool, error) {
 	_, changed, err := c.Clock.Confirm(events.CheckClock)
 	return c.Status(), changed, err
 }
 
-// checkClock refuses to begin where the machine's clock shows what no event can say.
-func checkClock(wall time.Time) error {
+// Check refuses to begin where the machine's clock shows what no event can say.
+func Check(wall time.Time) error {
 	err := events.CheckClock(wall)
 	if err == nil {
 		return nil
@@ -44,7 +39,7 @@ func checkClock(wall time.Time) error {
 	}
 }
 
-func clockStatus(s clock.Status) wire.ClockStatus {
+func status(s clock.Status) wire.ClockStatus {
 	what, next := s.Explain()
 	if what != "" && events.CheckClock(s.Wall) != nil {
 		next = "set the machine's clock right: events cannot have the time that it shows, and go on at the earlier pace"
@@ -70,36 +65,4 @@ func written(at time.Time) time.Time {
 		return last
 	}
 	return at
-}
-
-// clockWatch notes in the server's log when the wall clock goes wrong, and when it is right again.
-type clockWatch struct {
-	clock  *clock.Clock
-	logger *slog.Logger
-	wrong  bool
-}
-
-// run looks at every tick until its context ends, and once at the start.
-func (w *clockWatch) run(tick <-chan time.Time) func(context.Context) {
-	return func(ctx context.Context) {
-		for {
-			w.look()
-			select {
-			case <-tick:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}
-
-func (w *clockWatch) look() {
-	what, next := w.clock.Status().Explain()
-	switch {
-	case what != "" && !w.wrong:
-		w.logger.Error("CLOCK: "+what, "next", next)
-	case what == "" && w.wrong:
-		w.logger.Info("the wall clock and the time of events agree")
-	}
-	w.wrong = what != ""
 }
