@@ -85,7 +85,7 @@ func placesOf(home string) []string {
 // upkeep is what a server does for its log beside the commands: it makes backups, and looks after the long texts.
 type upkeep struct {
 	backups *backups.Schedule // nil if they are off
-	texts   *textWatch
+	texts   *engine.TextWatch
 }
 
 func newUpkeep(
@@ -96,11 +96,12 @@ func newUpkeep(
 		handler.View(func(s *projections.State) { head = s.Head() })
 		return head
 	}
-	u := &upkeep{texts: &textWatch{
-		log:    log,
-		head:   head,
-		after:  time.After,
-		logger: logger,
+	u := &upkeep{texts: &engine.TextWatch{
+		Log:    log,
+		Texts:  log,
+		Head:   head,
+		After:  time.After,
+		Logger: logger,
 	}}
 	if every == 0 {
 		return u
@@ -198,7 +199,7 @@ func (r untilDone) Read(p []byte) (int, error) {
 func (u *upkeep) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { u.texts.run(ctx) })
+	running.Go(func() { u.texts.Run(ctx) })
 	if u.backups != nil {
 		running.Go(func() { u.backups.Run(ctx) })
 	}
@@ -215,7 +216,7 @@ func (u *upkeep) warnings() []wire.Warning {
 			})
 		}
 	}
-	if lost := u.texts.lostTexts(); len(lost) > 0 {
+	if lost := u.texts.Lost(); len(lost) > 0 {
 		all = append(all, wire.Warning{
 			Code: "TEXTS",
 			Message: cli.Many(len(lost), "long text") + " that the log names cannot be read, the first: " +
@@ -224,70 +225,4 @@ func (u *upkeep) warnings() []wire.Warning {
 		})
 	}
 	return all
-}
-
-// textLook is how often texts that were lost are looked for again: the same text, said again, is kept again.
-const textLook = 10 * time.Minute
-
-// textWatch holds every long text that the log names against its digest, once after the start.
-type textWatch struct {
-	log    *bus.Bus
-	head   func() events.Head
-	after  func(time.Duration) <-chan time.Time
-	logger *slog.Logger
-
-	mu   sync.Mutex
-	lost []engine.LostText
-}
-
-func (w *textWatch) lostTexts() []engine.LostText {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lost
-}
-
-func (w *textWatch) run(ctx context.Context) {
-	var named []engine.NamedText
-	whole := false
-	for {
-		err := w.look(ctx, &named, &whole)
-		if errors.Is(err, events.ErrReadOnly) || err == nil && len(w.lostTexts()) == 0 {
-			return // others tell of a damaged log
-		}
-		if err != nil && ctx.Err() == nil {
-			w.logger.Warn("the long texts could not be checked; it is tried again", "why", err)
-		}
-		select {
-		case <-w.after(textLook):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// look checks all texts, and after that those that were lost.
-func (w *textWatch) look(ctx context.Context, named *[]engine.NamedText, whole *bool) (err error) {
-	if !*whole {
-		if *named, err = engine.NamedTexts(ctx, w.log, w.head().Sequence); err != nil {
-			return err
-		}
-		*whole = true
-	}
-	lost, err := engine.LostTexts(ctx, w.log, *named)
-	if err != nil {
-		return err
-	}
-	*named = (*named)[:0]
-	for _, text := range lost {
-		*named = append(*named, text.NamedText)
-	}
-	w.mu.Lock()
-	news := len(lost) != len(w.lost)
-	w.lost = lost
-	w.mu.Unlock()
-	if news && len(lost) > 0 {
-		w.logger.Error("long texts that the log names are lost", "count", len(lost), "first", lost[0].String(),
-			"next", engine.FaultText.Next())
-	}
-	return nil
 }

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"maestro/events"
+)
+
+// textLook is how often texts that were lost are looked for again: the same text, said again, is kept again.
+const textLook = 10 * time.Minute
+
+// TextWatch holds every long text that the log names against its digest, once after the start, and tells which are lost.
+type TextWatch struct {
+	Log   Log
+	Texts Texts
+	// Head gives the log's head.
+	Head func() events.Head
+	// After is a timer.
+	After  func(time.Duration) <-chan time.Time
+	Logger *slog.Logger
+
+	mu   sync.Mutex
+	lost []LostText
+}
+
+// Lost gives the texts that were lost at the last look.
+func (w *TextWatch) Lost() []LostText {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
+}
+
+// Run looks until every text is there, the log is damaged, or ctx ends.
+func (w *TextWatch) Run(ctx context.Context) {
+	var named []NamedText
+	whole := false
+	for {
+		err := w.look(ctx, &named, &whole)
+		if errors.Is(err, events.ErrReadOnly) || err == nil && len(w.Lost()) == 0 {
+			return // others tell of a damaged log
+		}
+		if err != nil && ctx.Err() == nil {
+			w.Logger.Warn("the long texts could not be checked; it is tried again", "why", err)
+		}
+		select {
+		case <-w.After(textLook):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look checks all texts, and after that those that were lost.
+func (w *TextWatch) look(ctx context.Context, named *[]NamedText, whole *bool) (err error) {
+	if !*whole {
+		if *named, err = NamedTexts(ctx, w.Log, w.Head().Sequence); err != nil {
+			return err
+		}
+		*whole = true
+	}
+	lost, err := LostTexts(ctx, w.Texts, *named)
+	if err != nil {
+		return err
+	}
+	*named = (*named)[:0]
+	for _, text := range lost {
+		*named = append(*named, text.NamedText)
+	}
+	w.mu.Lock()
+	news := len(lost) != len(w.lost)
+	w.lost = lost
+	w.mu.Unlock()
+	if news && len(lost) > 0 {
+		w.Logger.Error("long texts that the log names are lost", "count", len(lost), "first", lost[0].String(),
+			"next", FaultText.Next())
+	}
+	return nil
+}

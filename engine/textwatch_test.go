@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"maestro/events"
+)
+
+// lossyTexts gives every text but those that are lost, and notes what was asked for.
+type lossyTexts struct {
+	mu    sync.Mutex
+	lost  bool
+	err   error
+	asked []string
+}
+
+func (l *lossyTexts) Blob(_ context.Context, digest string) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = append(l.asked, digest)
+	if l.lost {
+		return nil, events.ErrNoBlob
+	}
+	return nil, l.err
+}
+
+func (l *lossyTexts) set(lost bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost, l.err = lost, err
+}
+
+// The watch names what is lost once, asks again only for that, and ends when nothing is lost.
+func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
+	w := newWorld(t)
+	for _, title := range []string{"One", "Two"} {
+		long := strings.Repeat(title, 30_000)
+		w.must("admin", "task:create", w.fillIn(`{"project":"{p}","title":"Long","description":"`+long+`"}`))
+	}
+	texts := &lossyTexts{err: errors.New("the store does not answer")}
+	tick, waiting := make(chan time.Time), make(chan struct{})
+	var log bytes.Buffer
+	watch := &TextWatch{
+		Log:   w.log,
+		Texts: texts,
+		Head:  func() events.Head { return events.Head{Sequence: w.log.head()} },
+		After: func(time.Duration) <-chan time.Time {
+			waiting <- struct{}{}
+			return tick
+		},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		watch.Run(t.Context())
+	}()
+	<-waiting
+	if lost := watch.Lost(); len(lost) > 0 || !strings.Contains(log.String(), "does not answer") {
+		t.Errorf("of a store that does not answer it says %v, %s", lost, log.String())
+	}
+	for range 2 {
+		texts.set(true, nil)
+		tick <- time.Time{}
+		<-waiting
+	}
+	if lost := watch.Lost(); len(lost) != 2 || strings.Count(log.String(), "are lost") != 1 {
+		t.Errorf("of two lost texts it says %v, %s", lost, log.String())
+	}
+	texts.set(false, nil)
+	tick <- time.Time{}
+	<-ended
+	if lost := watch.Lost(); len(lost) > 0 {
+		t.Errorf("lost for good: %v", lost)
+	}
+	if asked := len(slices.Compact(slices.Sorted(slices.Values(texts.asked)))); asked != 2 || len(texts.asked) != 7 {
+		t.Errorf("it asked %d times for %d texts", len(texts.asked), asked)
+	}
+}
