@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"maestro/bus"
 	"maestro/engine"
@@ -18,12 +16,6 @@ func warnOfRoom(err error, logger *slog.Logger) {
 		logger.Warn("the disk is too full: the server answers reads and refuses writes",
 			"why", err, "next", engine.Advice(err))
 	}
-}
-
-// hasLog reports whether a home has a log already.
-func hasLog(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "store", "jetstream"))
-	return err == nil
 }
 
 // notServed explains why a home could not be served; other errors stay as they are.

@@ -44,7 +44,7 @@ func serveReadOnly(
 	if err != nil {
 		return err
 	}
-	backup, err := backupSeen(ctx, reading.Home, o.backups.dir, logger)
+	backup, err := backupSeen(ctx, reading.Home, o.backups.Dir, logger)
 	if err != nil {
 		return err
 	}

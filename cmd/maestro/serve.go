@@ -47,7 +47,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := o.setLimits(); err != nil {
 		return err
 	}
-	backupEvery, err := o.backups.interval()
+	backupEvery, err := o.backups.Interval()
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := wallclock.Check(a.Wall()); err != nil {
 		return err
 	}
-	if err := o.backups.checkPlace(dir); err != nil {
+	if err := o.backups.CheckPlace(dir, home.Dirs(dir)); err != nil {
 		return err
 	}
-	existed := hasLog(dir)
+	existed := home.HasLog(dir)
 	defer func() { err = notServed(dir, existed, err) }()
 	logger := process.NewLog(a.Stderr, o.logFormat, o.logLevel)
 	lock, secrets, err := openHome(dir, o.newKey, logger)
@@ -88,11 +88,11 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	offline.WarnOfOrigin(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
-	backup, err := backupSeen(ctx, lock.Home, o.backups.dir, logger)
+	backup, err := backupSeen(ctx, lock.Home, o.backups.Dir, logger)
 	if err != nil {
 		return err
 	}
-	if err := keepEarlierBackups(lock, o.backups.dir, logger); err != nil {
+	if err := keepEarlierBackups(lock, o.backups.Dir, logger); err != nil {
 		return err
 	}
 	store, err := bus.Open(ctx, bus.Options{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/server/listen"
@@ -34,7 +35,7 @@ type serveOptions struct {
 	leaseGiven                                    bool
 	limitTexts                                    []string
 	limits                                        service.Limits
-	backups                                       backupOptions
+	backups                                       backups.Options
 }
 
 func serveCommand(a *cli.Run) *cobra.Command {
@@ -79,7 +80,12 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 is no limit; may be repeated "+
 			"(docs/limits.md lists them)",
 	)
-	o.backups.flags(f)
+	f.StringVar(&o.backups.Every, "backup-every", "24h", "how often a backup is made; off makes none")
+	f.StringVar(
+		&o.backups.Dir, "backup-dir", "",
+		"where automatic backups go; else the home's name and -backups, beside the home",
+	)
+	f.IntVar(&o.backups.Keep, "backup-keep", 7, "how many automatic backups are kept")
 	cli.Complete(cmd, "auth", "on", "off")
 	cli.Complete(cmd, "durability", "always", "interval")
 	cli.Complete(cmd, "log-format", process.LogFormats...)
@@ -153,8 +159,8 @@ func (o serveOptions) checkNames() error {
 			return failure.Usage("--allow-host must be a name, such as maestro.example.org, not %q", host)
 		}
 	}
-	if info, err := os.Stat(o.backups.dir); err == nil && o.backups.dir != "" && !info.IsDir() {
-		return failure.Usage("--backup-dir must be a directory, and %s is a file", o.backups.dir)
+	if info, err := os.Stat(o.backups.Dir); err == nil && o.backups.Dir != "" && !info.IsDir() {
+		return failure.Usage("--backup-dir must be a directory, and %s is a file", o.backups.Dir)
 	}
 	return nil
 }

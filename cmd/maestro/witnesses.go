@@ -77,7 +77,7 @@ func backupSeen(
 		if earlier.Has(made) || made.Sequence <= known {
 			continue
 		}
-		head, err := headOfBackup(ctx, made.Path, signer)
+		head, err := backups.HeadOf(ctx, made.Path, signer)
 		if ctx.Err() != nil {
 			return engine.Witnessed{}, ctx.Err()
 		}
@@ -143,7 +143,7 @@ func warnOfNoWitness(h *home.Home, logger *slog.Logger) {
 		return
 	}
 	what := "the head file of this home is missing, so the loss of the log's last events would not be noticed"
-	if !hasLog(h.Dir()) {
+	if !home.HasLog(h.Dir()) {
 		what = "the store of this home and its head file are missing; the server begins an empty log"
 	} else if bus.HoldsNoEvent(h.Store()) {
 		return // the home was never used

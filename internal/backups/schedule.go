@@ -32,7 +32,7 @@ type Config struct {
 	Dir Dir
 	// Of are the directories that are backed up. No backup is made inside one of them; see CheckPlace.
 	Of []string
-	// Every is how long after a backup the next is due, Keep how many are kept.
+	// Every is how long after a backup the next is due; 0 makes none. Keep is how many are kept.
 	Every time.Duration
 	Keep  int
 	// Head gives the log's head; an error says why no backup can be made now.
@@ -83,6 +83,9 @@ func (s *Schedule) setProblem(problem string) {
 
 // Run makes backups when they are due, until ctx ends. One that fails is reported and tried again.
 func (s *Schedule) Run(ctx context.Context) {
+	if s.Every == 0 {
+		return
+	}
 	if err := s.Dir.clean(); err != nil {
 		s.Logger.Warn("cannot remove an unfinished backup", "dir", s.Dir.path, "why", err)
 	}

@@ -59,7 +59,7 @@ var kinds = []struct{ name, want string }{
 	{keyMarkFile, plainFile},
 	{unsettled(restoredFile), plainFile},
 	{unsettled(earlierFile), plainFile},
-	{filepath.Join(storeDir, "jetstream"), directory},
+	{filepath.Join(storeDir, streamsDir), directory},
 	{snapshotsDir, directory},
 	{sessionsDir, directory},
 }

@@ -90,7 +90,7 @@ func fileAbove(path string) string {
 
 // holdsHome reports whether a directory has what makes a home: secrets, or a log.
 func (h *Home) holdsHome() bool {
-	for _, name := range []string{adminTokenFile, serverKeyFile, filepath.Join(storeDir, "jetstream")} {
+	for _, name := range []string{adminTokenFile, serverKeyFile, filepath.Join(storeDir, streamsDir)} {
 		if _, err := h.root.Lstat(name); err == nil {
 			return true
 		}

@@ -1,0 +1,46 @@
+package backups
+
+import (
+	"time"
+
+	"maestro/internal/failure"
+)
+
+// Options say when a server makes backups by itself, and where, as the flags of `maestro serve` give them.
+type Options struct {
+	// Every is a duration, or Off; Dir is "" for the directory beside the home.
+	Every, Dir string
+	Keep       int
+}
+
+// Off is the interval that makes no backups.
+const Off = "off"
+
+// Interval reads Every; 0 is off.
+func (o Options) Interval() (time.Duration, error) {
+	if o.Every == Off {
+		return 0, nil
+	}
+	every, err := time.ParseDuration(o.Every)
+	if err != nil || every < time.Second {
+		return 0, failure.Usage("--backup-every must be a duration of a second or more, such as 24h, or off; not %q",
+			o.Every)
+	}
+	if o.Keep < 1 {
+		return 0, failure.Usage("--backup-keep is 1 or more, not %d", o.Keep)
+	}
+	return every, nil
+}
+
+// CheckPlace refuses a directory of backups that lies in the home, which is in the directories of.
+func (o Options) CheckPlace(home string, of []string) error {
+	if o.Dir == "" && o.Every == Off {
+		return nil
+	}
+	place := At(home, o.Dir, "").Path()
+	if err := CheckPlace(place, of...); err != nil {
+		return failure.Usage("Automatic backups cannot go to %s", place).WithWhy("%s", err).
+			WithNext("name a directory outside the home with --backup-dir, on another disk if there is one")
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package home
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// streamsDir is where the store keeps its streams.
+const streamsDir = "jetstream"
+
+// Dirs gives the directories that a home is in: the store and the snapshots may be links to another disk.
+func Dirs(home string) []string {
+	return []string{
+		home,
+		filepath.Join(home, storeDir),
+		filepath.Join(home, storeDir, streamsDir),
+		filepath.Join(home, snapshotsDir),
+	}
+}
+
+// HasLog reports whether a home has a log already.
+func HasLog(home string) bool {
+	_, err := os.Stat(filepath.Join(home, storeDir, streamsDir))
+	return err == nil
+}
