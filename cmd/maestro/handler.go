@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"maestro/bus"
@@ -15,6 +13,7 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
+	"maestro/internal/server/witness"
 	"maestro/projections"
 )
 
@@ -31,9 +30,9 @@ func openHandler(
 	handler, err := engine.Open(ctx, engine.Config{
 		Log:       log,
 		Blobs:     log,
-		Snapshots: snapshots{pictures, log},
+		Snapshots: witness.Snapshots{Dir: pictures, Firm: func() error { return errors.Join(log.here(), log.Firm()) }},
 		Announcer: log,
-		Witness:   witness{head, lock.Head(), log.homeHere},
+		Witness:   witness.Head{HeadFile: head, Path: lock.Head(), Here: log.homeHere},
 		Denials:   denials,
 		Damage:    log.Damage(),
 		Seen:      seen,
@@ -96,48 +95,4 @@ func keepLeases(
 		return nil, nil, err
 	}
 	return leases, process.Beside(ctx, leases.Run), nil
-}
-
-// snapshots lets the handler keep its snapshots in a directory.
-type snapshots struct {
-	dir *bus.Snapshots
-	log guardedLog
-}
-
-func (s snapshots) List(context.Context) ([]uint64, error) { return s.dir.List() }
-
-func (s snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
-	return s.dir.Load(sequence)
-}
-
-// Save makes firm what the snapshot shows before it is on disk itself: it is a witness.
-func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
-	if err := errors.Join(s.log.here(), s.log.Firm()); err != nil {
-		return err
-	}
-	return errors.Join(s.dir.Save(snapshot), s.dir.Prune())
-}
-
-// witness is the head file.
-type witness struct {
-	*bus.HeadFile
-	path string
-	// here fails when the home, and the head file with it, is no longer where it was.
-	here func() error
-}
-
-// Load keeps a head file that cannot be read beside the new one: it may be what shows that the log was cut.
-func (w witness) Load(context.Context) (events.Head, error) {
-	if err := w.here(); err != nil {
-		return events.Head{}, err
-	}
-	head, err := bus.LoadHeadFile(w.path)
-	if err == nil {
-		return head, nil
-	}
-	aside := w.path + bus.DamagedSuffix
-	if moveErr := os.Rename(w.path, aside); moveErr != nil {
-		return head, errors.Join(err, moveErr)
-	}
-	return head, fmt.Errorf("%w; it is %s now", err, aside)
 }

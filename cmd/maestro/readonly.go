@@ -4,11 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"runtime"
 	"time"
 
@@ -24,6 +22,7 @@ import (
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
+	"maestro/internal/server/witness"
 	"maestro/service"
 )
 
@@ -44,7 +43,7 @@ func serveReadOnly(
 	if err != nil {
 		return err
 	}
-	backup, err := backupSeen(ctx, reading.Home, o.backups.Dir, logger)
+	backup, err := witness.Backups(ctx, reading.Home, o.backups.Dir, logger)
 	if err != nil {
 		return err
 	}
@@ -70,11 +69,11 @@ func serveReadOnly(
 	handler, err := engine.Open(ctx, engine.Config{
 		Log:       store,
 		Blobs:     store,
-		Snapshots: seenSnapshots{bus.ReadSnapshots(reading.Snapshots())},
-		Witness:   seenHead{reading.Head()},
+		Snapshots: witness.OldSnapshots{Dir: bus.ReadSnapshots(reading.Snapshots())},
+		Witness:   witness.OldHead{Path: reading.Head()},
 		Denials:   denials,
 		Damage: store.Damage(bus.Options{
-			Witnessed: max(witnessed(reading.Home), backup.Sequence), HeadFile: headSeen(reading.Home),
+			Witnessed: max(witness.Sequence(reading.Home), backup.Sequence), HeadFile: witness.HeadSequence(reading.Home),
 			Durability: durability,
 		}),
 		Seen:   backup,
@@ -204,31 +203,3 @@ type forgetful struct{ *bus.ReadOnly }
 
 // StoreDenials implements engine.DenialStore: who is refused by a read-only server must still hear so.
 func (forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }
-
-// seenSnapshots shows the Handler the snapshots there are.
-type seenSnapshots struct{ dir *bus.Snapshots }
-
-func (s seenSnapshots) List(context.Context) ([]uint64, error) {
-	sequences, err := s.dir.List()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return sequences, err
-}
-
-func (s seenSnapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, error) {
-	return s.dir.Load(sequence)
-}
-
-// Save fails: nothing is written.
-func (seenSnapshots) Save(context.Context, events.Snapshot) error {
-	return fmt.Errorf("save a snapshot: %w", os.ErrPermission)
-}
-
-// seenHead is the head file as it is; one that cannot be read is no witness, and stays where it is.
-type seenHead struct{ path string }
-
-func (h seenHead) Load(context.Context) (events.Head, error) { return bus.LoadHeadFile(h.path) }
-
-// Record does nothing: the head does not move.
-func (seenHead) Record(events.Head) {}

@@ -20,6 +20,7 @@ import (
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
+	"maestro/internal/server/witness"
 	"maestro/service"
 	"maestro/service/wire"
 	"maestro/workers/prompt"
@@ -88,19 +89,19 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	offline.WarnOfOrigin(lock.Home, logger)
 	trusted := clock.New(a.Wall, clock.Boot)
-	backup, err := backupSeen(ctx, lock.Home, o.backups.Dir, logger)
+	backup, err := witness.Backups(ctx, lock.Home, o.backups.Dir, logger)
 	if err != nil {
 		return err
 	}
-	if err := keepEarlierBackups(lock, o.backups.Dir, logger); err != nil {
+	if err := witness.KeepEarlier(lock, o.backups.Dir, logger); err != nil {
 		return err
 	}
 	store, err := bus.Open(ctx, bus.Options{
 		Dir:        lock.Store(),
 		Durability: durability,
 		Logger:     logger,
-		Witnessed:  max(witnessed(lock.Home), backup.Sequence),
-		HeadFile:   headSeen(lock.Home),
+		Witnessed:  max(witness.Sequence(lock.Home), backup.Sequence),
+		HeadFile:   witness.HeadSequence(lock.Home),
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
+	"maestro/internal/server/witness"
 )
 
 // backedUp gives a home with a stopped server whose log has two events, and the automatic backups of it behind each.
@@ -216,13 +217,13 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.Close() })
-	if got := witnessed(h); got != 1 {
+	if got := witness.Sequence(h); got != 1 {
 		t.Fatalf("the head file saw %d", got)
 	}
 	if err := os.Remove(h.Head()); err != nil {
 		t.Fatal(err)
 	}
-	if got := witnessed(h); got != 1 {
+	if got := witness.Sequence(h); got != 1 {
 		t.Fatalf("the snapshot saw %d", got)
 	}
 	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "1.snapshot"))
@@ -238,7 +239,7 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := witnessed(h); got != 1 {
+	if got := witness.Sequence(h); got != 1 {
 		t.Errorf("with junk beside it, the snapshot saw %d", got)
 	}
 	s := &inside{t: t, home: dir}
@@ -309,7 +310,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 		}
 	}
 	before(h)
-	if got := witnessed(h); got != 2 {
+	if got := witness.Sequence(h); got != 2 {
 		t.Errorf("an old head file and a newer snapshot saw %d", got)
 	}
 	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "2.snapshot"))
@@ -322,7 +323,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(h.Snapshots(), "7.snapshot"), []byte(foreign), 0o600); err != nil || !found {
 		t.Fatal(err, found)
 	}
-	if got := witnessed(h); got != 2 {
+	if got := witness.Sequence(h); got != 2 {
 		t.Errorf("with a snapshot of another log, %d was seen", got)
 	}
 	// The first backup has the name of a much later time.

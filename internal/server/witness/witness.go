@@ -1,4 +1,4 @@
-package main
+package witness
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"maestro/internal/home"
 )
 
-// headSeen gives the sequence in the head file, 0 if there is none that can be read.
-func headSeen(h *home.Home) uint64 {
+// HeadSequence gives the sequence in the head file, 0 if there is none that can be read.
+func HeadSequence(h *home.Home) uint64 {
 	seen, err := bus.LoadHeadFile(h.Head())
 	if err != nil {
 		return 0
@@ -24,10 +24,10 @@ func headSeen(h *home.Home) uint64 {
 	return seen.Sequence
 }
 
-// witnessed gives the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
+// Sequence gives the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
 // to there was acknowledged. The head file may be an old one.
-func witnessed(h *home.Home) uint64 {
-	seen := headSeen(h)
+func Sequence(h *home.Home) uint64 {
+	seen := HeadSequence(h)
 	sequences, err := bus.ListSnapshots(h.Snapshots())
 	if err != nil {
 		return seen
@@ -46,10 +46,10 @@ func witnessed(h *home.Home) uint64 {
 	return seen
 }
 
-// backupSeen asks the home's automatic backups whether the log was further than the head file and the snapshots say:
+// Backups asks the home's automatic backups whether the log was further than the head file and the snapshots say:
 // the head file may be lost, or all of the home may be an old copy. Those whose names say more are read, the furthest
 // first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be shorter.
-func backupSeen(
+func Backups(
 	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
 	signer := ""
@@ -72,7 +72,7 @@ func backupSeen(
 	}
 	slices.SortStableFunc(list, func(a, b backups.Made) int { return cmp.Compare(b.Sequence, a.Sequence) })
 	earlier, fresh := earlierBackups(h, dir, logger)
-	known := witnessed(h)
+	known := Sequence(h)
 	for _, made := range list {
 		if earlier.Has(made) || made.Sequence <= known {
 			continue
@@ -94,7 +94,7 @@ func backupSeen(
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
-	if headSeen(h) == 0 && !fresh {
+	if HeadSequence(h) == 0 && !fresh {
 		warnOfNoWitness(h, logger)
 	}
 	return engine.Witnessed{}, nil
@@ -122,8 +122,8 @@ func earlierBackups(h *home.Home, dir string, logger *slog.Logger) (earlier back
 	return earlier, fresh
 }
 
-// keepEarlierBackups notes that a server has the home from now on: no backup made later is from before it.
-func keepEarlierBackups(lock *home.Lock, dir string, logger *slog.Logger) error {
+// KeepEarlier notes that a server has the home from now on: no backup made later is from before it.
+func KeepEarlier(lock *home.Lock, dir string, logger *slog.Logger) error {
 	earlier, fresh := earlierBackups(lock.Home, dir, logger)
 	if !fresh {
 		return nil

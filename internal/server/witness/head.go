@@ -1,0 +1,35 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"maestro/bus"
+	"maestro/events"
+)
+
+// Head is the head file of a server that writes.
+type Head struct {
+	*bus.HeadFile
+	Path string
+	// Here fails when the home, and the head file with it, is no longer where it was.
+	Here func() error
+}
+
+// Load keeps a head file that cannot be read beside the new one: it may be what shows that the log was cut.
+func (h Head) Load(context.Context) (events.Head, error) {
+	if err := h.Here(); err != nil {
+		return events.Head{}, err
+	}
+	head, err := bus.LoadHeadFile(h.Path)
+	if err == nil {
+		return head, nil
+	}
+	aside := h.Path + bus.DamagedSuffix
+	if moveErr := os.Rename(h.Path, aside); moveErr != nil {
+		return head, errors.Join(err, moveErr)
+	}
+	return head, fmt.Errorf("%w; it is %s now", err, aside)
+}
