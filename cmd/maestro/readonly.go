@@ -73,7 +73,8 @@ func serveReadOnly(
 		Witness:   witness.OldHead{Path: reading.Head()},
 		Denials:   denials,
 		Damage: store.Damage(bus.Options{
-			Witnessed: max(witness.Sequence(reading.Home), backup.Sequence), HeadFile: witness.HeadSequence(reading.Home),
+			Witnessed:  max(witness.Sequence(reading.Home), backup.Sequence),
+			HeadFile:   witness.HeadSequence(reading.Home),
 			Durability: durability,
 		}),
 		Seen:   backup,
