@@ -102,8 +102,8 @@ func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) Sess
 	}
 }
 
-// strategyFor names a session's strategy as the caller knows it. Older clients start each orchestrator with the strategy
-// simple, which the log calls default.
+// strategyFor names a session's strategy as the caller knows it. Older clients start each orchestrator with the
+// strategy simple, which the log calls default.
 func strategyFor(c *service.Caller, x *projections.Session) events.Strategy {
 	if !c.Program && x.Strategy == events.StrategyDefault {
 		return events.StrategySimple

@@ -10,6 +10,7 @@ import (
 
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // writeBackup writes a backup and reads it back.
@@ -29,7 +30,7 @@ func writeBackup(ctx context.Context, log Log, f *os.File, o bus.BackupOptions) 
 
 // HeadOf reads a backup and gives its head. It fails if the backup is damaged, or if another key signed it.
 func HeadOf(ctx context.Context, path, signer string) (head events.Head, err error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return head, err
 	}

@@ -1,8 +1,9 @@
 package home
 
 import (
-	"os"
 	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // streamsDir is where the store keeps its streams.
@@ -20,6 +21,6 @@ func Dirs(home string) []string {
 
 // HasLog reports whether a home has a log already.
 func HasLog(home string) bool {
-	_, err := os.Stat(filepath.Join(home, storeDir, streamsDir))
+	_, err := disk.Stat(filepath.Join(home, storeDir, streamsDir))
 	return err == nil
 }
