@@ -89,16 +89,75 @@ func (item *InboxItem) NewThings(at int64) (n int) {
 	return n
 }
 
+// InboxSearch finds what needs a person in a project, and tells of it, in as many portions as it takes. The state may
+// move between two of them: each thing is told as it is when it is looked at. [State.SearchOn] takes it on, until all is
+// found; then Want says what is to be told, and SearchOn takes it on again.
+type InboxSearch struct {
+	in    *inbox
+	items []InboxItem
+}
+
+// SearchInbox begins to search a project.
+func (s *State) SearchInbox(project string) *InboxSearch {
+	return &InboxSearch{in: s.listen().newInbox(project), items: []InboxItem{}}
+}
+
+// SearchOn goes on until the state has counted so many steps, and reports whether all is done. concerns narrows the
+// inbox to what certain sessions did, nil for everything; it is asked as the state is now.
+func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, until uint64) (done bool) {
+	x.in.concerns = concerns
+	return x.in.on(s, until)
+}
+
+// Want says what is to be told of what was found: a part, longest wait first, and of what one session or queue does a
+// limited number of items.
+func (x *InboxSearch) Want(part Part) { x.tell(x.in.bounded(part)) }
+
+// WantAll is Want without a limit for each session or queue.
+func (x *InboxSearch) WantAll(part Part) {
+	x.in.sort()
+	var all []wanted
+	for _, f := range x.in.found {
+		if part.has(f) {
+			all = append(all, wanted{found: f})
+		}
+	}
+	x.tell(all)
+}
+
+// Items gives what was told.
+func (x *InboxSearch) Items() []InboxItem { return x.items }
+
+func (x *InboxSearch) tell(all []wanted) {
+	x.items = make([]InboxItem, len(all))
+	at := 0
+	x.in.add(each(all, func(w wanted) {
+		x.in.item(&x.items[at], w)
+		at++
+	}))
+}
+
+// Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
+// nil for everything. Of what one session or queue does, it lists a limited number of items.
+func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
+	x := s.SearchInbox(project)
+	s.SearchOn(x, concerns, untilDone)
+	x.Want(Part{})
+	s.SearchOn(x, concerns, untilDone)
+	return x.Items()
+}
+
 // inbox gathers what needs a person.
 type inbox struct {
-	*State
-	words   *listener
+	*listener
+	chores
+
 	project string
 	// concerns says whether a session is the reader's; nil for a reader whom everything concerns.
 	concerns func(session string) bool
 	found    []found
-	// left is at how many more dependencies it looks.
-	left int
+	// looks is at how many more dependencies it looks.
+	looks int
 }
 
 // found is an item before its words are built: many may be found, and few are shown.
@@ -107,29 +166,6 @@ type found struct {
 	since int64
 	// tell builds the item but for what is known here.
 	tell func() InboxItem
-}
-
-// Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
-// nil for everything. Of what one session or queue does, it lists a limited number of items.
-func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
-	return s.InboxPart(project, concerns, Part{})
-}
-
-// InboxPart is Inbox of a part only: the others get no words.
-func (s *State) InboxPart(project string, concerns func(session string) bool, part Part) []InboxItem {
-	return s.listen().findInbox(project, concerns).bounded(part)
-}
-
-// InboxOf gives all that one session did and that needs a person, longest wait first; of a part only.
-func (s *State) InboxOf(session string, part Part) []InboxItem {
-	b := s.listen().findInbox(s.SessionProject(session), func(id string) bool { return id == session })
-	items := []InboxItem{}
-	for _, f := range b.found {
-		if part.has(f) {
-			items = append(items, b.item(f))
-		}
-	}
-	return items
 }
 
 // Part says which items of an inbox are wanted; all if it is zero.
@@ -154,53 +190,65 @@ func (p *Part) has(f found) bool {
 	return true
 }
 
-// inboxCount counts what needs a person in a project.
-func (l *listener) inboxCount(project string) int { return len(l.findInbox(project, nil).found) }
+// on is chores.on: what they look at is the state as it is now.
+func (b *inbox) on(s *State, until uint64) (done bool) {
+	b.State = s
+	return b.chores.on(s, until)
+}
 
-// findInbox finds what needs a person, longest wait first.
-func (l *listener) findInbox(project string, concerns func(session string) bool) *inbox {
+// newInbox begins to find what needs a person.
+func (l *listener) newInbox(project string) *inbox {
 	s := l.State
-	b := &inbox{
-		State:    s,
-		words:    l,
-		project:  project,
-		concerns: concerns,
-		left:     WaitsLooked,
-	}
-	for x := range s.Unanswered(project) {
-		b.question(x)
-	}
-	for t := range s.Tasks(project) {
-		b.task(t)
-	}
+	b := &inbox{listener: l, project: project, looks: WaitsLooked}
 	served := map[string]bool{}
-	for x := range s.Sessions(project) {
-		b.session(x)
-		if x.Queue != "" && s.Gone(x.ID) == "" && x.Active() {
-			served[x.Queue] = true
-		}
+	b.todo = []func() bool{ // the last one comes first
+		each(s.late.get(project), b.late),
+		each(s.queueNames.get(project), func(name string) {
+			if q := b.Queue(project, name); q != nil {
+				b.queue(q, served[q.Name])
+			}
+		}),
+		each(s.sessionIDs.get(project), func(id string) {
+			x := b.Session(id)
+			if x == nil {
+				return
+			}
+			b.session(x)
+			if x.Queue != "" && b.Gone(x.ID) == "" && x.Active() {
+				served[x.Queue] = true
+			}
+		}),
+		each(s.taskIDs.get(project), func(id string) {
+			if t := b.Task(id); t != nil {
+				b.task(t)
+			}
+		}),
+		s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }),
 	}
-	for q := range s.Queues(project) {
-		b.queue(q, served[q.Name])
-	}
-	for _, e := range s.late.get(project) {
-		b.late(e)
-	}
-	slices.SortStableFunc(b.found, func(x, y found) int { return cmp.Compare(x.since, y.since) })
 	return b
 }
 
-// item builds an item with the beginning of its message.
-func (b *inbox) item(f found) InboxItem {
-	item := f.tell()
-	item.Kind, item.ProjectID, item.Since = f.kind, b.project, f.since
-	item.cut()
-	b.weigh(&item)
-	return item
+// sort puts what was found in order, longest wait first.
+func (b *inbox) sort() {
+	slices.SortStableFunc(b.found, func(x, y found) int { return cmp.Compare(x.since, y.since) })
 }
 
-// add finds an item of a queue, "" for none, that a session did.
-func (b *inbox) add(kind InboxKind, session, queue string, since int64, tell func() InboxItem) {
+// item builds an item with the beginning of its message.
+func (b *inbox) item(item *InboxItem, w wanted) {
+	*item = w.tell()
+	item.Kind, item.ProjectID, item.Since = w.kind, b.project, w.since
+	if w.more > 0 {
+		*item = item.others()
+		item.More, item.since = w.more, w.moreSince
+		item.sayHowMany()
+		return
+	}
+	item.cut()
+	b.weigh(item)
+}
+
+// find finds an item of a queue, "" for none, that a session did.
+func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell func() InboxItem) {
 	if b.concerns != nil && !b.concerns(session) {
 		return
 	}
@@ -212,7 +260,7 @@ func (b *inbox) add(kind InboxKind, session, queue string, since int64, tell fun
 }
 
 func (b *inbox) question(x *Input) {
-	b.add(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
+	b.find(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
 		return InboxItem{
 			SessionID: x.SessionID,
 			TaskID:    first(x.TaskIDs),
@@ -229,7 +277,7 @@ func (b *inbox) task(t *Task) {
 	if t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
 		return
 	}
-	says, session := b.words.says(t)
+	says, session := b.says(t)
 	kind, since := InboxBlocked, t.SaidBy(session).At
 	switch {
 	case says == events.SaysBlocked:
@@ -243,7 +291,7 @@ func (b *inbox) task(t *Task) {
 		b.unattended(t, session)
 		return
 	}
-	b.add(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
+	b.find(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
 }
 
 func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
@@ -292,12 +340,22 @@ func (b *inbox) leftOver(x *Session) bool {
 }
 
 func (b *inbox) queue(q *Queue, served bool) {
+	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
+		b.stranded(q, gone)
+	}
+	b.stuck(q)
 	if q.Stats.Quarantined > 0 {
-		for _, item := range b.Items(q) {
-			if item.Status != events.ItemQuarantined || b.done(item.TaskID) {
-				continue
-			}
-			b.add(InboxQuarantined, item.SessionID, q.Name, item.CompletedAt, func() InboxItem {
+		b.quarantine(q)
+	}
+}
+
+// quarantine adds what was started too often.
+func (b *inbox) quarantine(q *Queue) {
+	var items []*Item
+	b.add(finally(func() {
+		inOrder(items)
+		for _, item := range items {
+			b.find(InboxQuarantined, item.SessionID, q.Name, item.CompletedAt, func() InboxItem {
 				return InboxItem{
 					TaskID:    item.TaskID,
 					SessionID: item.SessionID,
@@ -308,30 +366,38 @@ func (b *inbox) queue(q *Queue, served bool) {
 				}
 			})
 		}
-	}
-	b.stuck(q)
-	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
-		b.stranded(q, gone)
-	}
+	}))
+	b.add(each(b.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
+		item := b.Item(q.ProjectID, q.Name, task)
+		if item != nil && item.Status == events.ItemQuarantined && !b.done(task) {
+			b.lookedThrough(16)
+			items = append(items, item)
+		}
+	}))
 }
 
 // stuck adds what waits in a queue for what will not come. One item counts those that wait for more than is looked at.
 func (b *inbox) stuck(q *Queue) {
 	unseen, since := 0, int64(0)
-	b.waiting.get(queueKey(q.ProjectID, q.Name)).walk(func(task string) bool {
+	b.add(finally(func() {
+		if unseen > 0 {
+			b.unseen(q, unseen, since)
+		}
+	}))
+	b.add(b.waiting.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
 		t, item := b.Task(task), b.Item(q.ProjectID, q.Name, task)
 		switch {
-		case t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
-		case len(t.Dependencies) > b.left:
+		case t == nil || item == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case len(t.Dependencies) > b.looks:
 			if unseen++; unseen == 1 || item.AddedAt < since {
 				since = item.AddedAt
 			}
 		default:
-			b.left -= len(t.Dependencies)
+			b.looks -= len(t.Dependencies)
 			if !b.Stuck(q, item) {
 				break
 			}
-			b.add(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
+			b.find(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
 				return InboxItem{
 					TaskID:  task,
 					Queue:   q.Name,
@@ -341,16 +407,16 @@ func (b *inbox) stuck(q *Queue) {
 				}
 			})
 		}
-		return true
-	})
-	if unseen == 0 {
-		return
-	}
-	b.add(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
+	}))
+}
+
+// unseen adds the item that counts those of a queue that wait for more than is looked at.
+func (b *inbox) unseen(q *Queue, items int, since int64) {
+	b.find(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
 		return InboxItem{
 			Queue: q.Name,
 			What:  q.Name,
-			Message: "of " + strconv.Itoa(unseen) +
+			Message: "of " + strconv.Itoa(items) +
 				" waiting items, the inbox did not check whether their dependencies can still be completed: " +
 				"they have too many",
 			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
@@ -372,15 +438,16 @@ func UnreadInbox(p *Project) InboxItem {
 
 // stranded adds a queue whose session is gone. It waits since then, or since the first of what is left was pushed.
 func (b *inbox) stranded(q *Queue, gone string) {
-	for _, item := range b.Items(q) {
-		if item.Status != events.ItemQueued || b.done(item.TaskID) {
-			continue
+	var first *Item
+	b.add(finally(func() {
+		if first == nil {
+			return
 		}
-		since := item.AddedAt
+		since := first.AddedAt
 		if x := b.SessionEver(q.SessionID); x != nil {
 			since = max(since, cmp.Or(x.EndedAt, x.LostAt))
 		}
-		b.add(InboxStranded, q.SessionID, q.Name, since, func() InboxItem {
+		b.find(InboxStranded, q.SessionID, q.Name, since, func() InboxItem {
 			return InboxItem{
 				SessionID: q.SessionID,
 				Queue:     q.Name,
@@ -389,15 +456,23 @@ func (b *inbox) stranded(q *Queue, gone string) {
 				Next:      "maestro session spawn --strategy queue --queue " + q.Name,
 			}
 		})
-		return
-	}
+	}))
+	b.add(each(b.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
+		item := b.Item(q.ProjectID, q.Name, task)
+		if item == nil || item.Status != events.ItemQueued || b.done(task) {
+			return
+		}
+		if first == nil || byPush(item, first) < 0 {
+			first = item
+		}
+	}))
 }
 
 func (b *inbox) late(e *Entry) {
 	if b.Session(e.SessionID) == nil || e.TaskID != "" && b.done(e.TaskID) {
 		return
 	}
-	b.add(InboxLate, e.SessionID, "", e.At, func() InboxItem {
+	b.find(InboxLate, e.SessionID, "", e.At, func() InboxItem {
 		return InboxItem{
 			TaskID:    e.TaskID,
 			SessionID: e.SessionID,

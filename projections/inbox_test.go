@@ -335,7 +335,7 @@ func TestInboxIsBounded(t *testing.T) {
 			if got := s.ProjectStatus(s.Project("p")).Inbox; got != c.all {
 				t.Errorf("the project counts %d of %d", got, c.all)
 			}
-			if all := s.InboxOf("w", Part{}); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
+			if all := inboxOf(s, "w"); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
 				t.Errorf("all that the session did are %d, of %d", len(all), c.all)
 			}
 		})
@@ -369,4 +369,14 @@ func TestInboxFindsWords(t *testing.T) {
 			t.Errorf("at %d stands %q, expected %q", sequence, got, want)
 		}
 	}
+}
+
+// inboxOf gives all that one session did and that needs a person.
+func inboxOf(s *State, session string) []InboxItem {
+	x := s.SearchInbox(s.SessionProject(session))
+	concerns := func(id string) bool { return id == session }
+	s.SearchOn(x, concerns, untilDone)
+	x.WantAll(Part{})
+	s.SearchOn(x, concerns, untilDone)
+	return x.Items()
 }

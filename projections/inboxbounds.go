@@ -23,15 +23,25 @@ type crowd struct {
 	session, queue string
 }
 
+// wanted is what is to be told.
+type wanted struct {
+	found
+
+	// more counts the items of its crowd that it stands for, 0 if it is an item itself; they wait since moreSince.
+	more      int
+	moreSince []int64
+}
+
 // bounded lists what each crowd may list, and puts one item in the place of the others: where their first one stands.
 // Only what is listed, and wanted, gets words.
-func (b *inbox) bounded(part Part) []InboxItem {
+func (b *inbox) bounded(part Part) []wanted {
 	const unwanted = -1
+	b.sort()
 	size, seen, more := map[crowd]int{}, map[crowd]int{}, map[crowd]int{}
 	for i := range b.found {
 		size[b.found[i].crowd]++
 	}
-	kept := []InboxItem{}
+	var kept []wanted
 	for _, f := range b.found {
 		place := seen[f.crowd]
 		seen[f.crowd]++
@@ -42,7 +52,7 @@ func (b *inbox) bounded(part Part) []InboxItem {
 		at, counted := more[f.crowd]
 		switch {
 		case listed && part.has(f):
-			kept = append(kept, b.item(f))
+			kept = append(kept, wanted{found: f})
 			continue
 		case listed, counted && at == unwanted:
 			continue
@@ -52,15 +62,10 @@ func (b *inbox) bounded(part Part) []InboxItem {
 		case !counted:
 			at = len(kept)
 			more[f.crowd] = at
-			item := b.item(f)
-			kept = append(kept, item.others())
+			kept = append(kept, wanted{found: f})
 		}
-		kept[at].StandsFor(1, f.since)
-	}
-	for _, at := range more {
-		if at != unwanted {
-			kept[at].sayHowMany()
-		}
+		kept[at].more++
+		kept[at].moreSince = append(kept[at].moreSince, f.since)
 	}
 	return kept
 }

@@ -33,14 +33,18 @@ func (b *inbox) weigh(item *InboxItem) {
 		return
 	}
 	item.Priority = t.Priority
-	for _, id := range b.dependents.get(t.ID) {
-		if !b.done(id) && t.Status != events.TaskCompleted {
-			item.HoldsUp++
+	if t.Status == events.TaskCompleted {
+		return
+	}
+	b.add(each(b.dependents.get(t.ID), func(id string) {
+		if b.done(id) {
+			return
 		}
-	}
-	if item.Holds == "" && item.HoldsUp > 0 {
-		item.Holds = HoldsWork // what depends on it starts once it is confirmed
-	}
+		item.HoldsUp++
+		if item.Holds == "" {
+			item.Holds = HoldsWork // what depends on it starts once it is confirmed
+		}
+	}))
 }
 
 // Urgency orders the items of an inbox, lowest first: those that hold up a session, then those that hold up work; among

@@ -71,7 +71,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	if last != nil {
 		session = last.ID
 	}
-	b.add(InboxUnattended, session, "", since, func() InboxItem {
+	b.find(InboxUnattended, session, "", since, func() InboxItem {
 		item := InboxItem{
 			TaskID:    t.ID,
 			SessionID: session,
@@ -103,7 +103,7 @@ func (b *inbox) session(x *Session) {
 	case x.Lost() && !x.Ended():
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && b.leftOver(x):
-		b.add(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
+		b.find(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
 			return InboxItem{
 				SessionID: x.ID,
 				TaskID:    first(x.TaskIDs),
@@ -128,7 +128,7 @@ func (b *inbox) silent(x *Session) {
 	case x.Spawned && x.Status == events.SessionSpawning:
 		kind, since = InboxUnstarted, x.StartedAt
 	}
-	b.add(kind, x.ID, "", since, func() InboxItem {
+	b.find(kind, x.ID, "", since, func() InboxItem {
 		item := InboxItem{SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name}
 		switch kind {
 		case InboxExited:
@@ -179,7 +179,7 @@ func (b *inbox) word(x *Session, word *Entry) {
 	if word.Type == reportType(events.ReportError) {
 		kind, next = InboxFailed, "maestro why "+x.ID+", or maestro session message "+x.ID+` "…"`
 	}
-	b.add(kind, x.ID, "", word.At, func() InboxItem {
+	b.find(kind, x.ID, "", word.At, func() InboxItem {
 		return InboxItem{
 			SessionID: x.ID,
 			TaskID:    first(x.TaskIDs),

@@ -119,9 +119,14 @@ func (s *State) Items(q *Queue) []*Item {
 			items = append(items, item)
 		}
 	}
-	slices.SortFunc(items, func(a, b *Item) int { return cmp.Compare(a.Place|notReturned, b.Place|notReturned) })
+	inOrder(items)
 	return items
 }
+
+// inOrder sorts items of a queue: those that were pushed first come first.
+func inOrder(items []*Item) { slices.SortFunc(items, byPush) }
+
+func byPush(a, b *Item) int { return cmp.Compare(a.Place|notReturned, b.Place|notReturned) }
 
 // Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for
 // something.

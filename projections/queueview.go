@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"slices"
 	"strconv"
 
 	"maestro/events"
@@ -117,30 +116,85 @@ func (i *Item) done() bool {
 // ItemsListed is how many items of a queue one answer lists at most.
 const ItemsListed = 10_000
 
-// ItemViews shows the items of a queue that are to be kept, all if keep is nil, those that were pushed first before the
-// others. Of more than [ItemsListed] it leaves out those that are done with, the first first, and then the last; more
-// counts them.
-func (s *State) ItemViews(q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
-	items := s.Items(q)
-	if keep != nil {
-		items = slices.DeleteFunc(items, func(item *Item) bool { return !keep(item) })
+// ItemSearch gathers items of a queue, and shows them, in as many portions as it takes; the state may move between two of
+// them. [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and ItemsOn
+// takes it on again.
+type ItemSearch struct {
+	state *State
+	chores
+	queue *Queue
+	keep  func(*Item) bool
+	items []*Item
+	views []ItemView
+	more  int
+	// looks is at how many more dependencies it looks.
+	looks int
+}
+
+// SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil.
+func (s *State) SearchItems(q *Queue, keep func(*Item) bool) *ItemSearch {
+	x := &ItemSearch{state: s, queue: q, keep: keep, looks: WaitsLooked}
+	x.add(each(s.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
+		if item := x.item(task); item != nil {
+			x.items = append(x.items, item)
+		}
+	}))
+	return x
+}
+
+// item gives the item of a task if it is to be kept, or nil.
+func (x *ItemSearch) item(task string) *Item {
+	item := x.state.Item(x.queue.ProjectID, x.queue.Name, task)
+	if item == nil || x.keep != nil && !x.keep(item) {
+		return nil
 	}
-	more = max(0, len(items)-ItemsListed)
-	left, looks := more, WaitsLooked
-	views = make([]ItemView, 0, len(items)-more)
-	for _, item := range items {
+	return item
+}
+
+// ItemsOn goes on until the state has counted so many steps, and reports whether all is done.
+func (s *State) ItemsOn(x *ItemSearch, until uint64) (done bool) {
+	x.state = s
+	return x.on(s, until)
+}
+
+// Choose chooses the items that are listed, those that were pushed first before the others. Of more than [ItemsListed]
+// it leaves out those that are done with, the first first, and then the last.
+func (x *ItemSearch) Choose() {
+	inOrder(x.items)
+	x.more = max(0, len(x.items)-ItemsListed)
+	left := x.more
+	listed := make([]*Item, 0, len(x.items)-x.more)
+	for _, item := range x.items {
 		switch {
 		case left > 0 && item.done():
 			left--
-		case len(views) < ItemsListed:
-			view := s.viewOfItem(item)
-			if item.Status == events.ItemQueued {
-				view.Waits = s.waitsWithin(&looks, q, item)
-			}
-			views = append(views, view)
+		case len(listed) < ItemsListed:
+			listed = append(listed, item)
 		}
 	}
-	return views, more
+	x.views = make([]ItemView, 0, len(listed))
+	x.add(each(listed, func(item *Item) {
+		if item = x.item(item.TaskID); item == nil {
+			return // it is gone since it was gathered
+		}
+		view := x.state.viewOfItem(item)
+		if item.Status == events.ItemQueued {
+			view.Waits = x.state.waitsWithin(&x.looks, x.queue, item)
+		}
+		x.views = append(x.views, view)
+	}))
+}
+
+// Views gives the items that are listed; more counts the others.
+func (x *ItemSearch) Views() (views []ItemView, more int) { return x.views, x.more }
+
+// ItemViews shows the items of a queue at once, as an ItemSearch does.
+func (s *State) ItemViews(q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
+	x := s.SearchItems(q, keep)
+	s.ItemsOn(x, untilDone)
+	x.Choose()
+	s.ItemsOn(x, untilDone)
+	return x.Views()
 }
 
 // InputView shows a question.

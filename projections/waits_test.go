@@ -62,7 +62,7 @@ func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 	const find = items * (2*dependencies + 10)
 	const tell = (InboxListed + 1) * (4*dependencies + 10)
 	count := 0
-	if steps := stepsOf(s, func(s *State) { count = s.listen().inboxCount("p") }); steps > find || count != items {
+	if steps := stepsOf(s, func(s *State) { count = s.ProjectStatus(s.Project("p")).Inbox }); steps > find || count != items {
 		t.Errorf("to count %d of %d takes %d steps, more than %d", count, items, steps, find)
 	}
 	var listed []InboxItem

@@ -1,0 +1,74 @@
+package projections
+
+import "math"
+
+// chores are work on a state that is done bit by bit, in as many portions as it takes: the state may move between two of
+// them. A chore does one bit, which takes a look-up at least, and says whether there is more; chores that it adds come
+// before the rest of it.
+type chores struct{ todo []func() (more bool) }
+
+// untilDone is a portion that ends with the work.
+const untilDone = math.MaxUint64
+
+func (c *chores) add(chore func() (more bool)) { c.todo = append(c.todo, chore) }
+
+// on goes on until the state has counted so many steps, and reports whether all is done.
+func (c *chores) on(s *State, until uint64) (done bool) {
+	for len(c.todo) > 0 {
+		if s.Steps() >= until {
+			return false
+		}
+		at := len(c.todo) - 1
+		if more := c.todo[at](); !more {
+			c.todo = append(c.todo[:at], c.todo[at+1:]...)
+		}
+	}
+	return true
+}
+
+// finally is a chore of one bit.
+func finally(do func()) func() (more bool) {
+	return func() bool {
+		do()
+		return false
+	}
+}
+
+// each is a chore with a bit for each of a list, which must not change.
+func each[T any](list []T, do func(T)) func() (more bool) {
+	return func() bool {
+		if len(list) == 0 {
+			return false
+		}
+		first := list[0]
+		list = list[1:]
+		do(first)
+		return len(list) > 0
+	}
+}
+
+// each is a chore with a bit for each item of the line as it is now.
+func (l line) each(do func(task string)) func() (more bool) {
+	from := uint64(0)
+	return func() bool {
+		n := l.root.from(from)
+		if n == nil {
+			return false
+		}
+		from = n.place + 1
+		do(n.task)
+		return from > 0
+	}
+}
+
+// from gives the first item that stands at a place or behind it, nil if there is none.
+func (n *lineNode) from(place uint64) (first *lineNode) {
+	for n != nil {
+		if n.place < place {
+			n = n.right
+			continue
+		}
+		first, n = n, n.left
+	}
+	return first
+}

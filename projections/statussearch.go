@@ -1,0 +1,116 @@
+package projections
+
+import "maestro/events"
+
+// StatusSearch finds how a project stands, in as many portions as it takes. The state may move between two of them: each
+// thing counts once, as it is when it is looked at, and what comes after the search began does not count.
+// [State.StatusOn] takes it on.
+type StatusSearch struct {
+	in *inbox
+	// decided comes behind what is said of open tasks.
+	decided []TaskSaid
+	status  ProjectStatus
+}
+
+// SearchStatus begins to look at a project.
+func (s *State) SearchStatus(p *Project) *StatusSearch {
+	x := &StatusSearch{
+		in: s.listen().newInbox(p.ID),
+		status: ProjectStatus{
+			Project:     p.View(),
+			Tasks:       map[events.TaskStatus]int{},
+			Says:        map[events.TaskSessionStatus]int{},
+			Unconfirmed: []string{},
+			Sessions:    map[events.SessionStatus]int{},
+			Lost:        []string{},
+			Queues:      []QueueView{},
+			ToConfirm:   []TaskSaid{},
+			Said:        []TaskSaid{},
+
+			SaidBySessions: []SessionSaid{},
+		},
+	}
+	x.in.add(each(s.queueNames.get(p.ID), x.queue))
+	x.in.add(each(s.sessionIDs.get(p.ID), x.session))
+	x.in.add(each(s.taskIDs.get(p.ID), x.task))
+	return x
+}
+
+// StatusOn goes on until the state has counted so many steps, and reports whether all is done.
+func (s *State) StatusOn(x *StatusSearch, until uint64) (done bool) { return x.in.on(s, until) }
+
+// Status gives what was found.
+func (x *StatusSearch) Status() ProjectStatus {
+	status := x.status
+	status.Inbox = len(x.in.found)
+	room := min(StatusListed-len(status.Said), len(x.decided))
+	status.Said = append(status.Said, x.decided[:room]...)
+	status.SaidMore += len(x.decided) - room
+	return status
+}
+
+// ProjectStatus shows how a project stands, found at once.
+func (s *State) ProjectStatus(p *Project) ProjectStatus {
+	x := s.SearchStatus(p)
+	s.StatusOn(x, untilDone)
+	return x.Status()
+}
+
+func (x *StatusSearch) task(id string) {
+	t := x.in.Task(id)
+	if t == nil {
+		return
+	}
+	status := &x.status
+	status.Tasks[t.Status]++
+	says, session := x.in.says(t)
+	if says == "" {
+		return
+	}
+	status.Says[says]++
+	said := TaskSaid{t.ID, t.Title, t.Status, says, session}
+	switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
+	case Unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
+		status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)
+	case Unconfirmed(says, t.Status):
+		status.UnconfirmedMore++
+	case open && len(status.Said) < StatusListed:
+		status.Said = append(status.Said, said)
+	case !open && len(x.decided) < StatusListed:
+		x.decided = append(x.decided, said)
+	default:
+		status.SaidMore++
+	}
+}
+
+func (x *StatusSearch) session(id string) {
+	session := x.in.Session(id)
+	if session == nil {
+		return
+	}
+	status := &x.status
+	status.Sessions[session.Status]++
+	switch {
+	case !session.Lost() || session.Ended():
+	case len(status.Lost) < StatusListed:
+		status.Lost = append(status.Lost, session.ID)
+	default:
+		status.LostMore++
+	}
+	if word := x.in.SessionWord(session); word != nil && len(status.SaidBySessions) < StatusListed {
+		status.SaidBySessions = append(status.SaidBySessions, sessionSaid(session, word))
+	} else if word != nil {
+		status.SaidBySessionsMore++
+	}
+}
+
+func (x *StatusSearch) queue(name string) {
+	q := x.in.Queue(x.status.Project.ID, name)
+	switch {
+	case q == nil:
+	case len(x.status.Queues) < StatusListed:
+		x.status.Queues = append(x.status.Queues, x.in.QueueView(q))
+	default:
+		x.status.QueuesMore++
+	}
+}
