@@ -7,7 +7,7 @@ import (
 )
 
 func (s *server) denialRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path: "/api/audit/denials", Name: "audit-denials", Summary: "The recorded refusals, oldest first",
 	}, service.View.ListDenials)
 	route.Read(s.mount(), route.Route{

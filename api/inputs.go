@@ -11,7 +11,7 @@ import (
 )
 
 func (s *server) inputRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/inputs",
 		Name:    "input-list",
 		Summary: "The questions that the caller may see, in the order in which they were asked",

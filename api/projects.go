@@ -6,7 +6,7 @@ import (
 )
 
 func (s *server) projectRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/projects",
 		Name:    "project-list",
 		Summary: "The projects that the caller may see",
@@ -16,7 +16,7 @@ func (s *server) projectRoutes() {
 		Name:    "project-get",
 		Summary: "A project",
 	}, service.View.GetProject)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/projects/{id}/status",
 		Name:    "project-status",
 		Summary: "A project's tasks and sessions, counted by where they stand",

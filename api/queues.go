@@ -6,12 +6,12 @@ import (
 )
 
 func (s *server) queueRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/queues",
 		Name:    "queue-names",
 		Summary: "The queues that the caller may see, in order of creation",
 	}, service.View.ListQueues)
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/queues/{name}",
 		Name:    "queue-list",
 		Summary: "A queue with its items",

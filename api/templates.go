@@ -6,7 +6,7 @@ import (
 )
 
 func (s *server) templateRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/templates",
 		Name:    "template-list",
 		Summary: "The templates of prompts: Maestro's own first",

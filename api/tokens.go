@@ -6,7 +6,7 @@ import (
 )
 
 func (s *server) tokenRoutes() {
-	route.Read(s.mount(), route.Route{
+	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/tokens",
 		Name:    "token-list",
 		Summary: "The named tokens, also those that were revoked; never a secret",

@@ -2,9 +2,9 @@ package projections
 
 import "math"
 
-// chores are work on a state that is done bit by bit, in as many portions as it takes: the state may move between two of
-// them. A chore does one bit, which takes a look-up at least, and says whether there is more; chores that it adds come
-// before the rest of it.
+// chores are work on a state that is done bit by bit, in as many portions as it takes: the state may move between two
+// of them. A chore does one bit, which takes a look-up at least, and says whether there is more; chores that it adds
+// come before the rest of it.
 type chores struct{ todo []func() (more bool) }
 
 // untilDone is a portion that ends with the work.

@@ -66,13 +66,6 @@ func (s *State) InputIDsFrom(project string, at int64) []string {
 	return ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
 }
 
-// Unanswered gives a project's open questions, longest wait first.
-func (s *State) Unanswered(project string) iter.Seq[*Input] {
-	return func(yield func(*Input) bool) {
-		s.unanswered.get(project).walk(func(id string) bool { return yield(s.inputs.get(id)) })
-	}
-}
-
 // Undelivered gives what a session was not shown yet: the ids of its questions that were answered, and of messages, in
 // the order in which they came.
 func (s *State) Undelivered(session string) []string { return s.undelivered.get(session) }

@@ -16,6 +16,9 @@ type standing struct{ sessions, questions int }
 // Living gives the sessions of all projects that have not ended, in order of creation.
 func (s *State) Living() iter.Seq[*Session] { return s.sessionsIn(s.living) }
 
+// LivingIDs is Living by ids, as it is now. The ids may be gone through when the state has moved.
+func (s *State) LivingIDs() iter.Seq[string] { return s.living.walk }
+
 func (s *State) sessionsIn(these line) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
 		these.walk(func(id string) bool { return yield(s.sessions.get(id)) })

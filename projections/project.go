@@ -35,6 +35,9 @@ func (s *State) Project(id string) *Project {
 // ProjectExisted reports whether there is or was such a project: its history is there also when it was deleted.
 func (s *State) ProjectExisted(id string) bool { return s.projects.get(id) != nil }
 
+// ProjectIDs gives the projects in order of creation, deleted ones too. The list does not change.
+func (s *State) ProjectIDs() []string { return s.projectIDs }
+
 // Projects gives the projects in order of creation.
 func (s *State) Projects() iter.Seq[*Project] {
 	return func(yield func(*Project) bool) {

@@ -91,6 +91,9 @@ func (s *State) Queue(project, name string) *Queue {
 	return nil
 }
 
+// QueueNames gives a project's queues in order of creation, deleted ones too. The list does not change.
+func (s *State) QueueNames(project string) []string { return s.queueNames.get(project) }
+
 // Queues gives a project's queues in order of creation.
 func (s *State) Queues(project string) iter.Seq[*Queue] {
 	return func(yield func(*Queue) bool) {

@@ -519,13 +519,22 @@ func TestItemsOfAQueueAreBounded(t *testing.T) {
 		}
 		s.enter(key, itemKey("p", "q", id), item)
 	}
-	views, more := s.ItemViews(q, nil)
+	views, more := itemViews(s, q, nil)
 	if len(views) != ItemsListed || more != 3 || views[0].TaskID != "t1" || views[1].TaskID != "t3" {
 		t.Errorf("%d are listed and %d counted; the first are %s and %s", len(views), more, views[0].TaskID,
 			views[1].TaskID)
 	}
-	views, more = s.ItemViews(q, func(item *Item) bool { return item.Status == events.ItemSkipped })
+	views, more = itemViews(s, q, func(item *Item) bool { return item.Status == events.ItemSkipped })
 	if len(views) != 1 || more != 0 || views[0].TaskID != "t2" {
 		t.Errorf("those that were skipped are %+v, and %d more", views, more)
 	}
+}
+
+// itemViews shows the items of a queue.
+func itemViews(s *State, q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
+	x := s.SearchItems(q, keep)
+	s.ItemsOn(x, untilDone)
+	x.Choose()
+	s.ItemsOn(x, untilDone)
+	return x.Views()
 }

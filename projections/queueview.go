@@ -116,12 +116,13 @@ func (i *Item) done() bool {
 // ItemsListed is how many items of a queue one answer lists at most.
 const ItemsListed = 10_000
 
-// ItemSearch gathers items of a queue, and shows them, in as many portions as it takes; the state may move between two of
-// them. [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and ItemsOn
+// ItemSearch gathers items of a queue, and shows them, in as many portions as it takes; the state may move between two
+// of them. [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and ItemsOn
 // takes it on again.
 type ItemSearch struct {
-	state *State
 	chores
+
+	state *State
 	queue *Queue
 	keep  func(*Item) bool
 	items []*Item
@@ -133,7 +134,12 @@ type ItemSearch struct {
 
 // SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil.
 func (s *State) SearchItems(q *Queue, keep func(*Item) bool) *ItemSearch {
-	x := &ItemSearch{state: s, queue: q, keep: keep, looks: WaitsLooked}
+	x := &ItemSearch{
+		state: s,
+		queue: q,
+		keep:  keep,
+		looks: WaitsLooked,
+	}
 	x.add(each(s.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
 		if item := x.item(task); item != nil {
 			x.items = append(x.items, item)
@@ -187,15 +193,6 @@ func (x *ItemSearch) Choose() {
 
 // Views gives the items that are listed; more counts the others.
 func (x *ItemSearch) Views() (views []ItemView, more int) { return x.views, x.more }
-
-// ItemViews shows the items of a queue at once, as an ItemSearch does.
-func (s *State) ItemViews(q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
-	x := s.SearchItems(q, keep)
-	s.ItemsOn(x, untilDone)
-	x.Choose()
-	s.ItemsOn(x, untilDone)
-	return x.Views()
-}
 
 // InputView shows a question.
 type InputView struct {

@@ -2,8 +2,8 @@ package projections
 
 import "maestro/events"
 
-// StatusSearch finds how a project stands, in as many portions as it takes. The state may move between two of them: each
-// thing counts once, as it is when it is looked at, and what comes after the search began does not count.
+// StatusSearch finds how a project stands, in as many portions as it takes. The state may move between two of them:
+// each thing counts once, as it is when it is looked at, and what comes after the search began does not count.
 // [State.StatusOn] takes it on.
 type StatusSearch struct {
 	in *inbox

@@ -223,7 +223,7 @@ type shownQueue struct {
 }
 
 func shownItems(s *State, q *Queue) []ItemView {
-	items, _ := s.ItemViews(q, nil)
+	items, _ := itemViews(s, q, nil)
 	return items
 }
 
@@ -306,7 +306,7 @@ func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	for p := range s.Projects() {
 		likelyOfSessions(r, s, p.ID, add)
 		likelyOfQueues(s, p.ID, add)
-		for x := range s.Unanswered(p.ID) {
+		for x := range unanswered(s, p.ID) {
 			add(p.ID, admin, &events.InputAnswered{InputID: x.ID, SessionID: x.SessionID, Answer: "yes"})
 		}
 	}

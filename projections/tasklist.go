@@ -28,25 +28,22 @@ func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
 	}
 }
 
-// Walk goes through tasks in order of creation, in as many portions as it takes. A task that is made after the walk
-// begins is no part of it. [State.WalkOn] takes it on.
+// Walk goes through tasks in order of creation, in as many portions as it takes. [State.WalkTasks] adds the tasks of a
+// project, of which those that are made later are no part of it; [State.WalkOn] takes it on.
 type Walk struct {
 	lists inTurn
 	// Last is the task that it came to last, also a deleted one; nil at the beginning.
 	Last *Task
 }
 
-// WalkTasks begins a walk through the tasks of projects, behind the one that was made at a sequence; 0 for all.
-func (s *State) WalkTasks(projects []string, after uint64) *Walk {
-	w := new(Walk)
-	for _, project := range projects {
-		w.add(s, s.taskIDs.get(project), after)
-	}
-	heap.Init(&w.lists)
-	return w
+// WalkTasks adds the tasks of a project to a walk that has not begun, those behind the one that was made at a sequence;
+// 0 for all.
+func (s *State) WalkTasks(w *Walk, project string, after uint64) {
+	w.add(s, s.taskIDs.get(project), after)
 }
 
-// WalkChildren is WalkTasks for the tasks directly below one.
+// WalkChildren begins a walk through the tasks directly below one, behind the one that was made at a sequence; 0 for
+// all.
 func (s *State) WalkChildren(task string, after uint64) *Walk {
 	w := new(Walk)
 	w.add(s, s.children.get(task), after)
@@ -58,7 +55,7 @@ func (w *Walk) add(s *State, ids []string, after uint64) {
 		ids = ids[s.behind(ids, after):]
 	}
 	if len(ids) > 0 {
-		w.lists = append(w.lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
+		heap.Push(&w.lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
 	}
 }
 
@@ -105,8 +102,12 @@ func (l inTurn) Less(i, j int) bool { return l[i].created < l[j].created }
 
 func (l inTurn) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 
-// Push implements heap.Interface; lists are only taken away.
-func (l *inTurn) Push(any) {}
+// Push implements heap.Interface.
+func (l *inTurn) Push(list any) {
+	if list, ok := list.(taskList); ok {
+		*l = append(*l, list)
+	}
+}
 
 // Pop implements heap.Interface.
 func (l *inTurn) Pop() any {

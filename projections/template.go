@@ -34,6 +34,9 @@ func (s *State) Template(id string) *Template {
 // TemplateEver reports whether there is or was a template of this id in the log.
 func (s *State) TemplateEver(id string) bool { return s.templates.get(id) != nil }
 
+// TemplateIDs gives the templates that were made or changed, in that order, deleted ones too. The list does not change.
+func (s *State) TemplateIDs() []string { return s.templateIDs }
+
 // Templates gives the templates that were made or changed, in that order.
 func (s *State) Templates() iter.Seq[*Template] {
 	return func(yield func(*Template) bool) {

@@ -48,15 +48,22 @@ const usersPrefix = "/users/"
 
 // MadeBy gives the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of their
 // first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
-func (s *State) MadeBy(name string) []string {
+func (s *State) MadeBy(name string) []string { return MadeAmong(slices.Collect(s.Tokens()), name) }
+
+// MadeAmong is [State.MadeBy] among all tokens, in order of their first creation.
+func MadeAmong(tokens []*Token, name string) []string {
 	made := map[Maker][]Maker{}
-	for token := range s.Tokens() {
+	var of *Token
+	for _, token := range tokens {
+		if token.Name == name {
+			of = token
+		}
 		for i, maker := range token.makers() {
 			made[maker] = append(made[maker], Maker{token.Name, token.Generation - len(token.Earlier) + i})
 		}
 	}
 	var next []Maker
-	if of := s.Token(name); of != nil {
+	if of != nil {
 		for i := range of.makers() {
 			next = append(next, Maker{name, of.Generation - len(of.Earlier) + i})
 		}
@@ -73,7 +80,7 @@ func (s *State) MadeBy(name string) []string {
 		}
 	}
 	var names []string
-	for token := range s.Tokens() {
+	for _, token := range tokens {
 		if token.Live() && token.Name != name && within[Maker{token.Name, token.Generation}] {
 			names = append(names, token.Name)
 		}
@@ -92,6 +99,9 @@ func (t *Token) makers() []Maker {
 
 // Token gives a named token, also one that was revoked, or nil.
 func (s *State) Token(name string) *Token { return s.tokens.get(name) }
+
+// TokenNames gives the names of all named tokens in order of their first creation. The list does not change.
+func (s *State) TokenNames() []string { return s.tokenNames }
 
 // Tokens gives the named tokens in order of their first creation.
 func (s *State) Tokens() iter.Seq[*Token] {

@@ -1182,12 +1182,12 @@ func TestInputView(t *testing.T) {
 		"3"), asks("w", "i4", "4"), answered("w", "i4", "a"), answered("w", "i1", "b"))
 	id := func(x *Input) string { return x.ID }
 	equalLists(t, "questions", idsOf(s.Inputs("p"), id), "i1", "i2", "i3", "i4")
-	equalLists(t, "unanswered", idsOf(s.Unanswered("p"), id), "i2", "i3")
+	equalLists(t, "unanswered", idsOf(unanswered(s, "p"), id), "i2", "i3")
 	equalLists(t, "undelivered, by their answers", s.Undelivered("w"), "i4", "i1")
 	apply(t, s, delivered("w", "i4"))
 	apply(t, s, killed("w2"))
 	equalLists(t, "undelivered", s.Undelivered("w"), "i1")
-	equalLists(t, "a void question asks nobody", idsOf(s.Unanswered("p"), id), "i3")
+	equalLists(t, "a void question asks nobody", idsOf(unanswered(s, "p"), id), "i3")
 }
 
 // A task that is open again is told to the sessions that the event names; the reason is the task's.

@@ -62,7 +62,8 @@ func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 	const find = items * (2*dependencies + 10)
 	const tell = (InboxListed + 1) * (4*dependencies + 10)
 	count := 0
-	if steps := stepsOf(s, func(s *State) { count = s.ProjectStatus(s.Project("p")).Inbox }); steps > find || count != items {
+	steps := stepsOf(s, func(s *State) { count = s.ProjectStatus(s.Project("p")).Inbox })
+	if steps > find || count != items {
 		t.Errorf("to count %d of %d takes %d steps, more than %d", count, items, steps, find)
 	}
 	var listed []InboxItem
@@ -82,7 +83,7 @@ func TestListsLookAtFewDependencies(t *testing.T) {
 	q := s.Queue("p", "w")
 	var views []ItemView
 	const most = 3*WaitsLooked + 20*items
-	if steps := stepsOf(s, func(s *State) { views, _ = s.ItemViews(q, nil) }); steps > most {
+	if steps := stepsOf(s, func(s *State) { views, _ = itemViews(s, q, nil) }); steps > most {
 		t.Errorf("to list the items takes %d steps, more than %d", steps, most)
 	}
 	if waits := views[looked-1].Waits; !strings.HasPrefix(waits, "waits for hub199 (cancelled)") {

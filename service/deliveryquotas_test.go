@@ -64,7 +64,7 @@ func deliverQuestions(t *testing.T, h *disk.Root, limit string) {
 		d.all(t.Context())
 		open := 0
 		w.Handler.View(func(s *projections.State) {
-			for range s.Unanswered(project) {
+			for range s.OpenQuestions(project) {
 				open++
 			}
 		})

@@ -8,15 +8,19 @@ import (
 )
 
 // ListDenials gives a page of the recorded refusals, oldest first. To who takes no pages, a limit alone gives the
-// newest.
-func (v View) ListDenials(in *wire.DenialFilter) (Page[engine.Denial], error) {
-	page := Page[engine.Denial]{Items: []engine.Denial{}}
+// newest. What it returns reads them when the state may move.
+func (v View) ListDenials(in *wire.DenialFilter) (func() (Page[engine.Denial], error), error) {
 	if err := v.Permit("audit:denials", in.Project); err != nil { // before what is wrong with the parameters
-		return page, err
+		return nil, err
 	}
 	asked, err := ReadPage(in.Limit, in.Cursor)
-	if err != nil || v.Service.Denials == nil {
-		return page, err
+	return func() (Page[engine.Denial], error) { return v.denials(in, asked), nil }, err
+}
+
+func (v View) denials(in *wire.DenialFilter, asked PageOf) Page[engine.Denial] {
+	page := Page[engine.Denial]{Items: []engine.Denial{}}
+	if v.Service.Denials == nil {
+		return page
 	}
 	wanted := func(d *engine.Denial) bool {
 		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
@@ -24,12 +28,12 @@ func (v View) ListDenials(in *wire.DenialFilter) (Page[engine.Denial], error) {
 	}
 	if in.Limit != "" && !v.Caller.Paged {
 		page.Items = v.Service.Denials.Newest(asked.Limit, wanted)
-		return page, nil
+		return page
 	}
 	var more bool
 	behind := uint64(max(asked.From, 0))
 	if page.Items, more = v.Service.Denials.Page(behind, asked.Limit, wanted); more {
 		page.Next = cursor{place: place{order: int64(page.Items[asked.Limit-1].Number)}}.String()
 	}
-	return page, nil
+	return page
 }

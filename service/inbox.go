@@ -51,35 +51,40 @@ func (s *Service) listInbox(
 ) (items []projections.InboxItem, sequence uint64, err error) {
 	part := asked.part()
 	wanted := projections.Part{Kind: projections.InboxKind(in.Kind), From: part.from, Most: part.left}
-	var projects []*projections.Project
+	var seen *seenProjects
 	err = s.Look(ctx, c, func(v View) (err error) {
 		sequence = v.Head().Sequence
-		projects, err = v.PermitProjects("inbox", in.ProjectID)
+		seen, err = v.PermitProjects("inbox", in.ProjectID)
 		return err
 	})
 	if err != nil {
 		return nil, sequence, err
 	}
-	for _, p := range projects {
-		var found []projections.InboxItem
-		err := s.Look(ctx, c, func(v View) error {
-			found = v.inboxOf(p, in.SessionID, wanted)
-			return nil
-		})
-		var tooLarge *Problem
-		switch {
-		case errors.As(err, &tooLarge):
-			items = append(items, projections.UnreadInbox(p))
-		case err != nil:
-			return nil, sequence, err
+	err = Unbroken(func() error {
+		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		projects, err := seen.all(v)
+		if err != nil {
+			return err
 		}
-		items = append(items, found...)
-	}
-	err = s.Look(ctx, c, func(v View) error {
-		items = append(items, v.refusedIn(projects, in.SessionID)...)
-		return nil
+		for _, p := range projects {
+			found, err := v.inboxOf(p, in.SessionID, wanted)
+			var tooLarge *Problem
+			switch {
+			case errors.As(err, &tooLarge):
+				items = append(items, projections.UnreadInbox(p))
+			case err != nil:
+				return err
+			}
+			items = append(items, found...)
+		}
+		refused, err := v.refusedIn(projects, in.SessionID)
+		items = append(items, refused...)
+		return err
 	})
-	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, err
+	if err != nil {
+		return nil, sequence, err
+	}
+	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, nil
 }
 
 // concerns says which sessions' items the caller sees; nil for all.
@@ -90,47 +95,97 @@ func (v View) concerns() func(session string) bool {
 	return nil
 }
 
-// inboxOf gives what needs a person in a project, of one session only if it is named.
-func (v View) inboxOf(p *projections.Project, only string, part projections.Part) []projections.InboxItem {
+// concernsOf is concerns, of one session only if it is named.
+func (v View) concernsOf(only string) func(session string) bool {
 	concerns := v.concerns()
-	switch {
-	case only == "":
-		return v.InboxPart(p.ID, concerns, part)
-	case v.SessionProject(only) == p.ID && (concerns == nil || concerns(only)):
-		return v.InboxOf(only, part)
+	if only == "" {
+		return concerns
 	}
-	return nil
+	return func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
+}
+
+// inboxOf gives what needs a person in a project, of one session only if it is named: then all. It finds it in
+// portions; the state must not stand still for the caller.
+func (v View) inboxOf(
+	p *projections.Project, only string, part projections.Part,
+) ([]projections.InboxItem, error) {
+	var search *projections.InboxSearch
+	v.again(func(v View) {
+		if only == "" || v.SessionProject(only) == p.ID {
+			search = v.SearchInbox(p.ID)
+		}
+	})
+	if search == nil {
+		return nil, nil
+	}
+	on := func(v View, until uint64) (done bool) { return v.SearchOn(search, v.concernsOf(only), until) }
+	if err := v.listing(on); err != nil {
+		return nil, err
+	}
+	if only == "" {
+		search.Want(part)
+	} else {
+		search.WantAll(part)
+	}
+	err := v.listing(on)
+	return search.Items(), err
 }
 
 // refusedIn gives the kept commands of projects that were refused, of one session only if it is named: then all.
-func (v View) refusedIn(projects []*projections.Project, only string) []projections.InboxItem {
-	concerns := v.concerns()
-	if only == "" {
-		return v.refusedKept(projects, concerns, int(commands.LimitInboxRefused.Value),
-			int(commands.LimitInboxAllRefused.Value))
-	}
-	own := func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
-	return v.refusedKept(projects, own, math.MaxInt, math.MaxInt)
-}
-
-// refusedKept gives the commands that had waited in an outbox and were refused: the newest of each session, at most
-// ofOne, and most of all sessions, and how many there are beside.
-func (v View) refusedKept(
-	projects []*projections.Project, concerns func(string) bool, ofOne, most int,
-) []projections.InboxItem {
+func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
 	if v.Service.Denials == nil {
-		return nil
+		return nil, nil
 	}
 	seen := map[string]bool{}
 	for _, p := range projects {
 		seen[p.ID] = true
 	}
-	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
-	var items []projections.InboxItem
 	denials := v.Service.Denials.List(func(d *engine.Denial) bool {
 		project, session, ok := projections.SessionOfSource(d.Actor)
-		return d.Kept && ok && seen[project] && v.Session(session) != nil && (concerns == nil || concerns(session))
+		return d.Kept && ok && seen[project] && (only == "" || session == only)
 	})
+	names, err := v.namesOf(denials, only)
+	if err != nil {
+		return nil, err
+	}
+	denials = slices.DeleteFunc(denials, func(d engine.Denial) bool {
+		_, session, _ := projections.SessionOfSource(d.Actor)
+		return names[session] == nil
+	})
+	if only != "" {
+		return refusedKept(denials, names, math.MaxInt, math.MaxInt), nil
+	}
+	return refusedKept(denials, names, int(commands.LimitInboxRefused.Value),
+		int(commands.LimitInboxAllRefused.Value)), nil
+}
+
+// namesOf gives the names of the sessions that were refused and that concern the caller, found in portions.
+func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*string, err error) {
+	names = map[string]*string{}
+	return names, v.listing(func(v View, until uint64) (done bool) {
+		concerns := v.concernsOf(only)
+		for len(denials) > 0 && v.Steps() < until {
+			_, session, _ := projections.SessionOfSource(denials[0].Actor)
+			denials = denials[1:]
+			if _, known := names[session]; known {
+				continue
+			}
+			names[session] = nil
+			if x := v.Session(session); x != nil && (concerns == nil || concerns(session)) {
+				names[session] = &x.Name
+			}
+		}
+		return len(denials) == 0
+	})
+}
+
+// refusedKept tells of commands that had waited in an outbox and were refused: the newest of each session, at most
+// ofOne, and most of all sessions, and how many there are beside.
+func refusedKept(
+	denials []engine.Denial, names map[string]*string, ofOne, most int,
+) []projections.InboxItem {
+	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
+	var items []projections.InboxItem
 	for _, d := range slices.Backward(denials) {
 		project, session, _ := projections.SessionOfSource(d.Actor)
 		item := projections.InboxItem{
@@ -138,7 +193,7 @@ func (v View) refusedKept(
 			ProjectID: project,
 			SessionID: session,
 			EntryID:   d.ID,
-			What:      v.Session(session).Name,
+			What:      *names[session],
 			Since:     d.First,
 			Next:      "maestro audit denials --actor " + session,
 		}

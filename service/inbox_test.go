@@ -3,9 +3,7 @@ package service
 import (
 	"fmt"
 	"testing"
-	"time"
 
-	"maestro/engine"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -13,10 +11,9 @@ import (
 // TestALargeProjectHidesNoOther: an inbox looks at each project by itself, says which one is too large, and shows the
 // others.
 func TestALargeProjectHidesNoOther(t *testing.T) {
-	log := &memoryLog{}
-	w := worldOn(t, log)
+	w := newWorld(t)
 	projects := map[string]string{}
-	for name, tasks := range map[string]int{"small": 10, "also": 10, "large": 3000} {
+	for name, tasks := range map[string]int{"small": 10, "also": 10, "large": 6000} {
 		id := w.make(w.admin(), "project:create", `{"name":"`+name+`"}`)
 		projects[id] = name
 		for range tasks {
@@ -26,17 +23,7 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 			}
 		}
 	}
-	handler, err := engine.Open(t.Context(), engine.Config{
-		Log:      log,
-		Now:      time.Now,
-		After:    time.After,
-		ReadMost: 2000,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(handler.Close)
-	w.Handler = handler
+	w.listMost = 2000
 	items, _, err := w.ListInbox(t.Context(), w.admin(), &wire.InboxFilter{})
 	if err != nil {
 		t.Fatal(err)

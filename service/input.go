@@ -43,8 +43,9 @@ func (v View) spawned(session string) bool {
 	return x != nil && x.SpawnedBy == v.Caller.By.Name
 }
 
-// ListInputs gives the questions that the caller may see, in the order in which they were asked.
-func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) {
+// ListInputs gives the questions that the caller may see, in the order in which they were asked. What it returns finds
+// them when the state may move.
+func (v View) ListInputs(in *wire.InputFilter) (func() ([]projections.InputView, error), error) {
 	row := "input:list"
 	if v.Caller.By.Kind == commands.ActorSession && in.SessionID == v.Caller.By.Name {
 		row = "whoami"
@@ -57,23 +58,37 @@ func (v View) ListInputs(in *wire.InputFilter) ([]projections.InputView, error) 
 	if err != nil {
 		return nil, err
 	}
+	return func() ([]projections.InputView, error) {
+		views, err := v.findInputs(projects, in, asked)
+		slices.SortStableFunc(views, func(a, b projections.InputView) int { return cmp.Compare(a.AskedAt, b.AskedAt) })
+		return views, err
+	}, nil
+}
+
+// findInputs finds questions in portions.
+func (v View) findInputs(
+	projects *seenProjects, in *wire.InputFilter, asked PageOf,
+) (views []projections.InputView, err error) {
+	views = []projections.InputView{}
+	rest, err := projects.ranges(v, asked, func(v View, project string) []string {
+		return v.InputIDsFrom(project, asked.From)
+	})
+	if err != nil {
+		return nil, err
+	}
 	now := v.Service.Now().UnixMilli()
-	views := []projections.InputView{}
-	for _, p := range projects {
-		part := asked.part()
-		for _, id := range v.InputIDsFrom(p.ID, part.from) {
+	err = v.listing(func(v View, until uint64) (done bool) {
+		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
 			x := v.Input(id)
 			if in.SessionID != "" && in.SessionID != x.SessionID ||
 				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.mayAsk(x) != nil {
-				continue
+				return 0, false
 			}
-			if views = append(views, v.InputView(x, now)); part.full(x.AskedAt) {
-				break
-			}
-		}
-	}
-	slices.SortStableFunc(views, func(a, b projections.InputView) int { return cmp.Compare(a.AskedAt, b.AskedAt) })
-	return views, nil
+			views = append(views, v.InputView(x, now))
+			return x.AskedAt, true
+		})
+	})
+	return views, err
 }
 
 // GetInput gives a question.

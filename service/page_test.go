@@ -26,43 +26,19 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 		c.Page = func() (PageOf, error) { return PageOf{Limit: 1, From: from}, nil }
 		return c
 	}
-	look := func(c *Caller, see func(v View) error) (steps uint64) {
-		t.Helper()
-		if err := w.Look(t.Context(), c, func(v View) error {
-			begun := v.Steps()
-			defer func() { steps = v.Steps() - begun }()
-			return see(v)
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return steps
-	}
 	lists := map[string]func(from int64) (steps uint64, items int){
 		"sessions": func(from int64) (steps uint64, items int) {
-			var finish func() (List[ShownSession], error)
-			portions := uint64(0)
-			steps = look(page(from), func(v View) (err error) {
-				again := v.again
-				v.again = func(see func(View)) {
-					again(func(v View) { see(v); portions += v.Steps() })
-				}
-				finish, err = v.ListSessions(&wire.SessionFilter{ProjectID: project})
-				return err
+			found, steps := counted(w, page(from), func(v View) (func() (List[ShownSession], error), error) {
+				return v.ListSessions(&wire.SessionFilter{ProjectID: project})
 			})
-			found, err := finish()
-			if err != nil {
-				t.Fatal(err)
-			}
 			found.Each(func(any) bool { items++; return true })
-			return steps + portions, items
+			return steps, items
 		},
 		"inputs": func(from int64) (steps uint64, items int) {
-			steps = look(page(from), func(v View) error {
-				views, err := v.ListInputs(&wire.InputFilter{ProjectID: project})
-				items = len(views)
-				return err
+			views, steps := counted(w, page(from), func(v View) (func() ([]projections.InputView, error), error) {
+				return v.ListInputs(&wire.InputFilter{ProjectID: project})
 			})
-			return steps, items
+			return steps, len(views)
 		},
 		"inbox": func(from int64) (steps uint64, items int) {
 			found, _, err := w.ListInbox(t.Context(), page(from), &wire.InboxFilter{ProjectID: project})
@@ -76,12 +52,9 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 	for _, n := range []int{few, many} {
 		grow(n)
 		var times []int64
-		look(w.admin(), func(v View) error {
-			for x := range v.Inputs(project) {
-				times = append(times, x.AskedAt)
-			}
-			return nil
-		})
+		for x := range w.view(w.admin()).Inputs(project) {
+			times = append(times, x.AskedAt)
+		}
 		for name, list := range lists {
 			for place, from := range map[string]int64{"first": 0, "last": times[len(times)-2]} {
 				steps, items := list(from)
@@ -103,6 +76,40 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 			}
 		}
 	}
+}
+
+// counted gives what a query finds, and the steps of its look and of its portions.
+func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, steps uint64) {
+	w.Helper()
+	found, err := look(w, c, func(v View) (func() (T, error), error) {
+		again, begun := v.again, v.Steps()
+		v.again = func(see func(View)) {
+			again(func(v View) { see(v); steps += v.Steps() })
+		}
+		finish, err := see(v)
+		steps = v.Steps() - begun
+		return finish, err
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return found, steps
+}
+
+// look gives what a query finds that finds it when the state may move.
+func look[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, err error) {
+	var finish func() (T, error)
+	err = w.Look(w.Context(), c, func(v View) (err error) {
+		finish, err = see(v)
+		return err
+	})
+	if err == nil {
+		err = Unbroken(func() error {
+			found, err = finish()
+			return err
+		})
+	}
+	return found, err
 }
 
 // Pages of the inbox that are gathered one by one are the whole inbox, of each kind.

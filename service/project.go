@@ -1,6 +1,8 @@
 package service
 
 import (
+	"slices"
+
 	"maestro/commands"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -18,45 +20,107 @@ func (v View) PermitProject(row, id string) (*projections.Project, error) {
 	return p, v.Permit(row, id)
 }
 
-// PermitProjects gives the projects that the caller may see by a row, or the one that it names: none if there is no
-// such project.
-func (v View) PermitProjects(row, only string) ([]*projections.Project, error) {
+// seenProjects are the projects that a caller may see by a row of the table: to be found among ids. If named is not
+// nil, only those are meant.
+type seenProjects struct {
+	row   string
+	ids   []string
+	named []string
+}
+
+// PermitProjects begins to find the projects that the caller may see by a row, or the one that it names: none if there
+// is no such project.
+func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
 	}
-	if only != "" {
-		p := v.Project(only)
-		if p == nil {
-			return nil, nil
-		}
-		return []*projections.Project{p}, v.Permit(row, only)
+	switch by := v.Caller.By; {
+	case only != "" && v.Project(only) == nil:
+		return &seenProjects{row: row}, nil
+	case only != "":
+		return &seenProjects{row: row, ids: []string{only}}, v.Permit(row, only)
+	case by.Access == commands.AccessReadOnly:
+		return &seenProjects{row, v.ProjectIDs(), append([]string{}, by.Projects...)}, nil
 	}
-	var seen []*projections.Project
-	var named map[string]bool // the projects of a token that reads those alone
-	if by := v.Caller.By; by.Access == commands.AccessReadOnly {
-		named = make(map[string]bool, len(by.Projects))
-		for _, id := range by.Projects {
-			named[id] = true
-		}
-	}
-	for p := range v.Projects() {
-		if (named == nil || named[p.ID]) && v.Permit(row, p.ID) == nil {
-			seen = append(seen, p)
-		}
-	}
-	return seen, nil
+	return &seenProjects{row: row, ids: v.ProjectIDs()}, nil
 }
 
-// ListProjects gives the projects that the caller may see.
-func (v View) ListProjects(in *wire.ProjectFilter) ([]projections.ProjectView, error) {
-	projects, err := v.PermitProjects("project:list", "")
-	views := make([]projections.ProjectView, 0, len(projects))
-	for _, p := range projects {
-		if in.Name == "" || in.Name == p.Name {
-			views = append(views, p.View())
+// each shows the projects to see, in portions. The state must not stand still for the caller.
+func (x *seenProjects) each(v View, see func(v View, p *projections.Project)) error {
+	ids := x.ids
+	if x.named != nil {
+		named := make(map[string]bool, len(x.named))
+		for _, id := range x.named {
+			named[id] = true
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !named[id] })
+	}
+	return v.listing(func(v View, until uint64) (done bool) {
+		for len(ids) > 0 && v.Steps() < until {
+			p := v.Project(ids[0])
+			ids = ids[1:]
+			if p != nil && v.Permit(x.row, p.ID) == nil {
+				see(v, p)
+			}
+		}
+		return len(ids) == 0
+	})
+}
+
+// all gives the projects, found in portions. The state must not stand still for the caller.
+func (x *seenProjects) all(v View) (seen []*projections.Project, err error) {
+	err = x.each(v, func(_ View, p *projections.Project) { seen = append(seen, p) })
+	return seen, err
+}
+
+// restOf are the ids of what a list has of a project that are still to be looked at, and what is still wanted of them.
+type restOf struct {
+	project string
+	ids     []string
+	part    part
+}
+
+// ranges gives, for each project, the ids behind a cursor.
+func (x *seenProjects) ranges(
+	v View, asked PageOf, ids func(v View, project string) []string,
+) (rest []restOf, err error) {
+	err = x.each(v, func(v View, p *projections.Project) {
+		if of := ids(v, p.ID); len(of) > 0 {
+			rest = append(rest, restOf{p.ID, of, asked.part()})
+		}
+	})
+	return rest, err
+}
+
+// eachOf goes on with see, one id after the other, until the state has counted so many steps, and reports whether all
+// is done. see looks the id up, and says where it stands if it is shown: of a project no more than its part is.
+func eachOf(
+	v View, rest *[]restOf, until uint64, see func(project, id string) (order int64, shown bool),
+) (done bool) {
+	for len(*rest) > 0 && v.Steps() < until {
+		of := &(*rest)[0]
+		id := of.ids[0]
+		of.ids = of.ids[1:]
+		order, shown := see(of.project, id)
+		if shown && of.part.full(order) || len(of.ids) == 0 {
+			*rest = (*rest)[1:]
 		}
 	}
-	return views, err
+	return len(*rest) == 0
+}
+
+// ListProjects gives the projects that the caller may see. What it returns finds them when the state may move.
+func (v View) ListProjects(in *wire.ProjectFilter) (func() ([]projections.ProjectView, error), error) {
+	projects, err := v.PermitProjects("project:list", "")
+	return func() ([]projections.ProjectView, error) {
+		views := []projections.ProjectView{}
+		err := projects.each(v, func(_ View, p *projections.Project) {
+			if in.Name == "" || in.Name == p.Name {
+				views = append(views, p.View())
+			}
+		})
+		return views, err
+	}, err
 }
 
 // GetProject gives a project.
@@ -68,15 +132,21 @@ func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 	return p.View(), nil
 }
 
-// GetProjectStatus counts the tasks and sessions of a project by where they stand.
-func (v View) GetProjectStatus(in *wire.ProjectID) (projections.ProjectStatus, error) {
+// GetProjectStatus counts the tasks and sessions of a project by where they stand. What it returns counts them when the
+// state may move.
+func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectStatus, error), error) {
 	p, err := v.PermitProject("status", in.ID)
 	if err != nil {
-		return projections.ProjectStatus{}, err
+		return nil, err
 	}
-	status := v.ProjectStatus(p)
-	if v.Permit("task:list", p.ID) != nil { // a list may leave it out; then the counts are all there is to see
-		status.ToConfirm, status.Said, status.SaidMore = []projections.TaskSaid{}, []projections.TaskSaid{}, 0
-	}
-	return status, nil
+	search := v.SearchStatus(p)
+	listed := v.Permit("task:list", p.ID) == nil
+	return func() (projections.ProjectStatus, error) {
+		err := v.listing(func(v View, until uint64) bool { return v.StatusOn(search, until) })
+		status := search.Status()
+		if !listed { // a list may leave it out; then the counts are all there is to see
+			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskSaid{}, []projections.TaskSaid{}, 0
+		}
+		return status, err
+	}, nil
 }

@@ -8,19 +8,31 @@ import (
 	"maestro/service/wire"
 )
 
-// ListQueues gives the queues that the caller may see, in order of creation.
-func (v View) ListQueues(in *wire.QueueFilter) ([]projections.QueueView, error) {
+// ListQueues gives the queues that the caller may see, in order of creation. What it returns finds them when the state
+// may move.
+func (v View) ListQueues(in *wire.QueueFilter) (func() ([]projections.QueueView, error), error) {
 	projects, err := v.PermitProjects("queue:status", in.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	views := []projections.QueueView{}
-	for _, p := range projects {
-		for q := range v.Queues(p.ID) {
-			views = append(views, v.QueueView(q))
+	return func() ([]projections.QueueView, error) {
+		views := []projections.QueueView{}
+		rest, err := projects.ranges(v, PageOf{}, func(v View, project string) []string {
+			return v.QueueNames(project)
+		})
+		if err != nil {
+			return nil, err
 		}
-	}
-	return views, nil
+		err = v.listing(func(v View, until uint64) (done bool) {
+			return eachOf(v, &rest, until, func(project, name string) (order int64, shown bool) {
+				if q := v.Queue(project, name); q != nil {
+					views = append(views, v.QueueView(q))
+				}
+				return 0, true
+			})
+		})
+		return views, err
+	}, nil
 }
 
 // permitQueue gives a queue that the caller may see by a row of the table; a session's own project is meant if none is
@@ -37,14 +49,34 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 	return q, nil
 }
 
-// GetQueue gives a queue with its items.
-func (v View) GetQueue(in *wire.QueueName) (wire.QueueBody, error) {
+// GetQueue gives a queue with its items. What it returns gathers them when the state may move.
+func (v View) GetQueue(in *wire.QueueName) (func() (wire.QueueBody, error), error) {
 	q, err := v.permitQueue("queue:list", in.ProjectID, in.Name)
 	if err != nil {
-		return wire.QueueBody{}, err
+		return nil, err
 	}
-	items, more := v.ItemViews(q, withStatus(in.Status))
-	return wire.QueueBody{QueueView: v.QueueView(q), Items: items, ItemsMore: more}, nil
+	shown, items := v.QueueView(q), v.ListItems(q, in.Status)
+	return func() (wire.QueueBody, error) {
+		views, more, err := items()
+		return wire.QueueBody{QueueView: shown, Items: views, ItemsMore: more}, err
+	}, nil
+}
+
+// ListItems begins to gather the items of a queue with a status, all if it is "". What it returns goes on when the
+// state may move; more counts the items that are left out.
+func (v View) ListItems(
+	q *projections.Queue, status string,
+) func() (views []projections.ItemView, more int, err error) {
+	search := v.SearchItems(q, withStatus(status))
+	on := func(v View, until uint64) (done bool) { return v.ItemsOn(search, until) }
+	return func() (views []projections.ItemView, more int, err error) {
+		if err = v.listing(on); err == nil {
+			search.Choose()
+			err = v.listing(on)
+		}
+		views, more = search.Views()
+		return views, more, err
+	}
 }
 
 // withStatus selects the items with a status, all if it is "".
@@ -77,14 +109,18 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 	return x, q, nil
 }
 
-// GetSessionQueue gives the queue that a session pulls from, with its items.
-func (v View) GetSessionQueue(in *wire.SessionQueueOf) (wire.SessionQueue, error) {
+// GetSessionQueue gives the queue that a session pulls from, with its items. What it returns gathers them when the
+// state may move.
+func (v View) GetSessionQueue(in *wire.SessionQueueOf) (func() (wire.SessionQueue, error), error) {
 	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
-		return wire.SessionQueue{}, err
+		return nil, err
 	}
-	items, more := v.ItemViews(q, withStatus(in.Status))
-	return wire.SessionQueue{Queue: wire.SessionItems{Name: q.Name, Items: items, ItemsMore: more}}, nil
+	items := v.ListItems(q, in.Status)
+	return func() (wire.SessionQueue, error) {
+		views, more, err := items()
+		return wire.SessionQueue{Queue: wire.SessionItems{Name: q.Name, Items: views, ItemsMore: more}}, err
+	}, nil
 }
 
 func otherStrategy(session string) error {

@@ -73,6 +73,8 @@ type Service struct {
 	placing chan struct{}
 	// rendering holds an item for each manifest that is being made.
 	rendering chan struct{}
+	// listMost is how many steps a list may take, all its portions together.
+	listMost uint64
 }
 
 // New gives a Service.
@@ -102,5 +104,6 @@ func New(config Config) (*Service, error) {
 		ledger:    newLedger(&config.Limits),
 		placing:   make(chan struct{}, 1),
 		rendering: make(chan struct{}, rendered),
+		listMost:  engine.ReadMost,
 	}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"maestro/commands"
-	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -89,50 +88,38 @@ func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], 
 	if err != nil {
 		return nil, err
 	}
-	rest := make([]restOfSessions, len(projects))
-	for i, p := range projects {
-		rest[i] = restOfSessions{v.SessionIDsFrom(p.ID, asked.From), asked.part()}
-	}
 	filter := sessionFilter{SessionFilter: in}
 	if t := v.TaskEver(in.TaskID); t != nil {
 		filter.had = t.SessionIDs
 	}
-	return func() (List[ShownSession], error) { return v.findSessions(rest, &filter) }, nil
+	return func() (List[ShownSession], error) { return v.findSessions(projects, asked, &filter) }, nil
 }
 
-// restOfSessions are the sessions of a project that are still to be looked at, and what is still wanted of them.
-type restOfSessions struct {
-	ids  []string
-	part part
-}
-
-// findSessions finds sessions in portions. All together take no more than one read may.
-func (v View) findSessions(rest []restOfSessions, filter *sessionFilter) (List[ShownSession], error) {
+// findSessions finds sessions in portions.
+func (v View) findSessions(
+	projects *seenProjects, asked PageOf, filter *sessionFilter,
+) (List[ShownSession], error) {
 	filter.had = slices.Sorted(slices.Values(filter.had))
+	v.Caller.looked(len(filter.had))
+	rest, err := projects.ranges(v, asked, func(v View, project string) []string {
+		return v.SessionIDsFrom(project, asked.From)
+	})
+	if err != nil {
+		return List[ShownSession]{}, err
+	}
 	var found []ShownSession
-	steps := len(filter.had)
-	for len(rest) > 0 {
-		v.again(func(v View) {
-			for len(rest) > 0 && v.Steps() < stepsAtOnce {
-				of := &rest[0]
-				if len(of.ids) == 0 {
-					rest = rest[1:]
-					continue
-				}
-				x := v.Session(of.ids[0])
-				of.ids = of.ids[1:]
-				if x == nil || !filter.passes(v, x) {
-					continue
-				}
-				if found = append(found, v.Shown(x)); of.part.full(x.StartedAt) {
-					of.ids = nil
-				}
+	err = v.listing(func(v View, until uint64) (done bool) {
+		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
+			x := v.Session(id)
+			if x == nil || !filter.passes(v, x) {
+				return 0, false
 			}
-			steps += int(v.Steps()) //nolint:gosec // about stepsAtOnce
+			found = append(found, v.Shown(x))
+			return x.StartedAt, true
 		})
-		if steps > engine.ReadMost {
-			return List[ShownSession]{}, tooMuchToRead()
-		}
+	})
+	if err != nil {
+		return List[ShownSession]{}, err
 	}
 	slices.SortStableFunc(found,
 		func(a, b ShownSession) int { return int(a.Session.StartedAt - b.Session.StartedAt) })

@@ -35,16 +35,20 @@ func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (to
 }
 
 func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wire.Since, error) {
-	var seen map[string]bool
+	var projects *seenProjects
 	var to uint64
-	err := s.Look(ctx, c, func(v View) error {
+	err := s.Look(ctx, c, func(v View) (err error) {
 		to = v.Head().Sequence
-		projects, err := v.PermitProjects("since", in.ProjectID)
-		seen = make(map[string]bool, len(projects))
-		for _, p := range projects {
-			seen[p.ID] = true
-		}
+		projects, err = v.PermitProjects("since", in.ProjectID)
 		return err
+	})
+	if err != nil {
+		return wire.Since{}, err
+	}
+	seen := map[string]bool{}
+	err = Unbroken(func() error {
+		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		return projects.each(v, func(_ View, p *projections.Project) { seen[p.ID] = true })
 	})
 	if err != nil {
 		return wire.Since{}, err
@@ -239,7 +243,8 @@ func shortWords(text string) string {
 func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {
 	return Unbroken(func() error {
 		at, all := 0, len(body.Tasks)+len(body.Sessions)
-		View{again: s.again(ctx, c)}.portions(func(v View, until uint64) (done bool) {
+		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		v.portions(func(v View, until uint64) (done bool) {
 			for ; at < all && v.Steps() < until; at++ {
 				if at < len(body.Tasks) {
 					v.taskStands(&body.Tasks[at])

@@ -37,18 +37,23 @@ func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(projects))
-	for i, p := range projects {
-		ids[i] = p.ID
+	after := uint64(0)
+	if !byDependency(in) {
+		if after, err = v.createdAt(asked.After); err != nil {
+			return nil, err
+		}
 	}
-	if byDependency(in) {
-		return v.tasksByDependency(v.WalkTasks(ids, 0), asked, filter), nil
-	}
-	after, err := v.createdAt(asked.After)
-	if err != nil {
-		return nil, err
-	}
-	return v.taskPage(v.WalkTasks(ids, after), asked, filter), nil
+	return func() (TaskPage, error) {
+		walk := new(projections.Walk)
+		err := projects.each(v, func(v View, p *projections.Project) { v.WalkTasks(walk, p.ID, after) })
+		if err != nil {
+			return TaskPage{}, err
+		}
+		if byDependency(in) {
+			return v.tasksByDependency(walk, asked, filter)
+		}
+		return v.taskPage(walk, asked, filter)
+	}, nil
 }
 
 // GetTask gives a task. The function that it returns is called when the state has moved.
@@ -108,5 +113,6 @@ func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.taskPage(v.WalkChildren(t.ID, after), asked, &taskFilter{}), nil
+	walk := v.WalkChildren(t.ID, after)
+	return func() (TaskPage, error) { return v.taskPage(walk, asked, &taskFilter{}) }, nil
 }

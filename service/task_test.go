@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"maestro/commands"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -68,12 +69,10 @@ func TestStatusTellsWhoSaysWhat(t *testing.T) {
 	w.do(worker, "report:blocked", `{"message":"m","taskIds":["`+tasks[0]+`"]}`)
 	w.do(worker, "report:complete", `{"message":"m","taskIds":["`+tasks[1]+`"]}`)
 	for name, c := range map[string]*Caller{"admin": w.admin(), "worker": worker, "blind": blind} {
-		var got string
-		err := w.Look(t.Context(), c, func(v View) error {
-			status, err := v.GetProjectStatus(&wire.ProjectID{ID: project})
-			got = fmt.Sprint(status.Said, status.ToConfirm, status.Unconfirmed)
-			return err
+		status, err := look(w, c, func(v View) (func() (projections.ProjectStatus, error), error) {
+			return v.GetProjectStatus(&wire.ProjectID{ID: project})
 		})
+		got := fmt.Sprint(status.Said, status.ToConfirm, status.Unconfirmed)
 		want := fmt.Sprintf("[{%s T in_progress blocked %s}] [{%s T in_progress completed %s}] [%s]",
 			tasks[0], session, tasks[1], session, tasks[1])
 		if name == "blind" {

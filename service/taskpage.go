@@ -86,12 +86,10 @@ func (v View) createdAt(after string) (uint64, error) {
 	return t.CreatedSequence, nil
 }
 
-// taskPage takes a page from a walk. The state must not stand still for the caller of what it returns.
-func (v View) taskPage(walk *projections.Walk, asked PageOf, filter *taskFilter) func() (TaskPage, error) {
-	return func() (TaskPage, error) {
-		found, next, err := v.findTasks(walk, asked.Limit, filter)
-		return v.shownTasks(found, next), err
-	}
+// taskPage takes a page from a walk. The state must not stand still for the caller.
+func (v View) taskPage(walk *projections.Walk, asked PageOf, filter *taskFilter) (TaskPage, error) {
+	found, next, err := v.findTasks(walk, asked.Limit, filter)
+	return v.shownTasks(found, next), err
 }
 
 // findTasks finds tasks in portions: the state stands still only while a portion of them is looked up, and not while
@@ -171,47 +169,47 @@ const itemSize = 8
 
 // tasksByDependency is taskPage in order of dependency. What is left out stands between what is not, so all tasks are
 // put in order, on values that do not change.
-func (v View) tasksByDependency(walk *projections.Walk, asked PageOf, filter *taskFilter) func() (TaskPage, error) {
-	return func() (TaskPage, error) {
-		var all []*projections.Task
-		dependencies := 0
-		filter.walked = func(t *projections.Task) {
-			all = append(all, t)
-			dependencies += len(t.Dependencies)
-		}
-		passed, _, err := v.findTasks(walk, 0, filter)
-		if err == nil && dependencies > orderMost {
-			err = tooMuchToRead()
-		}
-		if err != nil {
-			return TaskPage{}, err
-		}
-		v.Caller.looked(len(all) + dependencies)
-		kept := make(map[string]bool, len(passed))
-		for _, t := range passed {
-			kept[t.ID] = true
-		}
-		ordered := projections.InDependencyOrder(all)
-		from := 0
-		if asked.After != "" {
-			from = min(asked.Position, len(ordered)) // the task may be gone
-			if i := slices.IndexFunc(ordered, func(t *projections.Task) bool { return t.ID == asked.After }); i >= 0 {
-				from = i + 1
-			}
-		}
-		var found []*projections.Task
-		var next *PageEnd
-		for i, t := range ordered[from:] {
-			if !kept[t.ID] {
-				continue
-			}
-			if asked.Limit > 0 && len(found) == asked.Limit {
-				next = endOf(found[len(found)-1])
-				next.Position = from + i
-				break
-			}
-			found = append(found, t)
-		}
-		return v.shownTasks(found, next), nil
+func (v View) tasksByDependency(
+	walk *projections.Walk, asked PageOf, filter *taskFilter,
+) (TaskPage, error) {
+	var all []*projections.Task
+	dependencies := 0
+	filter.walked = func(t *projections.Task) {
+		all = append(all, t)
+		dependencies += len(t.Dependencies)
 	}
+	passed, _, err := v.findTasks(walk, 0, filter)
+	if err == nil && dependencies > orderMost {
+		err = tooMuchToRead()
+	}
+	if err != nil {
+		return TaskPage{}, err
+	}
+	v.Caller.looked(len(all) + dependencies)
+	kept := make(map[string]bool, len(passed))
+	for _, t := range passed {
+		kept[t.ID] = true
+	}
+	ordered := projections.InDependencyOrder(all)
+	from := 0
+	if asked.After != "" {
+		from = min(asked.Position, len(ordered)) // the task may be gone
+		if i := slices.IndexFunc(ordered, func(t *projections.Task) bool { return t.ID == asked.After }); i >= 0 {
+			from = i + 1
+		}
+	}
+	var found []*projections.Task
+	var next *PageEnd
+	for i, t := range ordered[from:] {
+		if !kept[t.ID] {
+			continue
+		}
+		if asked.Limit > 0 && len(found) == asked.Limit {
+			next = endOf(found[len(found)-1])
+			next.Position = from + i
+			break
+		}
+		found = append(found, t)
+	}
+	return v.shownTasks(found, next), nil
 }

@@ -115,6 +115,21 @@ func (v View) below(task string) *projections.Progress {
 	return sum.Progress()
 }
 
+// listing is portions for a list: all of them together take no more than one read may.
+func (v View) listing(work func(v View, until uint64) (done bool)) error {
+	steps := uint64(0)
+	for done := false; !done; {
+		if steps > v.Service.listMost {
+			return tooMuchToRead()
+		}
+		v.again(func(v View) {
+			done = work(v, stepsAtOnce)
+			steps += v.Steps()
+		})
+	}
+	return nil
+}
+
 // portions looks at the state again and again, each time for so many steps, until what it is for is done. It panics
 // with brokenOff if that fails.
 func (v View) portions(work func(v View, until uint64) (done bool)) {

@@ -81,26 +81,29 @@ func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template
 	return body, true
 }
 
-func (v View) templates() []wire.Template {
-	bodies := []wire.Template{}
-	for _, id := range commands.OwnTemplates() {
-		bodies = append(bodies, v.Service.ownTemplate(v.State, id))
-	}
-	for t := range v.Templates() {
-		if !slices.Contains(commands.OwnTemplates(), t.ID) {
-			body, _ := v.Service.TemplateIn(v.State, t.ID)
-			bodies = append(bodies, body)
-		}
-	}
-	return bodies
-}
-
-// ListTemplates gives the templates of prompts, Maestro's own first.
-func (v View) ListTemplates() ([]wire.Template, error) {
+// ListTemplates gives the templates of prompts, Maestro's own first. What it returns finds them when the state may
+// move.
+func (v View) ListTemplates() (func() ([]wire.Template, error), error) {
 	if err := v.Permit("template:list", ""); err != nil {
 		return nil, err
 	}
-	return v.templates(), nil
+	own := commands.OwnTemplates()
+	ids := slices.Concat(own, slices.DeleteFunc(slices.Clone(v.TemplateIDs()), func(id string) bool {
+		return slices.Contains(own, id)
+	}))
+	return func() ([]wire.Template, error) {
+		listed := make([]wire.Template, 0, len(ids))
+		err := v.listing(func(v View, until uint64) (done bool) {
+			for len(ids) > 0 && v.Steps() < until {
+				if body, ok := v.Service.TemplateIn(v.State, ids[0]); ok {
+					listed = append(listed, body)
+				}
+				ids = ids[1:]
+			}
+			return len(ids) == 0
+		})
+		return listed, err
+	}, nil
 }
 
 // GetTemplate gives a template.

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"maestro/commands"
 	"maestro/events"
@@ -9,21 +11,38 @@ import (
 	"maestro/service/wire"
 )
 
-// ListTokens gives the named tokens, also those that were revoked; never a secret.
-func (v View) ListTokens() ([]wire.TokenView, error) {
+// ListTokens gives the named tokens, also those that were revoked; never a secret. What it returns finds them when the
+// state may move.
+func (v View) ListTokens() (func() ([]wire.TokenView, error), error) {
 	if err := v.Permit("token:list", ""); err != nil {
 		return nil, err
 	}
-	views := []wire.TokenView{}
-	now := v.Service.Now().UnixMilli()
-	for token := range v.Tokens() {
-		shown := wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
-		if use, ok := v.Service.Uses.of(token.Name, token.Generation); ok {
-			shown.LastUsedAt, shown.LastUsedFrom = &use.At, &use.From
+	return func() ([]wire.TokenView, error) {
+		tokens, err := v.tokens()
+		views := make([]wire.TokenView, len(tokens))
+		now := v.Service.Now().UnixMilli()
+		for i, token := range tokens {
+			views[i] = wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
+			if use, ok := v.Service.Uses.of(token.Name, token.Generation); ok {
+				views[i].LastUsedAt, views[i].LastUsedFrom = &use.At, &use.From
+			}
 		}
-		views = append(views, shown)
-	}
-	return views, nil
+		return views, err
+	}, nil
+}
+
+// tokens gives the named tokens in order of their first creation, found in portions.
+func (v View) tokens() (tokens []*projections.Token, err error) {
+	var names []string
+	v.again(func(v View) { names = v.TokenNames() })
+	err = v.listing(func(v View, until uint64) (done bool) {
+		for len(names) > 0 && v.Steps() < until {
+			tokens = append(tokens, v.Token(names[0]))
+			names = names[1:]
+		}
+		return len(names) == 0
+	})
+	return tokens, err
 }
 
 // revokedOf tells what a revoked token leaves behind; nil if that is more than one read may count.
@@ -35,19 +54,37 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 		}
 	}
 	told := &wire.Revoked{}
-	err := s.Look(ctx, c, func(v View) error {
-		told.Kept = v.MadeBy(name)
-		for x := range v.Living() {
-			if makers[x.CreatedBy] {
-				told.Running++
-			}
+	err := Unbroken(func() error {
+		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		tokens, err := v.tokens()
+		if err != nil {
+			return err
 		}
-		return nil
+		told.Kept = projections.MadeAmong(tokens, name)
+		told.Running, err = v.running(makers)
+		return err
 	})
 	if err != nil {
 		return nil
 	}
 	return told
+}
+
+// running counts the living sessions that someone of makers spawned, in portions.
+func (v View) running(makers map[string]bool) (n int, err error) {
+	var living iter.Seq[string]
+	v.again(func(v View) { living = v.LivingIDs() })
+	ids := slices.Collect(living)
+	err = v.listing(func(v View, until uint64) (done bool) {
+		for len(ids) > 0 && v.Steps() < until {
+			if x := v.Session(ids[0]); x != nil && !x.Ended() && makers[x.CreatedBy] {
+				n++
+			}
+			ids = ids[1:]
+		}
+		return len(ids) == 0
+	})
+	return n, err
 }
 
 // ofToken gives the named token that a command revokes; "" for any other command.

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *compat) queueReads() {
-	route.Read(s.server.Server, route.Route{
+	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue",
 		Name:    "session-queue",
 		Summary: "The queue that a session pulls from",
@@ -19,7 +19,7 @@ func (s *compat) queueReads() {
 }
 
 func (s *compat) queueRoutes() {
-	route.Read(s.server.Server, route.Route{
+	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue/items",
 		Name:    "session-queue-items",
 		Summary: "The items of the queue that a session pulls from",
@@ -78,34 +78,37 @@ type SessionQueueBody struct {
 	Waiting      int   `json:"waiting"`
 }
 
-func getSessionQueue(v service.View, in *wire.SessionQueueOf) (SessionQueue, error) {
+func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (SessionQueue, error), error) {
 	x, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
-		return SessionQueue{}, err
+		return nil, err
 	}
-	listed, err := v.GetSessionQueue(in)
+	items, err := v.GetSessionQueue(in)
 	if err != nil {
-		return SessionQueue{}, err
+		return nil, err
 	}
 	shown := v.QueueView(q)
-	body := SessionQueueBody{
-		SessionID:    x.ID,
-		Strategy:     x.Strategy,
-		SessionItems: listed.Queue,
-		CurrentIndex: -1,
-		CreatedAt:    q.CreatedAt,
-		UpdatedAt:    q.UpdatedAt,
-		TrustReports: q.TrustReports,
-		MaxAttempts:  q.MaxAttempts,
-		Ready:        shown.Ready,
-		Waiting:      shown.Waiting,
-	}
-	for i, item := range body.Items {
-		if item.Status == events.ItemProcessing && item.SessionID == x.ID {
-			body.CurrentIndex = i
+	return func() (SessionQueue, error) {
+		listed, err := items()
+		body := SessionQueueBody{
+			SessionID:    x.ID,
+			Strategy:     x.Strategy,
+			SessionItems: listed.Queue,
+			CurrentIndex: -1,
+			CreatedAt:    q.CreatedAt,
+			UpdatedAt:    q.UpdatedAt,
+			TrustReports: q.TrustReports,
+			MaxAttempts:  q.MaxAttempts,
+			Ready:        shown.Ready,
+			Waiting:      shown.Waiting,
 		}
-	}
-	return SessionQueue{Queue: body, Stats: q.Stats}, nil
+		for i, item := range body.Items {
+			if item.Status == events.ItemProcessing && item.SessionID == x.ID {
+				body.CurrentIndex = i
+			}
+		}
+		return SessionQueue{Queue: body, Stats: q.Stats}, err
+	}, nil
 }
 
 type queueItems struct {
@@ -114,11 +117,14 @@ type queueItems struct {
 	Stats     projections.QueueStats `json:"stats"`
 }
 
-func getSessionQueueItems(v service.View, in *wire.SessionID) (queueItems, error) {
+func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (queueItems, error), error) {
 	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
-		return queueItems{}, err
+		return nil, err
 	}
-	items, more := v.ItemViews(q, nil)
-	return queueItems{items, more, q.Stats}, nil
+	items := v.ListItems(q, "")
+	return func() (queueItems, error) {
+		views, more, err := items()
+		return queueItems{views, more, q.Stats}, err
+	}, nil
 }

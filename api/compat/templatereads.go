@@ -10,7 +10,7 @@ import (
 )
 
 func (s *compat) templateReads() {
-	route.Read(s.server.Server, route.Route{
+	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/templates/role/{role}",
 		Name:    "template-role",
 		Summary: "The templates of a role",
@@ -33,15 +33,15 @@ type roleContent struct {
 	Content string      `json:"content"`
 }
 
-func listTemplatesOfRole(v service.View, in *templateRole) ([]wire.Template, error) {
+func listTemplatesOfRole(v service.View, in *templateRole) (func() ([]wire.Template, error), error) {
 	templates, err := v.ListTemplates()
 	if err == nil {
 		err = validRole(in.Role)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(templates, func(t wire.Template) bool { return string(t.Role) != in.Role }), nil
+	return func() ([]wire.Template, error) {
+		listed, err := templates()
+		return slices.DeleteFunc(listed, func(t wire.Template) bool { return string(t.Role) != in.Role }), err
+	}, err
 }
 
 func getDefaultTemplate(v service.View, in *templateRole) (roleContent, error) {

@@ -36,7 +36,7 @@ var nestedSearches = map[string]string{
 	"projections/says.go dropSaid indexOf":          "the parts of one list",
 	"service/manifestgiven.go ownAtMost Contains":   "the rows of the table",
 	"service/sight.go frame Contains":               "the kinds of changes",
-	"service/template.go templates Contains":        "the templates that come with the server",
+	"service/template.go ListTemplates Contains":    "the templates that come with the server",
 	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
 	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
 }

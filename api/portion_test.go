@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"maestro/engine"
+)
+
+const (
+	// portionMost is how many steps one look at the state takes, beside what its last object takes: decision 0046.
+	portionMost = 5000
+	// objectMost is what one object of this test takes, and how exactly a look is stopped.
+	objectMost = 2000
+)
+
+// crowded is a server with more of everything than one look at the state may come to, and what is in it.
+type crowded struct {
+	*world
+	project, hub, task, lead, leadToken, question, session string
+}
+
+func openCrowded(t *testing.T) *crowded {
+	t.Helper()
+	// Some things take one step, and others at least three.
+	const cheap, dear, family = portionMost + 2*objectMost, (portionMost + 2*objectMost) / 3, 900
+	var config *setup
+	w := openInside(t, func(c *setup) {
+		for _, limit := range []string{
+			"session-reads=0", "session-commands=0", "project-reads=0", "project-commands=0", "project-questions=0",
+			"session-spawns=0", "project-spawns=0", "project-sessions=0",
+		} {
+			if err := c.Limits.Set(limit); err != nil {
+				t.Fatal(limit, err)
+			}
+		}
+		config = c
+	})
+	x := &crowded{world: w, project: w.project()}
+	x.hub = w.task(x.project)
+	x.lead, x.leadToken = w.session(adminToken, x.project, x.hub, `,"role":"orchestrator"`)
+	w.do(adminToken, "queue:create", `{"project":"`+x.project+`","queue":"q"}`).is(200)
+	for i := range cheap {
+		w.project()
+		w.do(adminToken, "token:create", fmt.Sprintf(`{"name":"t%d","kind":"auditor"}`, i)).is(200)
+		w.do(adminToken, "template:create", fmt.Sprintf(`{"name":"T%d","role":"worker","content":"c"}`, i)).is(200)
+	}
+	on := w.task(x.project)
+	for i := range dear {
+		if i%family == family-1 {
+			on = x.task
+		}
+		x.task = w.do(adminToken, "task:create", fmt.Sprintf(
+			`{"project":%q,"title":"T","parentId":%q,"dependencies":[%q]}`, x.project, x.hub, on,
+		)).is(200).text("event", "data", "taskId")
+		push := fmt.Sprintf(`{"project":%q,"queue":"q","taskId":%q}`, x.project, x.task)
+		w.do(adminToken, "queue:push", push).is(200)
+		w.do(adminToken, "queue:create", fmt.Sprintf(`{"project":%q,"queue":"q%d"}`, x.project, i)).is(200)
+		id, token := w.session(x.leadToken, x.project, x.task, `,"strategy":"queue","queue":"q"`)
+		x.session, x.question = id, w.ask(token, "How?", ``)
+		w.do(token, "report:blocked", `{"message":"m"}`).is(200)
+	}
+	handler, err := engine.Open(t.Context(), engine.Config{
+		Log:      w.log,
+		Blobs:    w.blobs,
+		Denials:  w.denials,
+		Now:      time.Now,
+		After:    time.After,
+		ReadMost: portionMost + objectMost,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(handler.Close)
+	config.Handler = handler
+	if w.api, err = config.open(); err != nil {
+		t.Fatal(err)
+	}
+	w.client = &http.Client{Transport: direct{w.api}}
+	return x
+}
+
+// No read holds the state for more than a portion, however much there is of everything, and whoever asks: all others
+// wait meanwhile. A look that takes more ends here with READ_TOO_LARGE, and the inbox says which project it left out.
+func TestNoReadHoldsTheStateForLong(t *testing.T) {
+	w := openCrowded(t)
+	held := func(what string, r reply) {
+		t.Helper()
+		if strings.Contains(string(r.body), "READ_TOO_LARGE") || strings.Contains(string(r.body), `"unread"`) {
+			t.Errorf("%s holds the state for more than %d steps: %d %.200s", what, portionMost+objectMost, r.status, r.body)
+		}
+	}
+	for _, route := range w.readRoutes() {
+		id := map[string]string{
+			"tasks": w.hub, "projects": w.project, "sessions": w.session, "inputs": w.question,
+			"templates": "execute-simple", "commands": "whoami",
+		}
+		path := strings.NewReplacer("{id}", id[strings.Split(route, "/")[2]], "{id...}", w.hub, "{role}", "worker",
+			"{name}", "q", "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(route)
+		switch route {
+		case "/api/queues/{name}", "/api/queues/{name}/top":
+			path += "?projectId=" + w.project
+		case "/api/audit/can":
+			path += "?actor=admin&command=task:create"
+		}
+		answered := 0
+		for who, token := range map[string]string{"the user": adminToken, "an orchestrator": w.leadToken} {
+			r := w.send(http.MethodGet, path, token, "")
+			held("GET "+route+" of "+who, r)
+			if r.status == http.StatusOK {
+				answered++
+			}
+		}
+		if answered == 0 && unanswered[route] == "" {
+			t.Errorf("GET %s answers nobody", route)
+		}
+	}
+	for _, query := range []string{
+		"/api/inbox?sessionId=" + w.session, "/api/inbox?projectId=" + w.project, "/api/tasks?order=dependencies",
+		"/api/queues?projectId=" + w.project, "/api/inputs?projectId=" + w.project + "&status=open",
+		"/api/sessions?projectId=" + w.project, "/api/queues/q?projectId=" + w.project + "&status=queued",
+	} {
+		r := w.send(http.MethodGet, query, adminToken, "")
+		held("GET "+query, r)
+		r.is(http.StatusOK)
+	}
+	if r := w.do(adminToken, "token:revoke", `{"name":"t1"}`).is(200); r.object()["revoked"] == nil {
+		t.Errorf("the answer of token:revoke does not say what the token left: %s", r.body)
+	}
+}
+
+// unanswered are the routes that answer nobody in this test, and why.
+var unanswered = map[string]string{
+	"/api/blobs/{digest}":           "there is no such text",
+	"/api/clock":                    "no clock is watched here",
+	"/api/backup":                   "no server of this test makes one",
+	"/api/sessions/{id}/manifest":   "it has none",
+	"/api/sessions/{id}/credential": "another one's",
+}
