@@ -35,7 +35,7 @@ counts as one or two.
 
 A read counts by its work in the same way: each ` + grouped(service.StepsPerRead) + ` look-ups in the state, and steps of a scan, count as one more
 read. A page of a list costs what it shows; a filter that few items pass costs a scan of what it skips. A read that takes more
-than ` + grouped(engine.ReadMost) + ` steps at one time gets 413 READ_TOO_LARGE: ask for a page (` + "`?limit=`" + `), one project, or a part
+than ` + grouped(engine.ReadMost) + ` steps at one time, or a list of that many in all, gets 413 READ_TOO_LARGE: ask for a page (` + "`?limit=`" + `), one project, or a part
 of the tree.
 
 The server never removes an uploaded manifest, even if no event names it. The ` + "`…-uploads`" + ` quotas bound how
