@@ -90,7 +90,8 @@ func TestNoReadHoldsTheStateForLong(t *testing.T) {
 	held := func(what string, r reply) {
 		t.Helper()
 		if strings.Contains(string(r.body), "READ_TOO_LARGE") || strings.Contains(string(r.body), `"unread"`) {
-			t.Errorf("%s holds the state for more than %d steps: %d %.200s", what, portionMost+objectMost, r.status, r.body)
+			t.Errorf("%s holds the state for more than %d steps: %d %.200s", what, portionMost+objectMost, r.status,
+				r.body)
 		}
 	}
 	for _, route := range w.readRoutes() {
