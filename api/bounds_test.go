@@ -79,6 +79,7 @@ var bounds = map[string]string{
 	"Work.acceptanceCriteria":         "entries",
 	"Work.cut":                        byFew,
 	"Work.dependencyResults":          "+dependencyResultsMore",
+	"Whoami.tasks":                    "+tasksMore",
 }
 
 // wholeLists are the routes whose lists older clients know whole, and come in pages if that is asked for, and the one
