@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func decides(t *testing.T, name string, source any) (found []string) {
 
 // orders are what a client needs who puts a list in order or chooses from it, and the table that says who may do what.
 var orders = map[string][]string{
-	"slices":   {"SortFunc", "SortStableFunc", "DeleteFunc", "Sort"},
+	"slices":   {"SortFunc", "SortStableFunc", "DeleteFunc", "Sort", "Sorted", "SortedFunc", "SortedStableFunc"},
 	"commands": {"CurrentRules", "Rules"},
 	"sort":     {"Slice", "SliceStable", "Sort", "Strings"},
 }
@@ -41,6 +42,7 @@ var orders = map[string][]string{
 var ordered = map[string]string{
 	"ancestors_linux.go": "flags of a process of this machine",
 	"commands.go":        "the layout of the specification, of the commands that this binary has",
+	"inbox.go":           "what was set aside in outboxes of this machine",
 	"init.go":            "what a manifest allows is checked while the server is away",
 	"sessionexec.go":     "variables of a process of this machine",
 	"supervise_unix.go":  "signals of this machine",
@@ -63,25 +65,55 @@ func TestTheCommandLineOrdersNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			selector, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
+		for _, use := range orderings(file) {
+			name := filepath.Base(path)
+			if used[name] = true; ordered[name] == "" {
+				t.Errorf("%s uses %s: let the server answer in that order, or with those items", path, use)
 			}
-			if of, ok := selector.X.(*ast.Ident); ok && slices.Contains(orders[of.Name], selector.Sel.Name) {
-				name := filepath.Base(path)
-				if used[name] = true; ordered[name] == "" {
-					t.Errorf("%s uses %s.%s: let the server answer in that order, or with those items",
-						path, of.Name, selector.Sel.Name)
-				}
-			}
-			return true
-		})
+		}
 	}
 	for name := range ordered {
 		if !used[name] {
 			t.Errorf("%s needs no exception", name)
 		}
+	}
+}
+
+// orderings gives what a file uses of orders, whatever it calls the packages.
+func orderings(file *ast.File) (uses []string) {
+	packages := map[string]string{}
+	for _, imported := range file.Imports {
+		name := path.Base(strings.Trim(imported.Path.Value, `"`))
+		local := name
+		if imported.Name != nil {
+			local = imported.Name.Name
+		}
+		packages[local] = name
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		of, ok := selector.X.(*ast.Ident)
+		if ok && slices.Contains(orders[packages[of.Name]], selector.Sel.Name) {
+			uses = append(uses, packages[of.Name]+"."+selector.Sel.Name)
+		}
+		return true
+	})
+	return uses
+}
+
+func TestOrderingsAreFound(t *testing.T) {
+	const source = `package p
+import ("slices"; by "sort"; "maestro/commands")
+func f(x []string) { slices.Sorted(nil); by.Strings(x); commands.CurrentRules(); slices.Contains(x, "") }`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uses := orderings(file); !slices.Equal(uses, []string{"slices.Sorted", "sort.Strings", "commands.CurrentRules"}) {
+		t.Errorf("it uses %v", uses)
 	}
 }
 
