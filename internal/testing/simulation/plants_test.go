@@ -929,6 +929,10 @@ var plants = []plant{
 	{"a plan id names two tasks", []edit{{
 		places, "	if other == nil || other.ID == task {\n", "	if other != nil || other == nil {\n",
 	}}},
+	{"a plan id may be the own id of another task", []edit{{
+		places, "	if !IsTaskID(id) && (other == nil || other.ID == task) {\n",
+		"	if true || other == nil || other.ID == task {\n",
+	}}},
 	{"a plan id is never free again", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},
