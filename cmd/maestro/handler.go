@@ -9,8 +9,10 @@ import (
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
+	"maestro/internal/backups"
 	"maestro/internal/clock"
 	"maestro/internal/home"
+	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/witness"
@@ -19,20 +21,23 @@ import (
 
 // openHandler opens the one writer of the log, with its witness and its snapshots.
 func openHandler(
-	ctx context.Context, lock *home.Lock, log guardedLog, seen engine.Witnessed, denials *engine.Denials,
+	ctx context.Context, lock *home.Lock, log guard.Log, seen engine.Witnessed, denials *engine.Denials,
 	trusted *clock.Clock, logger *slog.Logger,
 ) (*engine.Handler, *bus.HeadFile, func() error, error) {
 	pictures, err := bus.OpenSnapshots(lock.Through(lock.Snapshots()))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	head := log.HeadFile(lock.Through(lock.Head()), log.lockHere)
+	head := log.HeadFile(lock.Through(lock.Head()), log.LockInPlace)
 	handler, err := engine.Open(ctx, engine.Config{
-		Log:       log,
-		Blobs:     log,
-		Snapshots: witness.Snapshots{Dir: pictures, Firm: func() error { return errors.Join(log.here(), log.Firm()) }},
+		Log:   log,
+		Blobs: log,
+		Snapshots: witness.Snapshots{
+			Dir:  pictures,
+			Firm: func() error { return errors.Join(log.InPlace(), log.Firm()) },
+		},
 		Announcer: log,
-		Witness:   witness.Head{HeadFile: head, Path: lock.Head(), Here: log.homeHere},
+		Witness:   witness.Head{HeadFile: head, Path: lock.Head(), Here: log.HomeInPlace},
 		Denials:   denials,
 		Damage:    log.Damage(),
 		Seen:      seen,
@@ -44,7 +49,7 @@ func openHandler(
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, head.Close())
 	}
-	log.OnDamage(func(fault error) { handler.StopWrites(log.because(fault)) })
+	log.OnDamage(func(fault error) { handler.StopWrites(log.Because(fault)) })
 	began := handler.Health()
 	return handler, head, func() error {
 		if handler.Health() == nil {
@@ -69,8 +74,7 @@ func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 	if health == nil {
 		return
 	}
-	var head events.Head
-	handler.View(func(state *projections.State) { head = state.Head() })
+	head := headOf(handler)
 	logger.Error("writes had stopped", "why", health, "acknowledged", head.String(),
 		"next", "check the log after the next start: `maestro audit verify --from-head "+head.String()+"`")
 }
@@ -95,4 +99,40 @@ func keepLeases(
 		return nil, nil, err
 	}
 	return leases, process.Beside(ctx, leases.Run), nil
+}
+
+// watchTexts makes the watch over the long texts of the log.
+func watchTexts(handler *engine.Handler, log *bus.Bus, logger *slog.Logger) *engine.TextWatch {
+	return &engine.TextWatch{
+		Log:    log,
+		Texts:  log,
+		Head:   func() events.Head { return headOf(handler) },
+		After:  time.After,
+		Logger: logger,
+	}
+}
+
+// scheduleBackups makes the schedule of the home's automatic backups. every is 0 if they are off.
+func scheduleBackups(
+	every time.Duration, o backups.Options, lock *home.Lock, log *bus.Bus, handler *engine.Handler,
+	trusted *clock.Clock, secrets home.Secrets, logger *slog.Logger,
+) *backups.Schedule {
+	signer := bus.SignerName(secrets.BackupSigner())
+	source := backups.Source{
+		Log:    log,
+		Store:  lock.Store(),
+		Of:     home.Dirs(lock.Dir()),
+		Head:   func() events.Head { return headOf(handler) },
+		Health: handler.Health,
+		Key:    secrets.BackupKey(),
+		Signer: signer,
+	}
+	config := source.Config(backups.At(lock.Dir(), o.Dir, signer), every, o.Keep)
+	config.Now, config.After, config.Logger = trusted.Now, time.After, logger
+	return backups.New(config)
+}
+
+func headOf(handler *engine.Handler) (head events.Head) {
+	handler.View(func(state *projections.State) { head = state.Head() })
+	return head
 }

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"io/fs"
-	"log/slog"
-	"net/http"
 	"runtime"
 	"time"
 
@@ -17,8 +13,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/cli/offline"
 	"maestro/internal/clock"
-	"maestro/internal/failure"
-	"maestro/internal/home"
+	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
@@ -33,13 +28,13 @@ func serveReadOnly(
 	ctx context.Context, a *cli.Run, dir string, durability bus.Durability, o serveOptions,
 ) (err error) {
 	logger := process.NewLog(a.Stderr, o.logFormat, o.logLevel)
-	reading, err := readHome(dir)
+	reading, err := guard.OpenForReading(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, reading.Release()) }()
 	offline.WarnOfOrigin(reading.Home, logger)
-	secrets, err := readSecrets(reading, o.auth == "off", logger)
+	secrets, err := guard.ReadSecrets(reading, o.auth == "off", logger)
 	if err != nil {
 		return err
 	}
@@ -61,7 +56,7 @@ func serveReadOnly(
 		logger.Warn("the store is damaged", "fault", fault.String())
 	}
 	trusted := clock.New(a.Wall, clock.Boot)
-	denials, err := engine.OpenDenials(ctx, forgetful{store}, trusted.Now, logger)
+	denials, err := engine.OpenDenials(ctx, guard.Forgetful{ReadOnly: store}, trusted.Now, logger)
 	if err != nil {
 		return err
 	}
@@ -135,72 +130,3 @@ func serveReadOnly(
 	manager.Ready(address)
 	return listen.Until(ctx, api.Bound(listener, &o.limits), reach, func() { manager.Stopping(); stop() }, logger)
 }
-
-// readHome opens a home that exists and keeps servers out.
-func readHome(dir string) (*home.Reading, error) {
-	h, err := home.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
-			Message: "There is no home at " + dir,
-			Err:     err,
-			Why:     "with --read-only none is made",
-			Next:    "name one with MAESTRO_HOME",
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	reading, err := h.LockForReading()
-	var held *home.HeldError
-	if errors.As(err, &held) {
-		err = &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
-			Message: held.Error(),
-			Err:     err,
-			Why:     "a server that writes to the home would change it under its reader",
-			Next:    "ask that server, or stop it first",
-			Details: map[string]any{"pid": held.PID, "address": held.Address},
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, h.Close())
-	}
-	return reading, nil
-}
-
-// readSecrets reads what callers are known by. Where a part is missing nobody can be known by it, and none is made.
-func readSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home.Secrets, error) {
-	secrets, err := reading.Secrets()
-	switch {
-	case err == nil:
-		return secrets, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return secrets, err
-	case secrets.AdminToken == "" && !authOff:
-		return secrets, &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "NO_TOKEN",
-			Message: "The home has no admin.token",
-			Err:     err,
-			Why:     "with --read-only none is made, and nobody could read anything",
-			Next:    "put the token back, or add --auth off, which lets everybody on this machine read",
-		}
-	}
-	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)
-	if secrets.AdminToken == "" {
-		secrets.AdminToken = rand.Text() // nobody's
-	}
-	if len(secrets.ServerKey) == 0 {
-		secrets.ServerKey = []byte(rand.Text())
-	}
-	return secrets, nil
-}
-
-// forgetful is a store of refusals that shows those there are, and keeps no others.
-type forgetful struct{ *bus.ReadOnly }
-
-// StoreDenials implements engine.DenialStore: who is refused by a read-only server must still hear so.
-func (forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }

@@ -17,6 +17,7 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/server/guard"
 	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/wallclock"
@@ -70,9 +71,10 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	existed := home.HasLog(dir)
-	defer func() { err = notServed(dir, existed, err) }()
+	defer func() { err = guard.NotServed(dir, existed, err) }()
 	logger := process.NewLog(a.Stderr, o.logFormat, o.logLevel)
-	lock, secrets, err := openHome(dir, o.newKey, logger)
+	known := guard.Known(cli.Version())
+	lock, secrets, err := guard.Open(dir, known, o.newKey, logger)
 	if err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	log, err := guardLog(lock, store)
+	log, err := guard.NewLog(lock, store)
 	if err != nil {
 		return err
 	}
@@ -121,7 +123,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHandler()) }()
-	if err := claim(lock, handler, secrets); err != nil {
+	if err := guard.Claim(lock, handler.Health(), known, secrets.ServerKey); err != nil {
 		return err
 	}
 	leases, stopLeases, err := keepLeases(ctx, handler, lock.Beats(), o.lease, logger)
@@ -137,8 +139,14 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	stopping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	uses := service.OpenTokenUses(lock.Uses(), logger)
-	files := &homeFiles{here: log.homeHere, head: headFailure{head, lock.Head()}, logger: logger}
-	care := newUpkeep(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
+	files := &guard.Files{
+		InPlace:  log.HomeInPlace,
+		Head:     head,
+		HeadPath: lock.Head(),
+		Logger:   logger,
+	}
+	schedule := scheduleBackups(backupEvery, o.backups, lock, store, handler, trusted, secrets, logger)
+	texts := watchTexts(handler, store, logger)
 	served, err := service.New(service.Config{
 		Handler:   handler,
 		Log:       log,
@@ -169,7 +177,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	reach, err := api.New(api.Config{
 		Service:      served,
 		Ready:        log.Ready,
-		Warnings:     func() []wire.Warning { return append(care.warnings(), files.warnings()...) },
+		Warnings:     func() []wire.Warning { return guard.Warnings(schedule, texts, files) },
 		AuthOff:      o.auth == "off",
 		AllowedHosts: append(listen.Hosts(listener.Addr(), process.Hostname()), o.hosts...),
 		AllowOrigins: o.origins,
@@ -179,10 +187,12 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return errors.Join(err, listener.Close())
 	}
 	defer process.Beside(ctx, served.Deliver(lock.Root()).Run)()
-	defer process.Beside(ctx, care.run)()
+	defer process.Beside(ctx, texts.Run)()
+	defer process.Beside(ctx, schedule.Run)()
 	defer process.Beside(ctx, func(ctx context.Context) { store.KeepChecked(ctx, trusted.Now, time.After) })()
 	defer process.Beside(ctx, (&clock.Watch{Clock: trusted, Logger: logger}).Run(time.Tick(clock.Look)))()
-	defer process.Beside(ctx, homeWatch{log.here, handler.StopWrites}.run(time.Tick(homeLookEvery)))()
+	gone := guard.Watch{InPlace: log.InPlace, Stop: handler.StopWrites}
+	defer process.Beside(ctx, gone.Run(time.Tick(guard.WatchEvery)))()
 	defer process.Beside(ctx, uses.Run)()
 	address := listen.URL(listener.Addr())
 	if err := lock.Announce(home.Server{Address: address, PID: os.Getpid()}); err != nil {
@@ -192,13 +202,13 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err := lock.NoteListened(listener.Addr().String()); err != nil {
 		logger.Warn("the next start may take another port", "why", err)
 	}
-	files.keep(lock)
-	defer process.Beside(ctx, files.run(time.Tick(homeFilesEvery)))()
+	files.Keep(lock)
+	defer process.Beside(ctx, files.Run(time.Tick(guard.FilesEvery)))()
 	if o.auth == "off" {
 		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
 			"next", "start the server without --auth off")
 	}
-	warnOfRoom(log.Room(), logger)
+	guard.WarnOfRoom(log.Room(), logger)
 	listened = true
 	defer process.IgnoreHangUps(ctx, logger)()
 	listening(a, address, dir, handler.Health(), trusted.Status(), o.again, logger)

@@ -72,26 +72,10 @@ func Unreadable(file string, err error) error {
 		Status:  http.StatusBadRequest,
 		Code:    "FILE",
 		Message: fmt.Sprintf("The file %s cannot be read", file),
-		Why:     Bare(err).Error(),
+		Why:     files.Bare(err).Error(),
 		Next:    "name a file that you may read",
 		Err:     err,
 	}
-}
-
-// Bare takes away the operation and the path, which the message has.
-func Bare(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	var irregular *files.IrregularError
-	switch {
-	case errors.As(err, &irregular):
-		return errors.New("it " + irregular.Why)
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }
 
 // readInput reads a file, or with "-" stdin, up to one byte more than a limit.
@@ -149,7 +133,7 @@ func notWritten(file string, err error) error {
 		Status:  http.StatusInternalServerError,
 		Code:    "FILE",
 		Message: "The file " + file + " could not be written",
-		Why:     Bare(err).Error(),
+		Why:     files.Bare(err).Error(),
 		Next:    next,
 		Err:     err,
 	}

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"syscall"
 
 	"maestro/api/export"
 	"maestro/bus"
@@ -95,52 +92,4 @@ func notWhole(file string, err error) error {
 		return err
 	}
 	return f
-}
-
-// DiskFull says that the disk of a home has no room.
-func DiskFull(dir string, err error, next string) error {
-	return &failure.Error{
-		Status:  http.StatusInsufficientStorage,
-		Code:    "DISK_FULL",
-		Message: "The disk of the home " + dir + " is full",
-		Why:     whyFull(dir, err),
-		Next:    next,
-		Err:     err,
-	}
-}
-
-// IsReadOnly reports whether an error is about a disk that cannot be written to.
-func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
-
-// OnReadOnly says that the disk of a home cannot be written to.
-func OnReadOnly(dir string, err error, next string) error {
-	return &failure.Error{
-		Status:  http.StatusInternalServerError,
-		Code:    "READ_ONLY_DISK",
-		Message: "The disk of the home " + dir + " cannot be written to",
-		Why:     "it is mounted read-only",
-		Next:    next,
-		Err:     err,
-	}
-}
-
-func whyFull(dir string, err error) string {
-	if free, known := bus.FreeBytes(existing(dir)); known && free < bus.Reserve {
-		return fmt.Sprintf("%d KiB are free on it, and %d are needed", free>>10, bus.Reserve>>10)
-	}
-	var reason syscall.Errno
-	if errors.As(err, &reason) {
-		return reason.Error()
-	}
-	return cli.Bare(err).Error()
-}
-
-// existing gives the part of a path that is there.
-func existing(path string) string {
-	for {
-		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
-			return path
-		}
-		path = filepath.Dir(path)
-	}
 }

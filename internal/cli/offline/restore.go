@@ -24,6 +24,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
+	"maestro/internal/server/guard"
 )
 
 type restoreOptions struct {
@@ -117,7 +118,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		}
 	}
 	_, statErr := os.Lstat(o.home)
-	lock, err := HoldHome(o.home)
+	lock, err := guard.Hold(o.home)
 	if err != nil {
 		return restoreFailed(o.home, err)
 	}
@@ -213,14 +214,14 @@ func restoreFailed(dir string, err error) error {
 	switch {
 	case errors.As(err, &own):
 		return own
-	case IsReadOnly(err):
-		return OnReadOnly(dir, err, "name another with --home, or make the disk writable")
+	case guard.IsReadOnly(err):
+		return guard.OnReadOnly(dir, err, "name another with --home, or make the disk writable")
 	case errors.As(err, &problem), errors.As(err, &kind):
 		return err
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
 	case bus.IsFull(err):
-		return DiskFull(dir, err, "make room on that disk and run it again, or name another home with --home; "+
+		return guard.DiskFull(dir, err, "make room on that disk and run it again, or name another home with --home; "+
 			"nothing was left behind")
 	}
 	return &failure.Error{

@@ -22,8 +22,10 @@ import (
 	"maestro/internal/backups"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/internal/files"
 	"maestro/internal/home"
 	"maestro/internal/salvage"
+	"maestro/internal/server/guard"
 )
 
 type salvageOptions struct {
@@ -140,7 +142,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	options.BackupDir = dir.Path()
 	options.Backups, options.Unlisted = dir.Files()
 	options.Others = dir.Others()
-	if free, known := bus.FreeBytes(existing(o.to)); known && free < bus.Reserve {
+	if free, known := bus.FreeBytes(files.Existing(o.to)); known && free < bus.Reserve {
 		return noRoom(o.to)
 	}
 	report, err := salvage.Home(ctx, options)
@@ -268,7 +270,7 @@ func notSalvaged(to string, err error) error {
 	switch {
 	case bus.IsFull(err):
 		return noRoom(path)
-	case IsReadOnly(err):
+	case guard.IsReadOnly(err):
 		return &failure.Error{
 			Status:  http.StatusInternalServerError,
 			Code:    "READ_ONLY_DISK",
@@ -298,7 +300,7 @@ func noRoom(to string) error {
 		Message: "There is no room for the new home " + path,
 		Next:    "make room, or name a directory on another disk with --to; nothing was left behind",
 	}
-	if free, known := bus.FreeBytes(existing(path)); known {
+	if free, known := bus.FreeBytes(files.Existing(path)); known {
 		f.Why = fmt.Sprintf("%d KiB are free on its disk, and %d are needed", free>>10, bus.Reserve>>10)
 		if free >= bus.Reserve {
 			f.Why = fmt.Sprintf("%d KiB are free on its disk, and the home needs more", free>>10)

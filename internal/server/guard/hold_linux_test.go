@@ -1,4 +1,4 @@
-package main
+package guard
 
 import (
 	"errors"
@@ -6,21 +6,20 @@ import (
 	"path/filepath"
 	"testing"
 
-	"maestro/internal/cli/offline"
 	"maestro/internal/home"
 )
 
 // A home that another process holds is closed again.
 func TestAHeldHomeIsClosed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
-	lock, err := offline.HoldHome(dir)
+	lock, err := Hold(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(lock.Release(), lock.Close()) })
 	before := openIn(t, dir)
 	var held *home.HeldError
-	if _, err := offline.HoldHome(dir); !errors.As(err, &held) {
+	if _, err := Hold(dir); !errors.As(err, &held) {
 		t.Fatalf("got %v", err)
 	}
 	if after := openIn(t, dir); after != before {

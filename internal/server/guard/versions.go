@@ -1,4 +1,4 @@
-package main
+package guard
 
 import (
 	"errors"
@@ -8,17 +8,16 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/projections"
 )
 
-// knownVersions says what this binary writes into a home, and understands of one.
-func knownVersions() home.Version {
+// Known says what this binary writes into a home, and understands of one. maestro is its own version.
+func Known(maestro string) home.Version {
 	rules, _ := strconv.Atoi(commands.RulesVersion) // it is a number
 	return home.Version{
-		Maestro:  cli.Version(),
+		Maestro:  maestro,
 		Home:     home.Format,
 		Rules:    rules,
 		Snapshot: projections.Format,

@@ -1,4 +1,4 @@
-package offline
+package guard
 
 import (
 	"log/slog"
@@ -8,9 +8,9 @@ import (
 	"maestro/internal/salvage"
 )
 
-// ClearLeftovers removes from a home what its server left half written when it was killed, and names the directories
+// clearLeftovers removes from a home what its server left half written when it was killed, and names the directories
 // that a killed restore or salvage left, with all that they had copied.
-func ClearLeftovers(lock *home.Lock, logger *slog.Logger) {
+func clearLeftovers(lock *home.Lock, logger *slog.Logger) {
 	if err := lock.RemoveUnfinished(); err != nil {
 		logger.Warn("files that a killed server left unfinished cannot be removed", "why", err,
 			"next", "delete the file: its name has a dot and 26 capital letters and digits")

@@ -1,0 +1,34 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Bare takes the operation and the path away from an error, for a message that has them.
+func Bare(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	var irregular *IrregularError
+	switch {
+	case errors.As(err, &irregular):
+		return errors.New("it " + irregular.Why)
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// Existing gives the part of a path that is there.
+func Existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}

@@ -1,0 +1,44 @@
+package guard
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+
+	"maestro/internal/failure"
+	"maestro/internal/home"
+)
+
+// Hold makes the home if there is none, and takes it.
+func Hold(dir string) (*home.Lock, error) {
+	_, before := os.Lstat(dir)
+	h, err := home.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.CheckKinds(); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	lock, err := h.Lock()
+	if err == nil {
+		return lock, nil
+	}
+	err = errors.Join(err, h.Close())
+	var held *home.HeldError
+	if errors.As(err, &held) {
+		return nil, &failure.Error{
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: held.Error(),
+			Err:     err,
+			Why:     "one home has one server",
+			Next:    "stop the other, or choose another home with MAESTRO_HOME",
+			Details: map[string]any{"pid": held.PID, "address": held.Address},
+		}
+	}
+	if errors.Is(before, fs.ErrNotExist) {
+		_ = os.Remove(dir) // it could not even be locked; what another process put there stays
+	}
+	return nil, err
+}
