@@ -30,7 +30,7 @@ type places struct {
 	before func(content string)
 }
 
-func (p *places) Place(session string, content []byte) error {
+func (p *places) PlaceManifest(session string, content []byte) error {
 	if p.before != nil {
 		p.before(string(content))
 	}
@@ -43,7 +43,9 @@ func (p *places) Place(session string, content []byte) error {
 	return nil
 }
 
-func (*places) Path(session string) string { return "/home/sessions/" + session + "/manifest.json" }
+func (*places) ManifestPath(session string) string {
+	return "/home/sessions/" + session + "/manifest.json"
+}
 
 func (p *places) at(session string) string {
 	p.mu.Lock()
@@ -210,12 +212,12 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		}
 		id := spawned(r)
 		w.manifestOf(id)
-		if path := w.places.Path(id); r.text("manifestPath") != path ||
+		if path := w.places.ManifestPath(id); r.text("manifestPath") != path ||
 			r.text("session", "env", "MAESTRO_MANIFEST_PATH") != path {
 			t.Errorf("%s: the path is not said: %s", spawn.name, r.body)
 		}
 		got := w.send(http.MethodGet, "/api/sessions/"+id, adminToken, "").is(200)
-		if got.text("env", "MAESTRO_MANIFEST_PATH") != w.places.Path(id) ||
+		if got.text("env", "MAESTRO_MANIFEST_PATH") != w.places.ManifestPath(id) ||
 			!reflect.DeepEqual(got.at("metadata"), r.at("session", "metadata")) {
 			t.Errorf("%s: GET does not show what the spawn answered: %s", spawn.name, got.body)
 		}

@@ -10,13 +10,7 @@ import (
 	"maestro/workers/prompt"
 )
 
-// promptTemplates are the workflows of the binary.
-type promptTemplates struct{}
-
-func (promptTemplates) Own(id string) (string, bool) { return prompt.BuiltIn().Template(id) }
-func (promptTemplates) Check(text string) error      { return prompt.CheckTemplate(text) }
-
-func withTemplates(c *setup) { c.Templates = promptTemplates{} }
+func withTemplates(c *setup) { c.Templates = prompt.Own{} }
 
 func jsonText(text string) string {
 	encoded, _ := json.Marshal(text) // a text has JSON

@@ -173,7 +173,7 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	}
 	content, err := s.readBlob(ctx, digest)
 	if err == nil {
-		err = s.Manifests.Place(session, content)
+		err = s.Manifests.PlaceManifest(session, content)
 	}
 	if err != nil {
 		s.Logger.Warn("a manifest could not be put in place", "session", session, "why", err)

@@ -21,10 +21,10 @@ type Blobs interface {
 
 // Manifests puts copies of manifests where the sessions of this machine find them.
 type Manifests interface {
-	// Place writes a session's manifest, whole or not at all.
-	Place(session string, content []byte) error
-	// Path is where it is.
-	Path(session string) string
+	// PlaceManifest writes a session's manifest, whole or not at all.
+	PlaceManifest(session string, content []byte) error
+	// ManifestPath is where it is.
+	ManifestPath(session string) string
 }
 
 // Config is what a Service is made of. Handler, Log and Keys are required.

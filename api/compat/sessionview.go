@@ -171,7 +171,7 @@ func (s *compat) spawnedExtras(
 	}
 	manifest := ""
 	if s.Manifests != nil && x.ManifestDigest != "" {
-		manifest = s.Manifests.Path(x.ID)
+		manifest = s.Manifests.ManifestPath(x.ID)
 	}
 	env := wire.Environment(url, x.ProjectID, x.ID, strategy, manifest)
 	maps.Copy(env, shown)

@@ -88,7 +88,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	session, err := s.showSession(c, spawned.SessionID)
 	path := ""
 	if s.Manifests != nil && spawned.ManifestDigest != "" {
-		path = s.Manifests.Path(spawned.SessionID)
+		path = s.Manifests.ManifestPath(spawned.SessionID)
 	}
 	return spawnAnswer{
 		Success:      true,

@@ -1,7 +1,6 @@
 // Command maestro coordinates fleets of AI coding agents: it is the server, and the command line for people and agents.
 //
-// The command line is internal/cli. Here is what only the binary has: serve.go wires the server, readonly.go one that
-// writes nothing; handler.go opens the engine, witnesses.go what remembers where the log ended, guardedlog.go and
-// homefiles.go watch over the home while it runs, clockwatch.go over the clock, upkeep.go makes its backups,
-// stop.go ends it; bench.go measures the product.
+// Here is main, and the wiring of serve: serveoptions.go has its flags, serve.go wires the server out of parts.go,
+// readonly.go wires one that writes nothing, and listening.go says where it is. The command line is internal/cli; what
+// a server is made of is in service and engine, and around them in internal/server, internal/backups and internal/home.
 package main

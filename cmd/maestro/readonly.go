@@ -19,6 +19,7 @@ import (
 	"maestro/internal/server/wallclock"
 	"maestro/internal/server/witness"
 	"maestro/service"
+	"maestro/workers/prompt"
 )
 
 // serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
@@ -97,7 +98,7 @@ func serveReadOnly(
 		Log:       store,
 		Blobs:     store,
 		Denials:   denials,
-		Templates: ownTemplates{},
+		Templates: prompt.Own{},
 		Limits:    o.limits,
 		Keys:      service.Keys{AdminToken: []byte(secrets.AdminToken), ServerKey: secrets.ServerKey},
 		Stopping:  stopping,

@@ -153,8 +153,8 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Blobs:     log,
 		Leases:    leases,
 		Denials:   denials,
-		Manifests: manifests{lock.Home},
-		Templates: ownTemplates{},
+		Manifests: lock.Home,
+		Templates: prompt.Own{},
 		Uses:      uses,
 		Limits:    o.limits,
 		Backup: func(ctx context.Context, w io.Writer, head events.Head) error {
@@ -233,19 +233,3 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	return err
 }
-
-// manifests puts copies of manifests into the home.
-type manifests struct{ home *home.Home }
-
-func (m manifests) Place(session string, content []byte) error {
-	return m.home.PlaceManifest(session, content)
-}
-
-func (m manifests) Path(session string) string { return m.home.ManifestPath(session) }
-
-// ownTemplates are the workflows that Maestro comes with.
-type ownTemplates struct{}
-
-func (ownTemplates) Own(id string) (text string, ok bool) { return prompt.BuiltIn().Template(id) }
-
-func (ownTemplates) Check(text string) error { return prompt.CheckTemplate(text) }

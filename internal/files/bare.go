@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"maestro/internal/disk"
 )
 
 // Bare takes the operation and the path away from an error, for a message that has them.
@@ -26,7 +28,7 @@ func Bare(err error) error {
 // Existing gives the part of a path that is there.
 func Existing(path string) string {
 	for {
-		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+		if _, err := disk.Stat(path); err == nil || path == filepath.Dir(path) {
 			return path
 		}
 		path = filepath.Dir(path)

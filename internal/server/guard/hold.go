@@ -4,15 +4,15 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"os"
 
+	"maestro/internal/disk"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 )
 
 // Hold makes the home if there is none, and takes it.
 func Hold(dir string) (*home.Lock, error) {
-	_, before := os.Lstat(dir)
+	_, before := disk.Lstat(dir)
 	h, err := home.Create(dir)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func Hold(dir string) (*home.Lock, error) {
 		}
 	}
 	if errors.Is(before, fs.ErrNotExist) {
-		_ = os.Remove(dir) // it could not even be locked; what another process put there stays
+		_ = disk.Remove(dir) // it could not even be locked; what another process put there stays
 	}
 	return nil, err
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // Head is the head file of a server that writes.
@@ -28,7 +28,7 @@ func (h Head) Load(context.Context) (events.Head, error) {
 		return head, nil
 	}
 	aside := h.Path + bus.DamagedSuffix
-	if moveErr := os.Rename(h.Path, aside); moveErr != nil {
+	if moveErr := disk.Rename(h.Path, aside); moveErr != nil {
 		return head, errors.Join(err, moveErr)
 	}
 	return head, fmt.Errorf("%w; it is %s now", err, aside)

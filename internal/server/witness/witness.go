@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"os"
 	"slices"
 
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/internal/backups"
+	"maestro/internal/disk"
 	"maestro/internal/home"
 )
 
@@ -138,7 +138,7 @@ func KeepEarlier(lock *home.Lock, dir string, logger *slog.Logger) error {
 // warnOfNoWitness says that nothing outside the store tells where the log of a used home ended.
 func warnOfNoWitness(h *home.Home, logger *slog.Logger) {
 	wrote, err := h.Version()
-	_, missing := os.Lstat(h.Head())
+	_, missing := disk.Lstat(h.Head())
 	if err != nil || wrote.Maestro == "" || !errors.Is(missing, fs.ErrNotExist) {
 		return
 	}

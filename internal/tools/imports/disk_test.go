@@ -12,7 +12,8 @@ import (
 
 // byDisk are the packages that reach files by way of an open directory, or pass such paths on.
 var byDisk = []string{
-	"bus", "internal/backups", "internal/files", "internal/home", "internal/salvage", "service", "workers/outbox",
+	"bus", "internal/backups", "internal/files", "internal/home", "internal/salvage", "internal/server/guard",
+	"internal/server/witness", "service", "workers/outbox",
 }
 
 // onFiles are the functions and types whose errors name the path that they were given.
