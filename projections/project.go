@@ -38,6 +38,9 @@ func (s *State) ProjectExisted(id string) bool { return s.projects.get(id) != ni
 // ProjectIDs gives the projects in order of creation, deleted ones too. The list does not change.
 func (s *State) ProjectIDs() []string { return s.projectIDs }
 
+// ProjectEver gives a project, also a deleted one, or nil.
+func (s *State) ProjectEver(id string) *Project { return s.projects.get(id) }
+
 // Projects gives the projects in order of creation.
 func (s *State) Projects() iter.Seq[*Project] {
 	return func(yield func(*Project) bool) {

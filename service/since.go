@@ -124,13 +124,23 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 		return 0, 0, InvalidRequest("",
 			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+safetext.Printable(text)+"'")
 	}
-	// Times never go back along the log, so the place is found by halving.
+	if from, err = before(ctx, moment, head, s.eventAt); err != nil {
+		return 0, 0, err
+	}
+	return from, moment.UnixMilli(), nil
+}
+
+// before gives the sequence of the last event before a moment, 0 if there is none. Times never go back along the log,
+// so the place is found by halving.
+func before(
+	ctx context.Context, moment time.Time, head uint64, eventAt func(context.Context, uint64) (*events.Event, error),
+) (uint64, error) {
 	low, high := uint64(0), head
 	for low < high {
 		middle := low + (high-low)/2 + 1
-		event, err := s.eventAt(ctx, middle)
+		event, err := eventAt(ctx, middle)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		if event.Time.Before(moment) {
 			low = middle
@@ -138,7 +148,7 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 			high = middle - 1
 		}
 	}
-	return low, moment.UnixMilli(), nil
+	return low, nil
 }
 
 // timeBehind gives when what is behind a sequence began: with the next event, or right after the last one.

@@ -23,6 +23,10 @@ import (
 type reason struct {
 	what     string
 	sequence uint64
+	// at and made find the event where the state does not know its sequence: when it was decided, in milliseconds since
+	// 1970, and whether an event of that time is the one.
+	at   int64
+	made func(events.Data) bool
 }
 
 // Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
@@ -50,6 +54,9 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 	}
 	defer func() { c.looked(len(told.known) * StepsPerRead / FoundPerRead) }()
 	for _, reason := range reasons {
+		if err := told.find(ctx, &reason, sequence); err != nil {
+			return body, sequence, err
+		}
 		chain, err := told.chain(ctx, reason)
 		if err != nil {
 			return body, sequence, err
@@ -88,12 +95,21 @@ func (v View) reasonsOf(id string) ([]reason, error) {
 		if sequence == 0 || sequence > v.Head().Sequence {
 			return nil, nothingWith(id)
 		}
-		return []reason{{"event " + id, sequence}}, nil
+		return []reason{{what: "event " + id, sequence: sequence}}, nil
 	}
 	if event, err := uuid.Parse(id); err == nil {
 		if sequence, ok := v.Accepted(event); ok {
-			return []reason{{"event " + id, sequence}}, nil
+			return []reason{{what: "event " + id, sequence: sequence}}, nil
 		}
+	}
+	if t := v.TaskEver(id); t != nil {
+		return whyDeletedTask(t), v.Permit("why", t.ProjectID)
+	}
+	if x := v.SessionEver(id); x != nil && x.Deleted {
+		return v.because("session "+id+" is deleted", x.Gone), v.Permit("why", x.ProjectID)
+	}
+	if p := v.ProjectEver(id); p != nil {
+		return whyProject(p), v.Permit("why", p.ID)
 	}
 	if x := v.Session(id); x != nil {
 		return v.whySession(x), v.Permit("why", x.ProjectID)
@@ -117,7 +133,7 @@ func (v View) reasonsOf(id string) ([]reason, error) {
 func nothingWith(id string) error {
 	unknown := NotFound("Id", id)
 	unknown.Message = "There is nothing with the id '" + safetext.Printable(id) + "'"
-	unknown.Next = "give the id of a task, a session, a question or an event, or an item as QUEUE/TASK"
+	unknown.Next = "give the id of a task, a session, a question, a project or an event, or an item as QUEUE/TASK"
 	return unknown
 }
 
@@ -127,23 +143,46 @@ func (v View) because(what string, cause projections.Cause) []reason {
 		return nil
 	}
 	if sequence, ok := v.Accepted(id); ok {
-		return []reason{{what, sequence}}
+		return []reason{{what: what, sequence: sequence}}
 	}
 	return nil
+}
+
+func whyDeletedTask(t *projections.Task) []reason {
+	return []reason{{what: "task " + t.ID + " is deleted", at: t.UpdatedAt, made: func(data events.Data) bool {
+		d, deletes := data.(*events.TaskDeleted)
+		return deletes && (d.TaskID == t.ID || slices.Contains(d.Descendants, t.ID))
+	}}}
+}
+
+func whyProject(p *projections.Project) []reason {
+	if p.Deleted {
+		return []reason{{what: "project " + p.ID + " is deleted", at: p.UpdatedAt, made: func(data events.Data) bool {
+			d, deletes := data.(*events.ProjectDeleted)
+			return deletes && d.ProjectID == p.ID
+		}}}
+	}
+	return []reason{{what: "project " + p.ID + " is there", at: p.CreatedAt, made: func(data events.Data) bool {
+		d, creates := data.(*events.ProjectCreated)
+		return creates && d.ProjectID == p.ID
+	}}}
 }
 
 // whyTask explains a task: where it stands, what is said of it, and its items, first those that are in a hand or
 // queued. more counts the items that are left out.
 func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 	if t.StatusSequence > 0 {
-		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.StatusSequence})
+		reasons = append(reasons, reason{what: fmt.Sprintf("task %s is %s", t.ID, t.Status), sequence: t.StatusSequence})
 	} else {
-		reasons = append(reasons, reason{fmt.Sprintf("task %s is %s", t.ID, t.Status), t.CreatedSequence})
+		reasons = append(reasons, reason{
+			what:     fmt.Sprintf("task %s is %s", t.ID, t.Status),
+			sequence: t.CreatedSequence,
+		})
 	}
 	says, by := v.SessionStatus(t)
 	if said := t.SaidBy(by); by != "" {
 		reasons = append(reasons,
-			reason{fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), said.Sequence})
+			reason{what: fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), sequence: said.Sequence})
 	}
 	items := v.QueuesOf(t.ID)
 	slices.SortStableFunc(items, func(a, b *projections.Item) int {
@@ -173,9 +212,36 @@ func (v View) whySession(x *projections.Session) []reason {
 	case x.Lost():
 		cause, what = x.Gone, "lost"
 	case x.Status == events.SessionSaidDone:
-		return []reason{{fmt.Sprintf("session %s is completed", x.ID), x.DoneSequence}}
+		return []reason{{what: fmt.Sprintf("session %s is completed", x.ID), sequence: x.DoneSequence}}
 	}
 	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
+}
+
+// sameInstant is how many events of one millisecond are looked through for the one that made something.
+const sameInstant = 200
+
+// find fills in the sequence of a reason of which only the time is known; 0 if it is not found.
+func (w *causes) find(ctx context.Context, r *reason, head uint64) error {
+	if r.made == nil {
+		return nil
+	}
+	last, err := before(ctx, time.UnixMilli(r.at), head, w.eventAt)
+	if err != nil {
+		return err
+	}
+	for sequence := last + 1; sequence <= min(head, last+sameInstant); sequence++ {
+		event, err := w.eventAt(ctx, sequence)
+		switch {
+		case err != nil:
+			return err
+		case event.Time.UnixMilli() != r.at:
+			return nil
+		case r.made(event.Data):
+			r.sequence = sequence
+			return nil
+		}
+	}
+	return nil
 }
 
 // chain follows the causes of an event back. It shows only what the caller may see.

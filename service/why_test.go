@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"maestro/commands"
 	"maestro/events"
@@ -67,7 +68,7 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 		known:   map[uint64]*events.Event{},
 	}
 	for _, steps := range []int{2, 0} {
-		chain, err := told.chain(t.Context(), reason{"it is so", said})
+		chain, err := told.chain(t.Context(), reason{what: "it is so", sequence: said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,4 +80,36 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 			t.Errorf("it has %d steps, want %d, and goes back to %q", len(chain.Steps), steps, chain.Root)
 		}
 	}
+}
+
+// TestWhyOfProjectsAndOfWhatIsDeleted: the event is found by its time, among others of the same one.
+func TestWhyOfProjectsAndOfWhatIsDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where time stands still: every event has the same
+		s := newStage(t)
+		top := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
+		below := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T","parentId":"`+top+`"}`)
+		s.do(s.admin(), "task:delete", `{"taskId":"`+top+`","recursive":true}`)
+		s.do(s.admin(), "session:delete", `{"sessionId":"`+s.workerName+`"}`)
+		empty := s.make(s.admin(), "project:create", `{"name":"Empty"}`)
+		s.do(s.admin(), "project:delete", `{"projectId":"`+empty+`"}`)
+		for id, want := range map[string]string{
+			s.alpha:      "maestro.project.created.v1",
+			top:          "maestro.task.deleted.v1",
+			below:        "maestro.task.deleted.v1",
+			s.workerName: "maestro.session.deleted.v1",
+			empty:        "maestro.project.deleted.v1",
+		} {
+			why, _, err := s.Why(t.Context(), s.admin(), id)
+			if err != nil || len(why.Chains) != 1 || why.Chains[0].Root != "user admin" ||
+				why.Chains[0].Steps[0].Type != want {
+				t.Errorf("%s, want %s: %+v, %v", id, want, why, err)
+			}
+		}
+		if _, _, err := s.Why(t.Context(), s.lead, s.beta); err == nil {
+			t.Error("an orchestrator is told why another project is there")
+		}
+		if _, _, err := s.Why(t.Context(), s.lead, s.alpha); err != nil {
+			t.Errorf("of its own: %v", err)
+		}
+	})
 }

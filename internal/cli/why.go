@@ -23,7 +23,7 @@ func newWhy(a *Run) *cobra.Command {
 		Use:   "why <id>",
 		Short: "Show why something is as it is: the chain of causes back to a person or a deadline",
 		Args:  Takes,
-		Long: `Show why something is as it is. The id is that of a task, a session, a question, a queue's item as <queue>/<taskId>, or an event, also
+		Long: `Show why something is as it is. The id is that of a task, a session, a question, a project, a queue's item as <queue>/<taskId>, or an event, also
 by its sequence. Each line has the event's sequence, its time, who and what; the one below led to it. What has the same causes
 stands above one chain.`,
 		RunE: Running(c.run),
