@@ -256,8 +256,8 @@ func TestWhoMayWhat(t *testing.T) {
 		}
 	}
 	for query, status := range map[string]int{
-		"":                                    404,
-		"?actor=admin":                        404,
+		"":                                    400,
+		"?actor=admin":                        200,
 		"?actor=admin&command=task:explode":   404,
 		"?command=whoami":                     400,
 		"?actor=nobody&command=whoami":        404,

@@ -19,6 +19,9 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 	if err := v.Permit("audit:can", ""); err != nil {
 		return wire.Can{}, err
 	}
+	if in.Command == "" {
+		return v.canAll(in)
+	}
 	table := commands.CurrentRules()
 	row, ok := table.Row(in.Command)
 	if !ok {
@@ -74,8 +77,52 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 		body.Allowed, body.Why, body.Else = true, allowedTo(row), refusal.Message
 	}
 	if body.Allowed {
-		body.Limits = v.limitsOf(by, row)
+		body.Limits = v.limitsOf(by, cmpOr(project, by.Project), row)
 	}
+	return body, nil
+}
+
+// canAll answers for all commands, by the table alone.
+func (v View) canAll(in *wire.CanQuery) (wire.Can, error) {
+	by, err := v.actorNamed(in.Actor)
+	if err != nil {
+		return wire.Can{}, err
+	}
+	project := in.Project
+	if project == "" {
+		project = v.projectOf(in.Target)
+	}
+	if project == "" {
+		project = by.Project
+	}
+	table := commands.CurrentRules()
+	body := wire.Can{Actor: by.String()}
+	var allowed []commands.Row
+	reasons := map[string]int{}
+	for _, row := range table.Rows() {
+		if row.Alias != "" || row.Planned {
+			continue
+		}
+		err := commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
+		var refusal *commands.Refusal
+		switch {
+		case err == nil:
+			body.Commands = append(body.Commands, row.ID)
+			allowed = append(allowed, row)
+			continue
+		case !errors.As(err, &refusal):
+			return wire.Can{}, err
+		}
+		i, known := reasons[refusal.Why]
+		if !known {
+			i = len(body.Refused)
+			reasons[refusal.Why] = i
+			body.Refused = append(body.Refused, wire.CanRefused{Why: refusal.Why})
+		}
+		body.Refused[i].Commands = append(body.Refused[i].Commands, row.ID)
+	}
+	body.Allowed = len(allowed) > 0
+	body.Limits = v.limitsOf(by, project, allowed...)
 	return body, nil
 }
 

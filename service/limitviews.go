@@ -5,22 +5,27 @@ import (
 	"maestro/service/wire"
 )
 
-// limitsOf gives the limits that a command of an actor counts against.
-func (v View) limitsOf(by commands.Actor, row commands.Row) []wire.CanLimit {
-	used := []resource{useReads}
-	if row.Write {
-		used = []resource{useCommands}
+// limitsOf gives the limits that commands of an actor in a project count against, and what is left of each now.
+func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) []wire.CanLimit {
+	limits := []wire.CanLimit{}
+	if by.Kind == commands.ActorSystem {
+		return limits
 	}
-	switch row.ID {
-	case "session:spawn":
-		used = append(used, useSpawns)
-	case "project:create":
-		used = append(used, useCreates)
-	case "manifest:generate":
-		used = []resource{useCommands, useUploads} // a read to the table, and a call with a body
+	uses := map[resource]bool{useParallel: len(rows) > 0}
+	for _, row := range rows {
+		switch row.ID {
+		case "session:spawn":
+			uses[useSpawns] = true
+		case "project:create":
+			uses[useCreates] = true
+		case "manifest:generate": // a read to the table, and a call with a body
+			uses[useUploads], uses[useCommands] = true, true
+			continue
+		}
+		uses[useCommands] = uses[useCommands] || row.Write
+		uses[useReads] = uses[useReads] || !row.Write
 	}
 	ledger := v.Service.ledger
-	limits := []wire.CanLimit{}
 	add := func(c Class, name string, r resource) {
 		q := ledger.quotas[c][r]
 		if q.Value == 0 {
@@ -28,24 +33,63 @@ func (v View) limitsOf(by commands.Actor, row commands.Row) []wire.CanLimit {
 		}
 		account := ledger.hold(c, name)
 		defer ledger.letGo(account)
-		limits = append(limits, wire.CanLimit{
-			Name:  q.Name,
-			Limit: q.String(),
-			Value: q.Value,
-			Burst: q.Burst,
-			Left:  int64(ledger.left(account, r)),
-		})
+		limits = append(limits, canLimit(q, int64(ledger.left(account, r))))
 	}
-	if by.Kind == commands.ActorSystem {
-		return limits
-	}
-	for _, r := range append(used, useParallel) {
+	for _, r := range []resource{useReads, useCommands, useSpawns, useCreates, useUploads, useParallel} {
+		if !uses[r] {
+			continue
+		}
 		add(ClassOf(by), AccountName(by), r)
 		if by.Kind == commands.ActorSession && by.Project != "" {
 			add(ofProject, v.Root(by.Project), r)
 		}
 	}
+	return append(limits, v.stocksOf(by, project, rows)...)
+}
+
+// stocksOf gives the quotas of what there may be at once that commands add to.
+func (v View) stocksOf(by commands.Actor, project string, rows []commands.Row) []wire.CanLimit {
+	p := v.Project(project)
+	if p == nil {
+		return nil
+	}
+	have := map[string]int{}
+	for _, row := range rows {
+		switch row.ID {
+		case "task:create":
+			have["project-tasks"] = tasks(v.State, p.Root)
+		case "session:spawn":
+			have["project-sessions"] = v.LivingSessions(p.Root)
+		case "session:register":
+			if by.Kind != commands.ActorSession { // a session registers itself, which is there
+				have["project-sessions"] = v.LivingSessions(p.Root)
+			}
+		case "report:needs-input":
+			have["session-questions"], have["project-questions"] = v.OpenQuestionsOf(by.Name), v.OpenQuestions(p.Root)
+		case "project:create":
+			if by.Kind == commands.ActorSession {
+				have["project-projects"] = len(v.Made(p.Root).Projects)
+			}
+		}
+	}
+	var limits []wire.CanLimit
+	for _, q := range quotas { // in their order
+		n, counts := have[q.Name]
+		if q = v.Service.Limits.Quota(q.Name); counts && q.Value > 0 {
+			limits = append(limits, canLimit(q, max(int64(q.Value)-int64(n), 0)))
+		}
+	}
 	return limits
+}
+
+func canLimit(q Quota, left int64) wire.CanLimit {
+	return wire.CanLimit{
+		Name:  q.Name,
+		Limit: q.String(),
+		Value: q.Value,
+		Burst: q.Burst,
+		Left:  left,
+	}
 }
 
 // ListLimits gives the limits that count, and how many calls each has refused.

@@ -171,14 +171,11 @@ func whyProject(p *projections.Project) []reason {
 // whyTask explains a task: where it stands, what is said of it, and its items, first those that are in a hand or
 // queued. more counts the items that are left out.
 func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
+	sequence := t.CreatedSequence
 	if t.StatusSequence > 0 {
-		reasons = append(reasons, reason{what: fmt.Sprintf("task %s is %s", t.ID, t.Status), sequence: t.StatusSequence})
-	} else {
-		reasons = append(reasons, reason{
-			what:     fmt.Sprintf("task %s is %s", t.ID, t.Status),
-			sequence: t.CreatedSequence,
-		})
+		sequence = t.StatusSequence
 	}
+	reasons = append(reasons, reason{what: fmt.Sprintf("task %s is %s", t.ID, t.Status), sequence: sequence})
 	says, by := v.SessionStatus(t)
 	if said := t.SaidBy(by); by != "" {
 		reasons = append(reasons,

@@ -144,12 +144,14 @@ type auditCan struct {
 func newAuditCan(a *Run) *cobra.Command {
 	c := &auditCan{Run: a}
 	cmd := &cobra.Command{
-		Use:   "can <actor> <commandId> [<target>]",
-		Short: "Say whether an actor may use a command, and which row of the permission table decides it",
+		Use:   "can <actor> [<commandId>] [<target>]",
+		Short: "Say whether an actor may use a command and which row of the permission table decides it, or list all that it may use",
 		Args:  Takes,
 		Long: `Say whether an actor may use a command, and which row of the permission table decides it: exit 0, or 4 if not. The actor is a session's id, a token's
 name, or admin, system or runner; the command id is one such as task:complete; the target is the task, session, question, project
-or queue that the command would be about.`,
+or queue that the command would be about. The limits say how much of each quota is left.
+
+Without a command: all that the actor may use, what it may not use and why, and its quotas.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project, where the target names none")
@@ -160,7 +162,7 @@ or queue that the command would be about.`,
 func (c *auditCan) run(ctx context.Context, args []string) error {
 	query := wire.CanQuery{
 		Actor:   args[0],
-		Command: args[1],
+		Command: At(args, 1),
 		Target:  At(args, 2),
 		Project: c.project,
 	}
@@ -169,6 +171,10 @@ func (c *auditCan) run(ctx context.Context, args []string) error {
 		return err
 	}
 	c.Result(can, func() {
+		if can.Command == "" {
+			c.showAll(can)
+			return
+		}
 		word := "NOT ALLOWED"
 		if can.Allowed {
 			word = "allowed"
@@ -180,13 +186,46 @@ func (c *auditCan) run(ctx context.Context, args []string) error {
 			can.Row.ID+", for "+can.Row.Who+Prefixed("; decided on: ", can.Row.Rule)+" (rules "+can.Row.Rules+")",
 		)
 		c.Field("But", can.Else)
-		for _, limit := range can.Limits {
-			c.Field("Limit", fmt.Sprintf("%s: %s; %d left", limit.Name, limit.Limit, limit.Left))
-		}
+		c.showLimits(can.Limits)
 		c.Field("Next", can.Next)
 	})
 	if can.Allowed {
 		return nil
 	}
 	return &failure.Error{Status: 403, Code: "NOT_ALLOWED", Shown: true}
+}
+
+func (c *auditCan) showLimits(limits []wire.CanLimit) {
+	for _, limit := range limits {
+		c.Field("Limit", fmt.Sprintf("%s: %s; %d left", limit.Name, limit.Limit, limit.Left))
+	}
+}
+
+// showAll prints what an actor may use by its groups, and what it may not by the reason.
+func (c *auditCan) showAll(can wire.Can) {
+	c.Print("%s may use %s\n", can.Actor, Many(len(can.Commands), "command"))
+	names, groups := grouped(can.Commands)
+	for _, name := range names {
+		c.Field(name, strings.Join(verbsOf(groups[name]), ", "))
+	}
+	for _, refused := range can.Refused {
+		c.Print("May not use, because %s:\n", refused.Why)
+		names, groups := grouped(refused.Commands)
+		for _, name := range names {
+			c.Field(name, strings.Join(verbsOf(groups[name]), ", "))
+		}
+	}
+	c.showLimits(can.Limits)
+}
+
+// verbsOf gives command ids without the noun that they share.
+func verbsOf(ids []string) []string {
+	verbs := make([]string, len(ids))
+	for i, id := range ids {
+		if _, verb, ok := strings.Cut(id, ":"); ok {
+			id = verb
+		}
+		verbs[i] = id
+	}
+	return verbs
 }

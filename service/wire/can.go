@@ -3,25 +3,34 @@ package wire
 // CanQuery asks whether an actor may use a command.
 type CanQuery struct {
 	Actor   string `query:"actor" doc:"a session's id, a token's name, or admin, system, runner"`
-	Command string `query:"command" doc:"a command's id"`
+	Command string `query:"command" doc:"a command's id; all if absent"`
 	Target  string `query:"target" doc:"what it would be about: a task, a session, a question, a project, a queue"`
 	Project string `query:"project" doc:"the project, where the target names none"`
 }
 
-// Can says whether an actor may use a command, and why.
+// Can says whether an actor may use a command, and why; or of all commands which it may use.
 type Can struct {
 	Allowed bool   `json:"allowed"`
 	Actor   string `json:"actor"`
-	Command string `json:"command"`
+	Command string `json:"command,omitempty"`
 	Target  string `json:"target,omitempty"`
 	// Row is the table's: who the command is for, and what its decision rests on.
-	Row  CanRow `json:"row"`
-	Why  string `json:"why"`
+	Row  CanRow `json:"row,omitzero"`
+	Why  string `json:"why,omitempty"`
 	Next string `json:"next,omitempty"`
 	// Else is what stands in the way beside permission, such as a field that is missing.
 	Else string `json:"else,omitempty"`
 	// Limits are those that the command counts against for the actor.
 	Limits []CanLimit `json:"limits,omitempty"`
+	// Commands and Refused are of all commands.
+	Commands []string     `json:"commands,omitempty" doc:"without a command: what the actor may use"`
+	Refused  []CanRefused `json:"refused,omitempty" doc:"without a command: what it may not use, by the reason"`
+}
+
+// CanRefused is what an actor may not use for one reason.
+type CanRefused struct {
+	Why      string   `json:"why"`
+	Commands []string `json:"commands"`
 }
 
 // CanRow is a row of the permission table.

@@ -66,6 +66,17 @@ func TestLimitedSessions(t *testing.T) {
 					t.Errorf("%s, %s is told of %s", kind.name, name, words[0])
 				}
 			}
+			for _, lacks := range []struct{ id, words string }{
+				{"task:create", "Split the goal"},
+				{"task:create", "get an edge"},
+				{"task:update", "Change the plan"},
+				{"session:spawn", "Start "},
+				{"session:spawn", "Prepare "},
+			} {
+				if !may.may(lacks.id) && strings.Contains(workflow, lacks.words) {
+					t.Errorf("%s, %s may not %s, and is told: %s", kind.name, name, lacks.id, lacks.words)
+				}
+			}
 			waits := strings.Contains(workflow, "`maestro input wait`, and again after exit 7")
 			if waits != (name == "read-only") {
 				t.Errorf("%s, %s says how to wait when blocked: %t", kind.name, name, waits)

@@ -321,8 +321,9 @@ var syntaxes = map[string]usage{
 		"List the recorded refusals, newest last",
 	},
 	"audit:can": {
-		"audit can <actor> <commandId> [<target>]",
-		"Say whether an actor may use a command, and which row of the permission table decides it",
+		"audit can <actor> [<commandId>] [<target>]",
+		"Say whether an actor may use a command and which row of the permission table decides it, " +
+			"or list all that it may use",
 	},
 	"token:create": {
 		"token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",
