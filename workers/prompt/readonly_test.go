@@ -69,7 +69,7 @@ func TestLimitedSessions(t *testing.T) {
 			for _, lacks := range []struct{ id, words string }{
 				{"task:create", "Split the goal"},
 				{"task:create", "get an edge"},
-				{"task:update", "Change the plan"},
+				{"task:update", "change the task"},
 				{"session:spawn", "Start "},
 				{"session:spawn", "Prepare "},
 			} {
