@@ -28,7 +28,10 @@ const (
 var bounds = map[string]string{
 	"AllowedCommands.allowedCommands": byFew,
 	"AllowedCommands.hiddenCommands":  byFew,
+	"Can.commands":                    byFew,
+	"Can.refused":                     byFew,
 	"Can.limits":                      byFew,
+	"CanRefused.commands":             byFew,
 	"InboxItem.options":               "options",
 	"InputView.options":               "options",
 	"InputView.taskIds":               "ids",
