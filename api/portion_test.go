@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,10 +24,10 @@ type crowded struct {
 	project, hub, task, lead, leadToken, question, session string
 }
 
-func openCrowded(t *testing.T) *crowded {
+// openCrowded makes so many things that take one step, and of those that take at least three.
+func openCrowded(t *testing.T, cheap, dear int) *crowded {
 	t.Helper()
-	// Some things take one step, and others at least three.
-	const cheap, dear, family = portionMost + 2*objectMost, (portionMost + 2*objectMost) / 3, 900
+	const family = 900 // that depend on one task
 	var config *setup
 	w := openInside(t, func(c *setup) {
 		for _, limit := range []string{
@@ -86,7 +87,8 @@ func openCrowded(t *testing.T) *crowded {
 // No read holds the state for more than a portion, however much there is of everything, and whoever asks: all others
 // wait meanwhile. A look that takes more ends here with READ_TOO_LARGE, and the inbox says which project it left out.
 func TestNoReadHoldsTheStateForLong(t *testing.T) {
-	w := openCrowded(t)
+	const most = portionMost + 2*objectMost
+	w := openCrowded(t, most, most/3)
 	held := func(what string, r reply) {
 		t.Helper()
 		if strings.Contains(string(r.body), "READ_TOO_LARGE") || strings.Contains(string(r.body), `"unread"`) {
@@ -95,18 +97,7 @@ func TestNoReadHoldsTheStateForLong(t *testing.T) {
 		}
 	}
 	for _, route := range w.readRoutes() {
-		id := map[string]string{
-			"tasks": w.hub, "projects": w.project, "sessions": w.session, "inputs": w.question,
-			"templates": "execute-simple", "commands": "whoami",
-		}
-		path := strings.NewReplacer("{id}", id[strings.Split(route, "/")[2]], "{id...}", w.hub, "{role}", "worker",
-			"{name}", "q", "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(route)
-		switch route {
-		case "/api/queues/{name}", "/api/queues/{name}/top":
-			path += "?projectId=" + w.project
-		case "/api/audit/can":
-			path += "?actor=admin&command=task:create"
-		}
+		path := w.pathOf(route)
 		answered := 0
 		for who, token := range map[string]string{"the user": adminToken, "an orchestrator": w.leadToken} {
 			r := w.send(http.MethodGet, path, token, "")
@@ -128,9 +119,100 @@ func TestNoReadHoldsTheStateForLong(t *testing.T) {
 		held("GET "+query, r)
 		r.is(http.StatusOK)
 	}
+	for list, things := range map[string]int{
+		"/api/projects": most + 1, "/api/tokens": most, "/api/queues": most/3 + 1, "/api/inputs": most / 3,
+		"/api/sessions": most/3 + 1, "/api/inputs?status=open": most / 3,
+	} {
+		if shown := len(w.send(http.MethodGet, list, adminToken, "").is(http.StatusOK).array()); shown != things {
+			t.Errorf("GET %s shows %d of %d", list, shown, things)
+		}
+	}
+	status := w.send(http.MethodGet, w.pathOf("/api/projects/{id}/status"), adminToken, "").is(http.StatusOK)
+	if got := status.at("tasks", "in_progress"); got != float64(most/3+1) {
+		t.Errorf("%v of %d tasks are in progress: %.300s", got, most/3+1, status.body)
+	}
 	if r := w.do(adminToken, "token:revoke", `{"name":"t1"}`).is(200); r.object()["revoked"] == nil {
 		t.Errorf("the answer of token:revoke does not say what the token left: %s", r.body)
 	}
+}
+
+// Reads in portions go on while others write: they answer, and show each thing that was there before, once.
+func TestReadsGoOnWhileOthersWrite(t *testing.T) {
+	const things = 120
+	w := openCrowded(t, things, things)
+	before := map[string][]any{}
+	lists := []string{
+		"/api/projects", "/api/tokens", "/api/templates", "/api/queues", "/api/inputs", "/api/tasks", "/api/sessions",
+	}
+	for _, list := range lists {
+		before[list] = w.send(http.MethodGet, list, adminToken, "").is(http.StatusOK).array()
+	}
+	done, written := make(chan struct{}), 0
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for ; ; written++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			w.world.project()
+			task := w.world.task(w.project)
+			_, token := w.world.session(adminToken, w.project, task, "")
+			w.ask(token, "How?", "")
+			w.do(adminToken, "queue:push", fmt.Sprintf(`{"project":%q,"queue":"q","taskId":%q}`, w.project, task)).is(200)
+			w.do(adminToken, "token:create", fmt.Sprintf(`{"name":"w%d","kind":"auditor"}`, written)).is(200)
+			w.do(adminToken, "task:block", `{"taskId":"`+task+`","reason":"r"}`).is(200)
+		}
+	})
+	for range 2 {
+		for _, route := range w.readRoutes() {
+			r := w.send(http.MethodGet, w.pathOf(route), adminToken, "")
+			if unanswered[route] == "" {
+				r.is(http.StatusOK)
+			}
+		}
+	}
+	for _, list := range lists {
+		after := w.send(http.MethodGet, list, adminToken, "").is(http.StatusOK).array()
+		times := map[string]int{}
+		for _, item := range after {
+			times[nameOf(item)]++
+		}
+		for _, item := range before[list] {
+			if name := nameOf(item); times[name] != 1 {
+				t.Errorf("%s shows %s %d times", list, name, times[name])
+			}
+		}
+	}
+	close(done)
+	writer.Wait()
+	if written == 0 {
+		t.Error("nothing was written meanwhile")
+	}
+}
+
+// nameOf gives what names a thing in a list.
+func nameOf(item any) string {
+	fields, _ := item.(map[string]any)
+	return fmt.Sprint(fields["projectId"], fields["id"], fields["name"])
+}
+
+// pathOf fills in what a route reads.
+func (w *crowded) pathOf(route string) string {
+	id := map[string]string{
+		"tasks": w.hub, "projects": w.project, "sessions": w.session, "inputs": w.question,
+		"templates": "execute-simple", "commands": "whoami",
+	}
+	path := strings.NewReplacer("{id}", id[strings.Split(route, "/")[2]], "{id...}", w.hub, "{role}", "worker",
+		"{name}", "q", "{digest}", "sha256-"+strings.Repeat("0", 64)).Replace(route)
+	switch route {
+	case "/api/queues/{name}", "/api/queues/{name}/top":
+		path += "?projectId=" + w.project
+	case "/api/audit/can":
+		path += "?actor=admin&command=task:create"
+	}
+	return path
 }
 
 // unanswered are the routes that answer nobody in this test, and why.

@@ -1,0 +1,121 @@
+package projections
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"maestro/events"
+)
+
+// inPortions does work in looks of so many steps each, as readers of a server do, and calls between in between.
+func inPortions(t *testing.T, s *State, steps uint64, on func(s *State, until uint64) (done bool), between func()) {
+	t.Helper()
+	const most = 100_000
+	for looks := 0; looks < most; looks++ {
+		reader, _ := s.Reader(most, func(uint64) {})
+		if on(reader, steps) {
+			return
+		}
+		between()
+	}
+	t.Fatal("it does not end")
+}
+
+// busyProject has a queue of which no item can be started, quarantined ones, and sessions that said something.
+func busyProject(t *testing.T) *State {
+	t.Helper()
+	s := crowdedQueue(t, 250, 3)
+	for i := range 20 {
+		id := fmt.Sprintf("s%02d", i)
+		apply(t, s, spawn(id, fmt.Sprintf("item%04d", i)))
+		apply(t, s, report(SessionSource("p", id), id, events.ReportComplete, "", fmt.Sprintf("item%04d", i)))
+	}
+	return s
+}
+
+// What is found in many portions is what one look finds, if nothing moves.
+func TestPortionsFindWhatOneLookFinds(t *testing.T) {
+	s := busyProject(t)
+	q := s.Queue("p", "w")
+	items, more := itemViews(s, q, nil)
+	inbox, status := s.Inbox("p", nil), s.ProjectStatus(s.Project("p"))
+	if len(items) == 0 || len(inbox) < 100 || status.Inbox < 200 || len(status.Unconfirmed) == 0 {
+		t.Fatalf("%d items, %d things in the inbox, %+v", len(items), len(inbox), status)
+	}
+	for _, steps := range []uint64{1, 7, 500} {
+		search := s.SearchInbox("p")
+		on := func(s *State, until uint64) bool { return s.SearchOn(search, nil, until) }
+		inPortions(t, s, steps, on, func() {})
+		search.Want(Part{})
+		inPortions(t, s, steps, on, func() {})
+		if got := search.Items(); !reflect.DeepEqual(got, inbox) {
+			t.Errorf("portions of %d: the inbox is %+v", steps, got)
+		}
+		stands := s.SearchStatus(s.Project("p"))
+		inPortions(t, s, steps, func(s *State, until uint64) bool { return s.StatusOn(stands, until) }, func() {})
+		if got := stands.Status(); !reflect.DeepEqual(got, status) {
+			t.Errorf("portions of %d: the status is %+v", steps, got)
+		}
+		listed := s.SearchItems(q, nil)
+		gather := func(s *State, until uint64) bool { return s.ItemsOn(listed, until) }
+		inPortions(t, s, steps, gather, func() {})
+		listed.Choose()
+		inPortions(t, s, steps, gather, func() {})
+		if got, left := listed.Views(); !reflect.DeepEqual(got, items) || left != more {
+			t.Errorf("portions of %d: the items are %+v", steps, got)
+		}
+	}
+}
+
+// When the state moves between portions, each thing still counts once, as it is when it is looked at: what is made
+// meanwhile does not count, and what is deleted meanwhile may.
+func TestPortionsCountEachThingOnce(t *testing.T) {
+	s := busyProject(t)
+	before := s.ProjectStatus(s.Project("p"))
+	all, deleted := 0, 0
+	for _, n := range before.Tasks {
+		all += n
+	}
+	ids := slices.Clone(s.taskIDs.get("p"))
+	slices.Reverse(ids)
+	at := 0
+	stands := s.SearchStatus(s.Project("p"))
+	q := s.Queue("p", "w")
+	listed := s.SearchItems(q, nil)
+	inPortions(t, s, 20, func(s *State, until uint64) bool {
+		gathered := s.ItemsOn(listed, until)
+		return s.StatusOn(stands, until+20) && gathered
+	}, func() {
+		apply(t, s, task(fmt.Sprintf("new%04d", at)))
+		if at == len(ids) {
+			return
+		}
+		switch id := ids[at]; {
+		case at%3 == 0 && s.Task(id) != nil:
+			apply(t, s, by(admin, &events.TaskDeleted{TaskID: id}))
+			deleted++
+		case s.Task(id) != nil && s.Task(id).Status == events.TaskTodo:
+			apply(t, s, moved(id, events.TaskCompleted))
+		}
+		at++
+	})
+	counted := 0
+	for _, n := range stands.Status().Tasks {
+		counted += n
+	}
+	if deleted < 10 || counted > all || counted < all-deleted {
+		t.Errorf("of %d tasks, of which %d were deleted meanwhile, %d are counted", all, deleted, counted)
+	}
+	listed.Choose()
+	inPortions(t, s, 20, func(s *State, until uint64) bool { return s.ItemsOn(listed, until) }, func() {})
+	views, _ := listed.Views()
+	seen := map[string]bool{}
+	for _, view := range views {
+		if seen[view.TaskID] || s.Item("p", "w", view.TaskID) == nil {
+			t.Errorf("item %s is listed twice, or is none", view.TaskID)
+		}
+		seen[view.TaskID] = true
+	}
+}
