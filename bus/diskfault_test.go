@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,18 +13,46 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"maestro/events"
 	"maestro/internal/disk"
 )
 
 var (
-	diskFaults = flag.Int("disk-faults", 6, "how many operations of each kind of start fail, each in a start of its own; 0: all")
+	diskFaults = flag.Int("disk-faults", 2, "how many operations of each kind of start fail, each in a start of its own; 0: all")
 	diskSeed   = flag.Uint64("disk-seed", 1, "which ones, if not all")
 )
 
 // failures are the errors that a file operation of a working disk may end with.
 var failures = []error{syscall.EIO, syscall.EMFILE, syscall.EACCES, syscall.ENOSPC}
+
+// failure is how an operation fails in a sweep.
+type failure struct {
+	why error
+	// lasting says that it fails from then on whenever it is tried on the same path.
+	lasting bool
+}
+
+func (f failure) String() string {
+	if f.why == nil {
+		return "no failure"
+	}
+	if f.lasting {
+		return f.why.Error() + ", lasting"
+	}
+	return f.why.Error()
+}
+
+// ways are the failures of a sweep.
+var ways = []failure{
+	{why: syscall.EIO},
+	{why: syscall.EMFILE},
+	{why: syscall.EACCES},
+	{why: syscall.ENOSPC},
+	{syscall.EIO, true},
+	{syscall.EACCES, true},
+}
 
 // smallStore is what a killed server left, in few and small blocks, and what is in it.
 type smallStore struct {
@@ -83,6 +110,44 @@ var storeKinds = map[string]func(t *testing.T, s smallStore, image string){
 	},
 }
 
+// loss is what nats-server does to a block in the start in which an operation fails; none if how is "".
+type loss struct{ stream, how string }
+
+func (l loss) String() string {
+	if l.how == "" {
+		return "nothing is lost"
+	}
+	return l.stream + " " + l.how
+}
+
+// losses are those of a sweep.
+func losses() []loss {
+	all := []loss{{}}
+	for _, stored := range storedStreams {
+		for how := range spoiled {
+			all = append(all, loss{stored.name, how})
+		}
+	}
+	slices.SortFunc(all, func(a, b loss) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// begin has the loss happen in the start that comes next, until end is called. What a copy would save is lost without
+// one: a disk that is full has none.
+func (l loss) begin(t *testing.T, image string) (end func()) {
+	t.Helper()
+	if l.how == "" {
+		return func() {}
+	}
+	newest := newestOf(t, image, l.stream)
+	return onceSpared(image, func() { must(t, spoiled[l.how](newest)) })
+}
+
+// possible reports whether a failure together with a loss must lose nothing.
+func (l loss) possible(why failure) bool {
+	return l.how != "cut in its place" || !errors.Is(why.why, syscall.ENOSPC)
+}
+
 func (s smallStore) options(t *testing.T, image string) Options {
 	t.Helper()
 	last := uint64(len(s.log))
@@ -91,33 +156,24 @@ func (s smallStore) options(t *testing.T, image string) Options {
 		Durability: Always,
 		Witnessed:  last,
 		HeadFile:   last,
-		Logger:     slog.New(slog.NewTextHandler(namesOnlyRealPaths{testWriter{t}}, nil)),
+		Logger:     testLogger(t),
 		Timeout:    patience,
 	}
 }
 
-// namesOnlyRealPaths fails a test whose log names a path that means nothing outside the process.
-type namesOnlyRealPaths struct{ testWriter }
-
-func (w namesOnlyRealPaths) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("/proc/self/fd")) {
-		w.t.Errorf("the log says %s", line)
-	}
-	return w.testWriter.Write(line)
-}
-
 // failing has the nth operation fail, and counts all.
-func failing(nth int, why error) (counted func() (operations int, which string), restore func()) {
+func failing(nth int, how failure) (counted func() (operations int, which string), restore func()) {
 	var mu sync.Mutex
 	operations, which := 0, ""
 	restore = disk.Inject(func(operation, path string) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if operations++; operations != nth {
+		this := operation + " " + path
+		if operations++; operations != nth && (!how.lasting || this != which) {
 			return nil
 		}
-		which = operation + " " + path
-		return why
+		which = this
+		return how.why
 	})
 	return func() (int, string) {
 		mu.Lock()
@@ -149,100 +205,186 @@ func setAsides(t *testing.T, image string) (names []string) {
 	return names
 }
 
-// Any file operation of a start may fail: whatever comes of that start, the next one has everything.
+// eachFails has operations fail one after the other: try does it to the nth, and gives how many there were.
+func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth int, how failure) int) {
+	t.Helper()
+	operations := try(t, 0, failure{})
+	t.Logf("%s, %s: %d operations", what, lost, operations)
+	for _, n := range chosen(operations * len(ways)) {
+		nth, how := n/len(ways)+1, ways[n%len(ways)]
+		if lost.possible(how) {
+			t.Run(fmt.Sprintf("%s, %s, %d %v", what, lost, nth, how), func(t *testing.T) { try(t, nth, how) })
+		}
+	}
+}
+
+// Any file operation of a start may fail, and nats-server lose a block in it: whatever comes of that start, the next
+// one has everything.
 func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	s := newSmallStore(t)
 	for kind, makeStore := range storeKinds {
 		model := filepath.Join(t.TempDir(), "model", "store")
 		copyStore(t, s.dir, model)
 		makeStore(t, s, model)
-		try := func(t *testing.T, nth int, why error) int {
-			t.Helper()
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, model, image)
-			counted, restore := failing(nth, why)
-			b, err := Open(t.Context(), s.options(t, image))
-			operations, which := counted()
-			restore()
-			if err == nil {
-				if damage := b.Damage(); damage == nil {
-					s.has(t, b)
-				} else if unread := (*UnreadError)(nil); !errors.As(damage, &unread) {
-					t.Errorf("it is taken for damaged: %v", damage)
-				} else {
-					must(t, b.AwaitReadable(t.Context(), once()))
-				}
-				must(t, b.Close())
-			} else if strings.Contains(err.Error(), "/proc/self/fd") {
-				t.Errorf("it names a path that means nothing to others: %v", err)
+		for _, lost := range losses() {
+			if kind == "second names" && lost.stream == BlobStream {
+				continue // its blocks have nothing but second names already
 			}
-			if b, err = Open(t.Context(), s.options(t, image)); err != nil {
-				t.Fatalf("%s: the next start: %v", which, err)
-			}
+			eachFails(t, kind, lost, func(t *testing.T, nth int, how failure) int {
+				t.Helper()
+				return s.start(t, model, lost, nth, how)
+			})
+		}
+	}
+}
+
+// start starts a server on a copy of a store while its nth operation fails, and again.
+func (s smallStore) start(t *testing.T, model string, lost loss, nth int, how failure) (operations int) {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, model, image)
+	end := lost.begin(t, image)
+	counted, restore := failing(nth, how)
+	b, err := Open(t.Context(), s.options(t, image))
+	operations, which := counted()
+	restore()
+	end()
+	if err == nil {
+		if damage := b.Damage(); damage == nil {
 			s.has(t, b)
-			must(t, b.Close())
-			if aside := setAsides(t, image); len(aside) > 0 {
-				t.Errorf("set aside: %v", aside)
-			}
-			if _, err := os.Lstat(filepath.Join(image, spareName)); err == nil {
-				t.Error("second names are left")
-			}
-			if t.Failed() {
-				t.Logf("operation %d, %s: %v", nth, which, why)
-			}
-			return operations
+		} else if unread := (*UnreadError)(nil); !errors.As(damage, &unread) {
+			t.Errorf("it is taken for damaged: %v", damage)
+		} else {
+			must(t, b.AwaitReadable(t.Context(), once()))
 		}
-		operations := try(t, 0, nil)
-		t.Logf("%s: %d operations", kind, operations)
-		for _, n := range chosen(operations * len(failures)) {
-			nth, why := n/len(failures)+1, failures[n%len(failures)]
-			t.Run(fmt.Sprintf("%s %d %v", kind, nth, why), func(t *testing.T) { try(t, nth, why) })
-		}
+		must(t, b.Close())
+	} else if !hasSpares(model) {
+		s.isRefused(t, image, err)
+	}
+	if b, err = Open(t.Context(), s.options(t, image)); err != nil {
+		t.Fatalf("%s: the next start: %v", which, err)
+	}
+	s.has(t, b)
+	must(t, b.Close())
+	leavesNothing(t, image)
+	if t.Failed() {
+		t.Logf("operation %d, %s: %v", nth, which, how)
+	}
+	return operations
+}
+
+// isRefused checks what a start leaves that was refused: all blocks in their places, or it says where they are.
+func (s smallStore) isRefused(t *testing.T, image string, err error) {
+	t.Helper()
+	if strings.Contains(err.Error(), "/proc/self/fd") {
+		t.Errorf("it names a path that means nothing to others: %v", err)
+	}
+	if hasSpares(image) && !strings.Contains(err.Error(), spareName) {
+		t.Errorf("second names are left, and it does not say so: %v", err)
+	}
+}
+
+func hasSpares(image string) bool {
+	_, err := os.Lstat(filepath.Join(image, spareName))
+	return err == nil
+}
+
+func leavesNothing(t *testing.T, image string) {
+	t.Helper()
+	if aside := setAsides(t, image); len(aside) > 0 {
+		t.Errorf("set aside: %v", aside)
+	}
+	if hasSpares(image) {
+		t.Error("second names are left")
 	}
 }
 
 // The same of a running server that is opened again: the next try has everything, without a restart.
 func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	s := newSmallStore(t)
-	try := func(t *testing.T, nth int, why error) int {
+	for _, lost := range losses() {
+		eachFails(t, "reopened", lost, func(t *testing.T, nth int, how failure) int {
+			t.Helper()
+			image := filepath.Join(t.TempDir(), "store")
+			copyStore(t, s.dir, image)
+			b, err := Open(t.Context(), s.options(t, image))
+			must(t, err)
+			end := lost.begin(t, image)
+			counted, restore := failing(nth, how)
+			_, err = b.reopen(t.Context())
+			operations, which := counted()
+			restore()
+			end()
+			if err != nil {
+				s.isRefused(t, image, err)
+				_, err = b.reopen(t.Context())
+			}
+			if err != nil {
+				t.Errorf("the next try: %v", err)
+			} else {
+				s.has(t, b)
+			}
+			must(t, b.Close())
+			if b, err = Open(t.Context(), s.options(t, image)); err != nil {
+				t.Fatalf("%s: the next start: %v", which, err)
+			}
+			s.has(t, b)
+			must(t, b.Close())
+			leavesNothing(t, image)
+			if t.Failed() {
+				t.Logf("operation %d, %s: %v", nth, which, how)
+			}
+			return operations
+		})
+	}
+}
+
+// Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it goes on.
+func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
+	s := newSmallStore(t)
+	image := filepath.Join(t.TempDir(), "store")
+	copyStore(t, s.dir, image)
+	eachFails(t, "running", loss{}, func(t *testing.T, nth int, how failure) int {
 		t.Helper()
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, s.dir, image)
 		b, err := Open(t.Context(), s.options(t, image))
 		must(t, err)
-		counted, restore := failing(nth, why)
-		_, err = b.reopen(t.Context())
+		defer func() { must(t, b.Close()) }()
+		beside, err := os.Open(filepath.Dir(image))
+		must(t, err)
+		defer func() { must(t, beside.Close()) }()
+		through := fmt.Sprintf("/proc/self/fd/%d", beside.Fd())
+		must(t, os.MkdirAll(filepath.Join(filepath.Dir(image), "snapshots"), 0o700))
+		var said []error
+		counted, restore := failing(nth, how)
+		head := b.HeadFile(filepath.Join(through, "head"))
+		pictures, err := OpenSnapshots(filepath.Join(through, "snapshots"))
+		if said = append(said, err); err == nil {
+			_, listErr := pictures.List()
+			said = append(said, pictures.Save(events.Snapshot{Head: events.Head{Sequence: 7}}), listErr, pictures.Prune())
+			_, err = pictures.Load(7)
+			said = append(said, err)
+		}
+		head.Record(events.Head{Sequence: 9})
+		head.look()
+		here := b.Here()
+		said = append(said, b.Read(t.Context(), 1, uint64(len(s.log)), func(events.Message) error { return nil }))
+		for digest := range s.blobs {
+			_, err := b.Blob(t.Context(), digest)
+			said = append(said, err)
+		}
+		said = append(said, b.recheck(t.Context(), checkedNote{}, time.Now, func() error { return nil }), head.Close())
 		operations, which := counted()
 		restore()
-		if err != nil {
-			if strings.Contains(err.Error(), "/proc/self/fd") {
-				t.Errorf("it names a path that means nothing to others: %v", err)
+		for _, err := range append(said, here, b.Damage()) {
+			if err != nil && (strings.Contains(err.Error(), "/proc/self/fd") || errors.Is(err, events.ErrReadOnly)) {
+				t.Errorf("it says %v", err)
 			}
-			_, err = b.reopen(t.Context())
 		}
-		if err != nil {
-			t.Errorf("the next try: %v", err)
-		} else {
-			s.has(t, b)
-		}
-		must(t, b.Close())
-		if b, err = Open(t.Context(), s.options(t, image)); err != nil {
-			t.Fatalf("%s: the next start: %v", which, err)
-		}
+		must(t, here, b.Damage(), b.Here())
 		s.has(t, b)
-		must(t, b.Close())
-		if aside := setAsides(t, image); len(aside) > 0 {
-			t.Errorf("set aside: %v", aside)
-		}
 		if t.Failed() {
-			t.Logf("operation %d, %s: %v", nth, which, why)
+			t.Logf("operation %d, %s: %v", nth, which, how)
 		}
 		return operations
-	}
-	operations := try(t, 0, nil)
-	t.Logf("%d operations", operations)
-	for _, n := range chosen(operations * len(failures)) {
-		nth, why := n/len(failures)+1, failures[n%len(failures)]
-		t.Run(fmt.Sprintf("%d %v", nth, why), func(t *testing.T) { try(t, nth, why) })
-	}
+	})
 }

@@ -231,7 +231,7 @@ func (h *HeadFile) note(err error) {
 			files.Shown(err.Error()))
 		h.said = time.Now()
 	case err == nil && !h.said.IsZero():
-		h.logger.Info("the head file is written again", "path", h.path)
+		h.logger.Info("the head file is written again", "path", files.Shown(h.path))
 		h.said = time.Time{}
 	}
 }

@@ -41,9 +41,10 @@ func (h *heldStore) through() string {
 	return h.path
 }
 
-// here fails with *events.StoppedError when the path no longer leads to the directory.
+// here fails with *events.StoppedError when the path no longer leads to the directory. What cannot be told is no
+// reason.
 func (h *heldStore) here() error {
-	if info, err := disk.Stat(h.path); err == nil && os.SameFile(info, h.info) {
+	if !leadsElsewhere(h.path, h.info) {
 		return nil
 	}
 	return &events.StoppedError{

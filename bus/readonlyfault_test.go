@@ -17,7 +17,7 @@ func TestAReadingOnWhichAnOperationFailsHasEverything(t *testing.T) {
 		makeStore(t, s, image)
 		try := func(t *testing.T, nth int, why error) int {
 			t.Helper()
-			counted, restore := failing(nth, why)
+			counted, restore := failing(nth, failure{why: why})
 			defer restore()
 			r, err := OpenReadOnly(t.Context(), Options{Dir: image})
 			operations, which := counted()

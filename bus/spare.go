@@ -44,7 +44,8 @@ type heldStream struct {
 	copied map[int]bool
 }
 
-// spare gives every block a second name, durably. A block that cannot have one is copied, if there is room.
+// spare gives every block a second name, durably, and the newest ones a copy. A block that cannot have a second name is
+// copied, if there is room.
 func (e *embedded) spare(found map[string]heldStream) error {
 	e.expected = map[string]heldStream{}
 	if err := disk.Mkdir(e.spareDir(), 0o700); err != nil {
@@ -84,7 +85,10 @@ func (e *embedded) spare(found map[string]heldStream) error {
 		}
 		newest := blocks[len(blocks)-1]
 		if !held.copied[newest] {
-			e.copyNewest(filepath.Join(messages, blockName(newest)), filepath.Join(dir, blockName(newest)+copySuffix))
+			from, to := filepath.Join(messages, blockName(newest)), filepath.Join(dir, blockName(newest)+copySuffix)
+			if err := e.copyNewest(from, to); err != nil {
+				return err
+			}
 		}
 		if err := syncPath(dir); err != nil {
 			return err
@@ -112,17 +116,20 @@ func (e *embedded) copySpare(from, to string) error {
 
 // copyNewest copies a block that has a second name already, if there is room. It is not synced: it is used only where
 // it holds more than the block, which a power cut does not change.
-func (e *embedded) copyNewest(from, to string) {
+func (e *embedded) copyNewest(from, to string) error {
 	info, err := disk.Stat(from)
 	if err != nil {
-		return
+		return err
 	}
 	if free, ok := freeBytes(e.dir); ok && free < uint64(info.Size())+2*reserve { //nolint:gosec // not negative
-		return
+		return nil
 	}
-	if err := copyFile(from, to); err != nil {
-		_ = disk.Remove(to)
+	if err := copyFile(from, to); IsFull(err) {
+		return ignoreMissing(disk.Remove(to))
+	} else if err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
 	}
+	return nil
 }
 
 // dropSpare takes the second names away.

@@ -8,21 +8,28 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
-// afterSpare has do called once, when the next start has given the blocks of a store second names.
-func afterSpare(t *testing.T, image string, do func()) {
-	t.Helper()
+// onceSpared has do called once, when a start has given the blocks of a store second names, until restore is called.
+func onceSpared(image string, do func()) (restore func()) {
 	before, once := synced, sync.Once{}
 	synced = func(path string) {
 		if _, err := os.Lstat(filepath.Join(image, spareName)); err == nil && path == image {
 			once.Do(do)
 		}
 	}
-	t.Cleanup(func() { synced = before })
+	return func() { synced = before }
+}
+
+// afterSpare is onceSpared for the rest of a test.
+func afterSpare(t *testing.T, image string, do func()) {
+	t.Helper()
+	t.Cleanup(onceSpared(image, do))
 }
 
 // spoiled are ways in which a start loses a block that every check before has read: nats-server deletes one that it
@@ -94,6 +101,35 @@ func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 				holdsAll(t, b, len(log), len(blobs), len(denials))
 			})
 		}
+	}
+}
+
+// A start in which a newest block cannot be copied, and nats-server would cut it, is refused; a full disk has no copy.
+func TestAStartThatCannotCopyTheNewestBlockIsRefused(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	for _, s := range storedStreams {
+		image := filepath.Join(t.TempDir(), "store")
+		copyStore(t, dir, image)
+		newest := newestOf(t, image, s.name)
+		end := onceSpared(image, func() { must(t, spoiled["cut in its place"](newest)) })
+		var why error = syscall.EIO
+		restore := disk.Inject(func(operation, path string) error {
+			if operation == "open" && strings.HasSuffix(path, copySuffix) && strings.Contains(path, s.name) {
+				return why
+			}
+			return nil
+		})
+		options := Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)}
+		if b, err := Open(t.Context(), options); !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: it opens: %v, %v", s.name, err, b)
+		}
+		end()
+		why = syscall.ENOSPC
+		b, err := Open(t.Context(), options)
+		must(t, err)
+		holdsAll(t, b, len(log), len(blobs), len(denials))
+		restore()
+		must(t, b.Close())
 	}
 }
 

@@ -5,30 +5,48 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
+// syncsAtOnce is how many files syncTree syncs at a time: a file system makes several durable with one write of its
+// journal, and a stop waits for all.
+const syncsAtOnce = 16
+
 // syncTree makes every file and directory under dir durable. A missing dir is an empty one; files that go meanwhile are
 // skipped.
 func syncTree(dir string) error {
-	return disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	paths := make(chan string)
+	failed := make([]error, syncsAtOnce)
+	var syncing sync.WaitGroup
+	for i := range failed {
+		syncing.Go(func() {
+			for path := range paths {
+				failed[i] = errors.Join(failed[i], ignoreMissing(syncPath(path)))
+			}
+		})
+	}
+	err := disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		if !entry.IsDir() && !entry.Type().IsRegular() {
-			return nil // a link to staging: nothing in it outlives a start
+		if entry.IsDir() || entry.Type().IsRegular() { // a link to staging: nothing in it outlives a start
+			paths <- path
 		}
-		return ignoreMissing(syncPath(path))
+		return nil
 	})
+	close(paths)
+	syncing.Wait()
+	return errors.Join(append(failed, err)...)
 }
 
 // writeAtomically puts content at path, durably and whole or not at all. Only this user can read it.
 func writeAtomically(path string, content ...[]byte) error {
 	if err := files.WritePath(path, content...); err != nil {
-		return fmt.Errorf("write %s: %w", path, full(files.Explain(path, files.ToChange, err)))
+		return fmt.Errorf("write %s: %w", files.Shown(path), full(files.Explain(path, files.ToChange, err)))
 	}
 	return full(syncPath(filepath.Dir(path)))
 }
@@ -39,15 +57,25 @@ func syncPath(path string) error {
 	if err != nil {
 		return files.Explain(path, files.ToRead, err)
 	}
-	if synced != nil {
-		synced(path)
-	}
+	tellSynced(path)
 	err = disk.Sync(f)
 	return errors.Join(err, f.Close())
 }
 
-// synced is told of every file and directory that is about to be synced; tests set it.
-var synced func(path string)
+// synced is told of every file and directory that is about to be synced, one after the other; tests set it.
+var (
+	synced  func(path string)
+	telling sync.Mutex
+)
+
+func tellSynced(path string) {
+	if synced == nil {
+		return
+	}
+	telling.Lock()
+	defer telling.Unlock()
+	synced(path)
+}
 
 // mkdirDurably makes a directory and those above it that are missing, and makes their names durable.
 func mkdirDurably(dir string) error {
