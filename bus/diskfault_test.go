@@ -360,7 +360,8 @@ func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 		pictures, err := OpenSnapshots(filepath.Join(through, "snapshots"))
 		if said = append(said, err); err == nil {
 			_, listErr := pictures.List()
-			said = append(said, pictures.Save(events.Snapshot{Head: events.Head{Sequence: 7}}), listErr, pictures.Prune())
+			said = append(said, listErr, pictures.Save(events.Snapshot{Head: events.Head{Sequence: 7}}),
+				pictures.Prune())
 			_, err = pictures.Load(7)
 			said = append(said, err)
 		}
