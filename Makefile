@@ -67,7 +67,7 @@ check-generated: ## fail when a generated file is not what the code says
 
 .PHONY: golden
 golden: ## write the golden files anew; look at the difference before you commit it
-	$(GO) test ./events ./projections ./workers/manifest ./workers/prompt -update
+	$(GO) test ./events ./commands ./projections ./workers/manifest ./workers/prompt -update
 
 .PHONY: fuzz
 fuzz: ## fuzz the decoders, a minute each

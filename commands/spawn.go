@@ -18,6 +18,9 @@ const longestTimeout = 365 * 24 * 60 * 60 * 1000
 // SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
 // that), its permissions are frozen, and nothing is launched. docs/contract.md, "Permissions"; compat: POST
 // /api/sessions/spawn.
+//
+// What it shares with wire.NewManifest beside ForManifest is not one embedded struct: the request hash is of the fields
+// in this order, and others stand between them. A test of service/wire holds the two to the same fields.
 type SpawnSession struct {
 	noTexts
 	In

@@ -1,0 +1,29 @@
+package wire
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"maestro/commands"
+)
+
+// A request for a manifest has the fields of a spawn: each under the same name in Go and in JSON, and of the same type.
+func TestAManifestIsAskedForAsASpawnIs(t *testing.T) {
+	spawn := reflect.TypeFor[commands.SpawnSession]()
+	fields := 0
+	for _, asked := range reflect.VisibleFields(reflect.TypeFor[NewManifest]()) {
+		if asked.Anonymous {
+			continue
+		}
+		fields++
+		said, ok := spawn.FieldByName(asked.Name)
+		name, _, _ := strings.Cut(said.Tag.Get("json"), ",")
+		if have, _, _ := strings.Cut(asked.Tag.Get("json"), ","); !ok || have != name || asked.Type != said.Type {
+			t.Errorf("%s is %s, %q here, and %v, %q in a spawn", asked.Name, asked.Type, have, said.Type, name)
+		}
+	}
+	if fields < 12 {
+		t.Errorf("it has %d fields", fields)
+	}
+}
