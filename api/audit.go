@@ -21,7 +21,7 @@ func (s *server) auditRoutes() {
 		Name:    "audit-head",
 		Summary: "The log's head: sequence and hash, to be kept elsewhere",
 	}, route.Bare(service.View.GetAuditHead))
-	s.handle("GET /api/audit/export", "The log, one event a line", s.open(s.auditExport))
+	s.handle("GET /api/audit/export", "The log, one event per line", s.open(s.auditExport))
 	answers(s, "GET /api/audit/verify", "Verify the log", s.auditVerify, s.open)
 	answers(s, "GET /api/audit/texts", "Compare the long texts with their digests", s.auditTexts, s.open)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func (s *server) clockRoutes() {
-	answers(s, "GET /api/clock", "The time of events beside the machine's clock", s.clockStatus)
+	answers(s, "GET /api/clock", "The time of events compared with the machine's clock", s.clockStatus)
 	answers(s, "POST /api/clock/confirm", "Confirm the machine's clock", s.confirmClock)
 }
 

@@ -32,7 +32,7 @@ func Routes() (native, compat []Documented) {
 	native = append(s.documented(), Documented{
 		Method:  http.MethodPost,
 		Path:    commandsPath + "{id}",
-		Summary: "Do a command: the one route that writes",
+		Summary: "Run a command: the only route that writes",
 	})
 	s.besides = nil
 	s.compatRoutes()

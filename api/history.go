@@ -25,7 +25,7 @@ func (s *server) sinceRoutes() {
 		Method:  http.MethodGet,
 		Path:    "/api/since",
 		Name:    "since",
-		Summary: "What changed since a sequence or a time, by what needs a person",
+		Summary: "What changed since a sequence or a time",
 	}, func(ctx context.Context, in *wire.SinceQuery) (out route.Answer[wire.Since], err error) {
 		out.Body, err = s.Since(ctx, callOf(ctx).Caller, in)
 		out.Sequence = out.Body.To

@@ -25,7 +25,7 @@ func (s *server) inputRoutes() {
 		Method:  http.MethodGet,
 		Path:    "/api/inbox",
 		Name:    "inbox",
-		Summary: "All that needs a person, longest wait first or by urgency",
+		Summary: "Everything that needs a person, by longest wait or by urgency",
 	}, func(ctx context.Context, in *wire.InboxFilter) (out route.Answer[[]projections.InboxItem], err error) {
 		out.Body, out.Sequence, err = s.ListInbox(ctx, callOf(ctx).Caller, in)
 		return out, err

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -46,6 +47,18 @@ func TestNativeRoutesOnlyRead(t *testing.T) {
 		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
 			if operation != nil {
 				t.Errorf("%s %s: a route of older clients belongs into api/compat", operation.Method, path)
+			}
+		}
+	}
+}
+
+// The summaries of routes say what a route does in the words of the commands: create, update, link.
+func TestSummariesUseTheWordsOfCommands(t *testing.T) {
+	native, compat := Routes()
+	for _, route := range append(native, compat...) {
+		for _, word := range []string{"Make ", "Give ", "Put ", "Take ", "Do ", "Order ", "in hand", "All that "} {
+			if strings.Contains(route.Summary, word) {
+				t.Errorf("%s %s: %s", route.Method, route.Path, route.Summary)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"maestro/commands"
 	"maestro/service"
@@ -20,8 +21,12 @@ var plainQueries = map[string]service.Query{
 	"GET /api/sessions/{id}/manifest": "session-manifest",
 }
 
-// writeRows are the rows of the permission table that the writes below /api need that are no commands.
+// writeRows are the rows of the permission table that the writes below /api need that are not called as their command.
 var writeRows = map[string]string{
+	"POST /api/sessions":                "session:register",
+	"POST /api/sessions/{id}/events":    "session:note",
+	"POST /api/sessions/{id}/timeline":  "session:note",
+	"POST /api/tasks/{id}/timeline":     "session:note",
 	"POST /api/clock/confirm":           "token:revoke",
 	"POST /api/manifests/generate":      "manifest:generate",
 	"POST " + manifestsPath:             "manifest:generate",
@@ -37,6 +42,10 @@ func rowsOf(r Documented) []string {
 	}
 	if query, plain := plainQueries[pattern]; plain {
 		return query.Rows()
+	}
+	command := strings.Replace(r.name, "-", ":", 1)
+	if row, ok := commands.CurrentRules().Row(command); ok && row.Write && r.Method != http.MethodGet {
+		return []string{row.ID}
 	}
 	return service.Query(r.name).Rows()
 }

@@ -13,7 +13,7 @@ func (s *server) sessionRoutes() {
 	route.ReadAfter(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/mail",
 		Name:    "session-mail",
-		Summary: "What waits for a session, oldest first: answers, messages, and notices of its tasks; its own it may wait for",
+		Summary: "A session's unread mail, oldest first: answers, messages and notices about its tasks; a session may wait for its own",
 	}, s.AwaitMail, service.View.GetMail)
 	route.Register(s.mount(), route.Route{
 		Method:  http.MethodGet,
@@ -28,6 +28,6 @@ func (s *server) sessionRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/sessions/{id}/credential",
 		Name:    "session-credential",
-		Summary: "The secret of a living session, for those who could spawn it",
+		Summary: "The token of a living session, for callers that may spawn it",
 	}, service.View.GetCredential)
 }

@@ -14,7 +14,7 @@ func (s *server) whoamiRoutes() {
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/commands",
 		Name:    "commands",
-		Summary: "What the caller may do",
+		Summary: "The commands that the caller may use",
 	}, route.Bare(service.View.GetAllowedCommands))
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/commands/{id}",

@@ -17,7 +17,7 @@ func (s *compat) projectRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/projects",
 		Name:    "project-create",
-		Summary: "Make a project",
+		Summary: "Create a project",
 		Status:  http.StatusCreated,
 		Body:    projectFields{},
 	}, row: "project:create"}, s.createProject)
@@ -25,7 +25,7 @@ func (s *compat) projectRoutes() {
 		Method:  http.MethodPut,
 		Path:    "/api/projects/{id}",
 		Name:    "project-update",
-		Summary: "Give fields of a project new values",
+		Summary: "Update a project",
 		Body:    projectFields{},
 	}, row: "project:update"}, s.updateProject)
 	write(s, op{Route: route.Route{

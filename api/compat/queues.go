@@ -34,26 +34,26 @@ func (s *compat) queueRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/queue/complete",
 		Name:    "queue-complete",
-		Summary: "Complete the item in hand",
+		Summary: "Complete the item that a session holds",
 	}}, s.completeItem)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/queue/fail",
 		Name:    "queue-fail",
-		Summary: "Fail the item in hand",
+		Summary: "Fail the item that a session holds",
 		Body:    failReason{},
 	}, row: "queue:fail"}, s.failItem)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/queue/skip",
 		Name:    "queue-skip",
-		Summary: "Skip the item in hand, or the next one",
+		Summary: "Skip the item that a session holds, or else the next one",
 	}}, s.skipItem)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/queue/push",
 		Name:    "queue-push",
-		Summary: "Put a task at the end",
+		Summary: "Push a task to the end of the queue",
 		Body:    pushedTask{},
 	}, row: "queue:push"}, s.pushItem)
 }

@@ -19,7 +19,7 @@ func (s *compat) sessionRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/sessions",
 		Name:    "session-create",
-		Summary: "Make a session that nobody spawned",
+		Summary: "Register a session that nobody spawned",
 		Status:  http.StatusCreated,
 		Body:    newSession{},
 	}, row: "session:register"}, s.createSession)
@@ -27,7 +27,7 @@ func (s *compat) sessionRoutes() {
 		Method:  http.MethodPatch,
 		Path:    "/api/sessions/{id}",
 		Name:    "session-update",
-		Summary: "Give fields of a session new values",
+		Summary: "Update a session",
 		Body:    sessionPatch{},
 	}}, s.patchSession)
 	write(s, op{Route: route.Route{
@@ -40,13 +40,13 @@ func (s *compat) sessionRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/tasks/{taskId}",
 		Name:    "session-link",
-		Summary: "Make a task one of a session's",
+		Summary: "Link a task to a session",
 	}}, s.linkTask)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodDelete,
 		Path:    "/api/sessions/{id}/tasks/{taskId}",
 		Name:    "session-unlink",
-		Summary: "Take a task from a session",
+		Summary: "Unlink a task from a session",
 	}}, s.unlinkTask)
 }
 

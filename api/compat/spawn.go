@@ -41,7 +41,7 @@ func (s *compat) spawnRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/spawn",
 		Name:    "session-spawn",
-		Summary: "Order a session",
+		Summary: "Spawn a session",
 		Status:  http.StatusCreated,
 		Body:    spawnRequest{},
 	}, row: "session:spawn"}, s.spawn)

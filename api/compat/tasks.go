@@ -19,7 +19,7 @@ func (s *compat) taskRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/tasks",
 		Name:    "task-create",
-		Summary: "Make a task",
+		Summary: "Create a task",
 		Status:  http.StatusCreated,
 		Body:    newTask{},
 	}, row: "task:create"}, s.createTask)
@@ -27,7 +27,7 @@ func (s *compat) taskRoutes() {
 		Method:  http.MethodPatch,
 		Path:    "/api/tasks/{id}",
 		Name:    "task-update",
-		Summary: "Give fields of a task new values",
+		Summary: "Update a task",
 		Body:    taskPatch{},
 	}}, s.patchTask)
 	write(s, op{Route: route.Route{

@@ -17,7 +17,7 @@ func (s *compat) templateRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/templates",
 		Name:    "template-create",
-		Summary: "Make a template",
+		Summary: "Create a template",
 		Status:  http.StatusCreated,
 		Body:    newTemplate{},
 	}, row: "template:create"}, s.createTemplate)
@@ -25,14 +25,14 @@ func (s *compat) templateRoutes() {
 		Method:  http.MethodPut,
 		Path:    "/api/templates/{id}",
 		Name:    "template-update",
-		Summary: "Give fields of a template new values",
+		Summary: "Update a template",
 		Body:    newTemplate{},
 	}, row: "template:update"}, s.updateTemplate)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/templates/{id}/reset",
 		Name:    "template-reset",
-		Summary: "Give a template the workflow that Maestro comes with",
+		Summary: "Reset a template to Maestro's own workflow",
 	}}, s.resetTemplate)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodDelete,

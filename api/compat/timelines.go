@@ -18,21 +18,21 @@ func (s *compat) timelineRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/timeline",
 		Name:    "session-timeline-add",
-		Summary: "Put an entry on a session's timeline",
+		Summary: "Add an entry to a session's timeline",
 		Body:    newEntry{},
 	}, row: "session:note"}, s.addEntry)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/sessions/{id}/events",
 		Name:    "session-event-add",
-		Summary: "Put an entry without words on a session's timeline",
+		Summary: "Add an entry without words to a session's timeline",
 		Body:    newEvent{},
 	}}, s.addEvent)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodPost,
 		Path:    "/api/tasks/{id}/timeline",
 		Name:    "task-timeline-add",
-		Summary: "Put an entry about a task on a session's timeline",
+		Summary: "Add an entry about a task to a session's timeline",
 		Body:    newTaskEntry{},
 	}, row: "session:note"}, s.addTaskEntry)
 }

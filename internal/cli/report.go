@@ -53,7 +53,7 @@ func reportKinds() []reportKind {
 }
 
 func newReport(a *Run) *cobra.Command {
-	cmd := group("report", "Say how the work goes: an agent's word, which decides nothing")
+	cmd := group("report", "Report progress, problems and results")
 	for _, kind := range reportKinds() {
 		cmd.AddCommand(newReporting(a, kind))
 	}
