@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"maestro/internal/files"
 	"maestro/service/wire"
 )
 
@@ -341,11 +342,7 @@ func hang(ctx context.Context, c *cli, t task) error {
 
 // leave puts a file where the demonstration sees it, whole.
 func leave(c *cli, name string, text []byte) error {
-	path := filepath.Join(lookup(c.env, envDir), name)
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return files.WritePath(filepath.Join(lookup(c.env, envDir), name), text)
 }
 
 // overreach tries to confirm its own work, which is not a worker's to do.

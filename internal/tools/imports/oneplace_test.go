@@ -1,0 +1,110 @@
+package imports
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// onePlace are operations that one place does for all, as the calls that show them, and the files that may call them,
+// each for a reason of its own.
+var onePlace = []struct {
+	what, use string
+	calls     []string
+	may       map[string]string
+}{
+	{
+		what:  "puts a file in the place of another",
+		use:   "files.Write or files.WritePath",
+		calls: []string{"Rename"},
+		may: map[string]string{
+			"internal/files/write.go":         "the place",
+			"internal/disk/disk.go":           "the operation itself",
+			"internal/disk/root.go":           "the operation itself",
+			"internal/home/noted.go":          "moves a damaged file aside",
+			"internal/server/witness/head.go": "moves a damaged file aside",
+			"internal/backups/dir.go":         "a stream that is not held in memory",
+			"internal/cli/files.go":           "a stream into a new file, where the file system has no links",
+			"workers/outbox/disk.go":          "the operation itself, on a disk that tests make fail",
+			"workers/outbox/outbox.go":        "a file whose name is not known before it is written",
+			"bus/aside.go":                    "moves a directory of the store",
+			"bus/prepare.go":                  "moves what no stream owns",
+			"bus/remade.go":                   "moves a directory of the store",
+			"bus/restore.go":                  "moves a whole store to its place",
+			"bus/spareback.go":                "moves blocks of the store",
+		},
+	},
+	{
+		what:  "locks a file",
+		use:   "internal/files",
+		calls: []string{"Flock", "LockFileEx", "FcntlFlock"},
+		may:   map[string]string{"internal/files/system_unix.go": "the place"},
+	},
+	{
+		what:  "judges the characters of a text",
+		use:   "internal/safetext",
+		calls: []string{"IsControl", "IsPrint", "IsGraphic", "ToValidUTF8", "QuoteToGraphic"},
+		may: map[string]string{
+			"internal/safetext/acts.go":  "the place",
+			"internal/safetext/short.go": "the place",
+			"commands/valid.go":          "refuses a name; nothing is shown",
+			"workers/manifest/rules.go":  "refuses a name; nothing is shown",
+			"internal/plan/parse.go":     "refuses a line of a plan; nothing is shown",
+			"service/since.go":           "cuts between characters",
+		},
+	},
+}
+
+// TestWhatOnePlaceDoes: texts are made safe, files replaced and locked in one place each.
+func TestWhatOnePlaceDoes(t *testing.T) {
+	used := map[string]bool{}
+	for path, content := range goFiles(t) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/testing/") {
+			continue
+		}
+		for _, fault := range elsewhere(t, path, content, used) {
+			t.Error(fault)
+		}
+	}
+	for _, one := range onePlace {
+		for path := range one.may {
+			if !used[path+one.what] {
+				t.Errorf("%s needs no leave: nothing in it %s", path, one.what)
+			}
+		}
+	}
+	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2); strings.ContainsFunc(s, unicode.IsControl) }"
+	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 3 {
+		t.Errorf("of three, it sees %q", faults)
+	}
+}
+
+// elsewhere says what a file does that another place does for it, and notes in used which leaves are used.
+func elsewhere(t *testing.T, path, content string, used map[string]bool) (faults []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(path), content, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		for _, one := range onePlace {
+			if !slices.Contains(one.calls, selector.Sel.Name) {
+				continue
+			}
+			used[path+one.what] = true
+			if one.may[path] == "" {
+				faults = append(faults, path+" "+one.what+" with "+selector.Sel.Name+": use "+one.use)
+			}
+		}
+		return true
+	})
+	return faults
+}
