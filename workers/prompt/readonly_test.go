@@ -69,6 +69,8 @@ func TestLimitedSessions(t *testing.T) {
 			for _, lacks := range []struct{ id, words string }{
 				{"task:create", "Split the goal"},
 				{"task:create", "get an edge"},
+				{"queue:start", "the item that you hold"},
+				{"queue:start", "The queue says"},
 				{"task:update", "change the task"},
 				{"session:spawn", "Start "},
 				{"session:spawn", "Prepare "},
