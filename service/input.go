@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -80,7 +81,7 @@ func (v View) findInputs(
 	err = v.listing(func(v View, until uint64) (done bool) {
 		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
 			x := v.Input(id)
-			if in.SessionID != "" && in.SessionID != x.SessionID ||
+			if !strings.HasPrefix(id, in.IDPrefix) || in.SessionID != "" && in.SessionID != x.SessionID ||
 				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.mayAsk(x) != nil {
 				return 0, false
 			}

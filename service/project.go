@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 
 	"maestro/commands"
 	"maestro/projections"
@@ -115,7 +116,7 @@ func (v View) ListProjects(in *wire.ProjectFilter) (func() ([]projections.Projec
 	return func() ([]projections.ProjectView, error) {
 		views := []projections.ProjectView{}
 		err := projects.each(v, func(_ View, p *projections.Project) {
-			if in.Name == "" || in.Name == p.Name {
+			if (in.Name == "" || in.Name == p.Name) && strings.HasPrefix(p.ID, in.IDPrefix) {
 				views = append(views, p.View())
 			}
 		})

@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 
 	"maestro/commands"
 	"maestro/events"
@@ -147,7 +148,8 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 	if f.Status != "" && f.Status != string(x.Status) ||
 		f.Active == "true" && x.Status == events.SessionSaidDone ||
 		f.Living == "true" && x.Ended() ||
-		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy {
+		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy ||
+		!strings.HasPrefix(x.ID, f.IDPrefix) {
 		return false
 	}
 	if f.TaskID == "" {

@@ -75,7 +75,7 @@ func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	}
 	if f.Status != "" && f.Status != string(t.Status) || f.ParentID != "" && f.ParentID != parent ||
 		f.Priority != "" && f.Priority != t.Priority || f.PlanID != "" && f.PlanID != t.PlanID ||
-		f.Planned != "" && t.PlanID == "" {
+		f.Planned != "" && t.PlanID == "" || !strings.HasPrefix(t.ID, f.IDPrefix) {
 		return false
 	}
 	if f.SessionStatus != "" || f.Unconfirmed != "" {

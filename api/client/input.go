@@ -10,7 +10,7 @@ import (
 
 // Inputs lists the questions that the caller may see, in the order in which they were asked.
 func (c *Client) Inputs(ctx context.Context, filter wire.InputFilter) ([]wire.Input, error) {
-	return read[[]wire.Input](ctx, c, "/api/inputs", queryOf(filter))
+	return list[wire.Input](ctx, c, "/api/inputs", queryOf(filter))
 }
 
 // Input gives a question.
@@ -27,7 +27,7 @@ func (c *Client) AwaitInput(ctx context.Context, id string, wait time.Duration) 
 
 // Inbox lists all that needs a person, longest wait first or by urgency.
 func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.InboxItem, error) {
-	return read[[]wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
+	return list[wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
 }
 
 // Since tells what changed.

@@ -8,7 +8,11 @@ import (
 
 // Projects lists the projects that the caller may see.
 func (c *Client) Projects(ctx context.Context, filter wire.ProjectFilter) ([]wire.Project, error) {
-	return read[[]wire.Project](ctx, c, "/api/projects", inPages(queryOf(filter)))
+	query := queryOf(filter)
+	if filter.Limit != "" {
+		return list[wire.Project](ctx, c, "/api/projects", query)
+	}
+	return read[[]wire.Project](ctx, c, "/api/projects", inPages(query))
 }
 
 // Project gives a project.

@@ -12,7 +12,7 @@ import (
 
 // Sessions lists the sessions that the caller may see.
 func (c *Client) Sessions(ctx context.Context, filter wire.SessionFilter) ([]wire.Session, error) {
-	return read[[]wire.Session](ctx, c, "/api/sessions", queryOf(filter))
+	return list[wire.Session](ctx, c, "/api/sessions", queryOf(filter))
 }
 
 // Session gives a session.

@@ -62,17 +62,17 @@ func (a *Run) idsOf(ctx context.Context, kind, begun string) (found []string) {
 	project := a.Getenv(wire.EnvProjectID)
 	switch kind {
 	case "taskId":
-		tasks, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: project}, offered)
+		tasks, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: project, IDPrefix: begun}, offered)
 		for _, t := range tasks {
 			offer(t.ID, t.Title)
 		}
 	case "sessionId":
-		sessions, _ := c.FirstSessions(ctx, wire.SessionFilter{ProjectID: project, Brief: "true"}, offered)
+		sessions, _ := c.FirstSessions(ctx, wire.SessionFilter{ProjectID: project, IDPrefix: begun, Brief: "true"}, offered)
 		for _, x := range sessions {
 			offer(x.ID, x.Name)
 		}
 	case "projectId", "project":
-		projects, _ := c.FirstProjects(ctx, offered)
+		projects, _ := c.FirstProjects(ctx, wire.ProjectFilter{IDPrefix: begun}, offered)
 		for _, p := range projects {
 			offer(p.ID, p.Name)
 		}

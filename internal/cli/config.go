@@ -90,17 +90,18 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return ofFlag(project).Set(id)
 }
 
-// projectNamed gives the id of the project that has this name. What no project is called is taken as an id.
+// projectNamed gives the id of the project that has this name. What no project is called is taken as an id, or as the
+// beginning of one.
 func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	if strings.HasPrefix(name, "proj_") {
-		return name, nil
+		return a.fullID(ctx, "projectId", name)
 	}
 	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Name: name})
 	switch {
 	case err != nil:
 		return "", err
 	case len(projects) == 0:
-		return name, nil
+		return a.fullID(ctx, "projectId", name)
 	case len(projects) > 1:
 		return "", failure.Usage("%d projects have the name %q", len(projects), safetext.OneLine(name)).
 			WithNext("name one by its id: %s or %s", projects[0].ID, projects[1].ID)

@@ -21,6 +21,7 @@ func newProject(a *Run) *cobra.Command {
 // projectList is `maestro project list`.
 type projectList struct {
 	*Run
+	filter wire.ProjectFilter
 }
 
 func newProjectList(a *Run) *cobra.Command {
@@ -31,12 +32,13 @@ func newProjectList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
+	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
 	return Tell(cmd, "project:list")
 }
 
 func (c *projectList) run(ctx context.Context, _ []string) error {
-	projects, err := Ask(ctx, c.Run, (*client.Client).Projects, wire.ProjectFilter{})
+	projects, err := Ask(ctx, c.Run, (*client.Client).Projects, c.filter)
 	if err != nil {
 		return err
 	}

@@ -190,11 +190,17 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		}
 		return cmd.Help()
 	}
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := CheckFlags(cmd); err != nil {
 			return err
 		}
-		return a.prefer(cmd)
+		if err := a.prefer(cmd); err != nil {
+			return err
+		}
+		if err := a.fullIDs(cmd, args); err != nil {
+			return &ranError{err}
+		}
+		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(

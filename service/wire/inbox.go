@@ -5,5 +5,6 @@ type InboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session, and all of them; without it, a session's items are bounded"`
 	Kind      string `query:"kind" flag:"kind question|blocked|failed|unconfirmed|quarantined|stuck|stranded|unattended|unstarted|exited|lost|late|refused|unread" doc:"of this kind"`
+	Limit     string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
 	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else longest wait first"`
 }

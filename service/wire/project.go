@@ -2,7 +2,9 @@ package wire
 
 // ProjectFilter selects projects.
 type ProjectFilter struct {
-	Name string `query:"name" doc:"with this name"`
+	Name     string `query:"name" doc:"with this name"`
+	IDPrefix string `query:"idPrefix" doc:"whose id begins like this"`
+	Limit    string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
 }
 
 // ProjectID names a project.

@@ -19,6 +19,8 @@ type TaskFilter struct {
 	PlanID        string `query:"planId" flag:"plan-id <id>" doc:"with this id in a plan"`
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
 	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words, at most 8, in title, description, labels or plan id, in any case"`
+	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
+	Limit         string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
 }
 

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/safetext"
+	"maestro/service/wire"
+)
+
+// Whatever a command line takes as an id may be the beginning of one, with or without the word before it: task_4096 or,
+// from four characters on, 4096. A full id of the form that Maestro makes costs no call; anything else is looked up, and sent as it is when no id
+// begins like it.
+
+// candidate is a thing whose id begins as was typed.
+type candidate struct{ id, title string }
+
+// idKind says how the ids of a kind begin, and finds those that begin in a certain way.
+type idKind struct {
+	word string
+	find func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error)
+}
+
+// idKinds are the kinds by what a command line calls an id of theirs.
+var idKinds = map[string]idKind{
+	"taskId": {"task", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
+		found, err := c.FirstTasks(ctx, wire.TaskFilter{IDPrefix: begins}, most)
+		return candidates(found, func(t wire.Task) candidate { return candidate{t.ID, t.Title} }), err
+	}},
+	"sessionId": {"sess", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
+		found, err := c.FirstSessions(ctx, wire.SessionFilter{IDPrefix: begins, Brief: "true"}, most)
+		return candidates(found, func(x wire.Session) candidate { return candidate{x.ID, x.Name} }), err
+	}},
+	"projectId": {"proj", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
+		found, err := c.FirstProjects(ctx, wire.ProjectFilter{IDPrefix: begins}, most)
+		return candidates(found, func(p wire.Project) candidate { return candidate{p.ID, p.Name} }), err
+	}},
+	"questionId": {"input", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
+		found, err := c.FirstInputs(ctx, wire.InputFilter{IDPrefix: begins}, most)
+		return candidates(found, func(x wire.Input) candidate { return candidate{x.ID, x.Question} }), err
+	}},
+	"templateId": {"tmpl", func(ctx context.Context, c *client.Client, begins string, _ int) ([]candidate, error) {
+		found, err := c.Templates(ctx) // there are few
+		var like []candidate
+		for _, t := range found {
+			if strings.HasPrefix(t.ID, begins) {
+				like = append(like, candidate{t.ID, t.Name})
+			}
+		}
+		return like, err
+	}},
+}
+
+func candidates[T any](found []T, of func(T) candidate) []candidate {
+	made := make([]candidate, 0, len(found))
+	for _, x := range found {
+		made = append(made, of(x))
+	}
+	return made
+}
+
+var (
+	// anyID is what may be an id, or the beginning of one.
+	anyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	// madeID is an id as Maestro makes them.
+	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
+)
+
+// shortest is how much of an id must be there without the word before it.
+const shortest = 4
+
+// candidatesMost is how many ids an error names at most.
+const candidatesMost = 10
+
+// fullIDs replaces the beginnings of ids on a command line by the ids.
+func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	places := placeholders(cmd.Use)
+	for i, arg := range args {
+		if len(places) == 0 || i >= len(places) && !places[len(places)-1].many {
+			break
+		}
+		name := places[min(i, len(places)-1)].name
+		if name == "projectId" && !strings.HasPrefix(arg, "proj_") {
+			continue // it may be a project's name
+		}
+		full, err := a.fullID(ctx, name, arg)
+		if err != nil {
+			return err
+		}
+		args[i] = full
+	}
+	var failed error
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		kind := strings.Trim(flag.Value.Type(), "<>")
+		if _, one := idKinds[kind]; !one {
+			kind = strings.TrimSuffix(kind, "s")
+		}
+		if _, one := idKinds[kind]; (one || kind == "actor") && failed == nil {
+			failed = a.fullFlag(ctx, kind, flag)
+		}
+	})
+	return failed
+}
+
+// fullFlag does the same to the value of a flag, or to each of its values.
+func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error {
+	value := ofFlag(flag)
+	all := func(items []string) ([]string, error) {
+		full := make([]string, len(items))
+		for i, item := range items {
+			var err error
+			if full[i], err = a.fullID(ctx, kind, strings.TrimSpace(item)); err != nil {
+				return nil, err
+			}
+		}
+		return full, nil
+	}
+	switch v := value.(type) {
+	case *listValue:
+		full, err := all(v.items())
+		if err == nil {
+			v.put(full)
+		}
+		return err
+	case pflag.SliceValue:
+		full, err := all(v.GetSlice())
+		if err != nil {
+			return err
+		}
+		return v.Replace(full)
+	}
+	full, err := a.fullID(ctx, kind, value.String())
+	if err != nil || full == value.String() {
+		return err
+	}
+	return value.Set(full)
+}
+
+// fullID gives the one id of a kind that begins like a text; the text if there is none, or if no server can tell.
+func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
+	if name == "id" || name == "target" || name == "actor" { // of any kind, which the text says
+		word, _, _ := strings.Cut(text, "_")
+		for kind, of := range idKinds {
+			if of.word == word {
+				name = kind
+			}
+		}
+	}
+	kind, known := idKinds[name]
+	if !known || !anyID.MatchString(text) || madeID.MatchString(text) || text == rootsOnly ||
+		text == a.Getenv(wire.EnvSessionID) || text == a.Getenv(wire.EnvProjectID) {
+		return text, nil
+	}
+	begins := text
+	if !strings.HasPrefix(text, kind.word+"_") {
+		if begins = kind.word + "_" + text; len(text) < shortest {
+			return text, nil
+		}
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return text, nil //nolint:nilerr // the command finds that out itself, and may be kept
+	}
+	found, err := kind.find(ctx, c, begins, candidatesMost+1)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil || len(found) == 0:
+		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
+	case len(found) == 1:
+		return found[0].id, nil
+	}
+	for _, x := range found {
+		if x.id == text {
+			return text, nil
+		}
+	}
+	return "", ambiguous(text, found)
+}
+
+// rootsOnly is what names no parent.
+const rootsOnly = "null"
+
+// errAmbiguous is about the beginning of several ids.
+var errAmbiguous = errors.New("several ids begin like it")
+
+func ambiguous(text string, found []candidate) error {
+	named := make([]string, 0, candidatesMost)
+	for _, x := range found[:min(len(found), candidatesMost)] {
+		named = append(named, x.id+" ("+safetext.Clip(safetext.OneLine(x.title), 40)+")")
+	}
+	more := ""
+	if len(found) > candidatesMost {
+		more = " and more"
+	}
+	refused := failure.Usage("%s is the beginning of more than one id", text).
+		WithNext("name one: %s%s", strings.Join(named, ", "), more)
+	refused.Err = errAmbiguous
+	return refused
+}
