@@ -108,3 +108,47 @@ func TestFiltersOfLists(t *testing.T) {
 		t.Errorf("confirmed, and still unconfirmed: %v", left)
 	}
 }
+
+// A filter that names nothing is refused, so that an empty list does not come of a typo. Older clients get the empty
+// list that they expect, of the lists that they know.
+func TestFiltersThatNameNothing(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	session, _ := w.session(adminToken, project, task, ``)
+	for path, kind := range map[string]string{
+		"/api/tasks?projectId=nosuch":       "Project",
+		"/api/tasks?parentId=nosuch":        "Task",
+		"/api/tasks?sessionId=nosuch":       "Session",
+		"/api/sessions?projectId=nosuch":    "Project",
+		"/api/sessions?taskId=nosuch":       "Task",
+		"/api/sessions?spawnedBy=nosuch":    "Session",
+		"/api/inputs?projectId=nosuch":      "Project",
+		"/api/inputs?sessionId=nosuch":      "Session",
+		"/api/inbox?projectId=nosuch":       "Project",
+		"/api/inbox?sessionId=nosuch":       "Session",
+		"/api/queues?projectId=nosuch":      "Project",
+		"/api/since?projectId=nosuch":       "Project",
+		"/api/audit/denials?project=nosuch": "Project",
+	} {
+		w.send(http.MethodGet, path, adminToken, "", wire.HeaderClient, "test").
+			refused(404, "NOT_FOUND", kind+" with id 'nosuch' not found")
+	}
+	for _, path := range []string{
+		"/api/tasks?projectId=nosuch", "/api/tasks?parentId=nosuch",
+		"/api/sessions?projectId=nosuch", "/api/sessions?taskId=nosuch",
+	} {
+		if got := w.send(http.MethodGet, path, adminToken, "").is(200).array(); len(got) != 0 {
+			t.Errorf("%s to an older client: %v", path, got)
+		}
+	}
+	// What was deleted is known, and so is the word for no parent.
+	w.do(adminToken, "session:delete", `{"sessionId":"`+session+`"}`).is(200)
+	w.do(adminToken, "task:delete", `{"taskId":"`+task+`"}`).is(200)
+	for _, path := range []string{
+		"/api/tasks?sessionId=" + session, "/api/tasks?parentId=" + task, "/api/tasks?parentId=null",
+		"/api/sessions?taskId=" + task,
+	} {
+		w.send(http.MethodGet, path, adminToken, "", wire.HeaderClient, "test").is(200)
+	}
+}

@@ -14,6 +14,21 @@ import (
 
 func asError[E error](err error, target *E) bool { return errors.As(err, target) }
 
+// An unknown field comes with the nearest one that there is, or with all.
+func TestUnknownFieldsNameTheValidOnes(t *testing.T) {
+	w := open(t, nil)
+	for field, next := range map[string]string{
+		"titel":                  "did you mean title?",
+		"zzz":                    "the fields are: project, title, ",
+		strings.Repeat("a", 500): "the fields are: project, title, ",
+	} {
+		r := w.do(adminToken, "task:create", `{"`+field+`":"x"}`).refused(400, "VALIDATION_ERROR", "there is no field")
+		if !strings.HasPrefix(r.text("next"), next) {
+			t.Errorf("%s: %s", field, r.body)
+		}
+	}
+}
+
 func TestBadInputChangesNothing(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()

@@ -133,7 +133,7 @@ func ReadBody(ctx context.Context, body []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return ExplainJSON(err)
+		return unknownField(ExplainJSON(err), err, strict.fields)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return invalid("", "the body holds more than one JSON object")
@@ -145,6 +145,23 @@ func ReadBody(ctx context.Context, body []byte, into any) error {
 		return strict.fault
 	}
 	return ctx.Err()
+}
+
+// unknownJSONField begins the only words that encoding/json has for a field that it does not know.
+const unknownJSONField = "json: unknown field "
+
+// unknownField completes the refusal of a body with an unknown field: with the nearest field that there is, or all.
+func unknownField(refusal *Refusal, err error, fields []string) *Refusal {
+	quoted, ok := strings.CutPrefix(err.Error(), unknownJSONField)
+	if !ok || len(fields) == 0 {
+		return refusal
+	}
+	if near := safetext.Nearest(strings.Trim(quoted, `"`), fields); near != "" {
+		refusal.Next = "did you mean " + near + "?"
+	} else {
+		refusal.Next = "the fields are: " + strings.Join(fields, ", ")
+	}
+	return refusal
 }
 
 // ExplainJSON turns what encoding/json says of a body into words for the caller.
@@ -164,8 +181,7 @@ func ExplainJSON(err error) *Refusal {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return invalid("", "the body is cut: it ends inside the JSON object")
 	}
-	// encoding/json has no type for a field that it does not know, only these words.
-	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+	if quoted, ok := strings.CutPrefix(err.Error(), unknownJSONField); ok {
 		return invalid("", "there is no field %s here", safetext.Printable(quoted))
 	}
 	return invalid("", "%s", safetext.Printable(err.Error()))

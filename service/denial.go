@@ -13,6 +13,9 @@ func (v View) ListDenials(in *wire.DenialFilter) (func() (Page[engine.Denial], e
 	if err := v.Permit("audit:denials", in.Project); err != nil { // before what is wrong with the parameters
 		return nil, err
 	}
+	if err := v.named("Project", in.Project, v.Project(in.Project) != nil); err != nil {
+		return nil, err
+	}
 	asked, err := ReadPage(in.Limit, in.Cursor)
 	return func() (Page[engine.Denial], error) { return v.denials(in, asked), nil }, err
 }

@@ -54,8 +54,10 @@ func (s *Service) listInbox(
 	var seen *seenProjects
 	err = s.Look(ctx, c, func(v View) (err error) {
 		sequence = v.Head().Sequence
-		seen, err = v.PermitProjects("inbox", in.ProjectID)
-		return err
+		if seen, err = v.PermitProjects("inbox", in.ProjectID); err != nil {
+			return err
+		}
+		return v.namedSession(in.SessionID)
 	})
 	if err != nil {
 		return nil, sequence, err

@@ -55,6 +55,9 @@ func (v View) ListInputs(in *wire.InputFilter) (func() ([]projections.InputView,
 	if err != nil {
 		return nil, err
 	}
+	if err := v.namedSession(in.SessionID); err != nil {
+		return nil, err
+	}
 	asked, err := v.Caller.page()
 	if err != nil {
 		return nil, err

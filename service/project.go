@@ -29,15 +29,15 @@ type seenProjects struct {
 	named []string
 }
 
-// PermitProjects begins to find the projects that the caller may see by a row, or the one that it names: none if there
-// is no such project.
+// PermitProjects begins to find the projects that the caller may see by a row, or the one that it names. That
+// there is no such project is an error, but to older clients: they get none.
 func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
 	}
 	switch by := v.Caller.By; {
 	case only != "" && v.Project(only) == nil:
-		return &seenProjects{row: row}, nil
+		return &seenProjects{row: row}, v.named("Project", only, false)
 	case only != "":
 		return &seenProjects{row: row, ids: []string{only}}, v.Permit(row, only)
 	case by.Access == commands.AccessReadOnly:
@@ -109,6 +109,25 @@ func eachOf(
 	}
 	return len(*rest) == 0
 }
+
+// named refuses a filter that names something there never was: an empty list must not come of a typo. Of the lists that
+// older clients know they get an empty one.
+func (v View) named(kind, id string, ever bool) error {
+	if id == "" || ever || olderLists[v.Caller.asks] && !v.Caller.Program {
+		return nil
+	}
+	return NotFound(kind, id)
+}
+
+// namedTask and namedSession are named for a task and a session.
+func (v View) namedTask(id string) error { return v.named("Task", id, v.TaskEver(id) != nil) }
+
+func (v View) namedSession(id string) error {
+	return v.named("Session", id, v.SessionProject(id) != "")
+}
+
+// olderLists are the lists that older clients know.
+var olderLists = map[Query]bool{"task-list": true, "session-list": true}
 
 // ListProjects gives the projects that the caller may see. What it returns finds them when the state may move.
 func (v View) ListProjects(in *wire.ProjectFilter) (func() ([]projections.ProjectView, error), error) {

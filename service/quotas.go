@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"maestro/internal/safetext"
 )
 
 // Quota bounds what one class of callers may use of one resource, so that nobody can stop the server for others.
@@ -127,7 +129,7 @@ func (l *Limits) Set(text string) error {
 	q, ok := quotaNamed(name)
 	if !ok {
 		meant := ""
-		if near := nearestQuota(name); near != "" {
+		if near := safetext.Nearest(name, quotaNames()); near != "" {
 			meant = fmt.Sprintf("; did you mean %q?", near)
 		}
 		return fmt.Errorf("there is no limit called %q%s", name, meant)
@@ -181,38 +183,6 @@ func quotaNamed(name string) (Quota, bool) {
 	return quotas[i], true
 }
 
-// nearestQuota gives the name that takes the fewest edits to reach; "" if that is another word.
-func nearestQuota(name string) string {
-	nearest := slices.MinFunc(quotas, func(a, b Quota) int {
-		return edits(name, a.Name) - edits(name, b.Name)
-	}).Name
-	if edits(name, nearest) > len(name)/3 {
-		return ""
-	}
-	return nearest
-}
-
-// edits counts the characters to insert, remove or replace that make one text the other (Levenshtein's distance).
-func edits(from, to string) int {
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(from) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(to) {
-			replaced := diagonal
-			if from[i] != to[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
-}
-
 // String says the quota in words: "200 a second, 6000 at once".
 func (q Quota) String() string {
 	switch {
@@ -225,3 +195,11 @@ func (q Quota) String() string {
 }
 
 func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func quotaNames() []string {
+	names := make([]string, len(quotas))
+	for i, q := range quotas {
+		names[i] = q.Name
+	}
+	return names
+}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -83,6 +84,9 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], error), error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(v.namedTask(in.TaskID), v.namedSession(in.SpawnedBy)); err != nil {
 		return nil, err
 	}
 	asked, err := v.Caller.page()

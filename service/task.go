@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"maestro/projections"
@@ -27,6 +28,13 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
 	if err != nil {
+		return nil, err
+	}
+	parent := in.ParentID
+	if parent == rootTasks {
+		parent = ""
+	}
+	if err := cmp.Or(v.namedTask(parent), v.namedSession(in.SessionID)); err != nil {
 		return nil, err
 	}
 	filter, err := filterOf(in)

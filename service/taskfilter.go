@@ -23,6 +23,9 @@ const (
 	namesPerStep = 10
 )
 
+// rootTasks is the word for the parent of tasks that have none.
+const rootTasks = "null"
+
 // inDependencyOrder names the order in which each task follows those that it depends on.
 const inDependencyOrder = "dependencies"
 
@@ -71,7 +74,7 @@ func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	}
 	parent := t.ParentID
 	if parent == "" {
-		parent = "null"
+		parent = rootTasks
 	}
 	if f.Status != "" && f.Status != string(t.Status) || f.ParentID != "" && f.ParentID != parent ||
 		f.Priority != "" && f.Priority != t.Priority || f.PlanID != "" && f.PlanID != t.PlanID ||

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -275,40 +274,6 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	}
 	return "", failure.Usage("Name a project: there are %d", len(projects)).
 		WithNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
-}
-
-// named are the things that a list was asked about; "" for none.
-type named struct{ project, session, task string }
-
-// unlessEmpty tells a list of n that is empty from one about things that there are not: "nothing needs you" must not
-// come of a typo.
-func (a *Run) unlessEmpty(ctx context.Context, n int, about named) error {
-	if n > 0 || a.isSession() {
-		return nil
-	}
-	known := func(id string, read func(id string) error) error {
-		if id == "" {
-			return nil
-		}
-		if err := read(id); exitCode(err) == ExitNotFound {
-			return err
-		}
-		return nil
-	}
-	return cmp.Or(
-		known(about.project, func(id string) error {
-			_, err := Ask(ctx, a, (*client.Client).Project, id)
-			return err
-		}),
-		known(about.session, func(id string) error {
-			_, err := Ask(ctx, a, (*client.Client).Session, id)
-			return err
-		}),
-		known(about.task, func(id string) error {
-			_, err := Ask(ctx, a, (*client.Client).Task, id)
-			return err
-		}),
-	)
 }
 
 // knownProject is project for a route that names it: a session without MAESTRO_PROJECT_ID asks which its own is.

@@ -38,9 +38,6 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(denials), named{project: filter.Project}); err != nil {
-		return err
-	}
 	if len(denials) == 0 && filter.Command != "" {
 		check, err := Ask(ctx, c.Run, (*client.Client).CheckCommand, filter.Command)
 		if err != nil {

@@ -83,6 +83,7 @@ var shownExamples = map[string]string{
 	"task complete":           "maestro task complete task_7k1y4 task_0c60n\nmaestro task complete --said-done",
 	"task create":             `maestro task create "Fix the sign-in" --criteria "The tests pass" --priority high`,
 	"task delete":             "maestro task delete task_7k1y4 --recursive",
+	"task edit":               "maestro task edit task_7k1y4",
 	"task get":                "maestro task get task_7k1y4 --timeline",
 	"task import":             "maestro task import plan.yaml",
 	"task list":               "maestro task list --ready\nmaestro task list --status blocked -o jsonl",

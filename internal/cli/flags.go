@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 )
 
 // mayBeEmpty are the flags whose empty value means something: a field without a value, or the plan's own name. Any
@@ -38,7 +39,11 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 	}
 	if words := flag.Annotations[choices]; words != nil && !slices.Contains(words, flag.Value.String()) {
 		refused := failure.Usage("--%s %q is unknown", flag.Name, flag.Value)
-		return &ranError{refused.WithNext("it is one of: %s", strings.Join(words, ", "))}
+		meant := ""
+		if near := safetext.Nearest(flag.Value.String(), words); near != "" {
+			meant = "did you mean " + near + "? "
+		}
+		return &ranError{refused.WithNext("%sit is one of: %s", meant, strings.Join(words, ", "))}
 	}
 	for _, group := range flag.Annotations[oneOf] {
 		for name := range strings.FieldsSeq(group) {
@@ -155,13 +160,23 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		return &ranError{refused.WithNext("%s", see)}
 	case errors.As(err, &unknown):
-		return &ranError{failure.Usage("There is no flag --%s", unknown.GetSpecifiedName()).WithNext("%s", see)}
+		name, meant := unknown.GetSpecifiedName(), ""
+		if near := safetext.Nearest(name, flagNames(cmd)); near != "" {
+			meant = "did you mean --" + near + "? "
+		}
+		return &ranError{failure.Usage("There is no flag --%s", name).WithNext("%s%s", meant, see)}
 	case errors.As(err, &noValue):
 		return &ranError{failure.Usage("--%s needs a value", noValue.GetFlag().Name).WithNext("%s", see)}
 	case errors.As(err, &syntax):
 		return &ranError{failure.Usage("%s is not a flag", syntax.GetSpecifiedFlag()).WithNext("%s", see)}
 	}
 	return fmt.Errorf("%w; %s", err, see)
+}
+
+// flagNames are the flags of a command.
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	return names
 }
 
 // wanted says what a flag takes.

@@ -46,9 +46,6 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(items), named{project: filter.ProjectID, session: filter.SessionID}); err != nil {
-		return err
-	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}

@@ -53,10 +53,6 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	about := named{project: filter.ProjectID, session: filter.SessionID}
-	if err := c.unlessEmpty(ctx, len(questions), about); err != nil {
-		return err
-	}
 	listFitted(c.Run, questions, "No questions", func(x wire.Input) []string {
 		verb := "waited "
 		if x.Status == wire.InputOpen {

@@ -227,9 +227,6 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(queues), named{project: c.project}); err != nil {
-		return err
-	}
 	several := slices.ContainsFunc(
 		queues,
 		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },

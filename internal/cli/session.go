@@ -79,9 +79,6 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, len(sessions), named{project: c.filter.ProjectID, task: c.filter.TaskID}); err != nil {
-		return err
-	}
 	List(c.Run, sessions, "No sessions", func(x wire.Session) []string {
 		return []string{
 			x.ID,

@@ -16,8 +16,8 @@ import (
 )
 
 // Whatever a command line takes as an id may be the beginning of one, with or without the word before it: task_4096 or,
-// from four characters on, 4096. A full id of the form that Maestro makes costs no call; anything else is looked up, and sent as it is when no id
-// begins like it.
+// from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
+// and sent as it is when no id begins like it.
 
 // candidate is a thing whose id begins as was typed.
 type candidate struct{ id, title string }
@@ -81,6 +81,9 @@ const candidatesMost = 10
 
 // fullIDs replaces the beginnings of ids on a command line by the ids.
 func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
+	if of := cmd.Flags().Lookup("api-url"); of != nil && of.Changed {
+		return nil // another server is meant
+	}
 	ctx := cmd.Context()
 	places := placeholders(cmd.Use)
 	for i, arg := range args {
@@ -161,9 +164,10 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	begins := text
 	if !strings.HasPrefix(text, kind.word+"_") {
-		if begins = kind.word + "_" + text; len(text) < shortest {
+		if len(text) < shortest || name == "templateId" { // Maestro's own templates have names for ids
 			return text, nil
 		}
+		begins = kind.word + "_" + text
 	}
 	c, err := a.Connect(ctx)
 	if err != nil {

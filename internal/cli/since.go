@@ -55,9 +55,6 @@ func (c *since) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unlessEmpty(ctx, since.Events, named{project: c.project}); err != nil {
-		return err
-	}
 	c.Result(since, func() {
 		if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
 			c.Print("The log ends at %d, before %d\n", since.To, asked)

@@ -117,6 +117,7 @@ func newTask(a *Run) *cobra.Command {
 		newTaskChildren(a),
 		newTaskTree(a),
 		newTaskUpdate(a),
+		newTaskEdit(a),
 		newTaskComplete(a),
 		newTaskBlock(a),
 		newTaskReopen(a),

@@ -71,10 +71,6 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	about := named{project: c.filter.ProjectID, session: c.filter.SessionID}
-	if err := c.unlessEmpty(ctx, len(tasks), about); err != nil {
-		return err
-	}
 	List(c.Run, tasks, "No tasks", taskRow)
 	return nil
 }

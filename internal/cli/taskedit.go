@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"maestro/api/client"
+	"maestro/commands"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// taskEdit is `maestro task edit`.
+type taskEdit struct {
+	*Run
+	key string
+}
+
+func newTaskEdit(a *Run) *cobra.Command {
+	c := &taskEdit{Run: a}
+	cmd := &cobra.Command{
+		Use:   "edit <taskId>",
+		Short: "Edit a task's title, description and criteria in your editor",
+		Args:  Takes,
+		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is the program that VISUAL names, else EDITOR, else
+vi; the name may have arguments ("code --wait"), which no shell reads. What you change is sent when the editor exits
+with 0. If you change nothing, nothing is sent.`,
+		RunE: Running(c.run),
+	}
+	a.keyFlag(cmd, &c.key)
+	return Untold(Tell(cmd, "task:update"))
+}
+
+// editedTask is the part of a task that is edited.
+type editedTask struct {
+	Title       string   `yaml:"title"`
+	Description string   `yaml:"description"`
+	Criteria    []string `yaml:"criteria"`
+}
+
+func (c *taskEdit) run(ctx context.Context, args []string) error {
+	t, err := Ask(ctx, c.Run, (*client.Client).Task, args[0])
+	if err != nil {
+		return err
+	}
+	if digest := t.Blobs["description"]; digest != "" { // the task has only its beginning
+		whole, err := Ask(ctx, c.Run, (*client.Client).Blob, digest)
+		if err != nil {
+			return err
+		}
+		t.Description = string(whole)
+	}
+	was := editedTask{t.Title, t.Description, t.AcceptanceCriteria}
+	now, file, err := c.edit(ctx, t, was)
+	if err != nil {
+		return err
+	}
+	change, changed := changeOf(t.ID, was, now)
+	if changed {
+		err = c.change(ctx, "task:update", &change, c.key, t.ID, "Updated task %s", t.ID)
+	} else {
+		c.wrote(client.Answer{}, t.ID, "")
+	}
+	if err != nil && !errors.Is(err, errDone) {
+		c.Say("maestro: your text is in %s\n", file)
+		return err
+	}
+	return cmp.Or(err, os.Remove(file))
+}
+
+// changeOf gives the command that makes of a task what it was edited to, and whether that is a change.
+func changeOf(task string, was, now editedTask) (change commands.UpdateTask, changed bool) {
+	change.TaskID = task
+	if now.Title != was.Title {
+		change.Title, changed = &now.Title, true
+	}
+	// A block of YAML ends in a line break, whether the text does or not.
+	if strings.TrimRight(now.Description, "\n") != strings.TrimRight(was.Description, "\n") {
+		change.Description, changed = &now.Description, true
+	}
+	if !slices.Equal(now.Criteria, was.Criteria) {
+		criteria := append([]string{}, now.Criteria...)
+		change.AcceptanceCriteria, changed = &criteria, true
+	}
+	return change, changed
+}
+
+// edit lets the user edit a task, and gives what came of it and the file that holds it. The file stays if this fails
+// after the editor ran.
+func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now editedTask, file string, err error) {
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "# Task %s. Save, and leave the editor; if you change nothing, nothing is sent.\n", t.ID)
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := cmp.Or(encoder.Encode(was), encoder.Close()); err != nil {
+		return now, "", fmt.Errorf("write the task as YAML: %w", err)
+	}
+	f, err := os.CreateTemp("", "maestro-"+filepath.Base(t.ID)+"-*.yaml") // 0600
+	if err != nil {
+		return now, "", fmt.Errorf("make a file to edit: %w", err)
+	}
+	file = f.Name()
+	_, err = f.Write(text.Bytes())
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = c.runEditor(ctx, file)
+	}
+	if err != nil {
+		return now, "", cmp.Or(err, os.Remove(file))
+	}
+	edited, err := os.ReadFile(file)
+	if err != nil {
+		return now, "", fmt.Errorf("read what was edited: %w", err)
+	}
+	if bytes.Equal(edited, text.Bytes()) {
+		return was, file, nil
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(edited))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&now); err != nil && !errors.Is(err, io.EOF) {
+		return now, "", failure.Usage("The edited task cannot be read").WithWhy("%s", err).
+			WithNext("your text is in %s; correct it and repeat the command", file)
+	}
+	return now, file, nil
+}
+
+// runEditor runs the user's editor on a file.
+func (c *taskEdit) runEditor(ctx context.Context, file string) error {
+	editor := strings.Fields(cmp.Or(c.Getenv("VISUAL"), c.Getenv("EDITOR"), "vi"))
+	if len(editor) == 0 {
+		return failure.Usage("VISUAL or EDITOR is set, but names no program").WithNext("set it to an editor, such as vi")
+	}
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], file)...) //nolint:gosec // the user's own editor
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	if c.JSON {
+		cmd.Stdout = c.Stderr // stdout has the answer alone
+	}
+	if err := cmd.Run(); err != nil {
+		return failure.Usage("The editor %s failed, and nothing is changed", editor[0]).WithWhy("%s", err).
+			WithNext("set VISUAL or EDITOR to a program that edits a file, or use `maestro task update`")
+	}
+	return nil
+}

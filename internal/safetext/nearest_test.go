@@ -1,0 +1,25 @@
+package safetext
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNearest(t *testing.T) {
+	words := []string{"title", "description", "dependencies", "todo"}
+	for written, want := range map[string]string{
+		"titel":                   "title",
+		"dependancies":            "dependencies",
+		"tod":                     "todo",
+		"colour":                  "",
+		"":                        "",
+		strings.Repeat("x", 1000): "",
+	} {
+		if got := Nearest(written, words); got != want {
+			t.Errorf("nearest to %q is %q, not %q", written, got, want)
+		}
+	}
+	if got := Nearest("x", nil); got != "" {
+		t.Errorf("nearest of none is %q", got)
+	}
+}
