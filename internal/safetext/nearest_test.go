@@ -9,7 +9,7 @@ func TestNearest(t *testing.T) {
 	words := []string{"title", "description", "dependencies", "todo"}
 	for written, want := range map[string]string{
 		"titel":                   "title",
-		"dependancies":            "dependencies",
+		"dependenciez":            "dependencies",
 		"tod":                     "todo",
 		"colour":                  "",
 		"":                        "",
