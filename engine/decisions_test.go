@@ -3443,13 +3443,12 @@ func TestListsAreOfTheirRules(t *testing.T) {
 					t.Fatal(err)
 				}
 				var given events.Permissions
-				switch x := data.(type) {
-				case *events.SessionSpawned:
+				if x, ok := data.(*events.SessionSpawned); ok {
 					given = x.Permissions
-				case *events.SessionRegistered:
+				} else if x, ok := data.(*events.SessionRegistered); ok {
 					given = x.Created.Permissions
-				default:
-					t.Fatalf("%T", x)
+				} else {
+					t.Fatalf("%T", data)
 				}
 				for _, id := range []string{"session:resume", "watch", "events"} {
 					if slices.Contains(given.Commands, id) != (rules != "3") {
