@@ -17,7 +17,7 @@ import (
 
 // putBack gives the blocks that a start deleted or cut their place again, and takes the second names away. No server
 // runs. It answers the streams of which something was put back. A second name or a copy that has messages which its
-// stream lacks is never removed: where it does not fit, all of them are set aside.
+// stream lacks is never removed: where it does not fit, it is set aside, and so is what is not known.
 func (e *embedded) putBack() (streams []string, err error) {
 	info, err := disk.Lstat(e.spareDir())
 	if err != nil {
@@ -30,11 +30,11 @@ func (e *embedded) putBack() (streams []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rest := false // something is left that is not known, or does not fit
+	var kept []string
 	for _, entry := range entries {
 		at := slices.IndexFunc(storedStreams, func(s storedStream) bool { return s.name == entry.Name() })
 		if at < 0 || !entry.IsDir() {
-			rest = true
+			kept = append(kept, entry.Name())
 			continue
 		}
 		back, left, err := e.putBackStream(storedStreams[at])
@@ -44,28 +44,50 @@ func (e *embedded) putBack() (streams []string, err error) {
 		if err != nil {
 			return streams, err
 		}
-		rest = rest || left
+		kept = append(kept, left...)
 	}
-	if !rest {
-		return streams, e.dropSpare()
+	if err := e.setAsideSpare(kept); err != nil {
+		return streams, err
+	}
+	return streams, e.dropSpare()
+}
+
+// setAsideSpare moves entries of the directory of second names out of the store. Only these: a second name of a block
+// in its place would make the block look shared.
+func (e *embedded) setAsideSpare(kept []string) error {
+	if len(kept) == 0 {
+		return nil
 	}
 	aside, err := e.newAside(otherAside)
 	if err != nil {
-		return streams, err
+		return err
 	}
-	if err := disk.Rename(e.spareDir(), filepath.Join(aside, spareName)); err != nil {
-		return streams, err
+	var dirs []string // which have a new entry
+	for _, name := range kept {
+		to := filepath.Join(aside, spareName, name)
+		if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := disk.Rename(filepath.Join(e.spareDir(), name), to); err != nil {
+			return err
+		}
+		dirs = append(dirs, filepath.Dir(to))
 	}
-	e.logger.Warn("second names of blocks do not fit into the store, and are set aside", "aside", aside,
+	e.logger.Warn("files beside the second names of blocks are not known, or hold messages that do not fit into the "+
+		"store; they are set aside", "files", kept, "aside", aside,
 		"next", "`maestro salvage` reads the store; keep the directory until `maestro audit verify` finds all texts")
-	return streams, errors.Join(syncPath(aside), syncPath(e.dir))
+	slices.Sort(dirs)
+	for _, dir := range append(slices.Compact(dirs), filepath.Join(aside, spareName), aside, e.dir) {
+		err = errors.Join(err, syncPath(dir))
+	}
+	return err
 }
 
-// putBackStream puts the blocks of one stream back. left says that something is in its directory that must be kept.
-func (e *embedded) putBackStream(stored storedStream) (back, left bool, err error) {
+// putBackStream puts the blocks of one stream back. left is what must be kept, below the directory of second names.
+func (e *embedded) putBackStream(stored storedStream) (back bool, left []string, err error) {
 	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))
 	if err != nil {
-		return false, false, err
+		return false, nil, err
 	}
 	messages := e.messagesDir(stored.name)
 	// The second names come before the copies.
@@ -76,7 +98,7 @@ func (e *embedded) putBackStream(stored storedStream) (back, left bool, err erro
 	for _, entry := range entries {
 		index, isSpare := spareIndex(entry.Name())
 		if !isSpare || !entry.Type().IsRegular() {
-			left = true
+			left = append(left, filepath.Join(stored.name, entry.Name()))
 			continue
 		}
 		spared := filepath.Join(sparePath(e.dir, stored.name), entry.Name())
@@ -85,7 +107,7 @@ func (e *embedded) putBackStream(stored storedStream) (back, left bool, err erro
 		case err != nil:
 			return back, left, err
 		case fate == spareKept:
-			left = true
+			left = append(left, filepath.Join(stored.name, entry.Name()))
 		case fate == sparePutBack:
 			for _, dir := range []string{messages, filepath.Join(e.streamDir(stored.name), consumersName)} {
 				if err := mkdirDurably(dir); err != nil {
@@ -158,13 +180,13 @@ func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fa
 	if err != nil {
 		return spareDropped, err
 	}
-	if own.foreign {
+	isCopy := strings.HasSuffix(spared, copySuffix)
+	switch {
+	case isCopy && own.hollow && (there || !own.foreign): // its content never reached the disk
+		return spareDropped, nil
+	case own.foreign:
 		return spareKept, nil
-	}
-	if !there {
-		if own.hollow && strings.HasSuffix(spared, copySuffix) { // it was not written yet
-			return spareDropped, nil
-		}
+	case !there:
 		return sparePutBack, nil
 	}
 	now, err := e.readSpare(stored, index, place)

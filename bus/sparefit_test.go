@@ -13,6 +13,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/disk"
+	"maestro/internal/files"
 )
 
 // onceSpared has do called once, when a start has given the blocks of a store second names, until restore is called.
@@ -266,5 +267,76 @@ func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
 	}
 	if got, err := os.ReadFile(newest); err != nil || string(got) != string(content) {
 		t.Errorf("the block has %d bytes, expected %d, %v", len(got), len(content), err)
+	}
+}
+
+// An odd entry beside the second names of a killed start decides for itself alone: the others are dropped, no block of
+// the store is copied, and only what is not known is kept.
+func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
+	dir, log, blobs, denials := filledStore(t)
+	junk := strings.Repeat("junk", 1000)
+	for name, c := range map[string]struct {
+		put  func(spare, newest string) error
+		kept string // below the set aside directory; "" if nothing is
+	}{
+		"a copy of zeros": {put: func(spare, newest string) error {
+			info, err := os.Stat(newest)
+			return errors.Join(err, writeAt(filepath.Join(spare, filepath.Base(newest)+copySuffix),
+				string(make([]byte, info.Size()))))
+		}},
+		"an empty copy": {put: func(spare, newest string) error {
+			return writeAt(filepath.Join(spare, filepath.Base(newest)+copySuffix), "")
+		}},
+		"half a copy": {put: func(spare, newest string) error {
+			content, err := os.ReadFile(newest)
+			return errors.Join(err, writeAt(filepath.Join(spare, filepath.Base(newest)+copySuffix),
+				string(content[:len(content)/2])))
+		}},
+		"a file": {kept: ".nfs0001", put: func(spare, _ string) error {
+			return writeAt(filepath.Join(spare, ".nfs0001"), junk)
+		}},
+		"a block of junk": {kept: "9.blk", put: func(spare, _ string) error {
+			return writeAt(filepath.Join(spare, "9.blk"), junk)
+		}},
+		"a directory": {kept: "9.blk", put: func(spare, _ string) error {
+			return writeAt(filepath.Join(spare, "9.blk", "notes"), junk)
+		}},
+		"a link": {kept: "9.blk", put: func(spare, newest string) error {
+			return os.Symlink(newest, filepath.Join(spare, "9.blk"))
+		}},
+	} {
+		for _, s := range storedStreams {
+			t.Run(s.name+" "+name, func(t *testing.T) {
+				image := filepath.Join(t.TempDir(), "store")
+				copyStore(t, dir, image)
+				must(t, (&embedded{dir: image}).spare(nil))
+				newest := newestOf(t, image, s.name)
+				_ = os.Remove(filepath.Join(sparePath(image, s.name), filepath.Base(newest)+copySuffix))
+				must(t, c.put(sparePath(image, s.name), newest))
+				before, err := os.Stat(newest)
+				must(t, err)
+
+				_, err = (&embedded{dir: image, logger: testLogger(t)}).putBack()
+				must(t, err)
+				after, err := os.Stat(newest)
+				if err != nil || !os.SameFile(before, after) || files.Links(after) != 1 {
+					t.Errorf("%s is another file, or shared: %v", newest, err)
+				}
+				aside, err := filepath.Glob(filepath.Join(filepath.Dir(image), "store.damaged-*"))
+				must(t, err)
+				var kept []string
+				if len(aside) == 1 {
+					entries, err := os.ReadDir(filepath.Join(aside[0], spareName, s.name))
+					must(t, err)
+					for _, entry := range entries {
+						kept = append(kept, entry.Name())
+					}
+				}
+				if strings.Join(kept, " ") != c.kept || len(aside) > 0 != (c.kept != "") {
+					t.Errorf("%q in %q, expected %q", kept, aside, c.kept)
+				}
+				holdsAll(t, openWitnessed(t, image, Always, uint64(len(log))), len(log), len(blobs), len(denials))
+			})
+		}
 	}
 }
