@@ -11,6 +11,9 @@ import (
 // reserve is the room that the log leaves on its disk, for the files that a reopen, a snapshot and the head file write.
 const reserve = 32 << 20
 
+// filesReserve is how many files the log must be able to make, for the same. A disk can run out of inodes first.
+const filesReserve = 16
+
 // room says ErrFull before anything is sent, while the disk has less room than the reserve. It looks ten times a
 // second.
 type room struct {
@@ -66,6 +69,12 @@ func (r *room) now() error {
 		return fmt.Errorf(
 			"%w: %d MiB are left on the disk of %s, %d are needed",
 			events.ErrFull, free>>20, r.dir, reserve>>20,
+		)
+	}
+	if free, ok := freeFiles(r.dir); ok && free < filesReserve {
+		return fmt.Errorf(
+			"%w: %d more files can be made on the disk of %s, and %d are needed: it has no more inodes (`df -i`); "+
+				"delete files there", events.ErrFull, free, r.dir, filesReserve,
 		)
 	}
 	return nil

@@ -10,3 +10,12 @@ func freeBytes(dir string) (uint64, bool) {
 	}
 	return at.Bavail * uint64(at.Bsize), true //nolint:gosec // a block size is positive
 }
+
+// freeFiles is how many files can still be made; false where the file system has no limit. Tests replace it.
+var freeFiles = func(dir string) (uint64, bool) {
+	var at unix.Statfs_t
+	if err := unix.Statfs(dir, &at); err != nil {
+		return 0, false
+	}
+	return at.Ffree, at.Files > 0
+}
