@@ -52,6 +52,7 @@ type HeadFile struct {
 	written events.Head
 	err     error       // of the last write
 	holds   events.Head // what the file must hold; zero if that is not known
+	tried   events.Head // what was written last: the file may hold it, although the write failed
 	said    time.Time   // when the log said last that it cannot be written; zero while it can
 }
 
@@ -153,7 +154,7 @@ func (h *HeadFile) look() {
 		return
 	}
 	there, err := LoadHeadFile(h.path)
-	if err == nil && there == h.holds {
+	if err == nil && (there == h.holds || there == h.tried) {
 		if h.err == nil { // else a newer head is due
 			h.note(nil)
 		}
@@ -251,6 +252,7 @@ func (h *HeadFile) flush() {
 	if head == h.written {
 		return
 	}
+	h.tried = head
 	h.err = h.write(head)
 	h.note(h.err)
 	switch {

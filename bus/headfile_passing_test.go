@@ -11,6 +11,43 @@ import (
 	"maestro/internal/disk"
 )
 
+// A head whose write failed after the file had it is not taken for somebody else's, and an older one is not written
+// over it.
+func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "head")
+	h := &HeadFile{
+		path:   path,
+		firm:   func() error { return nil },
+		logger: testLogger(t),
+		wake:   make(chan struct{}, 1),
+	}
+	h.newest = events.Head{Sequence: 7}
+	h.flush()
+	h.newest = events.Head{Sequence: 8}
+	restore := disk.Inject(func(operation, on string) error {
+		if operation == "sync" && on == filepath.Dir(path) {
+			return syscall.EIO
+		}
+		return nil
+	})
+	h.flush()
+	restore()
+	if !errors.Is(h.Failed(), syscall.EIO) {
+		t.Fatalf("the write did not fail: %v", h.Failed())
+	}
+	h.look()
+	head, err := LoadHeadFile(path)
+	if must(t, err); head.Sequence != 8 {
+		t.Errorf("it holds %d", head.Sequence)
+	}
+	if _, err := os.Lstat(path + DamagedSuffix); err == nil {
+		t.Error("it is set aside")
+	}
+	if h.flush(); h.Failed() != nil || h.written.Sequence != 8 {
+		t.Errorf("afterwards it is at %d: %v", h.written.Sequence, h.Failed())
+	}
+}
+
 // A head file that cannot be read now is left where it is. One that was changed keeps its name until what replaces it
 // is durable.
 func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
