@@ -152,42 +152,6 @@ func TestReadersAreLimited(t *testing.T) {
 	})
 }
 
-// TestNobodyIsLimited bounds calls without a valid credential by address and in all, and lets good ones through.
-func TestNobodyIsLimited(t *testing.T) {
-	for _, limit := range []string{"address-calls", "server-calls"} {
-		synctest.Test(t, func(t *testing.T) {
-			w := openInside(t, limits(t, limit+"=1/2"))
-			for range 2 {
-				w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
-			}
-			w.send(http.MethodGet, "/api/projects", "wrong", "").limited(limit)
-			w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
-			w.send(http.MethodGet, "/readyz", "", "").is(200)
-		})
-	}
-}
-
-// TestIdentitiesAreLimited bounds who asks the server who it is, apart from other calls. Hundreds of agents on one
-// machine may each run a command at once.
-func TestIdentitiesAreLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, limits(t, "address-identities=1/2"))
-		ask := func() reply { return w.send(http.MethodGet, wire.IdentityPath, "", "") }
-		ask().is(200)
-		ask().is(200)
-		time.Sleep(ask().limited("address-identities"))
-		ask().is(200)
-		w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
-		w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		w := openInside(t, nil)
-		for range 2000 {
-			w.send(http.MethodGet, wire.IdentityPath, "", "").is(200)
-		}
-	})
-}
-
 // TestOpenCallsAreLimited bounds what waits.
 func TestOpenCallsAreLimited(t *testing.T) {
 	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {

@@ -162,8 +162,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, err := s.identify(r)
 	if err != nil {
 		s.unauthenticated.Add(1)
-		if over := s.admitNobody(r); over != nil {
-			service.HoldBack(r.Context())
+		if over := s.AdmitNobody(r.Context(), addressOf(r)); over != nil {
 			err = over
 		}
 		s.refuse(w, r, nil, err)

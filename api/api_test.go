@@ -123,7 +123,7 @@ func open(t *testing.T, change func(*setup)) *world {
 func openInside(t *testing.T, change func(*setup)) *world {
 	t.Helper()
 	w := build(t, change)
-	w.url, w.client = "http://127.0.0.1", &http.Client{Transport: direct{w.api}}
+	w.url, w.client = "http://127.0.0.1", &http.Client{Transport: direct{w.api, "127.0.0.1:1"}}
 	return w
 }
 
@@ -196,11 +196,14 @@ func build(t *testing.T, change func(*setup)) *world {
 }
 
 // direct is a transport without a network: the handler runs in the caller's goroutine.
-type direct struct{ handler http.Handler }
+type direct struct {
+	handler http.Handler
+	from    string
+}
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	request := r.Clone(r.Context())
-	request.RemoteAddr, request.RequestURI = "127.0.0.1:1", r.URL.RequestURI()
+	request.RemoteAddr, request.RequestURI = d.from, r.URL.RequestURI()
 	if request.Host == "" {
 		request.Host = r.URL.Host
 	}

@@ -28,9 +28,6 @@ func (s *server) demandOf(r *http.Request) service.Demand {
 	return d
 }
 
-// admitNobody lets the call of nobody through to its refusal, unless there are too many.
-func (s *server) admitNobody(r *http.Request) error { return s.AdmitNobody(addressOf(r)) }
-
 // addressOf gives the address of a caller without its port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)

@@ -20,11 +20,9 @@ func (s *server) identityRoutes() {
 
 // identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
 func (s *server) identity(r *http.Request) (wire.Identity, error) {
-	if err := s.AdmitIdentity(addressOf(r)); err != nil {
-		return wire.Identity{}, err
-	}
 	query := r.URL.Query()
 	public, challenge := query.Get("credential"), query.Get("challenge")
+	s.AwaitIdentity(r.Context(), addressOf(r), public)
 	said := wire.Identity{Product: wire.Product, Version: s.Version}
 	if public != "" {
 		if len(challenge) < shortestChallenge || len(challenge) > longestChallenge || len(public) > longestPublic {

@@ -80,7 +80,7 @@ func openCrowded(t *testing.T, cheap, dear int) *crowded {
 	if w.api, err = config.open(); err != nil {
 		t.Fatal(err)
 	}
-	w.client = &http.Client{Transport: direct{w.api}}
+	w.client = &http.Client{Transport: direct{w.api, "127.0.0.1:1"}}
 	return x
 }
 

@@ -107,31 +107,6 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 	}, nil
 }
 
-// AdmitNobody lets the call of nobody through to its refusal, unless there are too many from its address.
-func (s *Service) AdmitNobody(address string) error {
-	account := s.ledger.hold(OfAddress, address)
-	defer s.ledger.letGo(account)
-	over := s.ledger.take(account, useCalls, 1)
-	if over == nil {
-		over = s.ledger.take(s.ledger.server, useCalls, 1)
-	}
-	if over != nil {
-		return s.tooMuch("address "+address, over)
-	}
-	return nil
-}
-
-// AdmitIdentity lets a caller that has shown no credential yet ask who the server is, unless its address asks too
-// often.
-func (s *Service) AdmitIdentity(address string) error {
-	account := s.ledger.hold(OfAddress, address)
-	defer s.ledger.letGo(account)
-	if over := s.ledger.take(account, useIdentities, 1); over != nil {
-		return s.tooMuch("address "+address, over)
-	}
-	return nil
-}
-
 // AccountName gives the name of a caller's account.
 func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.Name }
 

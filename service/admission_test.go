@@ -156,7 +156,7 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 	if n := a.credential.holders; n != 0 {
 		t.Errorf("%d calls hold the account", n)
 	}
-	if err := w.AdmitNobody("192.0.2.1"); err != nil {
+	if err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {
 		t.Error(err)
 	}
 }

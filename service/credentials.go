@@ -112,6 +112,28 @@ func (a authenticator) caller(token string) (*Caller, error) {
 	return c, err
 }
 
+// knows reports whether the public part of a token names one that is valid now.
+func (a authenticator) knows(public string) bool {
+	if public == wire.AdminPart {
+		return true
+	}
+	name, number, _ := strings.Cut(public, ".")
+	generation, err := strconv.Atoi(number)
+	if err != nil {
+		return false
+	}
+	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
+		known := false
+		a.handler.View(func(s *projections.State) {
+			x := s.Session(id)
+			known = x != nil && x.Generation == generation
+		})
+		return known
+	}
+	name, ok := strings.CutPrefix(name, wire.UserTokenPrefix)
+	return ok && a.named(&Caller{}, name, generation) == nil
+}
+
 func (a authenticator) session(c *Caller, id string, generation int) error {
 	var project string
 	good := generation

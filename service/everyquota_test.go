@@ -15,6 +15,7 @@ const (
 	notNobody   = "its resource is for calls without a valid credential"
 	mayNot      = "the table refuses it, whoever of them asks"
 	notLetIn    = "the call is refused before it uses any"
+	slowed      = "it is slowed down: TestIdentitiesAreSlowedDown"
 	noLongRead  = "who has ended may not read the log: its call counts as any other, in parallel"
 	connections = "each takes a connection, of which a project's are closed first where they run out"
 )
@@ -46,17 +47,18 @@ var unboundedOnPurpose = map[string]map[resource]string{
 	},
 	"session by path": {useCalls: notNobody, useIdentities: notNobody},
 	"nobody": {
-		useCommands: notLetIn,
-		useBytes:    notLetIn,
-		useReads:    notLetIn,
-		useSpawns:   notLetIn,
-		useCreates:  notLetIn,
-		useUploads:  notLetIn,
-		useParallel: notLetIn,
-		useWaits:    notLetIn,
-		useStreams:  notLetIn,
-		useAnswers:  notLetIn,
-		useBodies:   notLetIn,
+		useCommands:   notLetIn,
+		useBytes:      notLetIn,
+		useReads:      notLetIn,
+		useSpawns:     notLetIn,
+		useCreates:    notLetIn,
+		useUploads:    notLetIn,
+		useParallel:   notLetIn,
+		useWaits:      notLetIn,
+		useStreams:    notLetIn,
+		useAnswers:    notLetIn,
+		useBodies:     notLetIn,
+		useIdentities: slowed,
 	},
 	"admin":       unboundedForTheUser,
 	"admin token": unboundedForTheUser,
@@ -181,11 +183,9 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 			}
 			bounded("nobody", r, func(int) error {
 				if r == useCalls {
-					return w.AdmitNobody("192.0.2.1")
+					return w.AdmitNobody(t.Context(), "192.0.2.1")
 				}
-				if r == useIdentities {
-					return w.AdmitIdentity("192.0.2.1")
-				}
+				w.AwaitIdentity(t.Context(), "192.0.2.1", "")
 				return nil
 			})
 		}

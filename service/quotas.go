@@ -103,8 +103,14 @@ var quotas = []Quota{
 		"connections from one address but loopback; above it, one of who has most is closed",
 	},
 	{"server-connections", 4096, 0, "connections; above it, one of who has most is closed"},
-	{"address-calls", 20, 200, "calls without a valid credential from one address"},
-	{"address-identities", 2000, 10_000, "calls of `GET /identity` from one address; each command of an agent makes one"},
+	{
+		"address-calls", 20, 200,
+		"calls without a valid credential from one address; loopback addresses count as one, and are slowed down above it",
+	},
+	{
+		"address-identities", 2000, 10_000,
+		"calls of `GET /identity` from one address; above it, one that names no valid credential is slowed down",
+	},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},
 	{"server-streams", 8, 0, "reads of the whole log in progress"},

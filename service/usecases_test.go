@@ -106,7 +106,7 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 // noUses are the other methods, and why they are no use case of a caller.
 var noUses = map[string]string{
 	"Admit":            "lets a call in",
-	"AdmitIdentity":    "lets the question who the server is in",
+	"AwaitIdentity":    "lets the question who the server is in",
 	"AdmitNobody":      "lets the refusal of a call of nobody out",
 	"Anonymous":        "says who calls",
 	"Ask":              "says what a call reads",

@@ -28,8 +28,11 @@ func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ":
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
+// codeForeign is the code of an answer that is not one of Maestro's.
+const codeForeign = "HTTP_ERROR"
+
 // errorOf reads an error's body, and makes up one for a server that is not ours.
-func errorOf(resp *http.Response) error {
+func errorOf(resp *http.Response) *Error {
 	e := &Error{Status: resp.StatusCode}
 	body, err := readAll(resp)
 	if err == nil {
@@ -38,7 +41,7 @@ func errorOf(resp *http.Response) error {
 	e.Status = resp.StatusCode
 	if err != nil || e.Message == "" {
 		return &Error{Status: resp.StatusCode, Problem: wire.Problem{
-			Code:    "HTTP_ERROR",
+			Code:    codeForeign,
 			Message: fmt.Sprintf("the server answered %s", resp.Status),
 			Why:     "the answer is not one of Maestro's",
 			Next:    "check the server's address",
@@ -49,7 +52,7 @@ func errorOf(resp *http.Response) error {
 
 func notOurs(resp *http.Response, err error) error {
 	return &Error{Status: resp.StatusCode, Problem: wire.Problem{
-		Code:    "HTTP_ERROR",
+		Code:    codeForeign,
 		Message: "the server's answer is not what was expected: " + err.Error(),
 		Next:    "check the server's address and version",
 	}}

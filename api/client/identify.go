@@ -33,9 +33,34 @@ func (e *StrangerError) Error() string {
 	return "the program there did not identify itself as Maestro (" + e.Why + "), and was sent nothing"
 }
 
+// BusyError says that the server does not say who it is now. It was sent no token and no command.
+type BusyError struct {
+	// Err is what it answered, of status 429 or 503.
+	Err *Error
+	// after is when to ask again, 0 if it did not say.
+	after time.Duration
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+
+func (e *BusyError) Unwrap() error { return e.Err }
+
+// busyOf gives the answer of a Maestro server that has no time to identify itself, nil for any other answer.
+func busyOf(resp *http.Response) error {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return nil
+	}
+	resp.Body = io.NopCloser(io.LimitReader(resp.Body, maxIdentity))
+	said := errorOf(resp)
+	if said.Code == codeForeign {
+		return &StrangerError{"it answered " + resp.Status}
+	}
+	return &BusyError{said, retryAfter(resp)}
+}
+
 // WithIdentification has the server identify itself on each new connection before anything else is sent: as Maestro,
 // and as one that knows the Client's token. A call fails with a [ConnectionError] that wraps a [*StrangerError], or
-// with an [*Error] of status 401.
+// with an [*Error] of status 401, or with a [*BusyError] once the Client's patience is over.
 func WithIdentification() Option {
 	return func(c *Client) {
 		transport, ok := c.http.Transport.(*http.Transport)
@@ -117,8 +142,8 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 		}
 		return &StrangerError{"it does not speak HTTP"}
 	}
-	if resp.StatusCode == http.StatusTooManyRequests {
-		return errorOf(resp)
+	if busy := busyOf(resp); busy != nil {
+		return busy
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxIdentity))
 	if err != nil {

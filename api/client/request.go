@@ -36,20 +36,29 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return req, nil
 }
 
-// send sends the request, again after 429 when the server says when.
+// send sends the request, again after 429 when the server says when, and again when it has no time to identify itself.
 func (c *Client) send(req *http.Request) (*http.Response, error) {
 	for patience := c.patience; ; {
 		resp, err := c.once(req)
-		if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+		var busy *BusyError
+		var after time.Duration
+		switch {
+		case errors.As(err, &busy):
+			after = busy.after
+		case err != nil || resp.StatusCode != http.StatusTooManyRequests:
+			return resp, err
+		default:
+			after = retryAfter(resp)
+		}
+		if after == 0 || after > patience || req.Body != nil && req.GetBody == nil {
 			return resp, err
 		}
-		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-		after := time.Duration(seconds) * time.Second
-		if err != nil || seconds < 1 || after > patience || req.Body != nil && req.GetBody == nil {
-			return resp, nil
+		if busy != nil {
+			c.tellWaiting(busy.Err, after)
+		} else {
+			c.tellWaiting(errorOf(resp), after)
+			_ = resp.Body.Close()
 		}
-		c.tellWaiting(resp, after)
-		_ = resp.Body.Close()
 		patience -= after
 		select {
 		case <-time.After(after):
@@ -64,15 +73,22 @@ func (c *Client) send(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// tellWaiting tells which limit an answer 429 names.
-func (c *Client) tellWaiting(resp *http.Response, after time.Duration) {
+// retryAfter gives when the server says to come back, 0 if it does not.
+func retryAfter(resp *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err != nil || seconds < 1 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// tellWaiting tells which limit an answer names.
+func (c *Client) tellWaiting(said *Error, after time.Duration) {
 	if c.waiting == nil {
 		return
 	}
-	var said wire.Problem
 	var over wire.OverLimit
-	if body, err := readAll(resp); err != nil || json.Unmarshal(body, &said) != nil ||
-		json.Unmarshal(said.Details, &over) != nil {
+	if json.Unmarshal(said.Details, &over) != nil {
 		over.Limit = ""
 	}
 	c.waiting(over.Limit, after)
@@ -95,6 +111,9 @@ func (c *Client) once(req *http.Request) (*http.Response, error) {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
+	}
+	if busy := (*BusyError)(nil); errors.As(err, &busy) {
+		return nil, busy
 	}
 	if refused := (*Error)(nil); errors.As(err, &refused) { // the server did not prove that it knows the token
 		return nil, refused

@@ -37,7 +37,10 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 		client.WithDamage(func(notice string) { a.damage = notice }), client.WithWaiting(a.sayWaiting),
 		client.WithIdentification(),
 	)
-	a.reach(ctx, c)
+	if err := a.reach(ctx, c); err != nil {
+		c.Close()
+		return nil, err
+	}
 	if err := a.deliverFirst(ctx, c); err != nil {
 		c.Close()
 		return nil, err

@@ -79,26 +79,31 @@ func (a *Run) homeServer() string {
 
 // reach moves the client of a session to the home's server if MAESTRO_API_URL leads to no server that knows the
 // session. Where that does not help either, the call itself says what is wrong.
-func (a *Run) reach(ctx context.Context, c *client.Client) {
+func (a *Run) reach(ctx context.Context, c *client.Client) error {
 	if !a.isSession() || a.Getenv(wire.EnvAPIURL) == "" || a.moved != "" {
-		return
+		return nil
 	}
-	if err := c.Identify(ctx); err == nil || !elsewhere(err) {
-		return
+	err := c.Identify(ctx)
+	if busy := (*client.BusyError)(nil); errors.As(err, &busy) {
+		return err
+	}
+	if err == nil || !elsewhere(err) {
+		return nil
 	}
 	if path, err := home.Path(a.Getenv); err == nil {
 		a.awaitServer(ctx, path)
 	}
 	named, address := c.Base(), a.homeServer()
 	if address == "" || address == named {
-		return
+		return nil
 	}
 	c.Move(address)
 	if c.Identify(ctx) != nil {
 		c.Move(named)
-		return
+		return nil
 	}
 	a.moved = address
+	return nil
 }
 
 // elsewhere reports whether what failed may be had at another address: nobody was reached, or not the right server.

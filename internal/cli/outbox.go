@@ -97,8 +97,9 @@ func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (c
 func notNow(err error) bool {
 	var said *client.Error
 	var backlog *backlogError
+	var busy *client.BusyError
 	switch {
-	case errors.As(err, &backlog):
+	case errors.As(err, &backlog), errors.As(err, &busy):
 		return true
 	case errors.As(err, &said):
 		return said.Status == http.StatusBadGateway || said.Status == http.StatusServiceUnavailable ||

@@ -95,6 +95,42 @@ func TestKeptGoesFirst(t *testing.T) {
 	}
 }
 
+// A server that has no time to say who it is was sent nothing: the report is kept, and a user is told.
+func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		s := newSaying(t)
+		s.always(http.StatusOK, taken)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.asked = append(s.asked, r.URL.Path)
+			w.Header().Set("Retry-After", "60") // longer than the command line waits
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, saysNo)
+		}))
+		t.Cleanup(server.Close)
+		free := s.env["MAESTRO_API_URL"]
+		s.env["MAESTRO_API_URL"] = server.URL
+		got := runHere(t, s.env, "report", "progress", "one")
+		if got.code != ExitDone ||
+			got.stdout != "report:progress kept, 1 waiting: no to that. It is sent with your next command, in order\n" {
+			t.Errorf("%d: %+v", status, got)
+		}
+		if got = runHere(t, s.env, "task", "get", "t"); got.code != ExitFailed || !strings.Contains(got.stderr, "no to that") {
+			t.Errorf("%d: a read: %+v", status, got)
+		}
+		for _, asked := range s.asked {
+			if asked != wire.IdentityPath {
+				t.Errorf("%d: it was sent %s", status, asked)
+			}
+		}
+		s.asked = nil
+		s.env["MAESTRO_API_URL"] = free
+		got = runHere(t, s.env, "report", "progress", "two")
+		if got.code != ExitDone || !slices.Equal(s.asked, []string{report("one"), report("two")}) {
+			t.Errorf("%d: %+v, asked %q", status, got, s.asked)
+		}
+	}
+}
+
 // What a kept command is answered decides whether it waits on.
 func TestAnswerToKept(t *testing.T) {
 	tests := []struct {

@@ -17,10 +17,17 @@ Quotas are checked before a request is parsed, or before its command is decided 
 the command makes. They are not part of the rules: nothing above a quota is decided or recorded, and a log verifies
 whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" + `, in seconds:
 ` + "`RATE_LIMITED`" + ` where it only has to wait,
-` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds.
+` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds,
+also when the server has no time to identify itself (429 or 503 to ` + "`GET /identity`" + `). After that a session's report is
+kept for its next command, because nothing was sent yet.
+
+A quota of an address slows calls down: a call above one is answered after a second, and stays open until then, so
+that the connections bound how many there are. ` + "`GET /identity`" + ` is never refused, and one that names a valid credential
+never waits. A call without a valid credential gets 429 above ` + "`address-calls`" + `, but on the server's own machine, where
+all programs share one address, it gets 401 as without the quota. A call with a valid credential counts against no address.
 
 ` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
-` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
+` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused or slowed down, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
 
 A project that a session creates has no quotas of its own. It counts against its root: the project of that session, or
 the root of that project if a session created it too. So each ` + "`project-…`" + ` quota bounds a root together

@@ -1,0 +1,151 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/service"
+	"maestro/service/wire"
+)
+
+// from makes the calls of a world come from an address.
+func (w *world) from(address string) { w.client.Transport = direct{w.api, address} }
+
+// identity asks the server to prove that it knows the token with a public part.
+func (w *world) identity(public string) reply {
+	query := url.Values{"credential": {public}, "challenge": {"a challenge of one's own"}}
+	return w.send(http.MethodGet, wire.IdentityPath+"?"+query.Encode(), "", "")
+}
+
+// floods are, for each quota of an address, calls that use it up.
+var floods = map[string][]func(w *world) reply{
+	"address-identities": {
+		func(w *world) reply { return w.send(http.MethodGet, wire.IdentityPath, "", "") },
+		func(w *world) reply { return w.identity("mss_nobody.1") },
+		func(w *world) reply { return w.identity("msu_nobody.1") },
+		func(w *world) reply { return w.identity(wire.AdminPart) },
+	},
+	"address-calls": {
+		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "", "") },
+		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "wrong", "") },
+		func(w *world) reply { return w.send(http.MethodPost, "/api/commands/task:create", "wrong", "{}") },
+	},
+}
+
+// TestAFloodFromAnAddressStopsNoCredential: whatever comes from an address, a caller there that has a valid credential
+// is neither refused nor kept waiting. Callers without one are refused by no quota on the server's own machine.
+func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
+	quotas := []string{}
+	for _, q := range service.Quotas() {
+		if !strings.HasPrefix(q.Name, "address-") || q.Name == "address-connections" {
+			continue
+		}
+		quotas = append(quotas, q.Name+"=1/2")
+		if len(floods[q.Name]) == 0 {
+			t.Errorf("no flood uses up %s", q.Name)
+		}
+	}
+	for _, address := range []string{"127.0.0.1:1", "127.9.8.7:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "192.0.2.1:1"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, quotas...))
+			project := w.project()
+			_, session := w.session(adminToken, project, w.task(project), ``)
+			tokens := map[string]string{wire.AdminPart: adminToken}
+			for _, token := range []string{session, w.token("deputy", "admin"), w.token("eyes", "auditor")} {
+				tokens[wire.PublicPart(token)] = token
+			}
+			w.from(address)
+			var all sync.WaitGroup
+			defer all.Wait()
+			for _, calls := range floods {
+				for _, call := range calls {
+					for range 20 {
+						all.Go(func() {
+							if r := call(w); r.status == http.StatusTooManyRequests && !strings.HasPrefix(address, "192") {
+								t.Errorf("%s: refused by a quota: %s", address, r.body)
+							}
+						})
+					}
+				}
+			}
+			synctest.Wait() // all have come, and those above the quota are held back
+			began := time.Now()
+			for public, token := range tokens {
+				r := w.identity(public).is(200)
+				if r.text("proof") != wire.Prove(token, "a challenge of one's own") {
+					t.Errorf("%s: no proof for %s: %s", address, token, r.body)
+				}
+				w.send(http.MethodGet, "/api/whoami", token, "").is(200)
+			}
+			w.do(session, "report:progress", note).is(200)
+			if waited := time.Since(began); waited != 0 {
+				t.Errorf("%s: callers with a credential waited %s", address, waited)
+			}
+		})
+	}
+}
+
+// TestIdentitiesAreSlowedDown: who names no valid credential, and asks more often than the quota says, waits; a
+// revoked credential is none. The budget is one for all addresses of this machine.
+func TestIdentitiesAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := openInside(t, limits(t, "address-identities=1/2"))
+		project := w.project()
+		_, session := w.session(adminToken, project, w.task(project), ``)
+		revoked := w.token("gone", "auditor")
+		w.do(adminToken, "token:revoke", `{"name":"gone"}`).is(200)
+		began := time.Now()
+		names := []string{"", "mss_nobody.1", "mss_", wire.PublicPart(revoked), strings.TrimSuffix(
+			wire.PublicPart(session), ".1") + ".2"}
+		for i := range 20 {
+			w.from([]string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"}[i%3])
+			w.identity(names[i%len(names)]).is(200)
+		}
+		if waited := time.Since(began); waited < 9*time.Second {
+			t.Errorf("20 calls took %s", waited)
+		}
+		w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
+	})
+	synctest.Test(t, func(t *testing.T) { // hundreds of agents on one machine may each run a command at once
+		w := openInside(t, nil)
+		began := time.Now()
+		for range 2000 {
+			w.send(http.MethodGet, wire.IdentityPath, "", "").is(200)
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("2000 calls took %s", waited)
+		}
+	})
+}
+
+// TestNobodyIsLimited bounds calls without a valid credential by address and in all, and lets good ones through. On the
+// server's own machine they are held back and then told what is wrong with them.
+func TestNobodyIsLimited(t *testing.T) {
+	for _, limit := range []string{"address-calls", "server-calls"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1/2"))
+			w.from("192.0.2.1:1")
+			for range 2 {
+				w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
+			}
+			w.send(http.MethodGet, "/api/projects", "wrong", "").limited(limit)
+			w.send(http.MethodGet, "/api/projects", adminToken, "").is(200)
+			w.send(http.MethodGet, "/readyz", "", "").is(200)
+		})
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, limit+"=1/2"))
+			began := time.Now()
+			for range 20 {
+				w.send(http.MethodGet, "/api/projects", "wrong", "").refused(401, "UNAUTHENTICATED", "")
+			}
+			if waited := time.Since(began); waited < 9*time.Second {
+				t.Errorf("20 calls took %s", waited)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"context"
+	"net/netip"
+)
+
+// An address is no caller: all that runs on one machine, or behind one gateway, has the same. So a quota of an address
+// slows calls down. It refuses only a call that is refused anyway, and never one from this machine.
+
+// loopback is the address that all of 127.0.0.0/8 and ::1 count as: a process may call from any of them.
+const loopback = "loopback"
+
+// accountOfAddress names the account of an address, and says whether it is this machine's own.
+func accountOfAddress(address string) (name string, local bool) {
+	parsed, err := netip.ParseAddr(address)
+	switch {
+	case err != nil:
+		return address, false
+	case parsed.Unmap().IsLoopback():
+		return loopback, true
+	}
+	return parsed.Unmap().String(), false
+}
+
+// AdmitNobody lets the call of nobody through to its refusal. It holds the call back if there are too many, from its
+// address or in all, and then refuses it with a Problem of KindBusy unless it comes from this machine: there the one
+// who sends too many may be another than the one who needs to know that its token is not valid.
+func (s *Service) AdmitNobody(ctx context.Context, address string) error {
+	name, local := accountOfAddress(address)
+	account := s.ledger.hold(OfAddress, name)
+	over := s.ledger.take(account, useCalls, 1)
+	if over == nil {
+		over = s.ledger.take(s.ledger.server, useCalls, 1)
+	}
+	s.ledger.letGo(account)
+	if over == nil {
+		return nil
+	}
+	busy := s.tooMuch("address "+name, over)
+	HoldBack(ctx)
+	if local {
+		return nil
+	}
+	return busy
+}
+
+// AwaitIdentity returns when a caller that has shown no credential yet may be told who the server is: at once, or after
+// a second if its address asks too often. Who names a credential that this server made and that is valid never waits.
+func (s *Service) AwaitIdentity(ctx context.Context, address, public string) {
+	name, _ := accountOfAddress(address)
+	account := s.ledger.hold(OfAddress, name)
+	over := s.ledger.take(account, useIdentities, 1)
+	s.ledger.letGo(account)
+	if over == nil || s.auth.knows(public) {
+		return
+	}
+	s.limited.note(s, "address "+name, over.quota.Name)
+	s.ledger.refuse(over.quota.Name)
+	HoldBack(ctx)
+}
