@@ -49,22 +49,26 @@ func pipes(handler http.Handler) *http.Transport {
 // 429. It has sent nothing, and says so when its patience is over.
 func TestABusyServerIsAskedAgainWhoItIs(t *testing.T) {
 	const says = `{"error":true,"code":"RATE_LIMITED","message":"too many","details":{"limit":"address-identities"}}`
+	type ends int
+	const (
+		well ends = iota
+		busy
+		strange
+	)
 	for name, c := range map[string]struct {
-		status, times int
-		retryAfter    string
-		body          string
-		asked         int
-		took          time.Duration
-		fails         bool
-		stranger      bool
+		status, times    int
+		retryAfter, body string
+		asked            int
+		took             time.Duration
+		ends             ends
 	}{
-		"429 once":    {status: 429, times: 1, retryAfter: "3", body: says, asked: 2, took: 3 * time.Second},
-		"503 once":    {status: 503, times: 1, retryAfter: "3", body: says, asked: 2, took: 3 * time.Second},
-		"too often":   {status: 429, times: 99, retryAfter: "5", body: says, asked: 5, took: 20 * time.Second, fails: true},
-		"too long":    {status: 429, times: 1, retryAfter: "60", body: says, asked: 1, fails: true},
-		"says not":    {status: 503, times: 1, body: says, asked: 1, fails: true},
-		"another 429": {status: 429, times: 1, retryAfter: "3", body: "no", asked: 1, stranger: true},
-		"another 503": {status: 503, times: 1, retryAfter: "3", body: "no", asked: 1, stranger: true},
+		"429 once":    {429, 1, "3", says, 2, 3 * time.Second, well},
+		"503 once":    {503, 1, "3", says, 2, 3 * time.Second, well},
+		"too often":   {429, 99, "5", says, 5, 20 * time.Second, busy},
+		"too long":    {429, 1, "60", says, 1, 0, busy},
+		"says not":    {503, 1, "", says, 1, 0, busy},
+		"another 429": {429, 1, "3", "no", 1, 0, strange},
+		"another 503": {503, 1, "3", "no", 1, 0, strange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,15 +96,15 @@ func TestABusyServerIsAskedAgainWhoItIs(t *testing.T) {
 					client.WithWaiting(func(limit string, _ time.Duration) { waited = limit }))
 				_, err := caller.Do(t.Context(), "report:progress", nil, client.Options{Key: "k"})
 				caller.Close()
-				var busy *client.BusyError
+				var notNow *client.BusyError
 				var stranger *client.StrangerError
-				if errors.As(err, &busy) != c.fails || errors.As(err, &stranger) != c.stranger ||
-					(err == nil) == (c.fails || c.stranger) {
+				if errors.As(err, &notNow) != (c.ends == busy) || errors.As(err, &stranger) != (c.ends == strange) ||
+					(err == nil) != (c.ends == well) {
 					t.Errorf("it fails with %v", err)
 				}
-				if want := 1; (done == want) != (err == nil) || asked != c.asked || time.Since(began) != c.took {
-					t.Errorf("asked %d times and sent %d in %s, want %d in %s", asked, done, time.Since(began), c.asked,
-						c.took)
+				took := time.Since(began)
+				if (done == 1) != (c.ends == well) || asked != c.asked || took != c.took {
+					t.Errorf("asked %d times and sent %d in %s, want %d in %s", asked, done, took, c.asked, c.took)
 				}
 				if (c.took > 0) != (waited == "address-identities") {
 					t.Errorf("it tells of waiting for %q", waited)
