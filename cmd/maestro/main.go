@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"maestro/internal/cli"
 	"maestro/internal/cli/offline"
 	"maestro/internal/measure/command"
@@ -25,9 +23,14 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// more makes the commands that are the server, that measure it, and that read its files.
-var more = []func(*cli.Run) *cobra.Command{
-	serveCommand, command.New, offline.NewAudit, offline.NewBackup, offline.NewRestore, offline.NewSalvage,
+// more are the commands that are the server, that measure it, and that read its files.
+var more = []cli.Noun{
+	{Name: "serve", New: serveCommand},
+	{Name: "bench", New: command.New},
+	{Name: "audit", New: offline.NewAudit},
+	{Name: "backup", New: offline.NewBackup},
+	{Name: "restore", New: offline.NewRestore},
+	{Name: "salvage", New: offline.NewSalvage},
 }
 
 // run is the whole program but for the process around it. It gives the exit code.

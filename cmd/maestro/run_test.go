@@ -89,3 +89,12 @@ func TestServeStops(t *testing.T) {
 		}
 	}
 }
+
+// A noun that is not called by its name is not found by a line that begins with it.
+func TestNounsHaveTheirNames(t *testing.T) {
+	for _, noun := range more {
+		if name := noun.New(&cli.Run{}).Name(); name != noun.Name {
+			t.Errorf("%q is called %q", noun.Name, name)
+		}
+	}
+}

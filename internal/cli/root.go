@@ -43,8 +43,8 @@ type Run struct {
 	// waits.
 	delivered bool
 	backlog   error
-	// More makes the commands that need the server.
-	More []func(*Run) *cobra.Command
+	// More are the commands that need the server.
+	More []Noun
 	// refused counts the kept commands that the server refused in this run.
 	refused int
 }
@@ -52,7 +52,7 @@ type Run struct {
 // Main is the whole program but for the process around it, and the commands that more makes. It gives the exit code.
 func Main(
 	ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer,
-	more ...func(*Run) *cobra.Command,
+	more ...Noun,
 ) int {
 	a := &Run{
 		Env:       environment(env),
@@ -70,7 +70,7 @@ func Main(
 			return exitCode(err)
 		}
 	}
-	root := a.Root()
+	root := a.rootFor(args)
 	root.SetArgs(args)
 	a.session = a.isSession()
 	called, err := root.ExecuteContextC(ctx)
@@ -152,7 +152,55 @@ func asksForJSON(args []string) bool {
 func (a *Run) Getenv(name string) string { return a.Env[name] }
 
 // Root gives the whole tree of commands.
-func (a *Run) Root() *cobra.Command {
+func (a *Run) Root() *cobra.Command { return a.tree(slices.Concat(nouns(), a.More)) }
+
+// rootFor gives the tree of commands that a command line needs. Making the flags of all commands takes longer than what
+// most commands do, so a line that begins with a noun gets that noun alone.
+func (a *Run) rootFor(args []string) *cobra.Command {
+	all := slices.Concat(nouns(), a.More)
+	if len(args) > 0 {
+		if at := slices.IndexFunc(all, func(n Noun) bool { return n.Name == args[0] }); at >= 0 {
+			return a.tree(all[at : at+1])
+		}
+	}
+	return a.tree(all)
+}
+
+// Noun is a command below the root.
+type Noun struct {
+	Name string
+	New  func(*Run) *cobra.Command
+}
+
+func nouns() []Noun {
+	return []Noun{
+		{"project", newProject},
+		{"plan", newPlan},
+		{"task", newTask},
+		{"session", newSession},
+		{"report", newReport},
+		{"queue", newQueue},
+		{"inbox", newInbox},
+		{"input", newInput},
+		{"since", newSince},
+		{"why", newWhy},
+		{"token", newToken},
+		{"status", newStatus},
+		{"manifest", newManifest},
+		{"template", newTemplate},
+		{"worker", newWorker},
+		{"orchestrator", newOrchestrator},
+		{"whoami", newWhoami},
+		{"commands", newCommands},
+		{"track-file", newTrackFile},
+		{"clock", newClock},
+		{"demo", newDemo},
+		{"version", newVersion},
+	}
+}
+
+// tree gives the root with some of its commands.
+func (a *Run) tree(below []Noun) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "maestro",
 		Short: "Coordinate fleets of AI coding agents",
@@ -203,15 +251,8 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		return nil
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		newProject(a), newPlan(a), newTask(a), newSession(a), newReport(a), newQueue(a),
-		newInbox(a), newInput(a), newSince(a), newWhy(a), newToken(a), newStatus(a),
-		newManifest(a), newTemplate(a), newWorker(a), newOrchestrator(a),
-		newWhoami(a), newCommands(a), newTrackFile(a),
-		newClock(a), newDemo(a), newVersion(a),
-	)
-	for _, command := range a.More {
-		root.AddCommand(command(a))
+	for _, noun := range below {
+		root.AddCommand(noun.New(a))
 	}
 	onceOnly(root)
 	need(root)

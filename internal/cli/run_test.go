@@ -40,7 +40,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 		variables = append(variables, name+"="+value)
 	}
 	var stdout, stderr bytes.Buffer
-	code := Main(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr, audit)
+	code := Main(t.Context(), args, variables, strings.NewReader("from stdin"), &stdout, &stderr, Noun{"audit", audit})
 	return ran{code, stdout.String(), stderr.String()}
 }
 
@@ -362,7 +362,7 @@ func TestExportToATerminal(t *testing.T) {
 		variables = append(variables, name+"="+value)
 	}
 	var stdout onTerminal
-	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard, audit)
+	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard, Noun{"audit", audit})
 	text := stdout.String()
 	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
 		t.Errorf("%d, %q", code, text)
