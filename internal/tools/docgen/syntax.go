@@ -18,7 +18,7 @@ import (
 func tree() *cobra.Command {
 	a := &cli.Run{
 		Env: map[string]string{}, Printer: cli.Printer{Stdout: io.Discard, Stderr: io.Discard},
-		More: []func(*cli.Run) *cobra.Command{offline.NewAudit},
+		More: []cli.Noun{{Name: "audit", New: offline.NewAudit}},
 	}
 	root := a.Root()
 	root.SetContext(context.Background())
