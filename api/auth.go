@@ -25,7 +25,7 @@ type callKey struct{}
 
 func newCall(caller *service.Caller, r *http.Request) *call {
 	caller.ServerURL = schemeOf(r) + "://" + r.Host
-	caller.Paged = r.URL.Query().Has("cursor")
+	caller.Paged = r.URL.RawQuery != "" && r.URL.Query().Has("cursor")
 	caller.Operation, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
 	caller.Program = r.Header.Get(wire.HeaderClient) != ""
 	return &call{Caller: caller, request: r}

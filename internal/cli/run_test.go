@@ -362,7 +362,8 @@ func TestExportToATerminal(t *testing.T) {
 		variables = append(variables, name+"="+value)
 	}
 	var stdout onTerminal
-	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard, Noun{"audit", audit})
+	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard,
+		Noun{"audit", audit})
 	text := stdout.String()
 	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
 		t.Errorf("%d, %q", code, text)

@@ -9,6 +9,9 @@ import (
 // Printable gives foreign text for a message: one line of about 80 bytes, with U+FFFD for each character that acts.
 func Printable(text string) string {
 	const most = 80
+	if len(text) <= most && plain(text) {
+		return text
+	}
 	var b strings.Builder
 	for _, r := range text {
 		if b.Len() >= most {
@@ -21,6 +24,16 @@ func Printable(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// plain reports whether a text has printable ASCII alone, which most texts are.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Shorten cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.
