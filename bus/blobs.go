@@ -72,7 +72,7 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		return "", err
 	}
 	defer release()
-	if err := errors.Join(b.Damage(), b.room.check()); err != nil {
+	if err := errors.Join(b.Damage(), b.room.check(), b.watch.answers(BlobStream)); err != nil {
 		return "", err
 	}
 	looking, done := b.whileAlive(ctx, patience)

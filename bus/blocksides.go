@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"maestro/internal/disk"
 )
@@ -17,6 +18,7 @@ type sideWatch struct {
 	block   *os.File // nil while there is none
 	at, end int64    // the last record that was read
 	window  blockWindow
+	newest  *sync.Map // of the blockWatch
 }
 
 // hold begins to watch. What the newest block holds is read by the first check.
@@ -37,10 +39,12 @@ func (w *sideWatch) follow(index int) error {
 	}
 	w.release()
 	w.index, w.block = index, block
+	w.newest.Store(w.stream, block)
 	return nil
 }
 
 func (w *sideWatch) release() {
+	w.newest.Delete(w.stream)
 	if w.block != nil {
 		_ = w.block.Close()
 	}

@@ -34,6 +34,25 @@ type blockWatch struct {
 	finished map[int]blockNote
 
 	sides []*sideWatch
+
+	// newest holds the newest block of each stream, an *os.File by the stream's name. Who writes looks at it without
+	// waiting for mu.
+	newest sync.Map
+}
+
+// answers fails with *UnreadError while the newest block of a stream cannot be looked at. nats-server ignores the error
+// of its own look: it takes the block for new then, and writes over what it holds.
+func (w *blockWatch) answers(stream string) error {
+	held, found := w.newest.Load(stream)
+	if !found {
+		return nil
+	}
+	block := held.(*os.File) //nolint:errcheck,forcetypeassert // nothing else is stored
+	_, err := disk.FileStat(block)
+	if err == nil || errors.Is(err, os.ErrClosed) { // another is the newest now
+		return nil
+	}
+	return unread(block.Name(), err)
 }
 
 // hold begins to watch a store whose log ends at head.
@@ -54,7 +73,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 		w.held = append(w.held, held)
 	}
 	for _, s := range storedStreams[1:] {
-		side := &sideWatch{stream: s.name, prefix: s.prefix, dir: e.messagesDir(s.name)}
+		side := &sideWatch{stream: s.name, prefix: s.prefix, dir: e.messagesDir(s.name), newest: &w.newest}
 		w.sides = append(w.sides, side)
 		if err := side.hold(); err != nil {
 			return err
@@ -75,6 +94,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 	if w.block, err = openFile(w.path()); err != nil {
 		return err
 	}
+	w.newest.Store(StreamName, w.block)
 	parser, window := w.parser(), blockWindow{file: w.block}
 	for {
 		content, err := window.from(w.end)
@@ -118,6 +138,7 @@ func (w *blockWatch) release() {
 }
 
 func (w *blockWatch) closeBlock() {
+	w.newest.Delete(StreamName)
 	if w.block != nil {
 		_ = w.block.Close()
 	}
@@ -324,6 +345,7 @@ func (w *blockWatch) next() (known bool, err error) {
 		w.finish(w.known[len(w.known)-1])
 	}
 	w.block, w.known = block, append(w.known, there[i])
+	w.newest.Store(StreamName, block)
 	return true, nil
 }
 
