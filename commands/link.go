@@ -13,6 +13,7 @@ type LinkTask struct {
 	In
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
+	Force     bool   `json:"force,omitempty" doc:"add it although dependencies of it are not completed"`
 }
 
 // UnlinkTask takes a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
@@ -57,11 +58,20 @@ func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := g.joins(session.ID, []string{x.TaskID}); err != nil {
 		return nil, err
 	}
-	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID}, nil
+	forced, err := mayHave(s, c, x.ID(), session, append(slices.Clip(session.TaskIDs), x.TaskID), x.Force)
+	if err != nil {
+		return nil, err
+	}
+	return &events.SessionTaskLinked{SessionID: session.ID, TaskID: x.TaskID, Forced: forced}, nil
 }
 
 func (x *LinkTask) from(e *events.Event, d *events.SessionTaskLinked) bool {
-	*x = LinkTask{In: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
+	*x = LinkTask{
+		In:        inProject(e),
+		SessionID: d.SessionID,
+		TaskID:    d.TaskID,
+		Force:     d.Forced,
+	}
 	return true
 }
 

@@ -176,6 +176,9 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Next:    "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
 		}
 	}
+	if err := noneCancelled(s, c, t.ID); err != nil {
+		return nil, err
+	}
 	g := graphOf(s, c)
 	if err := g.queues(t.ID); err != nil {
 		return nil, err
@@ -251,6 +254,9 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	switch item.Status {
 	case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
+		if err := noneCancelled(s, c, item.TaskID); err != nil {
+			return nil, err
+		}
 		if err := graphOf(s, c).enters("/taskId", s.Queue(c.Project, item.Queue), item.TaskID); err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ type RegisterSession struct {
 	Strategy events.Strategy      `json:"strategy,omitempty" doc:"strategy of a new session; simple if absent"`
 	Status   events.SessionStatus `json:"status,omitempty" doc:"status of a new session: running (default), idle, working or spawning"`
 	TaskIDs  []string             `json:"taskIds,omitempty" doc:"tasks of a new session"`
+	Force    bool                 `json:"force,omitempty" doc:"register a new session although dependencies of its tasks are not completed"`
 	Allowed  *[]string            `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that a new session may use besides the core commands; decided by role and strategy if absent"`
 	Env      map[string]string    `json:"env,omitempty" doc:"environment of a new session"`
 	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"metadata of a new session"`
@@ -143,6 +144,7 @@ func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) boo
 			Strategy:       c.Strategy,
 			Status:         c.Status,
 			TaskIDs:        c.TaskIDs,
+			Force:          d.Forced,
 			Allowed:        listOfPermissions(c.Permissions),
 			Env:            c.Env,
 			Metadata:       c.Metadata,
@@ -182,6 +184,10 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err := graphOf(s, c).joins("", kind.tasks); err != nil {
 		return nil, err
 	}
+	forced, err := mayHave(s, c, x.ID(), nil, kind.tasks, x.Force)
+	if err != nil {
+		return nil, err
+	}
 	status := x.Status
 	if status == "" {
 		status = events.SessionRunning
@@ -216,7 +222,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if err := validDigest(x.ManifestDigest); err != nil {
 		return nil, err
 	}
-	return &events.SessionRegistered{SessionID: id, ManifestDigest: x.ManifestDigest, Created: &events.SessionCreated{
+	created := &events.SessionCreated{
 		Name:        name,
 		Role:        kind.role,
 		Strategy:    kind.strategy,
@@ -226,7 +232,13 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 		Env:         x.Env,
 		Metadata:    x.Metadata,
 		AgentID:     x.AgentID,
-	}}, nil
+	}
+	return &events.SessionRegistered{
+		SessionID:      id,
+		ManifestDigest: x.ManifestDigest,
+		Created:        created,
+		Forced:         forced,
+	}, nil
 }
 
 // Decide implements Command.

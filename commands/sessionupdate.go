@@ -18,6 +18,7 @@ type UpdateSession struct {
 	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
 	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
+	Force     bool                  `json:"force,omitempty" doc:"add tasks although dependencies of them are not completed"`
 	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
 	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
@@ -69,6 +70,12 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 			return nil, err
 		}
 	}
+	forced := false
+	if x.TaskIDs != nil {
+		if forced, err = mayHave(s, c, x.ID(), session, *x.TaskIDs, x.Force); err != nil {
+			return nil, err
+		}
+	}
 	if x.ManifestDigest != nil {
 		if err := validDigest(*x.ManifestDigest); err != nil || *x.ManifestDigest == "" {
 			return nil, cmp.Or(err, error(invalid("/manifestDigest", "manifestDigest is empty")))
@@ -80,6 +87,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		Status:         x.Status,
 		AgentID:        x.AgentID,
 		TaskIDs:        x.TaskIDs,
+		Forced:         forced,
 		Env:            x.Env,
 		ManifestDigest: x.ManifestDigest,
 	}, nil
@@ -93,6 +101,7 @@ func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
 		Status:         d.Status,
 		AgentID:        d.AgentID,
 		TaskIDs:        d.TaskIDs,
+		Force:          d.Forced,
 		Env:            d.Env,
 		ManifestDigest: d.ManifestDigest,
 	}

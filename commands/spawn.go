@@ -100,8 +100,8 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 	if err := g.waits(kind.tasks); err != nil {
 		return nil, err
 	}
-	unmet := unmetDependencies(s, kind.tasks)
-	forced, err := x.mayStart(s, c, kind, unmet)
+	unmet := unmetDependencies(s, kind.tasks, kind.tasks)
+	forced, err := x.starts(s, c, kind, unmet)
 	if err != nil {
 		return nil, err
 	}
@@ -164,39 +164,18 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 	return true
 }
 
-// mayStart refuses work on tasks that are cancelled, or that wait for others. The items of a queue wait by themselves.
-func (x *SpawnSession) mayStart(s *projections.State, c Call, kind sessionKind, unmet []string) (forced bool,
-	err error,
-) {
-	waits := len(unmet) > 0 && kind.strategy != events.StrategyQueue
-	next := "complete them first, or spawn it with --force"
-	switch {
-	case !thirdOn(c.Rules):
-		waits, next = len(unmet) > 0 && x.Strict, "complete them first, or spawn without strict"
-	case x.Force:
-		forced, waits = waits, false
-	}
-	if waits {
-		refusal := forbidden(next, "Dependencies are not completed: %s",
-			someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
-		refusal.Why = "the work would begin before what it needs is done"
-		return false, refusal
-	}
+// starts refuses work on tasks that may not start yet. The items of a queue wait by themselves.
+func (x *SpawnSession) starts(s *projections.State, c Call, kind sessionKind, unmet []string) (forced bool, err error) {
 	if !thirdOn(c.Rules) {
+		if len(unmet) > 0 && x.Strict {
+			return false, waitsFor(unmet, "complete them first, or spawn without strict")
+		}
 		return false, nil
 	}
-	for _, id := range kind.tasks {
-		if s.Task(id).Status == events.TaskCancelled {
-			next := "leave it out, or ask the user"
-			if c.By.Kind == ActorUser {
-				next = "leave it out, or take that back with `maestro task update " + id + " --status todo`"
-			}
-			refusal := forbidden(next, "Task '%s' is cancelled", id)
-			refusal.Why = "the user cancelled it: nobody works on it"
-			return false, refusal
-		}
+	if kind.strategy == events.StrategyQueue {
+		unmet = nil
 	}
-	return forced, nil
+	return mayStart(s, c, kind.tasks, unmet, x.Force)
 }
 
 // queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.
@@ -331,24 +310,6 @@ func (x *SpawnSession) valid() error {
 		return invalid("/context", "context has at most %d bytes, this has %d", events.MaxText, len(x.Context))
 	}
 	return validObject("/context", x.Context)
-}
-
-// unmetDependencies gives what the tasks wait for outside themselves.
-func unmetDependencies(s *projections.State, tasks []string) []string {
-	var unmet []string
-	known := make(map[string]bool, len(tasks))
-	for _, id := range tasks {
-		known[id] = true
-	}
-	for _, id := range tasks {
-		for _, dependency := range s.UnmetDependencies(s.Task(id)) {
-			if !known[dependency] {
-				known[dependency] = true
-				unmet = append(unmet, dependency)
-			}
-		}
-	}
-	return unmet
 }
 
 func defaultName(k sessionKind) string {

@@ -24,6 +24,7 @@ type CreateTask struct {
 	PlanID             string          `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has"`
 	Labels             []string        `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"what your own tools store with it"`
+	Force              bool            `json:"force,omitempty" doc:"create it although its parent is completed"`
 
 	blobs events.Blobs
 }
@@ -51,20 +52,12 @@ type UpdateTask struct {
 	RemoveLabels       []string           `json:"removeLabels,omitempty" flag:"<labels>" doc:"labels to take away"`
 	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
-	Force              bool               `json:"force,omitempty" doc:"set it to completed although tasks below it are open"`
+	Force              bool               `json:"force,omitempty" doc:"complete it although tasks below it are open, or leave it open below a completed parent"`
 
 	blobs events.Blobs
 	// decided says that it is made from its event, whose dependencies are those that the update left: some may have
 	// been there before, and be deleted.
 	decided bool
-}
-
-// ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
-type ReopenTask struct {
-	noTexts
-	In
-	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
 }
 
 // DeleteTask takes a task out of the views, with recursive everything below it too.
@@ -84,18 +77,11 @@ func (*CreateTask) ID() string { return "task:create" }
 func (*UpdateTask) ID() string { return "task:update" }
 
 // ID implements Command.
-func (*ReopenTask) ID() string { return "task:reopen" }
-
-// ID implements Command.
 func (*DeleteTask) ID() string { return "task:delete" }
 
 func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *UpdateTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
-}
-
-func (x *ReopenTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
 
@@ -163,6 +149,10 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := g.dependencies(c.Project, "", x.ParentID, nil, dependencies); err != nil {
 		return nil, err
 	}
+	forced, err := mayBeOpen(s, c, x.ParentID, x.Force)
+	if err != nil {
+		return nil, err
+	}
 	return &events.TaskCreated{
 		TaskID:             newID("task", c, taskTaken(s)),
 		Title:              title,
@@ -177,6 +167,7 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		PlanID:             x.PlanID,
 		Labels:             labels,
 		Metadata:           x.Metadata,
+		Forced:             forced,
 		Blobs:              x.blobs,
 	}, nil
 }
@@ -196,6 +187,7 @@ func (x *CreateTask) from(e *events.Event, d *events.TaskCreated) bool {
 		PlanID:             d.PlanID,
 		Labels:             d.Labels,
 		Metadata:           d.Metadata,
+		Force:              d.Forced,
 		blobs:              d.Blobs,
 	}
 	return true
@@ -262,11 +254,11 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 		if *x.Status != t.Status {
-			if update.Forced, err = mayMove(s, c, t, *x.Status, x.Force); err != nil {
-				return nil, err
-			}
 			update.Status = &events.StatusChange{From: t.Status, To: *x.Status}
 		}
+	}
+	if update.Forced, err = x.mayMove(s, c, t, parent); err != nil {
+		return nil, err
 	}
 	given := len(update.Fields())
 	if thirdOn(c.Rules) {
@@ -299,44 +291,28 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		PlanID:             d.PlanID,
 		Labels:             d.Labels,
 		Metadata:           d.Metadata,
+		Force:              d.Forced,
 		blobs:              d.Blobs,
 		decided:            true,
 	}
 	if d.Status != nil {
-		x.Status, x.Force = &d.Status.To, d.Forced
+		x.Status = &d.Status.To
 	}
 	return true
 }
 
-// Decide implements Command.
-func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	t, err := task(s, c, x.In, x.TaskID)
-	if err != nil {
-		return nil, err
+// mayMove refuses the status and the place that the update leaves the task with.
+func (x *UpdateTask) mayMove(s *projections.State, c Call, t *projections.Task, parent *string) (forced bool,
+	err error,
+) {
+	above, to := t.ParentID, t.Status
+	if parent != nil {
+		above = *parent
 	}
-	says, _ := s.SessionStatus(t)
-	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
-		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID,
-			t.Status)
+	if x.Status != nil {
+		to = *x.Status
 	}
-	if _, err := mayMove(s, c, t, events.TaskInProgress, false); err != nil {
-		return nil, err
-	}
-	if err := validReason(x.Reason); err != nil {
-		return nil, err
-	}
-	return &events.TaskStatusChanged{
-		TaskID: t.ID,
-		From:   t.Status,
-		To:     events.TaskInProgress,
-		Reason: x.Reason,
-		Notice: noticeOf(s, c, t, events.TaskInProgress, true),
-	}, nil
-}
-
-func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = ReopenTask{In: inProject(e), TaskID: d.TaskID, Reason: d.Reason}
-	return d.To == events.TaskInProgress
+	return mayMove(s, c, t, above, to, x.Force)
 }
 
 // Decide implements Command.

@@ -23,6 +23,7 @@ type BlockTask struct {
 	In
 	TaskID string `json:"taskId" doc:"the task"`
 	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it is blocked"`
+	Force  bool   `json:"force,omitempty" doc:"block it although it is completed, and so is its parent"`
 }
 
 // ID implements Command.
@@ -51,11 +52,16 @@ func (x *CompleteTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 
 // Decide implements Command.
 func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason, false)
+	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason, x.Force)
 }
 
 func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = BlockTask{In: inProject(e), TaskID: d.TaskID, Reason: d.Reason}
+	*x = BlockTask{
+		In:     inProject(e),
+		TaskID: d.TaskID,
+		Reason: d.Reason,
+		Force:  d.Forced,
+	}
 	return d.To == events.TaskBlocked
 }
 
@@ -72,7 +78,7 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 	if t.Status == to {
 		return nil, nil
 	}
-	forced, err := mayMove(s, c, t, to, force)
+	forced, err := mayMove(s, c, t, t.ParentID, to, force)
 	if err != nil {
 		return nil, err
 	}
@@ -85,25 +91,48 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 	}, nil
 }
 
-// mayMove refuses a move of a task's status that the task stands against: only the user takes a cancellation back, and
-// a task is completed before those below it only if the caller forces it.
-func mayMove(s *projections.State, c Call, t *projections.Task, to events.TaskStatus, force bool) (forced bool,
-	err error,
+// mayMove refuses to give a task a status, and a task above it ("" for none): only the user takes a cancellation back,
+// and a task is completed before those below it, or is open below a completed one, only if the caller forces it.
+func mayMove(s *projections.State, c Call, t *projections.Task, above string, to events.TaskStatus, force bool) (
+	forced bool, err error,
 ) {
 	if !thirdOn(c.Rules) {
 		return false, nil
 	}
-	if t.Status == events.TaskCancelled && c.By.Kind != ActorUser {
+	if to != t.Status && t.Status == events.TaskCancelled && c.By.Kind != ActorUser {
 		return false, notAllowed("task:update", "the user cancelled it, and only the user takes that back", "ask the user",
 			"Task '%s' is cancelled", t.ID)
 	}
-	if to != events.TaskCompleted || s.Unfinished(t.ID) == 0 {
+	if isOpen(to) && (!isOpen(t.Status) || above != t.ParentID) {
+		return mayBeOpen(s, c, above, force)
+	}
+	if to != events.TaskCompleted || to == t.Status || s.Unfinished(t.ID) == 0 {
 		return false, nil
 	}
 	if force {
 		return true, nil
 	}
 	return false, openBelow(s, t.ID)
+}
+
+// isOpen reports whether a task of this status keeps its parent from being done.
+func isOpen(status events.TaskStatus) bool {
+	return status != events.TaskCompleted && status != events.TaskCancelled
+}
+
+// mayBeOpen refuses an open task below a completed parent, unless the caller forces it; "" is no parent.
+func mayBeOpen(s *projections.State, c Call, parent string, force bool) (forced bool, err error) {
+	above := s.Task(parent)
+	if !thirdOn(c.Rules) || above == nil || above.Status != events.TaskCompleted {
+		return false, nil
+	}
+	if force {
+		return true, nil
+	}
+	refusal := forbidden("reopen it first with `maestro task reopen "+parent+"`, or repeat it with --force",
+		"The parent task '%s' is completed", parent)
+	refusal.Why = "a parent is done when what is below it is completed or cancelled"
+	return false, refusal
 }
 
 // openBelow is the refusal to complete a task before those below it.

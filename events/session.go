@@ -80,6 +80,7 @@ type SessionRegistered struct {
 	Created        *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of the manifest that it begins with"`
 	Role           Role            `json:"role,omitempty" doc:"with a manifest: as what it begins"`
+	Forced         bool            `json:"forced,omitempty" doc:"it was created although dependencies of its tasks were not completed, as asked"`
 }
 
 // SessionCreated is what a session is that nobody spawned.
@@ -102,6 +103,7 @@ type SessionUpdated struct {
 	Status    *SessionStatus    `json:"status,omitempty" doc:"idle or working"`
 	AgentID   *string           `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
+	Forced    bool              `json:"forced,omitempty" doc:"it was given tasks although their dependencies were not completed, or it had ended, as asked"`
 	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
 	// A session's manifest may be issued again, with the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
@@ -138,6 +140,7 @@ type SessionNoted struct {
 type SessionTaskLinked struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
+	Forced    bool   `json:"forced,omitempty" doc:"it was linked although its dependencies were not completed, or the session had ended, as asked"`
 }
 
 // SessionTaskUnlinked: the task is the session's no longer.

@@ -54,6 +54,7 @@ func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	update := &commands.UpdateSession{
 		SessionID: id,
 		TaskIDs:   body.TaskIDs,
+		Force:     body.TaskIDs != nil, // older clients start work in the order that they like
 		AgentID:   body.AgentID,
 		Env:       body.Env,
 	}

@@ -84,6 +84,7 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 		In:        commands.In{Project: body.ProjectID},
 		SessionID: body.ID,
 		Create:    true,
+		Force:     true, // older clients start work in the order that they like
 		Name:      body.Name,
 		Strategy:  body.Strategy,
 		Status:    body.Status,
@@ -142,7 +143,7 @@ func (s *compat) deleteSession(ctx context.Context, c *call, in *wire.SessionID)
 }
 
 func (s *compat) linkTask(ctx context.Context, c *call, in *sessionTaskID) (SessionBody, error) {
-	if _, err := s.do(ctx, c, c.By, &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID}, ""); err != nil {
+	if _, err := s.do(ctx, c, c.By, &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID, Force: true}, ""); err != nil {
 		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)

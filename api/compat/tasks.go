@@ -77,6 +77,7 @@ func (s *compat) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 	}
 	answer, err := s.do(ctx, c, c.By, &commands.CreateTask{
 		In:                 commands.In{Project: body.ProjectID},
+		Force:              body.ParentID != "", // older clients know no order of parents
 		Title:              body.Title,
 		Description:        body.Description,
 		Priority:           body.Priority,
@@ -184,7 +185,7 @@ func (s *compat) linkSteps(
 	}
 	for _, id := range sessions {
 		if !slices.Contains(t.SessionIDs, id) {
-			steps = append(steps, step{&commands.LinkTask{SessionID: id, TaskID: task}, "/link/" + id})
+			steps = append(steps, step{&commands.LinkTask{SessionID: id, TaskID: task, Force: true}, "/link/" + id})
 		}
 	}
 	for _, id := range t.SessionIDs {

@@ -27,6 +27,7 @@ func newOrchestrator(a *Run) *cobra.Command {
 // initOptions are the flags of init.
 type initOptions struct {
 	file, part, session, key string
+	force                    bool
 }
 
 func newInit(a *Run, role events.Role) *cobra.Command {
@@ -51,6 +52,8 @@ what is printed is the session's environment.`,
 	)
 	f.StringVar(&o.part, "print", "both", "system, task, or both")
 	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
+	f.BoolVar(&o.force, "force", false,
+		"of a user: make it although dependencies of its tasks are not completed")
 	a.keyFlag(cmd, &o.key)
 	Complete(cmd, "print", "system", "task", "both")
 	return Tell(cmd, string(role)+":init")
@@ -188,6 +191,7 @@ func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) er
 	body := &commands.RegisterSession{
 		SessionID:      o.session,
 		Create:         true,
+		Force:          o.force,
 		ManifestDigest: manifest.Digest(m.Canonical()),
 	}
 	if body.Project, err = projectOfManifest(ctx, a, m, ""); err != nil {

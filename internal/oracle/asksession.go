@@ -87,6 +87,7 @@ func (a *asked) newSession(id string) fact {
 	a.tasksOf(a.event.Project, tasks)
 	role, strategy := a.kind()
 	registered := &sessionRegistered{SessionID: cmp.Or(id, a.fresh), Manifest: a.manifest()}
+	registered.Forced = a.f.Force && a.early(nil, tasks)
 	registered.Created = &created{
 		Role:        role,
 		Strategy:    strategy,
@@ -157,6 +158,7 @@ func (a *asked) updateSession() fact {
 	}
 	return &sessionUpdated{
 		SessionID: s.id,
+		Forced:    a.f.Force && a.f.TaskIDs != nil && a.early(s, *a.f.TaskIDs),
 		Status:    a.f.Status,
 		TaskIDs:   a.f.TaskIDs,
 		Manifest:  a.f.Manifest,
@@ -207,7 +209,11 @@ func (a *asked) linkTask() fact {
 	if a.tasksOf(s.project, []string{a.f.TaskID}); !a.refused() && slices.Contains(s.tasks, a.f.TaskID) {
 		return a.so()
 	}
-	return &sessionTaskLinked{SessionID: s.id, TaskID: a.f.TaskID}
+	return &sessionTaskLinked{
+		SessionID: s.id,
+		TaskID:    a.f.TaskID,
+		Forced:    a.f.Force && a.early(s, linked(s, a.f.TaskID)),
+	}
 }
 
 func (a *asked) unlinkTask() fact {

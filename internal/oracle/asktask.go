@@ -79,6 +79,7 @@ func (a *asked) createTask() fact {
 	if a.f.ParentID != nil {
 		created.ParentID = *a.f.ParentID
 	}
+	created.Forced = a.f.Force && a.isCompleted(created.ParentID)
 	if a.f.PlanID != nil {
 		created.PlanID = *a.f.PlanID
 	}
@@ -137,10 +138,11 @@ func (a *asked) updateTask() fact {
 	case a.f.Status == nil:
 	case *a.f.Status != t.status:
 		update.Status = &move{From: t.status, To: *a.f.Status}
-		update.Forced = a.f.Force && *a.f.Status == completed && a.openBelow(t.id)
 	default:
 		a.moves(t, t.status, t.status)
 	}
+	above, to := update.leaves(t)
+	update.Forced = a.f.Force && a.outOfOrder(t, above, to)
 	if a.refused() {
 		return nil
 	}
@@ -185,7 +187,7 @@ func (a *asked) moveTask() fact {
 		TaskID: t.id,
 		From:   t.status,
 		To:     to,
-		Forced: a.f.Force && to == completed && a.openBelow(t.id),
+		Forced: a.f.Force && a.outOfOrder(t, t.parent, to),
 		Notice: a.notify(t, to, to == inProgress, a.fresh),
 	}
 }

@@ -74,6 +74,7 @@ var codesOf = map[string][]string{
 	ruleSession:     {codeInvalid},
 	ruleManifest:    {codeInvalid, codeAllowed, codeRule, codeConflict},
 	ruleSpawn:       {codeInvalid, codeFound, codeAllowed, codeRule},
+	ruleWork:        {codeRule, codeAllowed},
 	ruleLimit:       {codeLimit},
 	ruleStatus:      {codeInvalid, codeRule},
 	ruleStatusOwner: {codeAllowed},

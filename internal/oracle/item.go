@@ -222,6 +222,7 @@ func (f *itemRequeued) commands() []string       { return []string{"queue:requeu
 
 func (f *itemRequeued) judge(c *trial) {
 	c.aTask(f.TaskID)
+	c.workable(f.TaskID)
 	q, i := c.anItem(f.Queue, f.TaskID)
 	c.enters(q, []string{f.TaskID})
 	if i != nil && i.state != quarantined && i.state != itemBroken && i.state != skipped {

@@ -234,6 +234,7 @@ func (f *itemPushed) commands() []string       { return []string{"queue:push"} }
 
 func (f *itemPushed) judge(c *trial) {
 	c.aTask(f.TaskID)
+	c.workable(f.TaskID)
 	q := c.aQueue(f.Queue)
 	if i := q.of(f.TaskID); i != nil {
 		c.fault(ruleQueue, "task %s stands in queue %s already (%s)", f.TaskID, f.Queue, i.state)

@@ -30,12 +30,14 @@ const (
 	// digests are digests; a session begins as its own role, with the manifest that it was given last
 	ruleManifest = "manifest"
 	ruleSpawn    = "spawn" // what a spawn says of its tasks, its queue and who ordered it
+	// no session is given a cancelled task, nor, without force, one that waits for others or when it has ended
+	ruleWork = "work"
 
 	ruleLimit = "limit" // what docs/limits.md bounds is within its bounds, by the rules that have limits
 
 	// The two statuses.
 	ruleStatus      = "status"       // a move starts where the status was, and goes where its command leads
-	ruleFinish      = "finish"       // a task is completed after those below it, or by force
+	ruleFinish      = "finish"       // nothing is open below a completed task, or by force
 	ruleStatusOwner = "status-owner" // only users and orchestrators move a task's status; cancelled is the user's
 	ruleReportTasks = "report-tasks" // which tasks a session may report on
 	ruleNotice      = "notice"       // a task that is open again is told to the sessions that it concerns
@@ -67,7 +69,7 @@ const (
 var rules = []string{
 	ruleChain, ruleID, ruleTime, ruleType, ruleEnvelope, ruleOlder, ruleCause,
 	rulePermitted, ruleUser, ruleSystem, ruleOwn, ruleScope, ruleSpawner, rulePermissions, ruleEnded,
-	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleLimit,
+	ruleExists, ruleProject, ruleTask, rulePlanID, ruleSession, ruleManifest, ruleSpawn, ruleWork, ruleLimit,
 	ruleStatus, ruleFinish, ruleStatusOwner, ruleReportTasks, ruleNotice, ruleReport, ruleLate, ruleNote,
 	ruleQueue, ruleHolder, rulePull, ruleOrder, rulePassed, ruleAttempt, ruleReturn, ruleMoved, ruleRequeue,
 	ruleLease, ruleTimeout, ruleQuestion, ruleToken, ruleTemplate,

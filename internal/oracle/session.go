@@ -163,6 +163,7 @@ type sessionRegistered struct {
 	Created   *created `json:"created"`
 	Manifest  string   `json:"manifestDigest"`
 	Role      string   `json:"role"`
+	Forced    bool     `json:"forced"`
 }
 
 // created is what the registration of a new session says of it.
@@ -207,6 +208,7 @@ func (f *sessionRegistered) judge(c *trial) {
 	for _, id := range f.Created.TaskIDs {
 		c.aTask(id)
 	}
+	c.gives(nil, f.Created.TaskIDs, f.Forced)
 }
 
 // begin judges that a session begins as what it is, with the manifest that it was given last.
@@ -253,6 +255,7 @@ type sessionUpdated struct {
 	SessionID string    `json:"sessionId"`
 	Status    *string   `json:"status"`
 	TaskIDs   *[]string `json:"taskIds"`
+	Forced    bool      `json:"forced"`
 	Manifest  *string   `json:"manifestDigest"`
 }
 
@@ -265,6 +268,11 @@ func (f *sessionUpdated) judge(c *trial) {
 	c.notDeleted(s)
 	if f.Manifest != nil {
 		c.aDigest(cmp.Or(*f.Manifest, "none"))
+	}
+	if f.TaskIDs != nil {
+		c.gives(s, *f.TaskIDs, f.Forced)
+	} else if f.Forced {
+		c.fault(ruleWork, "it gives no tasks, and is forced")
 	}
 	if f.Status == nil {
 		return
@@ -401,14 +409,17 @@ func (f *sessionFileTracked) fold(*trial) {}
 type sessionTaskLinked struct {
 	SessionID string `json:"sessionId"`
 	TaskID    string `json:"taskId"`
+	Forced    bool   `json:"forced"`
 }
 
 func (f *sessionTaskLinked) about() (kind, id string) { return "session", f.SessionID }
 func (f *sessionTaskLinked) commands() []string       { return []string{"session:link"} }
 
 func (f *sessionTaskLinked) judge(c *trial) {
-	c.notDeleted(c.aSession(f.SessionID))
+	s := c.aSession(f.SessionID)
+	c.notDeleted(s)
 	c.aTask(f.TaskID)
+	c.gives(s, linked(s, f.TaskID), f.Forced)
 }
 
 func (f *sessionTaskLinked) fold(c *trial) {

@@ -29,10 +29,9 @@ func (f *sessionSpawned) judge(c *trial) {
 	c.isNew(f.SessionID)
 	c.may(f.Role, f.Strategy, f.Permissions)
 	for _, id := range f.TaskIDs {
-		if t := c.aTask(id); t != nil && t.status == cancelled && c.thirdOn() {
-			c.fault(ruleSpawn, "task %s is cancelled", id)
-		}
+		c.aTask(id)
 	}
+	c.workable(f.TaskIDs...)
 	f.spawner(c)
 	f.starts(c)
 	f.unmet(c)

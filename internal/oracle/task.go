@@ -131,6 +131,7 @@ type taskCreated struct {
 	Dependencies []string `json:"dependencies"`
 	PlanID       string   `json:"planId"`
 	Labels       []string `json:"labels"`
+	Forced       bool     `json:"forced"`
 }
 
 func (f *taskCreated) about() (kind, id string) { return "task", f.TaskID }
@@ -149,6 +150,9 @@ func (f *taskCreated) judge(c *trial) {
 		}
 	}
 	c.deep(f.ParentID)
+	if over := c.isCompleted(f.ParentID); c.thirdOn() && over != f.Forced {
+		c.fault(ruleFinish, "its parent is completed: %t, and its creation is forced: %t", over, f.Forced)
+	}
 	c.awaited(nil, f.Dependencies)
 }
 
@@ -212,11 +216,14 @@ func (f *taskUpdated) judge(c *trial) {
 	}
 	if f.Status != nil {
 		c.moves(t, f.Status.From, f.Status.To)
-		c.finishes(t, f.Status.To, f.Forced)
 		c.notified(f.Notice, t, f.Status.To, false)
 		if f.Status.From == f.Status.To {
 			c.fault(ruleStatus, "its status moves from %s to %s", f.Status.From, f.Status.To)
 		}
+	}
+	if t != nil {
+		parent, to := f.leaves(t)
+		c.ordered(t, parent, to, f.Forced)
 	}
 }
 
@@ -286,14 +293,40 @@ func (c *trial) moves(t *task, from, to string) {
 	}
 }
 
-// finishes judges that a task is completed before those directly below it only if that was forced.
-func (c *trial) finishes(t *task, to string, forced bool) {
-	if t == nil || !c.thirdOn() {
-		return
+// leaves gives the parent and the status that the update leaves the task with.
+func (f *taskUpdated) leaves(t *task) (parent, status string) {
+	parent, status = t.parent, t.status
+	if f.ParentID != nil {
+		parent = *f.ParentID
 	}
-	if early := to == completed && c.openBelow(t.id); early != forced {
-		c.fault(ruleFinish, "task %s has open tasks below it: %t, and its completion is forced: %t", t.id, early, forced)
+	if f.Status != nil {
+		status = f.Status.To
 	}
+	return parent, status
+}
+
+// ordered judges that a task comes to be open below a completed one, or completed above open ones, only if that was
+// forced.
+func (c *trial) ordered(t *task, parent, to string, forced bool) {
+	if out := c.outOfOrder(t, parent, to); c.thirdOn() && out != forced {
+		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out, forced)
+	}
+}
+
+// outOfOrder reports whether a task that gets this parent and this status leaves a completed one above an open one.
+func (j *Judge) outOfOrder(t *task, parent, to string) bool {
+	if to == completed {
+		return t.status != completed && j.openBelow(t.id)
+	}
+	return isOpen(to) && (!isOpen(t.status) || parent != t.parent) && j.isCompleted(parent)
+}
+
+func isOpen(status string) bool { return status != completed && status != cancelled }
+
+// isCompleted reports whether a task is there and completed.
+func (j *Judge) isCompleted(id string) bool {
+	t := j.tasks[id]
+	return t != nil && !t.deleted && t.status == completed
 }
 
 // nests adds a task to those below its parent.
@@ -339,7 +372,9 @@ func (f *taskStatusChanged) commands() []string {
 func (f *taskStatusChanged) judge(c *trial) {
 	t := c.aTask(f.TaskID)
 	c.moves(t, f.From, f.To)
-	c.finishes(t, f.To, f.Forced)
+	if t != nil {
+		c.ordered(t, t.parent, f.To, f.Forced)
+	}
 	c.notified(f.Notice, t, f.To, f.To == inProgress)
 	switch {
 	case f.To == completed, f.To == blocked:

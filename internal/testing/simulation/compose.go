@@ -279,6 +279,7 @@ func (c composer) wish(by caller, id string) wish {
 		f.TaskID, f.Force = c.taskOf(by), c.chance(40)
 	case "task:block", "task:reopen":
 		f.TaskID, f.Reason = c.taskOf(by), pick(c, []string{"", "not yet"})
+		f.Force = c.chance(20)
 	case "task:delete":
 		f.TaskID, f.Recursive = c.taskOf(by), c.chance(50)
 	case "session:spawn":
@@ -301,7 +302,7 @@ func (c composer) wish(by caller, id string) wish {
 			f.Status = ptr(pick(c, []string{"idle", "working", "running"}))
 		}
 		if c.chance(30) {
-			f.TaskIDs = &[]string{c.task()}
+			f.TaskIDs, f.Force = &[]string{c.task()}, c.chance(30)
 		}
 		if c.manifests && c.chance(40) {
 			f.Manifest = c.manifest()
@@ -316,7 +317,9 @@ func (c composer) wish(by caller, id string) wish {
 		})
 	case "session:message":
 		c.ofMessage(f, by)
-	case "session:link", "session:unlink":
+	case "session:link":
+		f.SessionID, f.TaskID, f.Force = c.session(), c.task(), c.chance(30)
+	case "session:unlink":
 		f.SessionID, f.TaskID = c.session(), c.task()
 	case "track-file":
 		f.SessionID, f.File = c.target(by), pick(c, []string{"main.go", "a/b.txt", ""})
@@ -368,7 +371,7 @@ func (c composer) wish(by caller, id string) wish {
 func (c composer) createTask(f *fields, by caller) {
 	f.Title = c.title()
 	if c.chance(40) {
-		f.ParentID = ptr(c.taskOf(by))
+		f.ParentID, f.Force = ptr(c.taskOf(by)), c.chance(20)
 	}
 	if c.chance(30) {
 		f.Dependencies = &[]string{c.taskOf(by)}

@@ -92,7 +92,7 @@ func (c composer) register(f *fields, by caller) {
 	}
 	if c.chance(50) {
 		c.newSession(f, by)
-		f.Create = c.chance(30)
+		f.Create, f.Force = c.chance(30), c.chance(30)
 		if f.Project == "" {
 			f.Project = c.project()
 		}
