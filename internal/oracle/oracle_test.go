@@ -99,7 +99,7 @@ func tellOrchestrator(s *story) {
 	)
 	s.add(work, "input.delivered", `{"inputId":"m1","sessionId":"work"}`, s.because(reopened))
 	s.add(admin, "task.updated", `{"taskId":"own","status":{"from":"todo","to":"cancelled"}}`)
-	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","own"]}`)
+	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","a"]}`)
 	s.report(orch, "progress", `,"taskIds":["f"]`)
 	s.add(orch, "project.created", `{"projectId":"p3","name":"Three"}`, with("partitionkey", "p3"))
 	s.add(orch, "task.created", `{"taskId":"t3","title":"In three","priority":"low"}`, with("partitionkey", "p3"))

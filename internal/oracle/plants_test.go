@@ -566,12 +566,40 @@ func statusPlants() []plant {
 		{"a report takes back that work is done", broken(ruleReport), func(s *story) {
 			s.add(work, "session.completed", `{"sessionId":"work"}`)
 		}, func(s *story) { s.report(work, "progress", `,"taskIds":["b"]`) }},
-		{"a session is spawned on a cancelled task", broken(ruleSpawn), func(s *story) {
+		{"a session is spawned on a cancelled task", broken(ruleWork), func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
 		}, func(s *story) { s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["b"],`+byDefault("W")) }},
 		{"a spawn waits for dependencies, and is not forced", broken(ruleSpawn), nothing, func(s *story) {
 			s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["c"],"started":["c"],`+
 				`"unmetDependencies":["b"],`+byDefault("W"))
+		}},
+		{"a session is linked to a task that waits", broken(ruleWork), nothing, func(s *story) {
+			s.add(admin, "session.task_linked", `{"sessionId":"orch","taskId":"c"}`)
+		}},
+		{"a link is forced, and its task waits for nothing", broken(ruleWork), nothing, func(s *story) {
+			s.add(admin, "session.task_linked", `{"sessionId":"pull","taskId":"free","forced":true}`)
+		}},
+		{"an update gives a session a task that waits", broken(ruleWork), nothing, func(s *story) {
+			s.add(orch, "session.updated", `{"sessionId":"work","taskIds":["c"]}`)
+		}},
+		{"an update gives no task, and is forced", broken(ruleWork), nothing, func(s *story) {
+			s.add(orch, "session.updated", `{"sessionId":"work","name":"n","forced":true}`)
+		}},
+		{"an ended session is given a task", broken(ruleWork), func(s *story) { s.kill("work") }, func(s *story) {
+			s.add(orch, "session.updated", `{"sessionId":"work","taskIds":["free"]}`)
+		}},
+		{"a cancelled task is pushed", broken(ruleWork), func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"free","status":{"from":"todo","to":"cancelled"}}`)
+			s.add(admin, "queue.created", `{"queue":"q2","maxAttempts":3}`)
+		}, func(s *story) { s.add(admin, "queue.item_pushed", `{"queue":"q2","taskId":"free"}`) }},
+		{"a task is created below a completed one", broken(ruleFinish), func(s *story) {
+			s.status(admin, "free", "todo", "completed")
+		}, func(s *story) { s.task("under", `,"parentId":"free"`) }},
+		{"an open task moves below a completed one", broken(ruleFinish), func(s *story) {
+			s.status(admin, "free", "todo", "completed")
+		}, func(s *story) { s.add(admin, "task.updated", `{"taskId":"d","parentId":"free"}`) }},
+		{"a move is forced, and is in order", broken(ruleFinish), nothing, func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"d","parentId":"free","forced":true}`)
 		}},
 		{"the system completes a task", broken(ruleSystem, ruleStatusOwner), nothing, func(s *story) {
 			s.status(system,

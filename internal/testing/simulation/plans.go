@@ -21,7 +21,7 @@ func (c composer) ofPlans() wish {
 		w.id, f.Project, f.Title = "task:create", project, ptr("Planned")
 		f.PlanID = ptr(pick(c, []string{"one", "two", "three", "", "task_0123456789"}))
 		if len(tasks) > 0 && c.chance(70) {
-			f.ParentID = ptr(pick(c, tasks))
+			f.ParentID, f.Force = ptr(pick(c, tasks)), c.chance(20)
 		}
 		if len(tasks) > 0 && c.chance(40) {
 			f.Dependencies = &[]string{pick(c, tasks)}
@@ -30,6 +30,9 @@ func (c composer) ofPlans() wish {
 	}
 	f.TaskID = pick(c, tasks)
 	t := c.m.tasks[f.TaskID]
+	if t.Status == "cancelled" && c.chance(50) {
+		return c.givesWork(project, f.TaskID)
+	}
 	if t.Status == "cancelled" && c.chance(60) {
 		if w.by, w.id = c.caller(), pick(c, []string{"task:complete", "task:block", "task:reopen"}); c.chance(50) {
 			w.by, w.id, f.TaskID, f.TaskIDs = admin, "session:spawn", "", &[]string{f.TaskID}
@@ -37,9 +40,12 @@ func (c composer) ofPlans() wish {
 		}
 		return w
 	}
+	if c.chance(20) {
+		return c.givesWork(project, f.TaskID)
+	}
 	switch n := c.IntN(100); {
 	case n < 35:
-		w.id, f.ParentID = "task:update", ptr(pick(c, append(tasks, "null")))
+		w.id, f.ParentID, f.Force = "task:update", ptr(pick(c, append(tasks, "null"))), c.chance(20)
 	case n < 50:
 		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
 	case n < 60:
@@ -53,6 +59,8 @@ func (c composer) ofPlans() wish {
 		w.id, f.Status = "task:update", ptr("cancelled")
 	case n < 85:
 		w.id, f.Recursive = "task:delete", c.chance(60)
+	case n < 90:
+		w.id, f.Force = pick(c, []string{"task:reopen", "task:block"}), c.chance(20)
 	default:
 		w.id, f.Force = "task:complete", c.chance(20)
 	}

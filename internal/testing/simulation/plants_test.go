@@ -939,11 +939,48 @@ var plants = []plant{
 	{"an orchestrator takes a cancellation back", []edit{{
 		"commands/taskstatus.go", "t.Status == events.TaskCancelled && c.By", "false && c.By",
 	}}},
-	{"a session is spawned on a cancelled task", []edit{{
-		"commands/spawn.go", ".Status == events.TaskCancelled {", ".Status == events.TaskTodo && false {",
+	{"work is given on a cancelled task", []edit{{
+		"commands/maystart.go", "if s.Task(id).Status != events.TaskCancelled {",
+		"if true || s.Task(id).Status != events.TaskCancelled {",
 	}}},
 	{"a spawn does not wait for dependencies", []edit{{
-		"commands/spawn.go", "	waits := len(unmet) > 0 &&", "	waits := false && len(unmet) > 0 &&",
+		"commands/spawn.go", "return mayStart(s, c, kind.tasks, unmet, x.Force)",
+		"return mayStart(s, c, kind.tasks, nil, x.Force)",
+	}}},
+	{"a session that is registered is given any task", []edit{{
+		"commands/session.go", "mayHave(s, c, x.ID(), nil, kind.tasks, x.Force)",
+		"mayHave(s, c, x.ID(), nil, nil, x.Force)",
+	}}},
+	{"an update gives a session any task", []edit{{
+		"commands/sessionupdate.go", "mayHave(s, c, x.ID(), session, *x.TaskIDs, x.Force)",
+		"mayHave(s, c, x.ID(), session, nil, x.Force)",
+	}}},
+	{"a session is linked to any task", []edit{{
+		"commands/link.go", "append(slices.Clip(session.TaskIDs), x.TaskID), x.Force)", "nil, x.Force)",
+	}}},
+	{"a session that has ended is given tasks", []edit{{
+		"commands/maystart.go", "over := session != nil && session.Ended()", "over := false",
+	}}},
+	{"a session is asked again about the tasks that it has", []edit{{
+		"commands/maystart.go", "		if !has[id] {\n", "		if true {\n",
+	}}},
+	{"a task that a session is given waits for those that it has", []edit{{
+		"commands/maystart.go", "unmetDependencies(s, added, tasks)", "unmetDependencies(s, added, added)",
+	}}},
+	{"a cancelled task is pushed to a queue", []edit{{
+		"commands/queue.go", "noneCancelled(s, c, t.ID)", "noneCancelled(s, c)",
+	}}},
+	{"a cancelled task is queued again", []edit{{
+		"commands/queue.go", "noneCancelled(s, c, item.TaskID)", "noneCancelled(s, c)",
+	}}},
+	{"a task is created below a completed one", []edit{{
+		"commands/task.go", "mayBeOpen(s, c, x.ParentID, x.Force)", "mayBeOpen(s, c, \"\", x.Force)",
+	}}},
+	{"an open task moves below a completed one", []edit{{
+		"commands/taskstatus.go", "(!isOpen(t.Status) || above != t.ParentID)", "!isOpen(t.Status)",
+	}}},
+	{"a task is reopened below a completed one", []edit{{
+		"commands/taskstatus.go", "(!isOpen(t.Status) || above != t.ParentID)", "above != t.ParentID",
 	}}},
 	{"a parent is completed before its children", []edit{{
 		"commands/taskstatus.go", "|| s.Unfinished(t.ID) == 0 {", "|| true {",

@@ -1,0 +1,42 @@
+package simulation
+
+// givesWork gives a session a task, in each way that there is besides a spawn, or lets the task wait in a queue.
+func (c composer) givesWork(project, task string) wish {
+	const queue = "plans"
+	w := wish{by: admin, id: pick(c, []string{
+		"session:link", "session:update", "session:register", "queue:push", "queue:push",
+	})}
+	f := &w.fields
+	var sessions []string
+	for _, id := range c.m.sessionIDs {
+		if x, live := c.m.liveSession(id); live && x.Project == project {
+			sessions = append(sessions, id)
+		}
+	}
+	_, created := c.m.queues[queueID(project, queue)]
+	switch {
+	case w.id == "queue:push" && !created:
+		w.id, f.Project, f.Queue = "queue:create", project, queue
+	case w.id == "queue:push":
+		f.Project, f.Queue, f.TaskID = project, queue, task
+		switch c.m.itemOf(project, queue, task).Status {
+		case "":
+		case "skipped":
+			w.id = "queue:requeue"
+		default:
+			w.id, f.TaskID = "queue:skip", ""
+		}
+	case w.id == "session:register" || len(sessions) == 0:
+		w.id, f.Project, f.TaskIDs, f.Force = "session:register", project, &[]string{task}, c.chance(40)
+	case w.id == "session:link":
+		f.SessionID, f.TaskID, f.Force = pick(c, sessions), task, c.chance(40)
+	default:
+		f.SessionID, f.Force = pick(c, sessions), c.chance(40)
+		given := append(c.m.sessions[f.SessionID].Tasks[:0:0], task)
+		if c.chance(50) {
+			given = append(given, c.m.sessions[f.SessionID].Tasks...)
+		}
+		f.TaskIDs = &given
+	}
+	return w
+}
