@@ -110,7 +110,13 @@ func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
 }
 
 func (w gives) test(t *testing.T) {
-	call := Call{By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
+	call := Call{
+		By:      Admin(AuthnToken),
+		Project: "p",
+		At:      time.Unix(2, 0),
+		ID:      uuid.New(),
+		Rules:   RulesVersion,
+	}
 	refused := func(task string, force bool) {
 		data, err := Decide(workGround(t).s, w.ask(task, force), call)
 		var refusal *Refusal
@@ -184,7 +190,13 @@ func workGround(t *testing.T) *ground {
 
 // An ended session gets tasks only by force; what it has already, it may keep or lose.
 func TestAnEndedSessionIsGivenNothing(t *testing.T) {
-	call := Call{By: Admin(AuthnToken), Project: "p", At: time.Unix(2, 0), ID: uuid.New(), Rules: RulesVersion}
+	call := Call{
+		By:      Admin(AuthnToken),
+		Project: "p",
+		At:      time.Unix(2, 0),
+		ID:      uuid.New(),
+		Rules:   RulesVersion,
+	}
 	for _, c := range []struct {
 		name  string
 		ask   Command

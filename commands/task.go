@@ -60,6 +60,15 @@ type UpdateTask struct {
 	decided bool
 }
 
+// ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
+type ReopenTask struct {
+	noTexts
+	In
+	TaskID string `json:"taskId" doc:"the task"`
+	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
+	Force  bool   `json:"force,omitempty" doc:"reopen it although its parent is completed"`
+}
+
 // DeleteTask takes a task out of the views, with recursive everything below it too.
 type DeleteTask struct {
 	noTexts
@@ -77,11 +86,18 @@ func (*CreateTask) ID() string { return "task:create" }
 func (*UpdateTask) ID() string { return "task:update" }
 
 // ID implements Command.
+func (*ReopenTask) ID() string { return "task:reopen" }
+
+// ID implements Command.
 func (*DeleteTask) ID() string { return "task:delete" }
 
 func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *UpdateTask) project(s *projections.State, by Actor) string {
+	return ofTask(s, by, x.In, x.TaskID)
+}
+
+func (x *ReopenTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
 
@@ -313,6 +329,44 @@ func (x *UpdateTask) mayMove(s *projections.State, c Call, t *projections.Task, 
 		to = *x.Status
 	}
 	return mayMove(s, c, t, above, to, x.Force)
+}
+
+// Decide implements Command.
+func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
+	t, err := task(s, c, x.In, x.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	says, _ := s.SessionStatus(t)
+	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
+		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID,
+			t.Status)
+	}
+	forced, err := mayMove(s, c, t, t.ParentID, events.TaskInProgress, x.Force)
+	if err != nil {
+		return nil, err
+	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
+	return &events.TaskStatusChanged{
+		TaskID: t.ID,
+		From:   t.Status,
+		To:     events.TaskInProgress,
+		Reason: x.Reason,
+		Forced: forced,
+		Notice: noticeOf(s, c, t, events.TaskInProgress, true),
+	}, nil
+}
+
+func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
+	*x = ReopenTask{
+		In:     inProject(e),
+		TaskID: d.TaskID,
+		Reason: d.Reason,
+		Force:  d.Forced,
+	}
+	return d.To == events.TaskInProgress
 }
 
 // Decide implements Command.

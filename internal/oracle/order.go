@@ -1,0 +1,37 @@
+package oracle
+
+// leaves gives the parent and the status that the update leaves the task with.
+func (f *taskUpdated) leaves(t *task) (parent, status string) {
+	parent, status = t.parent, t.status
+	if f.ParentID != nil {
+		parent = *f.ParentID
+	}
+	if f.Status != nil {
+		status = f.Status.To
+	}
+	return parent, status
+}
+
+// ordered judges that a task comes to be open below a completed one, or completed above open ones, only if that was
+// forced.
+func (c *trial) ordered(t *task, parent, to string, forced bool) {
+	if out := c.outOfOrder(t, parent, to); c.thirdOn() && out != forced {
+		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out, forced)
+	}
+}
+
+// outOfOrder reports whether a task that gets this parent and this status leaves a completed one above an open one.
+func (j *Judge) outOfOrder(t *task, parent, to string) bool {
+	if to == completed {
+		return t.status != completed && j.openBelow(t.id)
+	}
+	return isOpen(to) && (!isOpen(t.status) || parent != t.parent) && j.isCompleted(parent)
+}
+
+func isOpen(status string) bool { return status != completed && status != cancelled }
+
+// isCompleted reports whether a task is there and completed.
+func (j *Judge) isCompleted(id string) bool {
+	t := j.tasks[id]
+	return t != nil && !t.deleted && t.status == completed
+}
