@@ -4,7 +4,7 @@ package simulation
 func (c composer) givesWork(project, task string) wish {
 	const queue = "plans"
 	w := wish{by: admin, id: pick(c, []string{
-		"session:link", "session:update", "session:register", "queue:push", "queue:push",
+		"session:link", "session:update", "session:register", "queue:push", "queue:push", "queue:push",
 	})}
 	f := &w.fields
 	var sessions []string
@@ -13,11 +13,31 @@ func (c composer) givesWork(project, task string) wish {
 			sessions = append(sessions, id)
 		}
 	}
+	if len(sessions) > 0 && c.chance(15) {
+		w.id, f.SessionID = "session:kill", pick(c, sessions)
+		return w
+	}
 	_, created := c.m.queues[queueID(project, queue)]
 	switch {
 	case w.id == "queue:push" && !created:
 		w.id, f.Project, f.Queue = "queue:create", project, queue
 	case w.id == "queue:push":
+		for _, i := range c.m.queues[queueID(project, queue)].Items {
+			cancelled := c.m.tasks[i.Task].Status == "cancelled"
+			switch {
+			case !c.chance(70):
+				continue
+			case i.Status == "skipped" && cancelled:
+				w.id, f.Queue, f.TaskID = "queue:requeue", queue, i.Task
+			case i.Status == "skipped":
+				w.id, f.TaskID, f.Status = "task:update", i.Task, ptr("cancelled")
+			case i.Status == "queued" && !cancelled:
+				w.id, f.Project, f.Queue = "queue:skip", project, queue
+			default:
+				continue
+			}
+			return w
+		}
 		f.Project, f.Queue, f.TaskID = project, queue, task
 		switch c.m.itemOf(project, queue, task).Status {
 		case "":

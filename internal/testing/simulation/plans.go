@@ -40,7 +40,18 @@ func (c composer) ofPlans() wish {
 		}
 		return w
 	}
-	if c.chance(20) {
+	if _, live := c.m.liveTask(t.Parent); live && c.chance(25) { // the task, then its parent, and then it is open again
+		switch {
+		case t.Status != "completed":
+			w.id, f.Force = "task:complete", true
+		case c.m.tasks[t.Parent].Status != "completed":
+			w.id, f.TaskID, f.Force = "task:complete", t.Parent, true
+		default:
+			w.id, f.Force = pick(c, []string{"task:reopen", "task:reopen", "task:block"}), c.chance(30)
+		}
+		return w
+	}
+	if c.chance(30) {
 		return c.givesWork(project, f.TaskID)
 	}
 	switch n := c.IntN(100); {
