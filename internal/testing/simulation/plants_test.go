@@ -970,6 +970,9 @@ var plants = []plant{
 	{"a cancelled task is pushed to a queue", []edit{{
 		"commands/queue.go", "noneCancelled(s, c, t.ID)", "noneCancelled(s, c)",
 	}}},
+	{"a cancelled task is queued again", []edit{{
+		"commands/queue.go", "noneCancelled(s, c, item.TaskID)", "noneCancelled(s, c)",
+	}}},
 	{"a task is created below a completed one", []edit{{
 		"commands/task.go", "mayBeOpen(s, c, x.ParentID, x.Force)", "mayBeOpen(s, c, \"\", x.Force)",
 	}}},
