@@ -129,6 +129,11 @@ func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
+	if b.embedded != nil {
+		if size, err := b.texts.size(ctx, digest); err == nil || !errors.Is(err, errNotThere) {
+			return size, err
+		}
+	}
 	info, err := b.blobs.GetInfo(ctx, digest)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return 0, fmt.Errorf("%w: %s", events.ErrNoBlob, digest)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -15,7 +16,11 @@ import (
 type liveBlobs struct {
 	dir string // the store's
 
-	// turn is full while somebody uses what follows: unlike for a mutex, one can wait for it with a context.
+	// reading holds one for each text that is being read, so that few of them are in memory at once.
+	reading chan struct{}
+
+	// turn is full while somebody uses what follows: unlike for a mutex, one can wait for it with a context. Nobody
+	// reads a text meanwhile.
 	turn   chan struct{}
 	index  blobIndex
 	places map[uint64]place
@@ -25,7 +30,22 @@ type liveBlobs struct {
 	newestEnd int64
 }
 
-func newLiveBlobs(dir string) liveBlobs { return liveBlobs{dir: dir, turn: make(chan struct{}, 1)} }
+// textsAtOnce is how many texts are read at the same time.
+const textsAtOnce = 4
+
+func newLiveBlobs(dir string) liveBlobs {
+	return liveBlobs{dir: dir, turn: make(chan struct{}, 1), reading: make(chan struct{}, textsAtOnce)}
+}
+
+// enter takes a place in a queue, or fails with errNotSearched when ctx ends first. leave must be called.
+func enter(ctx context.Context, queue chan struct{}) (leave func(), err error) {
+	select {
+	case queue <- struct{}{}:
+		return func() { <-queue }, nil
+	case <-ctx.Done():
+		return nil, notSearched(ctx)
+	}
+}
 
 // refresh takes in what came since. It fails with *storeDamage when a block is damaged.
 func (l *liveBlobs) refresh(ctx context.Context) error {
@@ -45,8 +65,8 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 		if slices.Contains(l.read, index) {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w: %w", errNotSearched, err)
+		if ctx.Err() != nil {
+			return notSearched(ctx)
 		}
 		var block scannedBlock
 		path := filepath.Join(messages, blockName(index))
@@ -118,32 +138,75 @@ var errNotThere = errors.New("the blob is not in the blocks")
 // errNotSearched: the context ended before the blocks were searched. What was indexed stays indexed.
 var errNotSearched = errors.New("the stored texts were not searched in time")
 
+func notSearched(ctx context.Context) error { return fmt.Errorf("%w: %w", errNotSearched, ctx.Err()) }
+
+// storedText is where the parts of a blob are.
+type storedText struct {
+	digest string
+	size   int64
+	parts  []place
+}
+
 // blob gives the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
 // damaged, and with errNotSearched when ctx ends first.
 func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", errNotSearched, ctx.Err())
+	leave, err := enter(ctx, l.reading)
+	if err != nil {
+		return nil, err
 	}
-	content, err := l.assemble(ctx, digest)
+	defer leave()
+	content, err := l.assemble(ctx, digest, false)
 	if err == nil || errors.Is(err, errNotThere) || errors.Is(err, errNotSearched) {
 		return content, err
 	}
 	// The server may have written a block anew, without what was deleted.
-	l.places, l.read, l.newest = nil, nil, 0
-	return l.assemble(ctx, digest)
+	return l.assemble(ctx, digest, true)
 }
 
-func (l *liveBlobs) assemble(ctx context.Context, digest string) ([]byte, error) {
-	if err := l.refresh(ctx); err != nil {
+// size gives how many bytes a blob has, as its description says. It fails as blob does.
+func (l *liveBlobs) size(ctx context.Context, digest string) (int64, error) {
+	text, err := l.find(ctx, digest, false)
+	return text.size, err
+}
+
+func (l *liveBlobs) assemble(ctx context.Context, digest string, anew bool) ([]byte, error) {
+	text, err := l.find(ctx, digest, anew)
+	if err != nil {
 		return nil, err
+	}
+	return l.contents(ctx, text)
+}
+
+// find gives where a blob is, as the blocks say now; anew forgets what was known of them.
+func (l *liveBlobs) find(ctx context.Context, digest string, anew bool) (storedText, error) {
+	leave, err := enter(ctx, l.turn)
+	if err != nil {
+		return storedText{}, err
+	}
+	defer leave()
+	if anew {
+		l.places, l.read, l.newest = nil, nil, 0
+	}
+	if err := l.refresh(ctx); err != nil {
+		return storedText{}, err
 	}
 	meta, found := l.index.metas[digest]
 	if !found || meta.Deleted || len(l.index.chunks[meta.NUID]) < meta.Chunks {
-		return nil, errNotThere
+		return storedText{}, errNotThere
 	}
+	text := storedText{digest: digest, size: int64(min(meta.Size, math.MaxInt64))}
+	for _, sequence := range slices.Compact(slices.Sorted(slices.Values(l.index.chunks[meta.NUID]))) {
+		p, found := l.places[sequence]
+		if !found {
+			return storedText{}, errNotThere
+		}
+		text.parts = append(text.parts, p)
+	}
+	return text, nil
+}
+
+// contents reads a blob from where it was found, and stops when ctx ends.
+func (l *liveBlobs) contents(ctx context.Context, text storedText) ([]byte, error) {
 	reader := placeReader{
 		dir:    filepath.Join(streamPath(l.dir, BlobStream), "msgs"),
 		stream: BlobStream,
@@ -151,11 +214,9 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string) ([]byte, error)
 	}
 	defer reader.close()
 	var content []byte
-	sequences := slices.Compact(slices.Sorted(slices.Values(l.index.chunks[meta.NUID])))
-	for _, sequence := range sequences {
-		p, found := l.places[sequence]
-		if !found {
-			return nil, errNotThere
+	for _, p := range text.parts {
+		if ctx.Err() != nil {
+			return nil, notSearched(ctx)
 		}
 		chunk, err := reader.read(p)
 		if failedToRead(err) {
@@ -167,14 +228,14 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string) ([]byte, error)
 				File:   filepath.Join("jetstream", "$G", "streams", BlobStream, "msgs", blockName(int(p.block))),
 				Offset: p.offset,
 				Length: int64(p.length),
-				From:   sequence,
-				To:     sequence,
+				From:   p.sequence,
+				To:     p.sequence,
 				Why:    err.Error(),
 			}}
 		}
 		content = append(content, chunk.body...)
 	}
-	if Digest(content) != digest {
+	if Digest(content) != text.digest {
 		return nil, errNotThere
 	}
 	return content, nil

@@ -36,6 +36,8 @@ type Admission struct {
 	answered, brought int64
 	// paidBytes are those that it paid for before its body came.
 	paidBytes int64
+	// readBytes are those of long texts that were charged when they were read.
+	readBytes int64
 	// steps are those of work that the call was charged for.
 	steps atomic.Int64
 	// looked are the steps of reading that are not charged yet: less than one read.

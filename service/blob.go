@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"maestro/commands"
 	"maestro/events"
@@ -84,18 +86,56 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 	if err := s.Look(ctx, c, func(v View) error { return v.mayReadBlob(digest) }); err != nil {
 		return nil, err
 	}
-	return s.readBlob(ctx, digest)
+	return s.readBlob(ctx, digest, c.readText)
 }
 
-// readBlob gives the bytes behind a digest, or a Problem of KindNotFound. It checks no permission.
-func (s *Service) readBlob(ctx context.Context, digest string) ([]byte, error) {
+// readBlob gives the bytes behind a digest, and charges for them before it reads them if their number is known: a
+// caller that goes away meanwhile has paid. It fails with a Problem: of KindNotFound if there are none, or of
+// KindUnavailable if they cannot be read now, or with ctx's error. It checks no permission.
+func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes int)) ([]byte, error) {
 	if s.Blobs == nil {
 		return nil, NotFound("Blob", digest)
 	}
+	charged := 0
+	if sizes, known := s.Blobs.(blobSizes); known {
+		if size, err := sizes.BlobSize(ctx, digest); err == nil {
+			charged = int(size)
+			charge(charged)
+		}
+	}
 	content, err := s.Blobs.Blob(ctx, digest)
-	if err != nil {
-		s.Logger.Warn("a blob could not be read", "digest", digest, "why", err)
+	if err == nil {
+		if more := len(content) - charged; more > 0 {
+			charge(more)
+		}
+		return content, nil
+	}
+	if gone := ctx.Err(); gone != nil {
+		return nil, gone
+	}
+	if failed := s.unread.due(); failed > 0 {
+		s.Logger.Warn("a long text could not be read", "digest", digest, "why", err, "failed", failed)
+	}
+	if errors.Is(err, events.ErrNoBlob) || errors.Is(err, events.ErrBadBlob) {
 		return nil, NotFound("Blob", digest)
 	}
-	return content, nil
+	return nil, (&Problem{
+		Kind:       KindUnavailable,
+		Code:       "UNAVAILABLE",
+		Message:    "The long text cannot be read now",
+		Why:        "the server did not get it from its store; its log says why",
+		Next:       "try again",
+		RetryAfter: time.Second,
+	}).Complete()
 }
+
+// readText charges the call for a long text that is read for it: as its answer, which is not charged again when it is
+// sent.
+func (c *Caller) readText(bytes int) {
+	if c.admission != nil {
+		c.admission.readText(int64(bytes))
+	}
+}
+
+// chargedWork charges the call for a long text as for work.
+func (c *Caller) chargedWork(bytes int) { c.worked(bytes / bytesPerStep) }

@@ -83,8 +83,15 @@ func (a *Admission) Free(n int64) {
 	}
 }
 
-// Sent charges a reader for a long answer.
-func (a *Admission) Sent(n int64) {
+// Sent charges a reader for a long answer, but for what was charged when it was read.
+func (a *Admission) Sent(n int64) { a.chargeBytes(n - a.readBytes) }
+
+func (a *Admission) readText(n int64) {
+	a.readBytes += n
+	a.chargeBytes(n)
+}
+
+func (a *Admission) chargeBytes(n int64) {
 	if units := float64(n / bytesPerUnit); units > 0 {
 		a.ledger.charge(a.credential, useReads, units)
 	}

@@ -67,11 +67,10 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
 			safetext.Printable(digest))
 	}
-	content, err := s.readBlob(ctx, digest)
+	content, err := s.readBlob(ctx, digest, c.chargedWork)
 	if err != nil {
 		return nil, err
 	}
-	c.worked(len(content) / bytesPerStep)
 	m, err := manifest.Parse(content)
 	if err != nil {
 		// Its faults would quote what is none of the caller's business.

@@ -171,7 +171,7 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if digest == "" {
 		return
 	}
-	content, err := s.readBlob(ctx, digest)
+	content, err := s.readBlob(ctx, digest, func(int) {})
 	if err == nil {
 		err = s.Manifests.PlaceManifest(session, content)
 	}

@@ -90,10 +90,11 @@ func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longTe
 
 // readWhole reads the texts that are elsewhere, until they are too long for a manifest.
 func (s *Service) readWhole(ctx context.Context, c *Caller, from *manifest.Source, long []longText) error {
-	read := 0
-	defer func() { c.worked(read / bytesPerStep) }()
+	read, paid := 0, 0
+	charge := func(bytes int) { paid += bytes }
+	defer func() { c.worked(paid / bytesPerStep) }()
 	for _, l := range long {
-		text, err := s.readBlob(ctx, l.digest)
+		text, err := s.readBlob(ctx, l.digest, charge)
 		if err != nil {
 			return &engine.UnavailableError{
 				Why:  fmt.Sprintf("the %s of task '%s' could not be read", l.field, from.Tasks[l.task].ID),

@@ -128,7 +128,11 @@ func (s *Service) SessionManifest(
 	if err != nil {
 		return nil, "", err
 	}
-	if content, err = s.readBlob(ctx, digest); err != nil {
+	if content, err = s.readBlob(ctx, digest, c.readText); err != nil {
+		var p *Problem
+		if !errors.As(err, &p) || p.Kind != KindNotFound {
+			return nil, "", err
+		}
 		return nil, "", &Problem{
 			Kind:    KindInternal,
 			Code:    "TEXT_LOST",

@@ -105,7 +105,7 @@ func tooMany(who, quota string) string {
 	return strings.ToUpper(who[:1]) + who[1:] + " has " + said
 }
 
-// limitedLog says in the log that calls are refused: at most once a second, with how many.
+// limitedLog says in the log that calls are refused, or fail: at most once a second, with how many.
 type limitedLog struct {
 	mu      sync.Mutex
 	said    time.Time
@@ -113,11 +113,21 @@ type limitedLog struct {
 }
 
 func (l *limitedLog) note(s *Service, who, limit string) {
+	if refused := l.due(); refused > 0 {
+		s.Logger.Warn("rate-limited", "who", who, "limit", limit, "refused", refused)
+	}
+}
+
+// due counts one more, and gives how many there are to tell of; 0 if some were told of within the last second.
+func (l *limitedLog) due() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.skipped++
-	if now := time.Now(); now.Sub(l.said) >= time.Second {
-		s.Logger.Warn("rate-limited", "who", who, "limit", limit, "refused", l.skipped)
-		l.said, l.skipped = now, 0
+	now := time.Now()
+	if now.Sub(l.said) < time.Second {
+		return 0
 	}
+	told := l.skipped
+	l.said, l.skipped = now, 0
+	return told
 }

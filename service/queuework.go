@@ -69,11 +69,10 @@ func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs 
 		if blobs[name] == "" {
 			continue
 		}
-		content, err := s.readBlob(ctx, blobs[name])
+		content, err := s.readBlob(ctx, blobs[name], c.chargedWork)
 		if err != nil {
 			continue
 		}
-		c.worked(len(content) / bytesPerStep)
 		short, cut := beginning(string(content), workText)
 		*text = short
 		if !cut {

@@ -69,6 +69,8 @@ type Service struct {
 	auth    authenticator
 	ledger  *ledger
 	limited limitedLog
+	// unread is about long texts that could not be read.
+	unread limitedLog
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
 	// rendering holds an item for each manifest that is being made.
