@@ -78,7 +78,10 @@ type ledger struct {
 	accounts map[string]*account
 	// refused counts the calls that were over each limit.
 	refused map[string]uint64
-	sweepAt int
+	// sweepAt is how many accounts there are at the next sweep, sweepAgain the earliest time of one if there are as
+	// many as there may be.
+	sweepAt    int
+	sweepAgain time.Duration
 	// shared is what all those share for whom there is no account left.
 	shared [classes]*account
 }
@@ -120,7 +123,7 @@ func (l *ledger) hold(c Class, name string) *account {
 	defer l.mu.Unlock()
 	a := l.accounts[key]
 	if a == nil {
-		if len(l.accounts) >= l.sweepAt {
+		if len(l.accounts) >= l.sweepAt && (len(l.accounts) < mostAccounts || l.now() >= l.sweepAgain) {
 			l.sweep()
 		}
 		if len(l.accounts) >= mostAccounts {
@@ -161,7 +164,8 @@ func (l *ledger) sweep() {
 			delete(l.accounts, key)
 		}
 	}
-	l.sweepAt = max(fewAccounts, 2*len(l.accounts))
+	l.sweepAt = min(max(fewAccounts, 2*len(l.accounts)), mostAccounts)
+	l.sweepAgain = now + time.Second
 }
 
 func (a *account) idle(now time.Duration) bool {

@@ -87,3 +87,30 @@ func TestNoRateIsExceeded(t *testing.T) {
 		})
 	}
 }
+
+// TestAccountsAreSweptAgain: newcomers share an account only while there are too many, and looking for those that are
+// not used costs each newcomer little then.
+func TestAccountsAreSweptAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(&Limits{})
+		for i := range mostAccounts {
+			a := l.hold(OfSession, fmt.Sprint(i))
+			l.charge(a, useReads, 1e9)
+			l.letGo(a)
+		}
+		time.Sleep(2 * time.Second)
+		if a := l.hold(OfSession, "one too many"); a != l.shared[OfSession] {
+			t.Error("there is an account for one too many")
+		}
+		swept := l.sweepAgain
+		time.Sleep(time.Millisecond)
+		l.letGo(l.hold(OfSession, "another"))
+		if l.sweepAgain != swept {
+			t.Error("each newcomer looks through all accounts")
+		}
+		time.Sleep(24 * time.Hour) // all that was charged is paid
+		if a := l.hold(OfSession, "later"); a == l.shared[OfSession] || len(l.accounts) != 1 {
+			t.Errorf("nothing is swept: %d accounts", len(l.accounts))
+		}
+	})
+}

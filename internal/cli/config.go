@@ -1,18 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
@@ -50,11 +50,9 @@ func readConfig(getenv func(string) string) (config, error) {
 
 func parseConfig(path string, content []byte) (config, error) {
 	var c config
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&c)
-	if _, more := decoder.Token(); err == nil && !errors.Is(more, io.EOF) {
-		err = errors.New("something follows the object")
+	err := commands.ReadBody(context.Background(), content, &c)
+	if err == nil && c.Project != "" {
+		err = commands.ValidID("/project", c.Project)
 	}
 	if err == nil && c.Output != "" && c.Output != "table" && c.Output != "json" && c.Output != "jsonl" {
 		err = errors.New("output must be table, json or jsonl")
@@ -90,23 +88,51 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return ofFlag(project).Set(id)
 }
 
-// projectNamed gives the id of the project that has this name. What no project is called is taken as an id, or as the
-// beginning of one.
+// projectNamed gives the id of the project that has this name. What no project is called is taken as an id. A project
+// that a user made comes before those of sessions, which may give theirs any name.
 func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	if strings.HasPrefix(name, "proj_") {
-		return a.fullID(ctx, "projectId", name)
+		return name, nil
 	}
 	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Name: name})
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case len(projects) == 0:
-		return a.fullID(ctx, "projectId", name)
-	case len(projects) > 1:
-		return "", failure.Usage("%d projects have the name %q", len(projects), safetext.OneLine(name)).
-			WithNext("name one by its id: %s or %s", projects[0].ID, projects[1].ID)
 	}
-	return projects[0].ID, nil
+	if len(projects) == 0 {
+		return name, nil
+	}
+	meant := slices.DeleteFunc(slices.Clone(projects), func(p wire.Project) bool { return makingSession(p) != "" })
+	if len(meant) == 0 {
+		meant = projects
+	}
+	if len(meant) > 1 {
+		f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(name)).
+			WithNext("name one by its id: %s or %s", meant[0].ID, meant[1].ID)
+		if session := makingSession(meant[0]); session != "" {
+			f.Why = "sessions made all of them; session '" + session + "' made " + meant[0].ID
+		}
+		return "", f
+	}
+	a.sayWhoseName(name, meant[0], len(projects)-1)
+	return meant[0].ID, nil
+}
+
+// sayWhoseName says that a name is not only that of a user's project.
+func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
+	name = safetext.OneLine(name)
+	switch session := makingSession(meant); {
+	case session != "":
+		a.Say("maestro: the project %q is %s, which session '%s' made\n", name, meant.ID, session)
+	case others > 0:
+		more := Many(others, "more project")
+		a.Say("maestro: the project %q is %s; sessions made %s with that name\n", name, meant.ID, more)
+	}
+}
+
+// makingSession gives the session that made a project, "" if a user did.
+func makingSession(p wire.Project) string {
+	_, id, _ := strings.Cut(p.CreatedBy, "/sessions/")
+	return safetext.OneLine(id)
 }
 
 // projectUse is `maestro project use`.
@@ -152,7 +178,7 @@ func (c *projectUse) run(ctx context.Context, args []string) error {
 				c.Say("No current project\n")
 				return
 			}
-			c.Print("%s\n", set.Project)
+			c.Print("%s\n", safetext.OneLine(set.Project))
 		})
 		return nil
 	default:

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"maestro/service/wire"
+)
+
+// TestConfigIsReadStrictly: a key that is in the wrong case or there twice, and an id that is none, are named, not
+// guessed at.
+func TestConfigIsReadStrictly(t *testing.T) {
+	for content, good := range map[string]bool{
+		`{"project":"proj_1","output":"json"}`: true,
+		`{}`:                                   true,
+		`{"Project":"proj_1"}`:                 false,
+		`{"OUTPUT":"json"}`:                    false,
+		`{"project":"proj_1","project":"proj_2"}`: false,
+		`{"output":"json","output":"table"}`:      false,
+		`{"project":"proj_1\nproj_2"}`:            false,
+		`{"project":"proj_1"} {}`:                 false,
+		`{"other":1}`:                             false,
+		`[]`:                                      false,
+		``:                                        false,
+	} {
+		if c, err := parseConfig("config.json", []byte(content)); (err == nil) != good {
+			t.Errorf("%s: %+v, %v", content, c, err)
+		}
+	}
+}
+
+// TestANameMeansTheUsersProject: a session cannot take a name away from a user's project, nor draw a user's command
+// into a project of its own without a word.
+func TestANameMeansTheUsersProject(t *testing.T) {
+	user := wire.Project{ID: "proj_user", Name: "Web shop", CreatedBy: "/users/admin"}
+	one := wire.Project{ID: "proj_one", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_1"}
+	two := wire.Project{ID: "proj_two", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_2"}
+	deputy := wire.Project{ID: "proj_deputy", Name: "Web shop", CreatedBy: "/users/deputy"}
+	for name, c := range map[string]struct {
+		there   []wire.Project
+		meant   string
+		says    string
+		refused bool
+	}{
+		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
+		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions made 2 more projects", false},
+		"two of users":           {[]wire.Project{user, deputy, one}, "", "proj_user or proj_deputy", true},
+		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
+		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
+		"none":                   {nil, "Web+shop", "", false},
+	} {
+		list, err := json.Marshal(append([]wire.Project{}, c.there...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, asked := answering(t, http.StatusOK, string(list))
+		for _, variable := range []string{"MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID"} {
+			delete(env, variable)
+		}
+		env["MAESTRO_TOKEN"] = "msu_admin"
+		got := runHere(t, env, "session", "list", "--project", "Web shop")
+		if !strings.Contains(got.stderr, c.says) || c.says == "" && strings.Contains(got.stderr, "made") {
+			t.Errorf("%s: it says %q", name, got.stderr)
+		}
+		last := (*asked)[len(*asked)-1]
+		if c.refused != (got.code == ExitInvalid) || c.refused != (len(*asked) == 1) ||
+			!c.refused && !strings.Contains(last, "projectId="+c.meant) {
+			t.Errorf("%s: %+v, asked %q", name, got, *asked)
+		}
+	}
+}
