@@ -63,7 +63,8 @@ func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
 				cancel()
 			}
 		}}
-		if _, err := b.texts.blob(leaving, digests[0]); !errors.Is(err, errNotSearched) || !errors.Is(err, context.Canceled) {
+		_, err := b.texts.blob(leaving, digests[0])
+		if !errors.Is(err, errNotSearched) || !errors.Is(err, context.Canceled) {
 			t.Fatalf("asked %d times, the read ends with %v", n, err)
 		}
 	}
