@@ -73,7 +73,12 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 		w.held = append(w.held, held)
 	}
 	for _, s := range storedStreams[1:] {
-		side := &sideWatch{stream: s.name, prefix: s.prefix, dir: e.messagesDir(s.name), newest: &w.newest}
+		side := &sideWatch{
+			stream: s.name,
+			prefix: s.prefix,
+			dir:    e.messagesDir(s.name),
+			newest: &w.newest,
+		}
 		w.sides = append(w.sides, side)
 		if err := side.hold(); err != nil {
 			return err
