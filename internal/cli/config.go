@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,7 +100,12 @@ func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	if len(projects) == 0 {
 		return name, nil
 	}
-	meant := slices.DeleteFunc(slices.Clone(projects), func(p wire.Project) bool { return makingSession(p) != "" })
+	var meant []wire.Project
+	for _, p := range projects {
+		if makingSession(p) == "" {
+			meant = append(meant, p)
+		}
+	}
 	if len(meant) == 0 {
 		meant = projects
 	}
