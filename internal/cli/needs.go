@@ -27,6 +27,7 @@ var needs = map[string][]string{
 	"session heartbeat": {"whoami"},
 	"task import":       {"task:list", "task:create", "task:update", "project:create"},
 	"version":           nil,
+	"man":               nil,
 }
 
 // need notes at each command that does something which ids of the permission table it needs.

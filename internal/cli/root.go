@@ -196,6 +196,7 @@ func nouns() []Noun {
 		{"clock", newClock},
 		{"demo", newDemo},
 		{"version", newVersion},
+		{"man", newMan},
 	}
 }
 
