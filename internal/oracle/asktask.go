@@ -123,7 +123,7 @@ func (a *asked) updateTask() fact {
 			parent = ""
 		}
 		update.ParentID = &parent
-		a.trial.parent(parent, t.project) // also if it is above it already, and was deleted since
+		a.parent(parent, t.project) // also if it is above it already, and was deleted since
 	}
 	if update.Dependencies != nil {
 		wanted := *update.Dependencies
