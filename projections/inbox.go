@@ -100,6 +100,10 @@ type inbox struct {
 	found    []found
 	// looks is at how many more dependencies it looks.
 	looks int
+	// worked says of tasks that others are below of whether a session works on them or above them, and had the tasks
+	// that sessions have: each is looked at once in a search.
+	worked map[string]bool
+	had    map[string]map[string]bool
 }
 
 // found is an item before its words are built: many may be found, and few are shown.

@@ -37,7 +37,7 @@ func (b *inbox) unattended(t *Task, worker string) {
 	switch {
 	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
 		return // it was put back to be started later
-	case !last.Deleted && last.Status == events.SessionEndFailed && slices.Contains(last.TaskIDs, t.ID):
+	case !last.Deleted && last.Status == events.SessionEndFailed && b.has(last, t.ID):
 		return // the item of the failed session says so
 	}
 	b.addUnattended(t, last, max(ended, t.StatusAt))
@@ -57,12 +57,44 @@ func (b *inbox) works(session string) bool {
 
 // workedOnAbove reports whether a session works on a task above.
 func (b *inbox) workedOnAbove(t *Task) bool {
+	var below []string // what is known of the task above them is true of them
+	worked := false
 	for t = b.Task(t.ParentID); t != nil; t = b.Task(t.ParentID) {
-		if b.ActiveSession(t) != "" {
-			return true
+		known, found := b.worked[t.ID]
+		if !found {
+			below = append(below, t.ID)
+			known = b.ActiveSession(t) != ""
+			found = known
+		}
+		if found {
+			worked = known
+			break
 		}
 	}
-	return false
+	if b.worked == nil {
+		b.worked = map[string]bool{}
+	}
+	for _, id := range below {
+		b.worked[id] = worked
+	}
+	return worked
+}
+
+// has reports whether a session has a task.
+func (b *inbox) has(x *Session, task string) bool {
+	tasks, found := b.had[x.ID]
+	if !found {
+		b.work(uint64(len(x.TaskIDs)))
+		tasks = make(map[string]bool, len(x.TaskIDs))
+		for _, id := range x.TaskIDs {
+			tasks[id] = true
+		}
+		if b.had == nil {
+			b.had = map[string]map[string]bool{}
+		}
+		b.had[x.ID] = tasks
+	}
+	return tasks[task]
 }
 
 // addUnattended adds a task; last is the session that had it last, nil if none did.
