@@ -140,14 +140,18 @@ func (b *backupReading) readManifest() error {
 	if err := json.NewDecoder(io.LimitReader(b.archive, 64<<10)).Decode(&b.manifest); err != nil {
 		return damaged(backupManifestName, err)
 	}
-	if b.manifest.Format < 1 || b.manifest.Format > backupFormat {
-		return fmt.Errorf(
-			"the backup has format %d, this version reads up to %d: use the version that made it", b.manifest.Format,
-			backupFormat,
-		)
+	switch format := b.manifest.Format; {
+	case format < 1:
+		return damaged(backupManifestName, fmt.Errorf("there is no format %d", format))
+	case format > backupFormat:
+		err = fmt.Errorf("%w: it has format %d, and this version reads up to %d", ErrNewerBackup, format, backupFormat)
+		return &BackupError{Entry: backupManifestName, Err: err}
 	}
 	return nil
 }
+
+// ErrNewerBackup: the backup is of a format that this version does not know.
+var ErrNewerBackup = errors.New("a newer version made the backup")
 
 // ErrRepacked: somebody has unpacked a backup and packed it again, in another way than it was.
 var ErrRepacked = errors.New("its entries are in another order, or have other names, than in a backup")
@@ -261,8 +265,11 @@ func (e *BackupError) Error() string {
 	if e.Entry != "" {
 		where = fmt.Sprintf(" in %q", e.Entry)
 	}
-	if e.Foreign {
+	switch {
+	case e.Foreign:
 		return fmt.Sprintf("this is no backup of Maestro%s: %s", where, e.Err)
+	case errors.Is(e.Err, ErrNewerBackup):
+		return e.Err.Error() + "; use the version that made it"
 	}
 	return fmt.Sprintf("the backup is damaged or cut%s: %s; use another", where, e.Err)
 }

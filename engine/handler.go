@@ -314,7 +314,11 @@ func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) err
 		return err
 	}
 	for _, text := range long {
-		if _, err := h.config.Blobs.PutBlob(ctx, []byte(text)); err != nil {
+		_, err := h.config.Blobs.PutBlob(ctx, []byte(text))
+		switch {
+		case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrFull):
+			return unavailable(err)
+		case err != nil:
 			return &UnavailableError{
 				Why:  "the long text could not be stored",
 				Next: "try again with the same key",

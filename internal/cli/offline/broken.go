@@ -71,6 +71,9 @@ func notWhole(file string, err error) error {
 		if errors.Is(backup.Err, io.EOF) {
 			f.Why = "it is empty"
 		}
+	case errors.As(err, &backup) && errors.Is(backup.Err, bus.ErrNewerBackup):
+		f.Message, f.Why = fmt.Sprintf("The backup %s cannot be read by this version", file), backup.Err.Error()
+		f.Next = "use the version of maestro that made it"
 	case errors.As(err, &backup) && errors.Is(backup.Err, bus.ErrRepacked):
 		f.Message = fmt.Sprintf("The backup %s was unpacked and packed again", file)
 		f.Why = fmt.Sprintf("%s; %s is not where it should be", backup.Err, backup.Entry)

@@ -112,7 +112,8 @@ func notVerified(file string, err error) error {
 	var backup *bus.BackupError
 	var own *failure.Error
 	err = notWhole(file, err)
-	if errors.As(err, &own) && errors.As(err, &backup) && !backup.Foreign {
+	if errors.As(err, &own) && errors.As(err, &backup) && !backup.Foreign &&
+		!errors.Is(err, bus.ErrNewerBackup) {
 		own.Status, own.Code = http.StatusInternalServerError, "AUDIT_FAILED"
 	}
 	return err
