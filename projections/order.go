@@ -5,19 +5,26 @@ import (
 	"slices"
 )
 
+// OrderSize is how much memory [InDependencyOrder] takes at most for each task, and [OrderBranches] for each branch,
+// in bytes.
+const OrderSize = 128
+
 // InDependencyOrder puts tasks in an order in which each comes after those of them that it depends on, directly or
 // not, and otherwise as they were.
 func InDependencyOrder(tasks []*Task) []*Task {
-	at := make(map[string]int, len(tasks))
+	at := make(map[string]int32, len(tasks))
 	for i, t := range tasks {
-		at[t.ID] = i
+		at[t.ID] = int32(i) //nolint:gosec // a server has fewer tasks
 	}
-	ranks := ranksOf(len(tasks), func(i int, first func(int)) {
-		for _, id := range tasks[i].Dependencies {
-			if j, there := at[id]; there {
-				first(j)
-			}
+	ranks := ranksOf(len(tasks), func(i, nth int) (need int, more bool) {
+		dependencies := tasks[i].Dependencies
+		if nth >= len(dependencies) {
+			return 0, false
 		}
+		if j, there := at[dependencies[nth]]; there {
+			return int(j), true
+		}
+		return i, true
 	})
 	ordered := make([]*Task, len(tasks))
 	for i, rank := range ranks {
@@ -26,21 +33,39 @@ func InDependencyOrder(tasks []*Task) []*Task {
 	return ordered
 }
 
-// ranksOf gives each of n things a place after all that it needs.
-func ranksOf(n int, needs func(i int, first func(int))) []int {
-	ranks, seen, next := make([]int, n), make([]bool, n), 0
-	var visit func(i int)
-	visit = func(i int) {
-		if seen[i] {
-			return
-		}
-		seen[i] = true
-		needs(i, visit)
-		ranks[i] = next
-		next++
+// ranksOf gives each of n things a place after all that it needs. needOf gives the nth thing that one needs, or the
+// thing itself where that is none of them; more is false after the last. However long a chain of needs is, it takes no
+// more memory.
+func ranksOf(n int, needOf func(i, nth int) (need int, more bool)) []int32 {
+	const unseen = -1
+	ranks := make([]int32, n)
+	// nth is which of its needs is next, unseen before its first; path is from where each thing was come to.
+	nth, path := make([]int32, n), make([]int32, n)
+	for i := range nth {
+		nth[i] = unseen
 	}
-	for i := range n {
-		visit(i)
+	next := int32(0)
+	for first := range n {
+		if nth[first] != unseen {
+			continue
+		}
+		nth[first], path[first] = 0, unseen
+		for i := first; i != unseen; {
+			need, more := needOf(i, int(nth[i]))
+			switch {
+			case !more:
+				ranks[i] = next
+				next++
+				i = int(path[i])
+				continue
+			case nth[need] == unseen:
+				nth[need], path[need] = 0, int32(i) //nolint:gosec // below n
+				nth[i]++
+				i = need
+				continue
+			}
+			nth[i]++
+		}
 	}
 	return ranks
 }
@@ -52,11 +77,15 @@ func OrderBranches(branches []*Branch) { orderBranches(branches) }
 
 // orderBranches is OrderBranches that gives how many places were looked at on the way up from tasks.
 func orderBranches(branches []*Branch) (reads int) {
-	f := forest{places: []place{{}}, at: map[string]int{}}
+	n := 0
+	for _, b := range branches {
+		n += b.Count()
+	}
+	f := forest{places: make([]place, 1, n+1), at: make(map[string]int, n)}
 	for _, b := range branches {
 		f.enter(b, 0)
 	}
-	ranks := ranksOf(len(f.places), f.needs)
+	ranks := ranksOf(len(f.places), f.needOf)
 	var order func(branches []*Branch)
 	order = func(branches []*Branch) {
 		for _, b := range branches {
@@ -97,22 +126,24 @@ func (f *forest) enter(b *Branch, above int) {
 	}
 }
 
-// needs calls first with what comes before a task.
-func (f *forest) needs(i int, first func(int)) {
+// needOf gives the nth thing that has to come before a task: first what it depends on, then its children.
+func (f *forest) needOf(i, nth int) (need int, more bool) {
 	b := f.places[i].branch
 	if b == nil { // it stands above the roots, which are visited in their turn
-		return
+		return 0, false
 	}
-	for _, id := range b.Task.Dependencies {
-		if dependency, there := f.at[id]; there {
+	if nth < len(b.Task.Dependencies) {
+		if dependency, there := f.at[b.Task.Dependencies[nth]]; there {
 			if branch := f.branchOf(dependency, i); branch != 0 { // all of it has to come first
-				first(branch)
+				return branch, true
 			}
 		}
+		return i, true
 	}
-	for _, child := range b.Children {
-		first(f.at[child.Task.ID])
+	if nth -= len(b.Task.Dependencies); nth < len(b.Children) {
+		return f.at[b.Children[nth].Task.ID], true
 	}
+	return 0, false
 }
 
 // branchOf gives the uppermost task that one is, or is below of, and another is not; 0 when the other is below the one.

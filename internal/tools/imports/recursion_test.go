@@ -1,0 +1,199 @@
+package imports
+
+import (
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recursions are the functions that call themselves, directly or through others, and what bounds how deep they go.
+var recursions = map[string]string{
+	"commands appendFields":       "`json-depth`",
+	"commands bodyScanner.list":   "`json-depth`",
+	"commands bodyScanner.object": "`json-depth`",
+	"commands bodyScanner.value":  "`json-depth`",
+	"commands sameValue":          "`json-depth`",
+	"projections Branch.Count":    "`tree-depth`",
+	"projections Branch.tree":     "`tree-depth`",
+	"projections forest.enter":    "`tree-depth`",
+	"projections order":           "`tree-depth`",
+	"projections difference":      "a line is balanced",
+	"projections lineNode.walk":   "a line is balanced",
+	"projections merge":           "a line is balanced",
+	"projections remove":          "a line is balanced",
+	"projections split":           "a line is balanced",
+	"projections treapOf":         "a line is balanced",
+	"projections union":           "a line is balanced",
+	"service Service.At":          "a look gives a function that looks later, and not from within a look",
+	"service Service.Look":        "a look gives a function that looks later, and not from within a look",
+	"service Service.again":       "a look gives a function that looks later, and not from within a look",
+	"service Tree.whole":          "`tree-depth`",
+	"service count":               "`tree-depth`",
+	"service enter":               "`tree-depth`",
+}
+
+// What decides, folds and reads calls itself only where something bounds how deep that goes: a chain that users make
+// longer and longer takes no stack.
+func TestRecursionIsBounded(t *testing.T) {
+	used := map[string]bool{}
+	for _, dir := range []string{"commands", "projections", "service"} {
+		paths, err := filepath.Glob("../../../" + dir + "/*.go")
+		if err != nil || len(paths) == 0 {
+			t.Fatal(dir, err)
+		}
+		sources := map[string]string{}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[path] = string(source)
+		}
+		for _, name := range recursive(t, sources) {
+			if key := dir + " " + name; recursions[key] == "" {
+				t.Errorf("%s calls itself: let it keep a list of what is left to do, or say what bounds how deep it goes", key)
+			} else {
+				used[key] = true
+			}
+		}
+	}
+	for key := range recursions {
+		if !used[key] {
+			t.Errorf("%s does not call itself any more: take it from the list", key)
+		}
+	}
+}
+
+// recursive names the functions of a package that lead back to themselves, and the variables that hold such functions.
+// Whoever names a function may call it.
+func recursive(t *testing.T, sources map[string]string) (names []string) {
+	t.Helper()
+	set := token.NewFileSet()
+	var files []*ast.File
+	for path, source := range sources {
+		file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: onlyIter{importer.ForCompiler(set, "source", nil)}, Error: func(error) {}} // other packages do not call back by name
+	pkg, _ := config.Check("p", set, files, info)
+	calls := map[types.Object][]types.Object{}
+	gather := func(from types.Object, body ast.Node) {
+		ast.Inspect(body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if to := info.Uses[id]; to != nil && to.Pkg() == pkg {
+					calls[from] = append(calls[from], originOf(to))
+				}
+			}
+			return true
+		})
+	}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.FuncDecl:
+				if x.Body != nil {
+					gather(info.Defs[x.Name], x.Body)
+				}
+			case *ast.AssignStmt:
+				for i, right := range x.Rhs {
+					if id, ok := x.Lhs[i].(*ast.Ident); ok && len(x.Lhs) == len(x.Rhs) && info.Uses[id] != nil {
+						if held, ok := right.(*ast.FuncLit); ok {
+							gather(info.Uses[id], held.Body)
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	for from := range calls {
+		if reaches(calls, from) {
+			names = append(names, nameOf(from))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// onlyIter imports package iter, of which ranges over functions are; calls that lead back go through no other.
+type onlyIter struct{ types.Importer }
+
+func (i onlyIter) Import(path string) (*types.Package, error) {
+	if path != "iter" {
+		return nil, errors.New("not imported")
+	}
+	return i.Importer.Import(path)
+}
+
+// originOf gives a function as it is declared, also where it is generic.
+func originOf(o types.Object) types.Object {
+	if f, ok := o.(*types.Func); ok {
+		return f.Origin()
+	}
+	return o
+}
+
+// reaches reports whether calls lead from a function back to it.
+func reaches(calls map[types.Object][]types.Object, from types.Object) bool {
+	seen, todo := map[types.Object]bool{}, slices.Clone(calls[from])
+	for len(todo) > 0 {
+		to := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if to == from {
+			return true
+		}
+		if !seen[to] {
+			seen[to] = true
+			todo = append(todo, calls[to]...)
+		}
+	}
+	return false
+}
+
+// nameOf gives the name of a function, with the type that it is a method of.
+func nameOf(o types.Object) string {
+	f, ok := o.(*types.Func)
+	if !ok || f.Signature().Recv() == nil {
+		return o.Name()
+	}
+	of := f.Signature().Recv().Type()
+	if pointer, ok := of.(*types.Pointer); ok {
+		of = pointer.Elem()
+	}
+	if named, ok := of.(*types.Named); ok {
+		return named.Obj().Name() + "." + f.Name()
+	}
+	return f.Name()
+}
+
+func TestRecursionsAreFound(t *testing.T) {
+	for source, want := range map[string]string{
+		"func f() { f() }":                   "f",
+		"func f() { g() }\nfunc g() { f() }": "f g",
+		"func f() { g() }\nfunc g() { }":     "",
+		"func f() { var v func(); v = func() { g(v) } }\nfunc g(v func()) { v() }":          "v",
+		"type t struct{ n *t }\nfunc (x *t) f() { x.n.f() }":                                "t.f",
+		"type t struct{ u }\ntype u struct{}\nfunc (x t) f() { x.u.f() }\nfunc (u) f() { }": "",
+		"func f[T any](x T) { f[T](x) }":                                                    "f",
+	} {
+		found := strings.Join(recursive(t, map[string]string{"p.go": "package p\n\n" + source + "\n"}), " ")
+		if found != want {
+			t.Errorf("%s: found %q, want %q", source, found, want)
+		}
+	}
+}
