@@ -22,9 +22,13 @@ type Growth struct {
 	// most is how many tasks below roots may still be shown.
 	most int
 	sums *Sums
+	made int
 	// path leads down to where it is.
 	path []growing
 }
+
+// Made counts the tasks that the trees have so far.
+func (g *Growth) Made() int { return g.made }
 
 // growing is a branch whose children are still to be found.
 type growing struct {
@@ -93,6 +97,7 @@ func (s *State) Grow(g *Growth, until uint64) (done bool) {
 
 func (g *Growth) root(s *State, t *Task) {
 	b := &Branch{Task: t}
+	g.made++
 	g.Branches = append(g.Branches, b)
 	g.path = append(g.path, growing{branch: b, levels: MaxTreeDepth, rest: s.children.get(t.ID)})
 }
@@ -104,6 +109,7 @@ func (s *State) growOn(g *Growth, until uint64) {
 	case len(at.rest) > 0 && at.levels > 1 && g.most > 0:
 		if child := s.Task(at.rest[0]); child != nil {
 			g.most--
+			g.made++
 			b.Children = append(b.Children, &Branch{Task: child})
 		}
 		at.rest = at.rest[1:]

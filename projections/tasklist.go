@@ -36,6 +36,14 @@ type Walk struct {
 	Last *Task
 }
 
+// Left counts the tasks that it has still to come to, deleted ones too.
+func (w *Walk) Left() (n int) {
+	for _, list := range w.lists {
+		n += len(list.ids)
+	}
+	return n
+}
+
 // WalkTasks adds the tasks of a project to a walk that has not begun, those behind the one that was made at a sequence;
 // 0 for all.
 func (s *State) WalkTasks(w *Walk, project string, after uint64) {

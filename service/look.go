@@ -24,7 +24,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	}
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
-		v.again = s.again(ctx, c)
+		v.again, v.wait = s.again(ctx, c), placeFor(ctx)
 		v.live = func() {
 			if err := ctx.Err(); err != nil {
 				panic(brokenOff{err})
@@ -48,6 +48,18 @@ func (s *Service) again(ctx context.Context, c *Caller) func(see func(View)) {
 		})
 		if err != nil {
 			panic(brokenOff{err})
+		}
+	}
+}
+
+// placeFor gives a function that waits for one of a few places.
+func placeFor(ctx context.Context) func(places chan struct{}) (leave func()) {
+	return func(places chan struct{}) (leave func()) {
+		select {
+		case places <- struct{}{}:
+			return func() { <-places }
+		case <-ctx.Done():
+			panic(brokenOff{ctx.Err()})
 		}
 	}
 }

@@ -75,6 +75,8 @@ type Service struct {
 	placing chan struct{}
 	// rendering holds an item for each manifest that is being made.
 	rendering chan struct{}
+	// ordering holds an item for each answer that is put in order of dependency.
+	ordering chan struct{}
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }
@@ -106,6 +108,7 @@ func New(config Config) (*Service, error) {
 		ledger:    newLedger(&config.Limits),
 		placing:   make(chan struct{}, 1),
 		rendering: make(chan struct{}, rendered),
+		ordering:  make(chan struct{}, orderings),
 		listMost:  engine.ReadMost,
 	}, nil
 }

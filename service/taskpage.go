@@ -167,12 +167,28 @@ func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 // itemSize is what a list takes for an item that it points to.
 const itemSize = 8
 
+// orderedSize is what a task takes while a list or a tree is put in order, in bytes.
+const orderedSize = projections.OrderSize + 64
+
 // tasksByDependency is taskPage in order of dependency. What is left out stands between what is not, so all tasks are
 // put in order, on values that do not change.
 func (v View) tasksByDependency(
 	walk *projections.Walk, asked PageOf, filter *taskFilter,
-) (TaskPage, error) {
-	var all []*projections.Task
+) (page TaskPage, err error) {
+	err = v.ordered(int64(walk.Left())*orderedSize, func() error {
+		found, next, err := v.findByDependency(walk, asked, filter)
+		if err == nil {
+			page = v.shownTasks(found, next)
+		}
+		return err
+	})
+	return page, err
+}
+
+func (v View) findByDependency(
+	walk *projections.Walk, asked PageOf, filter *taskFilter,
+) (found []*projections.Task, next *PageEnd, err error) {
+	all := make([]*projections.Task, 0, walk.Left())
 	dependencies := 0
 	filter.walked = func(t *projections.Task) {
 		all = append(all, t)
@@ -183,12 +199,13 @@ func (v View) tasksByDependency(
 		err = tooMuchToRead()
 	}
 	if err != nil {
-		return TaskPage{}, err
+		return nil, nil, err
 	}
 	v.Caller.looked(len(all) + dependencies)
-	kept := make(map[string]bool, len(passed))
+	v.live()
+	kept := make(map[*projections.Task]bool, len(passed))
 	for _, t := range passed {
-		kept[t.ID] = true
+		kept[t] = true
 	}
 	ordered := projections.InDependencyOrder(all)
 	from := 0
@@ -198,10 +215,8 @@ func (v View) tasksByDependency(
 			from = i + 1
 		}
 	}
-	var found []*projections.Task
-	var next *PageEnd
 	for i, t := range ordered[from:] {
-		if !kept[t.ID] {
+		if !kept[t] {
 			continue
 		}
 		if asked.Limit > 0 && len(found) == asked.Limit {
@@ -211,5 +226,5 @@ func (v View) tasksByDependency(
 		}
 		found = append(found, t)
 	}
-	return v.shownTasks(found, next), nil
+	return found, next, nil
 }

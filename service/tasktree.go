@@ -28,14 +28,11 @@ func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 		return nil, err
 	}
 	growth := v.GrowthOf(t, projections.NewSums(projections.SumsMost))
-	return func() (Tree, error) {
-		branches := v.grown(growth)
-		if in.Order != "" {
-			if err := v.orderBranches(branches); err != nil {
-				return Tree{}, err
-			}
-		}
-		return v.shownTrees(branches)[0], nil
+	return func() (tree Tree, err error) {
+		err = v.grown(growth, in.Order, func(branches []*projections.Branch) {
+			tree = v.shownTrees(branches)[0]
+		})
+		return tree, err
 	}, nil
 }
 
@@ -54,26 +51,22 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 		return nil, err
 	}
 	sums := projections.NewSums(projections.SumsMost)
-	if in.Order != "" {
-		growth := v.NewGrowth(p.ID, 0, 0, projections.MaxTreeTasks, sums)
-		return func() (TreePage, error) {
-			branches := v.grown(growth)
-			if err := v.orderBranches(branches); err != nil {
-				return TreePage{}, err
-			}
-			return v.treePage(branches, asked, true), nil
-		}, nil
-	}
-	after, err := v.createdAt(asked.After)
-	if err != nil {
-		return nil, err
-	}
-	roots := asked.Limit
-	if roots > 0 {
-		roots++ // one more tells whether there is a next page
+	after, roots := uint64(0), 0
+	if in.Order == "" {
+		if after, err = v.createdAt(asked.After); err != nil {
+			return nil, err
+		}
+		if roots = asked.Limit; roots > 0 {
+			roots++ // one more tells whether there is a next page
+		}
 	}
 	growth := v.NewGrowth(p.ID, after, roots, projections.MaxTreeTasks, sums)
-	return func() (TreePage, error) { return v.treePage(v.grown(growth), asked, false), nil }, nil
+	return func() (page TreePage, err error) {
+		err = v.grown(growth, in.Order, func(branches []*projections.Branch) {
+			page = v.treePage(branches, asked, in.Order != "")
+		})
+		return page, err
+	}, nil
 }
 
 func checkOrder(order string) error {
@@ -83,23 +76,28 @@ func checkOrder(order string) error {
 	return nil
 }
 
-// orderBranches puts branches in order of dependency, unless there is too much of them.
-func (v View) orderBranches(branches []*projections.Branch) error {
-	steps := 0
+// orderBranches puts branches in order of dependency, unless there is too much of them, then calls then.
+func (v View) orderBranches(branches []*projections.Branch, then func()) error {
+	tasks, steps := 0, 0
 	var count func(branches []*projections.Branch)
 	count = func(branches []*projections.Branch) {
 		for _, b := range branches {
+			tasks++
 			steps += 1 + len(b.Task.Dependencies)
 			count(b.Children)
 		}
 	}
 	count(branches)
 	v.Caller.looked(steps)
+	v.live()
 	if steps > orderMost {
 		return tooMuchToRead()
 	}
-	projections.OrderBranches(branches)
-	return nil
+	return v.counted(int64(tasks)*orderedSize, func() error {
+		projections.OrderBranches(branches)
+		then()
+		return nil
+	})
 }
 
 // treePage cuts a page from branches; ordered ones are all there are, others begin behind what it follows.
@@ -136,10 +134,43 @@ func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered boo
 // branchSize is what a branch takes, with its place in a list and its progress, in bytes.
 const branchSize = 128
 
-// grown makes trees of tasks, in portions.
-func (v View) grown(growth *projections.Growth) []*projections.Branch {
-	v.portions(func(v View, until uint64) (done bool) { return v.Grow(growth, until) })
-	return growth.Branches
+// grown makes trees of tasks, in an order if one is named, and gives them to show. The state must not stand still for
+// the caller.
+func (v View) grown(
+	growth *projections.Growth, order string, show func(branches []*projections.Branch),
+) error {
+	if order == "" {
+		return v.grow(growth, func() error {
+			show(growth.Branches)
+			return nil
+		})
+	}
+	return v.ordered(0, func() error {
+		return v.grow(growth, func() error {
+			return v.orderBranches(growth.Branches, func() { show(growth.Branches) })
+		})
+	})
+}
+
+// grow makes trees in portions, then calls then. It counts what they take after each portion, until then ends.
+func (v View) grow(growth *projections.Growth, then func() error) error {
+	held := int64(0)
+	a := v.Caller.admission
+	if a != nil {
+		defer func() { a.Free(held) }()
+	}
+	for done := false; !done; {
+		v.again(func(v View) { done = v.Grow(growth, stepsAtOnce) })
+		more := int64(growth.Made())*branchSize - held
+		if a == nil || more == 0 {
+			continue
+		}
+		if err := a.Render(more); err != nil {
+			return err
+		}
+		held += more
+	}
+	return then()
 }
 
 // Tree is a task with everything below it. Its views are made while it is written, a portion at a time: first that of

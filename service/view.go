@@ -17,6 +17,9 @@ type View struct {
 	again func(see func(View))
 	// live panics with brokenOff once the caller is gone.
 	live func()
+	// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller is
+	// gone.
+	wait func(places chan struct{}) (leave func())
 }
 
 // At gives a state as a caller sees it.
@@ -27,6 +30,7 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 		Caller:  c,
 		again:   s.again(context.Background(), c),
 		live:    func() {},
+		wait:    placeFor(context.Background()),
 	}
 }
 

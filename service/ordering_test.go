@@ -1,0 +1,151 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"maestro/service/wire"
+)
+
+// chained gives a project with a chain of tasks, of which each depends on the one made before it.
+func (w *world) chained(tasks int) (project string) {
+	w.Helper()
+	project = w.make(w.admin(), "project:create", `{"name":"P"}`)
+	last := ""
+	for range tasks {
+		after := ""
+		if last != "" {
+			after = fmt.Sprintf(`,"dependencies":[%q]`, last)
+		}
+		last = w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"%s}`, project, after))
+	}
+	return project
+}
+
+// orderedReads begins each read that puts things in order. watched is called before each look at the state.
+func (w *world) orderedReads(ctx context.Context, c *Caller, project string, watched func()) map[string]func() error {
+	w.Helper()
+	c.Page = func() (PageOf, error) { return PageOf{Limit: 1}, nil }
+	reads := map[string]func() error{}
+	if err := w.Look(ctx, c, func(v View) error {
+		again := v.again
+		v.again = func(see func(View)) {
+			watched()
+			again(see)
+		}
+		list, err := v.ListTasks(&wire.TaskFilter{ProjectID: project, Order: inDependencyOrder})
+		tree, failed := v.GetProjectTree(&wire.TreeOf{ID: project, Order: inDependencyOrder})
+		reads["list"] = func() error { return Unbroken(func() error { _, err := list(); return err }) }
+		reads["tree"] = func() error { return Unbroken(func() error { _, err := tree(); return err }) }
+		return errors.Join(err, failed)
+	}); err != nil {
+		w.Fatal(err)
+	}
+	return reads
+}
+
+// What is put in order takes one of the places while it is made, and counts before it is taken and not afterwards.
+func TestOrderingCountsItsMemory(t *testing.T) {
+	w := newWorld(t)
+	project := w.chained(4000)
+	c := w.admin()
+	a, err := w.Admit(t.Context(), c, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	peak, places := int64(0), 0
+	watched := func() { peak, places = max(peak, a.answered), max(places, len(w.ordering)) }
+	for name, read := range w.orderedReads(t.Context(), c, project, watched) {
+		peak, places = 0, 0
+		percent := debug.SetGCPercent(-1)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := read()
+		runtime.ReadMemStats(&after)
+		debug.SetGCPercent(percent)
+		if took := after.TotalAlloc - before.TotalAlloc; err != nil || uint64(peak) < took {
+			t.Errorf("%s takes %d bytes, and %d are counted: %v", name, took, peak, err)
+		}
+		if places != 1 || len(w.ordering) != 0 {
+			t.Errorf("%s takes %d places, and leaves all but %d", name, places, len(w.ordering))
+		}
+		if a.answered != 0 {
+			t.Errorf("%s: %d bytes still count", name, a.answered)
+		}
+	}
+}
+
+// Who finds no room for it, or owes for earlier reads, is refused before anything is walked. So is who is gone while
+// others have their turn.
+func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
+	w := bounded(t, "session-reads=0.001/1000", "session-answers=100000")
+	project := w.chained(600)
+	token := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`,
+		project, w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project)))).Token
+	for name, x := range map[string]struct {
+		before func(a *Admission, leave func()) (after func())
+		why    func(err error) bool
+	}{
+		"no room": {
+			func(a *Admission, _ func()) func() {
+				a.RenderAnyway(60_000)
+				return func() { a.Free(60_000) }
+			},
+			isBusy,
+		},
+		"debt": {
+			func(a *Admission, _ func()) func() {
+				a.ledger.charge(a.credential, useReads, 2000)
+				return func() { a.credential.paid[useReads] = 0 }
+			},
+			isBusy,
+		},
+		"gone": {
+			func(_ *Admission, leave func()) func() {
+				for range cap(w.ordering) {
+					w.ordering <- struct{}{}
+				}
+				leave()
+				return func() {
+					for range cap(w.ordering) {
+						<-w.ordering
+					}
+				}
+			},
+			func(err error) bool { return errors.Is(err, context.Canceled) },
+		},
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		c := w.caller(token)
+		a, err := w.Admit(ctx, c, Demand{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks := 0
+		reads := w.orderedReads(ctx, c, project, func() { looks++ })
+		after := x.before(a, leave)
+		counted := a.answered
+		for read, finish := range reads {
+			looks = 0
+			if err := finish(); !x.why(err) || a.answered != counted || read == "list" && looks > 1 {
+				t.Errorf("%s, %s: %v after %d looks, and %d bytes still count", read, name, err, looks, a.answered-counted)
+			}
+		}
+		after()
+		a.Leave()
+		leave()
+	}
+	if len(w.ordering) != 0 {
+		t.Errorf("%d places are not left", len(w.ordering))
+	}
+}
+
+func isBusy(err error) bool {
+	var p *Problem
+	return errors.As(err, &p) && p.Kind == KindBusy
+}
