@@ -133,7 +133,8 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		for read, finish := range reads {
 			looks = 0
 			if err := finish(); !x.why(err) || a.answered != counted || read == "list" && looks > 1 {
-				t.Errorf("%s, %s: %v after %d looks, and %d bytes still count", read, name, err, looks, a.answered-counted)
+				left := a.answered - counted
+				t.Errorf("%s, %s: %v after %d looks, and %d bytes still count", read, name, err, looks, left)
 			}
 		}
 		after()

@@ -17,8 +17,8 @@ type View struct {
 	again func(see func(View))
 	// live panics with brokenOff once the caller is gone.
 	live func()
-	// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller is
-	// gone.
+	// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller
+	// is gone.
 	wait func(places chan struct{}) (leave func())
 }
 

@@ -89,7 +89,8 @@ func recursive(t *testing.T, sources map[string]string) (names []string) {
 		files = append(files, file)
 	}
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: onlyIter{importer.ForCompiler(set, "source", nil)}, Error: func(error) {}} // other packages do not call back by name
+	// Other packages do not call back by name.
+	config := types.Config{Importer: onlyIter{importer.ForCompiler(set, "source", nil)}, Error: func(error) {}}
 	pkg, _ := config.Check("p", set, files, info)
 	calls := map[types.Object][]types.Object{}
 	gather := func(from types.Object, body ast.Node) {
