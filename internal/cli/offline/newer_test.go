@@ -19,7 +19,7 @@ func archiveOf(t *testing.T, manifest string) []byte {
 	var archive bytes.Buffer
 	packed := gzip.NewWriter(&archive)
 	entries := tar.NewWriter(packed)
-	header := &tar.Header{Name: "backup.json", Mode: 0o600, Size: int64(len(manifest)), Typeflag: tar.TypeReg}
+	header := &tar.Header{Name: "backup.json", Mode: 0o600, Size: int64(len(manifest))}
 	begun := entries.WriteHeader(header)
 	_, err := entries.Write([]byte(manifest))
 	if err := errors.Join(begun, err, entries.Close(), packed.Close()); err != nil {
