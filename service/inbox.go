@@ -63,7 +63,7 @@ func (s *Service) listInbox(
 		return nil, sequence, err
 	}
 	err = Unbroken(func() error {
-		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		v := s.later(ctx, c)
 		projects, err := seen.all(v)
 		if err != nil {
 			return err

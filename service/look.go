@@ -24,12 +24,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	}
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {
 		v := s.At(state, c)
-		v.again, v.wait = s.again(ctx, c), placeFor(ctx)
-		v.live = func() {
-			if err := ctx.Err(); err != nil {
-				panic(brokenOff{err})
-			}
-		}
+		v.ctx = ctx
 		return see(v)
 	})
 	c.looked(steps)
@@ -39,28 +34,44 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	return err
 }
 
-// again gives a function that looks at the state for a part of an answer, while that is written.
-func (s *Service) again(ctx context.Context, c *Caller) func(see func(View)) {
-	return func(see func(View)) {
-		err := s.Look(ctx, c, func(v View) error {
-			see(v)
-			return nil
-		})
-		if err != nil {
-			panic(brokenOff{err})
-		}
+// later is a view of no state: what takes part in an answer looks at the state by its again.
+func (s *Service) later(ctx context.Context, c *Caller) View { return View{Service: s, Caller: c, ctx: ctx} }
+
+// again looks at the state once more, when it may have moved: for a part of an answer, while that is written. It panics
+// with brokenOff if that fails.
+func (v View) again(see func(View)) {
+	if v.around != nil {
+		v.around(v.lookAgain, see)
+		return
+	}
+	v.lookAgain(see)
+}
+
+func (v View) lookAgain(see func(View)) {
+	err := v.Service.Look(v.ctx, v.Caller, func(v View) error {
+		see(v)
+		return nil
+	})
+	if err != nil {
+		panic(brokenOff{err})
 	}
 }
 
-// placeFor gives a function that waits for one of a few places.
-func placeFor(ctx context.Context) func(places chan struct{}) (leave func()) {
-	return func(places chan struct{}) (leave func()) {
-		select {
-		case places <- struct{}{}:
-			return func() { <-places }
-		case <-ctx.Done():
-			panic(brokenOff{ctx.Err()})
-		}
+// live panics with brokenOff once the caller is gone.
+func (v View) live() {
+	if err := v.ctx.Err(); err != nil {
+		panic(brokenOff{err})
+	}
+}
+
+// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller is
+// gone.
+func (v View) wait(places chan struct{}) (leave func()) {
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }
+	case <-v.ctx.Done():
+		panic(brokenOff{v.ctx.Err()})
 	}
 }
 

@@ -32,10 +32,9 @@ func (w *world) orderedReads(ctx context.Context, c *Caller, project string, wat
 	c.Page = func() (PageOf, error) { return PageOf{Limit: 1}, nil }
 	reads := map[string]func() error{}
 	if err := w.Look(ctx, c, func(v View) error {
-		again := v.again
-		v.again = func(see func(View)) {
+		v.around = func(look func(func(View)), see func(View)) {
 			watched()
-			again(see)
+			look(see)
 		}
 		list, err := v.ListTasks(&wire.TaskFilter{ProjectID: project, Order: inDependencyOrder})
 		tree, failed := v.GetProjectTree(&wire.TreeOf{ID: project, Order: inDependencyOrder})

@@ -82,9 +82,9 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, steps uint64) {
 	w.Helper()
 	found, err := look(w, c, func(v View) (func() (T, error), error) {
-		again, begun := v.again, v.Steps()
-		v.again = func(see func(View)) {
-			again(func(v View) { see(v); steps += v.Steps() })
+		begun := v.Steps()
+		v.around = func(look func(func(View)), see func(View)) {
+			look(func(v View) { see(v); steps += v.Steps() })
 		}
 		finish, err := see(v)
 		steps = v.Steps() - begun

@@ -47,7 +47,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	}
 	seen := map[string]bool{}
 	err = Unbroken(func() error {
-		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		v := s.later(ctx, c)
 		return projects.each(v, func(_ View, p *projections.Project) { seen[p.ID] = true })
 	})
 	if err != nil {
@@ -253,7 +253,7 @@ func shortWords(text string) string {
 func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {
 	return Unbroken(func() error {
 		at, all := 0, len(body.Tasks)+len(body.Sessions)
-		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		v := s.later(ctx, c)
 		v.portions(func(v View, until uint64) (done bool) {
 			for ; at < all && v.Steps() < until; at++ {
 				if at < len(body.Tasks) {

@@ -80,7 +80,7 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 		}
 		var made *taskViews
 		portions, most, total, held := 0, uint64(0), uint64(0), int64(0)
-		v := View{Caller: c, again: func(see func(View)) {
+		v := View{Caller: c, around: func(_ func(func(View)), see func(View)) {
 			if held > 0 && (made.counted < held || made.counted > 2*held || a.answered != made.counted) {
 				t.Errorf("%s: a portion of %d bytes is counted as %d", name, held, made.counted)
 			}

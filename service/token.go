@@ -55,7 +55,7 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 	}
 	told := &wire.Revoked{}
 	err := Unbroken(func() error {
-		v := View{Service: s, Caller: c, again: s.again(ctx, c)}
+		v := s.later(ctx, c)
 		tokens, err := v.tokens()
 		if err != nil {
 			return err

@@ -13,25 +13,15 @@ type View struct {
 	*projections.State
 	Service *Service
 	Caller  *Caller
-	// again looks at the state once more, when it may have moved. It panics with brokenOff if that fails.
-	again func(see func(View))
-	// live panics with brokenOff once the caller is gone.
-	live func()
-	// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller
-	// is gone.
-	wait func(places chan struct{}) (leave func())
+	// ctx is as long as the caller waits.
+	ctx context.Context
+	// around is called instead of each further look at the state, with that look; nil outside tests.
+	around func(look func(see func(View)), see func(View))
 }
 
 // At gives a state as a caller sees it.
 func (s *Service) At(state *projections.State, c *Caller) View {
-	return View{
-		State:   state,
-		Service: s,
-		Caller:  c,
-		again:   s.again(context.Background(), c),
-		live:    func() {},
-		wait:    placeFor(context.Background()),
-	}
+	return View{State: state, Service: s, Caller: c, ctx: context.Background()}
 }
 
 // Permit answers whether the caller may use a row of the table in a project.
