@@ -35,7 +35,9 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 }
 
 // later is a view of no state: what takes part in an answer looks at the state by its again.
-func (s *Service) later(ctx context.Context, c *Caller) View { return View{Service: s, Caller: c, ctx: ctx} }
+func (s *Service) later(ctx context.Context, c *Caller) View {
+	return View{Service: s, Caller: c, ctx: ctx}
+}
 
 // again looks at the state once more, when it may have moved: for a part of an answer, while that is written. It panics
 // with brokenOff if that fails.

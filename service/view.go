@@ -21,7 +21,12 @@ type View struct {
 
 // At gives a state as a caller sees it.
 func (s *Service) At(state *projections.State, c *Caller) View {
-	return View{State: state, Service: s, Caller: c, ctx: context.Background()}
+	return View{
+		State:   state,
+		Service: s,
+		Caller:  c,
+		ctx:     context.Background(),
+	}
 }
 
 // Permit answers whether the caller may use a row of the table in a project.

@@ -32,10 +32,6 @@ var recursions = map[string]string{
 	"projections split":           "a line is balanced",
 	"projections treapOf":         "a line is balanced",
 	"projections union":           "a line is balanced",
-	"service Service.At":          "a look gives a function that looks later, and not from within a look",
-	"service Service.Look":        "a look gives a function that looks later, and not from within a look",
-	"service Service.again":       "a look gives a function that looks later, and not from within a look",
-	"service Tree.whole":          "`tree-depth`",
 	"service count":               "`tree-depth`",
 	"service enter":               "`tree-depth`",
 }
