@@ -1,0 +1,54 @@
+package commands
+
+// MaxRequest is the longest body of a request, in bytes.
+const MaxRequest = 1 << 20
+
+// Limits of request bodies.
+var (
+	LimitBody = Limit{
+		Name:   "body-bytes",
+		Value:  MaxRequest,
+		Unit:   "bytes",
+		Answer: answerTooLarge,
+		Bounds: "a request body; a manifest has a limit of its own",
+	}
+	LimitNames = Limit{
+		Name:   "json-names",
+		Value:  1000,
+		Unit:   "names",
+		Answer: answerLimit,
+		Bounds: "names in one JSON object",
+	}
+	LimitDepth = Limit{
+		Name:   "json-depth",
+		Value:  64,
+		Unit:   "levels",
+		Answer: answerLimit,
+		Bounds: "JSON objects and lists inside each other",
+	}
+	LimitValues = Limit{
+		Name:   "json-values",
+		Value:  20_000,
+		Unit:   "values",
+		Answer: answerLimit,
+		Bounds: "values in one JSON body, at all levels together",
+	}
+)
+
+// LimitCallCommands bounds what one call can keep the writer busy with.
+var LimitCallCommands = Limit{
+	Name:   "call-commands",
+	Value:  200,
+	Unit:   "commands",
+	Answer: answerLimit,
+	Bounds: "commands that one call comes to: a PATCH of an older client, or `?tree=true` of a session, which counts " +
+		"those that live below; `?tree=true` of a user has no limit",
+}
+
+// CheckCall fails with a *Refusal if a call comes to more commands than one may.
+func CheckCall(n int) error {
+	if int64(n) > LimitCallCommands.Value {
+		return LimitCallCommands.exceeded("", "a call", int64(n))
+	}
+	return nil
+}

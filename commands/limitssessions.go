@@ -1,0 +1,49 @@
+package commands
+
+import "maestro/events"
+
+// Limits of what a session adds to the log after its end.
+var (
+	LimitLateReports = Limit{
+		Name:   "late-reports",
+		Value:  1000,
+		Unit:   "reports",
+		Answer: answerLimit,
+		Bounds: "reports that one session delivers after its end",
+	}
+	LimitLateBytes = Limit{
+		Name:   "late-bytes",
+		Value:  4 * events.MaxText,
+		Unit:   "bytes",
+		Answer: answerLimit,
+		Bounds: "what one session reports after its end: messages, task ids and options; a message longer than " +
+			"`text` counts as that limit",
+	}
+)
+
+// Limits of the messages that wait for a session which runs no command. No sender takes the room of another, and
+// sessions do not take that of the users.
+var (
+	LimitMail = Limit{
+		Name:   "mail",
+		Value:  100,
+		Unit:   "messages",
+		Answer: answerLimit,
+		Bounds: "messages from sessions, as many from users, and as many answers to its questions before a session gives " +
+			"one more, that one session was not shown yet",
+	}
+	LimitMailFromOne = Limit{
+		Name:   "mail-from-one",
+		Value:  10,
+		Unit:   "messages",
+		Answer: answerLimit,
+		Bounds: "messages from one session that another one was not shown yet",
+	}
+	LimitMessage = Limit{
+		Name:   "message",
+		Value:  8 << 10,
+		Unit:   "bytes",
+		Answer: answerLimit,
+		Bounds: "the text of a message to a session: its agent reads all of it",
+	}
+)

@@ -1,0 +1,106 @@
+package commands
+
+import "maestro/projections"
+
+// Limits of what one command can cost the writer.
+var (
+	LimitTaskDepth = Limit{
+		Name:   "task-depth",
+		Value:  100,
+		Unit:   "levels",
+		Answer: answerLimit,
+		Bounds: "levels of tasks from a root down to a new task",
+	}
+	LimitDependents = Limit{
+		Name:   "dependents",
+		Value:  1000,
+		Unit:   "dependents",
+		Answer: answerLimit,
+		Bounds: "tasks that depend on one task",
+	}
+	LimitGraph = Limit{
+		Name:   "graph-steps",
+		Value:  50_000,
+		Unit:   "dependencies",
+		Answer: answerLimit,
+		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, or both " +
+			"ways from the tasks that a recursive deletion takes",
+	}
+	LimitDeleted = Limit{
+		Name:   "deleted-tasks",
+		Value:  5000,
+		Unit:   "tasks below it",
+		Answer: answerLimit,
+		Bounds: "tasks that go with a task that is deleted recursively",
+	}
+	LimitTaskSessions = Limit{
+		Name:   "task-sessions",
+		Value:  1000,
+		Unit:   "sessions",
+		Answer: answerLimit,
+		Bounds: "sessions that have or had one task, and sessions that reported on it",
+	}
+	LimitSessionTasks = Limit{
+		Name:   "session-tasks",
+		Value:  1000,
+		Unit:   "tasks",
+		Answer: answerLimit,
+		Bounds: "tasks of one session",
+	}
+	LimitTaskQueues = Limit{
+		Name:   "task-queues",
+		Value:  1000,
+		Unit:   "queues",
+		Answer: answerLimit,
+		Bounds: "queues that one task is in",
+	}
+	LimitAwaited = Limit{
+		Name:   "awaited-items",
+		Value:  5000,
+		Unit:   "items",
+		Answer: answerLimit,
+		Bounds: "items, queued or in hand, of the tasks that depend on one task",
+	}
+	LimitTrusted = Limit{
+		Name:   "trusted-items",
+		Value:  projections.MaxTrusted,
+		Unit:   "items",
+		Answer: answerLimit,
+		Bounds: "items, queued or in hand, in the queues of one project that trust reports",
+	}
+	LimitMoved = Limit{
+		Name:   "moved-items",
+		Value:  10_000,
+		Unit:   "queued items",
+		Answer: answerLimit,
+		Bounds: "queued items of a queue in which one is moved",
+	}
+	LimitDeletedItems = Limit{
+		Name:   "deleted-items",
+		Value:  10_000,
+		Unit:   "items",
+		Answer: answerLimit,
+		Bounds: "items, queued or in hand, of the tasks that one recursive deletion takes, and of those that depend " +
+			"on them",
+	}
+	LimitReportWords = Limit{
+		Name:   "report-words",
+		Value:  50_000,
+		Unit:   "words",
+		Answer: answerLimit,
+		Bounds: "what sessions say of the tasks that one report names, that a queued task newly depends on, or that " +
+			"tasks depend on which come into a queue that trusts reports; each session counts once for each task",
+	}
+)
+
+// CheckTold fails with a *Refusal if a manifest is asked for of more tasks than a session may have, or of tasks that
+// wait for more than a new session may wait for.
+func CheckTold(tasks, dependencies int) error {
+	if int64(tasks) > LimitSessionTasks.Value {
+		return LimitSessionTasks.exceeded("/taskIds", "a manifest", int64(tasks))
+	}
+	if int64(dependencies) > LimitGraph.Value {
+		return LimitGraph.exceeded("/taskIds", "what the tasks wait for", int64(dependencies))
+	}
+	return nil
+}
