@@ -9,7 +9,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -55,7 +54,7 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 		}
 	}
 	if c.JSON || c.format == "jsonl" || len(denials) == 0 {
-		List(c.Run, denials, "Nothing was refused", nil)
+		List(c.Run, denials, "Nothing was refused", nil, nil)
 		return nil
 	}
 	for _, d := range denials {
@@ -99,7 +98,7 @@ func showDenial(a *Run, d wire.Denial) {
 	}
 	for _, text := range texts {
 		if text != "" {
-			a.Print("    %s\n", safetext.Clip(text, lineWidth-len("    ")))
+			a.Print("    %s\n", clip(text, a.lineWidth()-len("    ")))
 		}
 	}
 }
@@ -126,7 +125,8 @@ func (c *auditLimits) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, limits, "There are no limits", func(l wire.LimitView) []string {
+	columns := []string{"NAME", "LIMIT", "REFUSED", "TEXT"}
+	List(c.Run, limits, "There are no limits", columns, func(l wire.LimitView) []string {
 		return []string{l.Name, l.Limit, fmt.Sprintf("%d refused", l.Refused), l.About}
 	})
 	return nil

@@ -54,7 +54,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 		if filter.Kind != "" {
 			none = "Nothing of this kind needs you"
 		}
-		List(c.Run, items, none, nil)
+		List(c.Run, items, none, nil, nil)
 		return nil
 	}
 	showInbox(c.Run, items)
@@ -122,7 +122,7 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if item.Kind == wire.InboxRefused {
 			lines = 3 // nothing else says why
 		}
-		for _, line := range wrapped(item.Message, lineWidth-len("unconfirmed  "), lines) {
+		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), lines) {
 			a.Print("             %s\n", line)
 		}
 		if len(item.Options) > 0 {

@@ -53,7 +53,8 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	listFitted(c.Run, questions, "No questions", func(x wire.Input) []string {
+	columns := []string{"ID", "STATUS", "SESSION", "WAITS", "TEXT"}
+	listFitted(c.Run, questions, "No questions", columns, func(x wire.Input) []string {
 		verb := "waited "
 		if x.Status == wire.InputOpen {
 			verb = "waits "

@@ -5,11 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
-	"text/tabwriter"
-	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +16,8 @@ import (
 type Printer struct {
 	// Stdout and Stderr are where it answers.
 	Stdout, Stderr io.Writer
+	// Screen is the terminal that stdout is, once it was looked for.
+	Screen *Screen
 	// JSON is --json; format is -o, of commands that list.
 	JSON   bool
 	format string
@@ -61,16 +59,6 @@ func (p *Printer) raw(text []byte) {
 		text = []byte(safetext.Harmless(string(text)))
 	}
 	p.write(text)
-}
-
-// terminal reports whether a person sees what is written to stdout.
-func (p *Printer) terminal() bool {
-	f, ok := p.Stdout.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&fs.ModeCharDevice != 0
 }
 
 // warnOfSecret says on stderr that what follows on a terminal is a secret, and what to do instead.
@@ -150,13 +138,14 @@ func choice(cmd *cobra.Command, flag string, words ...string) {
 }
 
 // List answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
-func List[T any](a *Run, items []T, none string, row func(T) []string) {
-	listed(a, items, none, row, a.table)
+func List[T any](a *Run, items []T, none string, columns []string, row func(T) []string) {
+	listed(a, items, none, row, func(rows [][]string) { a.table(columns, rows) })
 }
 
-// listFitted is list for items with a text in the last column, of which no more is shown than fits the line.
-func listFitted[T any](a *Run, items []T, none string, row func(T) []string) {
-	listed(a, items, none, row, func(rows [][]string) { a.table(fitted(rows)) })
+// listFitted is List for items with a text in the last column, of which no more is shown than fits a line, also where
+// no terminal says how long that is.
+func listFitted[T any](a *Run, items []T, none string, columns []string, row func(T) []string) {
+	listed(a, items, none, row, func(rows [][]string) { a.fitted(columns, rows) })
 }
 
 func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {
@@ -181,78 +170,6 @@ func listed[T any](a *Run, items []T, none string, row func(T) []string, show fu
 		show(rows)
 	})
 }
-
-const (
-	// lineWidth is how wide a table may be: a terminal that nobody has widened, and some more.
-	lineWidth = 100
-	// lastAtLeast is what the last cell of a row gets of it, however wide the others are.
-	lastAtLeast = 12
-)
-
-// fitted shortens the last cells of rows so that each row fits a line.
-func fitted(rows [][]string) [][]string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row[:max(0, len(row)-1)] {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell)+2)
-		}
-	}
-	for _, row := range rows {
-		left := lineWidth
-		for _, width := range widths[:max(0, len(row)-1)] {
-			left -= width
-		}
-		if last := len(row) - 1; last >= 0 {
-			row[last] = safetext.Clip(row[last], max(left, lastAtLeast))
-		}
-	}
-	return rows
-}
-
-// table prints rows in columns.
-func (p *Printer) table(rows [][]string) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = safetext.OneLine(cell)
-		}
-		_, _ = io.WriteString(w, strings.Join(row, "\t")+"\n") // a Builder takes everything
-	}
-	_ = w.Flush()
-	for line := range strings.Lines(b.String()) {
-		p.Print("%s\n", strings.TrimRight(line, " \n"))
-	}
-}
-
-// wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
-func wrapped(text string, width, lines int) []string {
-	var out []string
-	line := ""
-	words := strings.Fields(text)
-	for i, word := range words {
-		longer := strings.TrimSpace(line + " " + word)
-		switch {
-		case len(out) == lines-1:
-			return append(out, safetext.Clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
-		case line != "" && utf8.RuneCountInString(longer) > width:
-			out = append(out, line)
-			line = word
-		default:
-			line = longer
-		}
-	}
-	if line == "" {
-		return out
-	}
-	return append(out, safetext.Clip(line, width))
-}
-
-// Instant shows milliseconds since 1970.
-func Instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Many writes "1 task", "2 tasks".
 func Many(n int, thing string) string {

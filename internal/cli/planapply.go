@@ -309,7 +309,7 @@ func showApplied(a *Run, i applying) {
 		rows[n] = []string{t.LocalID, "->", cmp.Or(t.ID, "new"), action, safetext.Clip(t.Title, 80)}
 	}
 	a.Result(data, func() {
-		a.table(rows)
+		a.table([]string{"PLAN ID", "", "TASK", "STATUS", "TITLE"}, rows)
 		where := "project " + data.Project
 		if i.absent {
 			where = "a new project"

@@ -46,6 +46,7 @@ func (c *projectList) run(ctx context.Context, _ []string) error {
 		c.Run,
 		projects,
 		"There is no project yet; make one with `maestro project create NAME`",
+		[]string{"ID", "NAME", "TASKS", "SESSIONS"},
 		func(p wire.Project) []string {
 			return []string{
 				p.ID,
@@ -96,7 +97,7 @@ func (c *projectGet) run(ctx context.Context, args []string) error {
 		c.Print("%s  %s\n", p.ID, safetext.OneLine(p.Name))
 		c.Field("Directory", p.WorkingDir)
 		c.Field("Holds", Many(p.Tasks, "task")+", "+Many(p.Sessions, "session"))
-		c.Field("Created", Instant(p.CreatedAt)+" by "+Who(p.CreatedBy))
+		c.Field("Created", c.When(p.CreatedAt)+" by "+Who(p.CreatedBy))
 		c.block("Description", p.Description)
 	})
 	return nil

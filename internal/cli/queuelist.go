@@ -167,7 +167,8 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	if c.filter.Status == "" {
 		none = "The queue is empty"
 	}
-	listFitted(c.Run, queue.items, none, func(i wire.Item) []string {
+	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "TEXT"}
+	listFitted(c.Run, queue.items, none, columns, func(i wire.Item) []string {
 		holder := i.SessionID
 		if i.Status == events.ItemQueued { // whoever had it has it no longer
 			holder = ""
@@ -231,7 +232,11 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 		queues,
 		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
 	)
-	List(c.Run, queues, "No queues", func(q wire.Queue) []string {
+	columns := []string{"QUEUE", "ITEMS", "DONE BY"}
+	if several {
+		columns = append([]string{"PROJECT"}, columns...)
+	}
+	List(c.Run, queues, "No queues", columns, func(q wire.Queue) []string {
 		trust := ""
 		if q.TrustReports {
 			trust = "trusts reports"

@@ -79,14 +79,15 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, sessions, "No sessions", func(x wire.Session) []string {
+	columns := []string{"ID", "STATUS", "ROLE", "STRATEGY", "TASKS", "HEARD", "NAME"}
+	List(c.Run, sessions, "No sessions", columns, func(x wire.Session) []string {
 		return []string{
 			x.ID,
 			standing(x),
 			string(x.Role),
 			string(x.Strategy),
 			workOf(x),
-			lastHeard(x),
+			c.lastHeard(x),
 			safetext.Clip(x.Name, 60),
 		}
 	})
@@ -112,11 +113,11 @@ func workOf(x wire.Session) string {
 }
 
 // lastHeard says when a session last called, or when it ended.
-func lastHeard(x wire.Session) string {
+func (a *Run) lastHeard(x wire.Session) string {
 	if x.EndedAt != nil {
-		return "ended " + Instant(*x.EndedAt)
+		return "ended " + a.When(*x.EndedAt)
 	}
-	return "heard " + Instant(max(x.LastHeard, x.LastActivity))
+	return "heard " + a.When(max(x.LastHeard, x.LastActivity))
 }
 
 // standing says where a session stands, and if nothing is heard of it.
@@ -189,21 +190,21 @@ func showSession(a *Run, x wire.Session) {
 	a.Field("Tasks", strings.Join(x.TaskIDs, ", "))
 	a.Field("Queue", x.Queue+Prefixed(", in hand: ", x.Item))
 	if x.LostAt != nil {
-		a.Field("Lost", "since "+Instant(*x.LostAt))
+		a.Field("Lost", "since "+a.When(*x.LostAt))
 	}
 	if x.Deadline != nil {
-		a.Field("Deadline", Instant(*x.Deadline))
+		a.Field("Deadline", a.When(*x.Deadline))
 	}
 	a.Field("Agent", strings.TrimSpace(x.Agent+" "+x.Model))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
 	a.Field("Spawned by", x.SpawnedBy)
-	a.Field("Started", Instant(x.StartedAt))
-	a.Field("Active", Instant(x.LastActivity))
+	a.Field("Started", a.When(x.StartedAt))
+	a.Field("Active", a.When(x.LastActivity))
 	if x.EndedAt == nil {
-		a.Field("Heard", Instant(max(x.LastHeard, x.LastActivity)))
+		a.Field("Heard", a.When(max(x.LastHeard, x.LastActivity)))
 	}
 	if x.EndedAt != nil {
-		a.Field("Ended", Instant(*x.EndedAt))
+		a.Field("Ended", a.When(*x.EndedAt))
 	}
 	if x.Permissions != nil {
 		a.Field("May", strings.Join(x.Permissions.Commands, ", "))

@@ -200,7 +200,7 @@ func showSince(a *Run, since wire.Since) {
 				},
 			)
 		}
-		a.table(fitted(rows))
+		a.fitted(nil, rows)
 		if group.more > 0 {
 			a.Print("  and %d more; name a later sequence or time, or --project\n", group.more)
 		}

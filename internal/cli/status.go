@@ -115,7 +115,7 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 			" ", t.TaskID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80),
 		})
 	}
-	a.table(rows)
+	a.table([]string{"", "TASK", "STATUS", "SAYS", "SESSION", "TITLE"}, rows)
 	if more > 0 {
 		a.Print("  and %d more: see `maestro task list`\n", more)
 	}

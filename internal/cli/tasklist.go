@@ -13,6 +13,9 @@ import (
 	"maestro/service/wire"
 )
 
+// taskColumns are the columns of taskRow.
+var taskColumns = []string{"ID", "STATUS", "SAYS", "PRIORITY", "TITLE", "BELOW"}
+
 func taskRow(t wire.Task) []string {
 	return []string{
 		t.ID,
@@ -71,7 +74,7 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, tasks, "No tasks", taskRow)
+	List(c.Run, tasks, "No tasks", taskColumns, taskRow)
 	return nil
 }
 
@@ -97,7 +100,7 @@ func (c *taskChildren) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, tasks, "No tasks below it", taskRow)
+	List(c.Run, tasks, "No tasks below it", taskColumns, taskRow)
 	return nil
 }
 
@@ -164,7 +167,7 @@ func showTask(a *Run, t wire.Task) {
 	a.Field("Skills", strings.Join(t.SkillIDs, ", "))
 	a.Field("Model", t.Model)
 	a.Field("Metadata", string(t.Metadata))
-	a.Field("Created", Instant(t.CreatedAt)+" by "+Who(t.CreatedBy))
+	a.Field("Created", a.When(t.CreatedAt)+" by "+Who(t.CreatedBy))
 	a.block("Description", t.Description)
 	if len(t.AcceptanceCriteria) > 0 {
 		a.block("Acceptance criteria", listOf(t.AcceptanceCriteria))

@@ -50,7 +50,8 @@ func (c *templateList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, templates, "There are no templates", func(t wire.Template) []string {
+	columns := []string{"ID", "ROLE", "NAME", "ORIGIN"}
+	List(c.Run, templates, "There are no templates", columns, func(t wire.Template) []string {
 		about := ""
 		switch {
 		case t.IsDefault && t.Changed:

@@ -120,20 +120,20 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 }
 
 // tokenState says what has become of a token, and until when it is valid.
-func tokenState(t wire.TokenView) string {
+func (a *Run) tokenState(t wire.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
-		return "revoked " + Instant(*t.RevokedAt)
+		return "revoked " + a.When(*t.RevokedAt)
 	case t.Expired:
-		return "expired " + Instant(*t.ExpiresAt)
+		return "expired " + a.When(*t.ExpiresAt)
 	case t.ExpiresAt != nil:
-		return "valid until " + Instant(*t.ExpiresAt)
+		return "valid until " + a.When(*t.ExpiresAt)
 	}
 	return "valid"
 }
 
 // tokenUse says when a token was used last, and from where.
-func tokenUse(t wire.TokenView) string {
+func (a *Run) tokenUse(t wire.TokenView) string {
 	if t.LastUsedAt == nil {
 		return "not used"
 	}
@@ -141,7 +141,7 @@ func tokenUse(t wire.TokenView) string {
 	if t.LastUsedFrom != nil {
 		from = *t.LastUsedFrom
 	}
-	return "used " + Instant(*t.LastUsedAt) + Prefixed(" from ", from)
+	return "used " + a.When(*t.LastUsedAt) + Prefixed(" from ", from)
 }
 
 // tokenList is `maestro token list`.
@@ -166,9 +166,10 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, tokens, "There are no named tokens", func(t wire.TokenView) []string {
+	columns := []string{"NAME", "KIND", "STATUS", "MADE BY", "USED", "PROJECTS"}
+	List(c.Run, tokens, "There are no named tokens", columns, func(t wire.TokenView) []string {
 		return []string{
-			t.Name, string(t.Kind), tokenState(t), "made by " + Who(t.CreatedBy), tokenUse(t),
+			t.Name, string(t.Kind), c.tokenState(t), "made by " + Who(t.CreatedBy), c.tokenUse(t),
 			strings.Join(t.ProjectIDs, ", "),
 		}
 	})

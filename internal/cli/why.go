@@ -92,7 +92,7 @@ func showWhy(a *Run, why wire.Why) {
 		for i, step := range told.Steps {
 			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), Who(step.Source), step.What}
 		}
-		a.table(rows)
+		a.table(nil, rows)
 		a.Print("  which goes back to %s\n", told.Root)
 	}
 	if why.ChainsMore > 0 {

@@ -167,7 +167,8 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 			Why:     "the log has no event about it" + cli.Prefixed(" up to ", o.at),
 		}
 	}
-	cli.List(a, r.story, "Nothing had happened yet", func(t told) []string {
+	columns := []string{"EVENT", "TIME", "WHO", "WHAT"}
+	cli.List(a, r.story, "Nothing had happened yet", columns, func(t told) []string {
 		return []string{strconv.FormatUint(t.Sequence, 10), t.Time, t.Who, t.What}
 	})
 	return nil

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Screen is the terminal on which a person reads what is printed.
+type Screen struct {
+	// Width is how many columns it has.
+	Width int
+	// Colour says that it shows colours, and that the person wants them.
+	Colour bool
+}
+
+// unknownWidth is taken where a terminal does not tell its width.
+const unknownWidth = 80
+
+// onScreen gives the terminal that stdout is; nil where it goes to a file or a program.
+func (a *Run) onScreen() *Screen {
+	if a.Screen != nil || !a.terminal() {
+		return a.Screen
+	}
+	a.Screen = &Screen{Width: unknownWidth, Colour: a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"}
+	if f, ok := a.Stdout.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			a.Screen.Width = width
+		}
+	}
+	return a.Screen
+}
+
+// terminal reports whether a person sees what is written to stdout.
+func (p *Printer) terminal() bool {
+	f, ok := p.Stdout.(interface{ Fd() uintptr })
+	return p.Screen != nil || ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Instant shows milliseconds since 1970.
+func Instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// When shows milliseconds since 1970 as a person says them on a terminal, "5 min ago", and exactly elsewhere.
+func (a *Run) When(ms int64) string {
+	at := time.UnixMilli(ms)
+	if a.onScreen() == nil {
+		return Instant(ms)
+	}
+	now := a.Wall()
+	switch apart := at.Sub(now); {
+	case apart > week || apart < -week:
+		return at.In(now.Location()).Format("2006-01-02 15:04")
+	case apart > time.Second:
+		return "in " + spoken(apart)
+	case apart > -time.Second:
+		return "now"
+	default:
+		return spoken(-apart) + " ago"
+	}
+}
+
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
+
+// spoken says a length of time with one unit.
+func spoken(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "min"}} {
+		if d >= unit.length {
+			return fmt.Sprintf("%d %s", d/unit.length, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+// Colours of a terminal.
+const (
+	dim    = "\x1b[2m"
+	red    = "\x1b[31m"
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	blue   = "\x1b[34m"
+	plain  = "\x1b[0m"
+)
+
+// statusColours are the colours of words in a column of statuses; the first that a cell has counts. What needs a person
+// is yellow, what went wrong is red.
+var statusColours = []struct{ word, colour string }{
+	{"says completed", yellow},
+	{"needs-input", yellow},
+	{"needs_input", yellow},
+	{"open", yellow},
+	{"lost", red},
+	{"failed", red},
+	{"blocked", red},
+	{"killed", red},
+	{"timed", red},
+	{"revoked", red},
+	{"expired", red},
+	{"completed", green},
+	{"answered", green},
+	{"in_progress", blue},
+	{"working", blue},
+	{"cancelled", dim},
+	{"stopped", dim},
+}
+
+func statusColour(cell string) string {
+	for _, x := range statusColours {
+		if strings.Contains(cell, x.word) {
+			return x.colour
+		}
+	}
+	return ""
+}

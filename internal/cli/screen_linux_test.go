@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// pty gives a terminal of a width.
+func pty(t *testing.T, width uint16) *os.File {
+	t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = control.Close() })
+	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.IoctlRetInt(int(control.Fd()), unix.TIOCGPTPEER)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fd <= 0 {
+		t.Fatalf("the terminal is file %d", fd)
+	}
+	terminal := os.NewFile(uintptr(fd), "terminal")
+	t.Cleanup(func() { _ = terminal.Close() })
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: 40}); err != nil {
+		t.Fatal(err)
+	}
+	return terminal
+}
+
+func TestTheScreenIsTheTerminal(t *testing.T) {
+	for _, x := range []struct {
+		env    map[string]string
+		colour bool
+	}{
+		{map[string]string{"TERM": "xterm"}, true},
+		{map[string]string{"TERM": "dumb"}, false},
+		{map[string]string{"TERM": "xterm", "NO_COLOR": "1"}, false},
+	} {
+		a := &Run{Env: x.env, Printer: Printer{Stdout: pty(t, 133)}}
+		if got := a.onScreen(); got == nil || got.Width != 133 || got.Colour != x.colour {
+			t.Errorf("%v: %+v", x.env, got)
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if a := (&Run{Printer: Printer{Stdout: null}}); a.onScreen() != nil {
+		t.Error("a device that nobody sees is taken for a terminal")
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"maestro/internal/safetext"
+)
+
+const (
+	// lineWidth is how wide a table with texts may be where no terminal says how wide it is.
+	lineWidth = 100
+	// textAtLeast is what a text gets of a line, however wide the other cells are.
+	textAtLeast = 12
+	// between is what separates columns.
+	between = "  "
+)
+
+// textColumns are the columns that are cut where a table is wider than the terminal. Ids are never cut: they are to be
+// copied.
+var textColumns = []string{"TITLE", "NAME", "TEXT", "WHAT", "DETAIL"}
+
+// table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, and texts
+// are cut at its width.
+func (a *Run) table(columns []string, rows [][]string) {
+	harmless(rows)
+	screen := a.onScreen()
+	if screen == nil {
+		a.aligned(rows, func(_, _ int, cell string) string { return cell })
+		return
+	}
+	cut := func(i int) bool { return slices.Contains(textColumns, columns[i]) }
+	if columns == nil {
+		cut = nil
+	}
+	if columns != nil {
+		rows = slices.Insert(slices.Clone(rows), 0, slices.Clone(columns))
+	}
+	fit(rows, screen.Width, cut)
+	a.aligned(rows, func(line, i int, cell string) string {
+		switch colour := ""; {
+		case !screen.Colour || columns == nil || cell == "":
+			return cell
+		case line == 0:
+			return dim + cell + plain
+		case columns[i] == "STATUS" || columns[i] == "SAYS":
+			if colour = statusColour(cell); colour != "" {
+				return colour + cell + plain
+			}
+		}
+		return cell
+	})
+}
+
+// fitted is table for rows with a text in the last column: it is cut also where no terminal says how wide it is.
+func (a *Run) fitted(columns []string, rows [][]string) {
+	harmless(rows)
+	if a.onScreen() == nil {
+		fit(rows, lineWidth, nil)
+	}
+	a.table(columns, rows)
+}
+
+// lineWidth is how long a line may be.
+func (a *Run) lineWidth() int {
+	if screen := a.onScreen(); screen != nil {
+		return screen.Width
+	}
+	return lineWidth
+}
+
+// harmless makes what others wrote harmless and one line, before widths are measured and colours are added.
+func harmless(rows [][]string) {
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = safetext.Harmless(safetext.OneLine(cell))
+		}
+	}
+}
+
+// aligned prints rows of harmless texts with each column as wide as its widest cell.
+func (a *Run) aligned(rows [][]string, paint func(line, column int, cell string) string) {
+	widths := widthsOf(rows)
+	for n, row := range rows {
+		var line strings.Builder
+		missing := 0
+		for i, cell := range row {
+			if cell != "" {
+				line.WriteString(strings.Repeat(" ", missing))
+				missing = 0
+				line.WriteString(paint(n, i, cell))
+			}
+			missing += widths[i] - displaywidth.String(cell) + len(between)
+		}
+		line.WriteString("\n")
+		a.write([]byte(line.String()))
+	}
+}
+
+// widthsOf gives how wide each column of rows is, in columns of a terminal.
+func widthsOf(rows [][]string) []int {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], displaywidth.String(cell))
+		}
+	}
+	return widths
+}
+
+// fit shortens the cells that may be cut, the longest first, until rows fit a width; nil cuts the last of each row.
+func fit(rows [][]string, width int, cut func(column int) bool) {
+	widths := widthsOf(rows)
+	if cut == nil {
+		cut = func(i int) bool { return i == len(widths)-1 }
+	}
+	over := -width - len(between)
+	for _, w := range widths {
+		over += w + len(between)
+	}
+	for ; over > 0; over-- {
+		longest := -1
+		for i, w := range widths {
+			if cut(i) && w > textAtLeast && (longest < 0 || w > widths[longest]) {
+				longest = i
+			}
+		}
+		if longest < 0 {
+			break
+		}
+		widths[longest]--
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if cut(i) {
+				row[i] = displaywidth.TruncateString(cell, widths[i], "…")
+			}
+		}
+	}
+}
+
+// wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
+func wrapped(text string, width, lines int) []string {
+	var out []string
+	line := ""
+	words := strings.Fields(text)
+	for i, word := range words {
+		longer := strings.TrimSpace(line + " " + word)
+		switch {
+		case len(out) == lines-1:
+			return append(out, clip(strings.TrimSpace(line+" "+strings.Join(words[i:], " ")), width))
+		case line != "" && displaywidth.String(longer) > width:
+			out = append(out, line)
+			line = word
+		default:
+			line = longer
+		}
+	}
+	if line == "" {
+		return out
+	}
+	return append(out, clip(line, width))
+}
+
+// clip cuts a text to one line of a width.
+func clip(text string, width int) string {
+	return displaywidth.TruncateString(safetext.OneLine(text), width, "…")
+}

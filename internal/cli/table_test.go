@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+var (
+	sampleColumns = []string{"ID", "STATUS", "TITLE", "BELOW"}
+	samples       = [][]string{
+		{"task_1", "completed", "Wire the login form", ""},
+		{"task_22", "blocked", "接続を直す", "1 of 2"},
+		{"task_3", "todo", "red \x1b[31m and\nmore", "completed"},
+	}
+)
+
+func printed(screen *Screen, columns []string, rows [][]string) string {
+	var out bytes.Buffer
+	a := &Run{Printer: Printer{Stdout: &out, Screen: screen}}
+	copied := make([][]string, len(rows))
+	for i, row := range rows {
+		copied[i] = append([]string(nil), row...)
+	}
+	a.table(columns, copied)
+	return out.String()
+}
+
+// A column begins at the same place in each line, also behind characters that are two places wide.
+func TestColumnsAreAligned(t *testing.T) {
+	got := printed(nil, sampleColumns, samples)
+	want := "task_1   completed  Wire the login form\n" +
+		"task_22  blocked    接続を直す           1 of 2\n" +
+		"task_3   todo       red �[31m and more   completed\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// On a terminal a table has headers and fits: titles are cut, and ids are not.
+func TestTablesFitTheTerminal(t *testing.T) {
+	rows := append([][]string{{"task_with_a_long_id", "todo", strings.Repeat("長い", 40), "3 of 7"}}, samples...)
+	for _, width := range []int{60, 80, 220} {
+		got := printed(&Screen{Width: width}, sampleColumns, rows)
+		if !strings.HasPrefix(got, "ID  ") || !strings.Contains(got, "STATUS") {
+			t.Errorf("%d: no headers:\n%s", width, got)
+		}
+		if !strings.Contains(got, "task_with_a_long_id") || strings.Contains(got, "…") != (width < 220) {
+			t.Errorf("%d: wrongly cut:\n%s", width, got)
+		}
+		if strings.Contains(got, "\x1b") {
+			t.Errorf("%d: a colour or a sequence of others:\n%q", width, got)
+		}
+		for line := range strings.Lines(got) {
+			if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d: a line of %d: %s", width, n, line)
+			}
+		}
+	}
+}
+
+// Colours stand for statuses, in the columns of statuses only, and not in what is written into a file.
+func TestStatusesHaveColours(t *testing.T) {
+	got := printed(&Screen{Width: 80, Colour: true}, sampleColumns, samples)
+	for _, want := range []string{green + "completed" + plain, red + "blocked" + plain, dim + "ID" + plain} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%q", want, got)
+		}
+	}
+	if strings.Count(got, "completed") != 2 || strings.Count(got, green) != 1 {
+		t.Errorf("another column is coloured:\n%q", got)
+	}
+	if strings.Contains(got, "\x1b[31m and") {
+		t.Errorf("a text acts on the terminal:\n%q", got)
+	}
+}
+
+func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	for _, x := range []struct {
+		apart time.Duration
+		want  string
+	}{
+		{0, "now"},
+		{-4 * time.Second, "4 s ago"},
+		{-5*time.Minute - time.Second, "5 min ago"},
+		{-25 * time.Hour, "1 d ago"},
+		{3 * time.Hour, "in 3 h"},
+		{-30 * 24 * time.Hour, "2026-10-23 12:00"},
+	} {
+		a := &Run{Wall: func() time.Time { return now }, Printer: Printer{Screen: &Screen{}}}
+		at := now.Add(x.apart)
+		if got := a.When(at.UnixMilli()); got != x.want {
+			t.Errorf("%s: %q, not %q", x.apart, got, x.want)
+		}
+		a = &Run{Printer: Printer{Stdout: &bytes.Buffer{}}}
+		if got := a.When(at.UnixMilli()); got != Instant(at.UnixMilli()) {
+			t.Errorf("%s in a file: %q", x.apart, got)
+		}
+	}
+}
