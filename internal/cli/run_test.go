@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -342,38 +341,6 @@ func TestJSONIsHarmless(t *testing.T) {
 	var back string
 	if err := json.Unmarshal(text, &back); err != nil || back != strings.ToValidUTF8(nasty, "\ufffd") {
 		t.Errorf("JSON says something else: %q, %v", back, err)
-	}
-}
-
-// onTerminal is a stdout that a person reads.
-type onTerminal struct{ bytes.Buffer }
-
-func (*onTerminal) Stat() (fs.FileInfo, error) { return os.Stat(os.DevNull) }
-
-// To a terminal an export is written with escapes, which are the same values; into a file exactly as it is.
-func TestExportToATerminal(t *testing.T) {
-	const line = `{"message":"a` + "\u009b31m\x7f\u202e\U000e0041" + `b"}` + "\n"
-	env, _ := answering(t, http.StatusOK, line+line)
-	if got := runHere(t, env, "audit", "export"); got.stdout != line+line {
-		t.Errorf("redirected: %q", got.stdout)
-	}
-	var variables []string
-	for name, value := range env {
-		variables = append(variables, name+"="+value)
-	}
-	var stdout onTerminal
-	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard,
-		Noun{"audit", audit})
-	text := stdout.String()
-	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
-		t.Errorf("%d, %q", code, text)
-	}
-	var said, meant struct{ Message string }
-	if err := json.Unmarshal([]byte(strings.SplitAfter(text, "\n")[0]), &said); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(line), &meant); err != nil || said != meant {
-		t.Errorf("%q is not %q", said, meant)
 	}
 }
 

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -54,5 +59,40 @@ func TestTheScreenIsTheTerminal(t *testing.T) {
 	defer null.Close()
 	if a := (&Run{Printer: Printer{Stdout: null}}); a.onScreen() != nil {
 		t.Error("a device that nobody sees is taken for a terminal")
+	}
+}
+
+// onTerminal is a stdout that a person reads.
+type onTerminal struct {
+	bytes.Buffer
+	terminal *os.File
+}
+
+func (t *onTerminal) Fd() uintptr { return t.terminal.Fd() }
+
+// To a terminal an export is written with escapes, which are the same values; into a file exactly as it is.
+func TestExportToATerminal(t *testing.T) {
+	const line = `{"message":"a` + "\u009b31m\x7f\u202e\U000e0041" + `b"}` + "\n"
+	env, _ := answering(t, http.StatusOK, line+line)
+	if got := runHere(t, env, "audit", "export"); got.stdout != line+line {
+		t.Errorf("redirected: %q", got.stdout)
+	}
+	var variables []string
+	for name, value := range env {
+		variables = append(variables, name+"="+value)
+	}
+	stdout := onTerminal{terminal: pty(t, 80)}
+	code := Main(t.Context(), []string{"audit", "export"}, variables, strings.NewReader(""), &stdout, io.Discard,
+		Noun{"audit", audit})
+	text := stdout.String()
+	if code != ExitDone || strings.ContainsAny(text, "\u009b\x7f\u202e\U000e0041") || strings.Count(text, "\n") != 2 {
+		t.Errorf("%d, %q", code, text)
+	}
+	var said, meant struct{ Message string }
+	if err := json.Unmarshal([]byte(strings.SplitAfter(text, "\n")[0]), &said); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(line), &meant); err != nil || said != meant {
+		t.Errorf("%q is not %q", said, meant)
 	}
 }

@@ -18,12 +18,12 @@ const (
 	between = "  "
 )
 
-// textColumns are the columns that are cut where a table is wider than the terminal. Ids are never cut: they are to be
-// copied.
+// textColumns are the columns that are cut where a table is wider than the terminal. Ids are never cut, as people
+// copy them.
 var textColumns = []string{"TITLE", "NAME", "TEXT", "WHAT", "DETAIL"}
 
-// table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, and texts
-// are cut at its width.
+// table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, texts
+// are cut at its width, and empty columns are left out.
 func (a *Run) table(columns []string, rows [][]string) {
 	harmless(rows)
 	screen := a.onScreen()
@@ -31,6 +31,7 @@ func (a *Run) table(columns []string, rows [][]string) {
 		a.aligned(rows, func(_, _ int, cell string) string { return cell })
 		return
 	}
+	columns, rows = filled(columns, rows)
 	cut := func(i int) bool { return slices.Contains(textColumns, columns[i]) }
 	if columns == nil {
 		cut = nil
@@ -52,6 +53,20 @@ func (a *Run) table(columns []string, rows [][]string) {
 		}
 		return cell
 	})
+}
+
+// filled leaves out the columns that have a header and are empty in each row.
+func filled(columns []string, rows [][]string) ([]string, [][]string) {
+	for i := len(columns) - 1; i >= 0; i-- {
+		if columns[i] == "" || slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		columns = slices.Delete(slices.Clone(columns), i, i+1)
+		for n := range rows {
+			rows[n] = slices.Delete(rows[n], i, i+1)
+		}
+	}
+	return columns, rows
 }
 
 // fitted is table for rows with a text in the last column: it is cut also where no terminal says how wide it is.

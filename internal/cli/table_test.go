@@ -62,6 +62,16 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// A column in which nothing is has no header either.
+func TestEmptyColumnsAreLeftOut(t *testing.T) {
+	rows := [][]string{{"task_1", "todo", "A title", ""}, {"task_2", "todo", "Another", ""}}
+	got := printed(&Screen{Width: 80}, sampleColumns, rows)
+	want := "ID      STATUS  TITLE\n" + "task_1  todo    A title\n" + "task_2  todo    Another\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // Colours stand for statuses, in the columns of statuses only, and not in what is written into a file.
 func TestStatusesHaveColours(t *testing.T) {
 	got := printed(&Screen{Width: 80, Colour: true}, sampleColumns, samples)
