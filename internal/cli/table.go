@@ -31,7 +31,7 @@ func (a *Run) table(columns []string, rows [][]string) {
 		a.aligned(rows, func(_, _ int, cell string) string { return cell })
 		return
 	}
-	columns, rows = filled(columns, rows)
+	columns, rows = withoutEmpty(columns, rows)
 	cut := func(i int) bool { return slices.Contains(textColumns, columns[i]) }
 	if columns == nil {
 		cut = nil
@@ -55,8 +55,8 @@ func (a *Run) table(columns []string, rows [][]string) {
 	})
 }
 
-// filled leaves out the columns that have a header and are empty in each row.
-func filled(columns []string, rows [][]string) ([]string, [][]string) {
+// withoutEmpty leaves out the columns that have a header and are empty in each row.
+func withoutEmpty(columns []string, rows [][]string) ([]string, [][]string) {
 	for i := len(columns) - 1; i >= 0; i-- {
 		if columns[i] == "" || slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
 			continue
