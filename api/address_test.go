@@ -66,7 +66,8 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 				for _, call := range calls {
 					for range 20 {
 						all.Go(func() {
-							if r := call(w); r.status == http.StatusTooManyRequests && !strings.HasPrefix(address, "192") {
+							r := call(w)
+							if r.status == http.StatusTooManyRequests && !strings.HasPrefix(address, "192") {
 								t.Errorf("%s: refused by a quota: %s", address, r.body)
 							}
 						})

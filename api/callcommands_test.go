@@ -166,7 +166,9 @@ func TestACallHasALimitOfCommands(t *testing.T) {
 			refused(func() reply { return w.send(http.MethodPatch, "/api/sessions/"+id, adminToken, body) })
 		}
 		refused(func() reply { return w.do(leadToken, "session:kill?tree=true", `{"sessionId":"`+top+`"}`) })
-		refused(func() reply { return w.do(leadToken, "session:kill?tree=true&dryRun=true", `{"sessionId":"`+top+`"}`) })
+		refused(func() reply {
+			return w.do(leadToken, "session:kill?tree=true&dryRun=true", `{"sessionId":"`+top+`"}`)
+		})
 		w.do(token, "session:kill?tree=true", `{"sessionId":"`+top+`"}`).refused(403, "NOT_ALLOWED", "")
 		_, events := w.charged(lead, func() {
 			w.do(adminToken, "session:kill?tree=true", `{"sessionId":"`+top+`"}`).is(200)

@@ -58,7 +58,8 @@ func TestClock(t *testing.T) {
 		t.Error("the clock is confirmed, by somebody who may not")
 	}
 	clock.wrong = errors.New("it shows what no event can say")
-	w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").refused(409, "CLOCK", "The wall clock is not confirmed")
+	w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").
+		refused(409, "CLOCK", "The wall clock is not confirmed")
 	clock.wrong = nil
 	for _, changed := range []bool{true, false} {
 		if r := w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").is(200); r.at("changed") != changed ||

@@ -11,7 +11,10 @@ func TestCheckOfACommand(t *testing.T) {
 	project := w.project()
 	_, worker := w.session(adminToken, project, w.task(project), ``)
 	for _, c := range []struct{ name, token, id, want string }{
-		{"allowed", worker, "task:create", `{"command":"task:create","allowed":true,"role":"worker","strategy":"simple"}`},
+		{
+			"allowed", worker, "task:create",
+			`{"command":"task:create","allowed":true,"role":"worker","strategy":"simple"}`,
+		},
 		{"another name", worker, "task:report:progress", `{"command":"task:report:progress","allowed":true}`},
 		{"refused", worker, "task:complete", `{"allowed":false,"why":"it is allowed to: orchestrator, user"}`},
 		{"the user's", adminToken, "task:complete", `{"allowed":true,"role":"user","strategy":""}`},

@@ -50,7 +50,8 @@ func TestErrorsOfOlderClients(t *testing.T) {
 			"Project with id 'proj_x' not found",
 		},
 		{
-			"POST", "/api/tasks", `{"projectId":"` + project + `","title":"T","parentId":"task_y"}`, 404, "domain", missing,
+			"POST", "/api/tasks", `{"projectId":"` + project + `","title":"T","parentId":"task_y"}`,
+			404, "domain", missing,
 			"Parent task with id 'task_y' not found",
 		},
 		{"PATCH", "/api/tasks/" + task, `{"title":" "}`, 400, "domain", invalid, "Task title cannot be empty"},
@@ -92,7 +93,10 @@ func TestErrorsOfOlderClients(t *testing.T) {
 			"POST", "/api/sessions/sess_x/timeline", `{"message":"m"}`, 404, "domain", missing,
 			"Session with id 'sess_x' not found",
 		},
-		{"POST", "/api/sessions/sess_x/tasks/" + task, ``, 404, "domain", missing, "Session with id 'sess_x' not found"},
+		{
+			"POST", "/api/sessions/sess_x/tasks/" + task, ``, 404, "domain", missing,
+			"Session with id 'sess_x' not found",
+		},
 		{"POST", below + "/tasks/task_x", ``, 404, "domain", missing, "Task with id 'task_x' not found"},
 		{
 			"DELETE", "/api/sessions/sess_x/tasks/" + task, ``, 404, "domain", missing,

@@ -21,7 +21,8 @@ func TestIdentity(t *testing.T) {
 		return w.send(http.MethodGet, wire.IdentityPath+"?"+query.Encode(), "", "")
 	}
 	tokens := map[string]string{wire.AdminPart: adminToken}
-	for _, token := range []string{session, w.token("deputy", "admin"), service.SessionToken(serverKey, "sess_ghost", 7)} {
+	ghost := service.SessionToken(serverKey, "sess_ghost", 7)
+	for _, token := range []string{session, w.token("deputy", "admin"), ghost} {
 		tokens[wire.PublicPart(token)] = token
 	}
 	for public, token := range tokens {

@@ -128,11 +128,13 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			task.ID, task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).text("event", "data", "taskId"),
+			task.ID, task.ProjectID = w.do(adminToken, "task:create", string(body)).is(200).
+				text("event", "data", "taskId"),
 				project
 		}
 		digest := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
-		id := spawned(w.do(adminToken, "session:spawn", `{"project":"`+project+`","force":true,"manifestDigest":"`+digest+`"}`))
+		with := `{"project":"` + project + `","force":true,"manifestDigest":"` + digest + `"}`
+		id := spawned(w.do(adminToken, "session:spawn", with))
 		if got := w.manifestOf(id); string(got.Canonical()) != string(m.Canonical()) {
 			t.Errorf("%s: spawned is %s", name, got.Canonical())
 		}
@@ -271,7 +273,8 @@ func (w *world) faults(r reply) (pointers []string) {
 	return pointers
 }
 
-const goodManifest = `{"manifestVersion":"1.0","role":"worker","tasks":[{"id":"t1","title":"Fix","description":"d","parentId":null,"acceptanceCriteria":["c"],` +
+const goodManifest = `{"manifestVersion":"1.0","role":"worker",` +
+	`"tasks":[{"id":"t1","title":"Fix","description":"d","parentId":null,"acceptanceCriteria":["c"],` +
 	`"projectId":"p1","createdAt":"2026-02-02T10:00:00Z"}],"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
 
 func TestBadUploads(t *testing.T) {

@@ -160,7 +160,8 @@ func TestReadsGoOnWhileOthersWrite(t *testing.T) {
 			task := w.world.task(w.project)
 			_, token := w.world.session(adminToken, w.project, task, "")
 			w.ask(token, "How?", "")
-			w.do(adminToken, "queue:push", fmt.Sprintf(`{"project":%q,"queue":"q","taskId":%q}`, w.project, task)).is(200)
+			pushed := fmt.Sprintf(`{"project":%q,"queue":"q","taskId":%q}`, w.project, task)
+			w.do(adminToken, "queue:push", pushed).is(200)
 			w.do(adminToken, "token:create", fmt.Sprintf(`{"name":"w%d","kind":"auditor"}`, written)).is(200)
 			w.do(adminToken, "task:block", `{"taskId":"`+task+`","reason":"r"}`).is(200)
 		}

@@ -60,9 +60,13 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 			least    int64
 		}{
 			"an honest spawn": {"session:spawn", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1},
-			"its dry run":     {"session:spawn?dryRun=true", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1},
-			"a large spawn":   {"session:spawn", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250},
-			"its dry run too": {"session:spawn?dryRun=true", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250},
+			"its dry run": {
+				"session:spawn?dryRun=true", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1,
+			},
+			"a large spawn": {"session:spawn", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250},
+			"its dry run too": {
+				"session:spawn?dryRun=true", `{"force":true,"taskIds":` + large + `}`, http.StatusOK, 400, 250,
+			},
 			"a refused dry run": {
 				"session:spawn?dryRun=true", `{"taskIds":` + large + `}`, http.StatusUnprocessableEntity,
 				400, 250,

@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	diskFaults = flag.Int("disk-faults", 2, "how many operations of each kind of start fail, each in a start of its own; 0: all")
-	diskSeed   = flag.Uint64("disk-seed", 1, "which ones, if not all")
+	diskFaults = flag.Int("disk-faults", 2,
+		"how many operations of each kind of start fail, each in a start of its own; 0: all")
+	diskSeed = flag.Uint64("disk-seed", 1, "which ones, if not all")
 )
 
 // failures are the errors that a file operation of a working disk may end with.

@@ -26,7 +26,8 @@ func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
 			return err
 		},
 		DeniedStream: func() error {
-			return b.StoreDenials(t.Context(), []events.StoredDenial{{Actor: "/users/u", Slot: "s", Body: []byte(`{}`)}})
+			return b.StoreDenials(t.Context(),
+				[]events.StoredDenial{{Actor: "/users/u", Slot: "s", Body: []byte(`{}`)}})
 		},
 	}
 	for stream, write := range writes {

@@ -36,7 +36,8 @@ func (e *embedded) separate() error {
 		return nil
 	})
 	if len(separated) > 0 {
-		e.logger.Warn("files of the store were hard links, which another store may share; each has a copy of its own now",
+		e.logger.Warn(
+			"files of the store were hard links, which another store may share; each has a copy of its own now",
 			"files", len(separated), "first", separated[0],
 			"next", "nothing for this home; copy homes with `cp -a` or `maestro backup`, not with hard links")
 	}

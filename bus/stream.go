@@ -88,7 +88,8 @@ func checkStream(c jetstream.StreamConfig) error {
 	expect(c.SubjectTransform == nil && c.RePublish == nil, "it transforms or republishes its messages")
 	expect(c.PersistMode == jetstream.DefaultPersistMode, "it acknowledges before it has written")
 	if len(wrong) > 0 {
-		return fmt.Errorf("the stream %s cannot be Maestro's log; correct it with `nats stream edit %s`, or use another account: %w",
+		return fmt.Errorf(
+			"the stream %s cannot be Maestro's log; correct it with `nats stream edit %s`, or use another account: %w",
 			StreamName, StreamName, errors.Join(wrong...))
 	}
 	return nil

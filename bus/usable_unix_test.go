@@ -79,7 +79,8 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				before := storedBlocks(t, image)
 				unharmed := func(err error) {
 					t.Helper()
-					if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" cannot be written:") ||
+					if !errors.Is(err, fs.ErrPermission) ||
+						!strings.Contains(err.Error(), path+" cannot be written:") ||
 						strings.Count(err.Error(), "chmod") != 1 {
 						t.Errorf("not refused with one reason and one advice: %v", err)
 					}
@@ -96,7 +97,8 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				b.doubtful.Store(true)
 				_, err = b.Sync(t.Context())
 				unharmed(err)
-				if err := b.Ready(); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" cannot be written:") {
+				err = b.Ready()
+				if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path+" cannot be written:") {
 					t.Errorf("ready: %v", err)
 				}
 				must(t, b.Read(t.Context(), 1, 80, func(events.Message) error { return nil }))

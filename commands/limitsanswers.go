@@ -124,8 +124,8 @@ var (
 		Value:  projections.WaitsLooked,
 		Unit:   "dependencies",
 		Answer: answerCut,
-		Bounds: "dependencies of waiting items that one list of a queue, or the inbox of a project, looks at; an item of a " +
-			"queue then says how many it has, and the inbox how many items it did not look at (`unread`)",
+		Bounds: "dependencies of waiting items that one list of a queue, or the inbox of a project, looks at; an " +
+			"item of a queue then says how many it has, and the inbox how many items it did not look at (`unread`)",
 	}
 	LimitWhySteps = Limit{
 		Name:   "why-steps",

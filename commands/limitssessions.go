@@ -29,8 +29,8 @@ var (
 		Value:  100,
 		Unit:   "messages",
 		Answer: answerLimit,
-		Bounds: "messages from sessions, as many from users, and as many answers to its questions before a session gives " +
-			"one more, that one session was not shown yet",
+		Bounds: "messages from sessions, as many from users, and as many answers to its questions before a session " +
+			"gives one more, that one session was not shown yet",
 	}
 	LimitMailFromOne = Limit{
 		Name:   "mail-from-one",

@@ -23,8 +23,8 @@ var (
 		Value:  50_000,
 		Unit:   "dependencies",
 		Answer: answerLimit,
-		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, or both " +
-			"ways from the tasks that a recursive deletion takes",
+		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, " +
+			"or both ways from the tasks that a recursive deletion takes",
 	}
 	LimitDeleted = Limit{
 		Name:   "deleted-tasks",

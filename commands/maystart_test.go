@@ -100,8 +100,8 @@ func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
 		}
 		given, gives := giving[row.ID]
 		if reason := notGiving[row.ID]; gives == (reason != "") {
-			t.Errorf("%s may become %s, which names a task beside a session or a queue: say whether it gives work", row.ID,
-				row.Events)
+			t.Errorf("%s may become %s, which names a task beside a session or a queue: say whether it gives work",
+				row.ID, row.Events)
 		}
 		if gives {
 			t.Run(row.ID, given.test)

@@ -91,8 +91,8 @@ func knownToken(s *projections.State, by Actor) bool {
 func permitSession(s *projections.State, t *Table, by Actor, row Row, project string) error {
 	x := s.Session(by.Name)
 	if x == nil && s.SessionEver(by.Name) != nil {
-		return notAllowed(row.ID, "a user deleted it while its agent was at work", "end: nothing that you do is accepted",
-			"Session '%s' was deleted", by.Name)
+		return notAllowed(row.ID, "a user deleted it while its agent was at work",
+			"end: nothing that you do is accepted", "Session '%s' was deleted", by.Name)
 	}
 	if x == nil || x.Permissions == nil || x.ProjectID != by.Project {
 		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing",

@@ -62,8 +62,8 @@ func abandonedAfter(s *projections.State, project, queue, task string, spent boo
 	case over == spent:
 		return item, reason, nil
 	case over:
-		return nil, "", forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed", task,
-			item.Attempts, q.MaxAttempts)
+		return nil, "", forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed",
+			task, item.Attempts, q.MaxAttempts)
 	}
 	return nil, "", forbidden("give it back", "Task %s was started %d times, and %d are allowed", task, item.Attempts,
 		q.MaxAttempts)

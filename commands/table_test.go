@@ -185,7 +185,10 @@ func TestDefaultsAreDocument000(t *testing.T) {
 	}{
 		{"worker", events.RoleWorker, events.StrategySimple, slices.Concat(worker, byContract)},
 		{"queue worker", events.RoleWorker, events.StrategyQueue, slices.Concat(worker, queue, byContract)},
-		{"tree worker", events.RoleWorker, events.StrategyTree, slices.Concat(worker, []string{"task:tree"}, byContract)},
+		{
+			"tree worker", events.RoleWorker, events.StrategyTree,
+			slices.Concat(worker, []string{"task:tree"}, byContract),
+		},
 		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(orchestrator, byContract,
 			orchestratorByContract)},
 	} {

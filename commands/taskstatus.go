@@ -100,8 +100,8 @@ func mayMove(s *projections.State, c Call, t *projections.Task, above string, to
 		return false, nil
 	}
 	if to != t.Status && t.Status == events.TaskCancelled && c.By.Kind != ActorUser {
-		return false, notAllowed("task:update", "the user cancelled it, and only the user takes that back", "ask the user",
-			"Task '%s' is cancelled", t.ID)
+		return false, notAllowed("task:update", "the user cancelled it, and only the user takes that back",
+			"ask the user", "Task '%s' is cancelled", t.ID)
 	}
 	if isOpen(to) && (!isOpen(t.Status) || above != t.ParentID) {
 		return mayBeOpen(s, c, above, force)

@@ -30,8 +30,8 @@ func Advice(err error) string {
 		return "make room on the server's disk, then the server goes on by itself"
 	}
 	if !errors.Is(err, events.ErrReadOnly) { // nothing is known to be damaged
-		return "the server tries again every second and goes on by itself; until then look for the disk's errors in its " +
-			"log and in the system's (`dmesg`)"
+		return "the server tries again every second and goes on by itself; until then look for the disk's errors in " +
+			"its log and in the system's (`dmesg`)"
 	}
 	return nextSalvage
 }

@@ -447,7 +447,10 @@ func TestTaskDecisions(t *testing.T) {
 		{
 			"a field that changes nothing is left out",
 			[]step{{"o", "task:update", `{"taskId":"{t1}","title":"U","labels":["a"],"metadata":{"n":1.0}}`}},
-			step{"o", "task:update", `{"taskId":"{t1}","title":" U ","labels":["a"],"metadata":{"n":1},"model":"opus"}`},
+			step{
+				"o", "task:update",
+				`{"taskId":"{t1}","title":" U ","labels":["a"],"metadata":{"n":1},"model":"opus"}`,
+			},
 			"task.updated", `{"taskId":"{t1}","model":"opus"}`,
 		},
 		{
@@ -729,7 +732,12 @@ func TestTaskDecisions(t *testing.T) {
 			"task.status_changed",
 			`"from":"in_progress","to":"in_progress"`,
 		},
-		{"delete", nil, step{"admin", "task:delete", `{"taskId":"{t1}"}`}, "task.deleted", `{"taskId":"{t1}","title":"T1"}`},
+		{
+			"delete", nil,
+			step{"admin", "task:delete", `{"taskId":"{t1}"}`},
+			"task.deleted",
+			`{"taskId":"{t1}","title":"T1"}`,
+		},
 		{
 			"delete with what is below", nil,
 			step{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`},

@@ -578,7 +578,12 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 		key   string
 		code  commands.Code
 	}{
-		{"by the table", nil, step{"w", "task:complete", `{"taskId":"{t1}","force":true}`}, "k", commands.CodeNotAllowed},
+		{
+			"by the table", nil,
+			step{"w", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"k",
+			commands.CodeNotAllowed,
+		},
 		{"by the decision", nil, step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
 		{"without a key", nil, step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "", commands.CodeInvalid},
 		{

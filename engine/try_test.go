@@ -143,7 +143,12 @@ func TestTryRefuses(t *testing.T) {
 		{"by the decision", step{"o", "task:reopen", `{"taskId":"{t1}"}`}, "k", commands.CodeRule},
 		{"of what is not there", step{"o", "task:complete", `{"taskId":"none"}`}, "k", commands.CodeNotFound},
 		{"without a key", step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "", commands.CodeInvalid},
-		{"with what is no key", step{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, "a\nb", commands.CodeInvalid},
+		{
+			"with what is no key",
+			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"a\nb",
+			commands.CodeInvalid,
+		},
 		{
 			"a NUL at the end of a long text",
 			step{"w", "report:progress", `{"message":"` + long + `\u0000"}`},

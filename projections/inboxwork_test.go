@@ -53,8 +53,8 @@ func TestWorkThatNobodyDoes(t *testing.T) {
 			"unattended w/t1 at 5: Title of t1: no session works on it: session w was deleted → " + spawnNext,
 		}},
 		{"its session ended without a report on it", had(done), []string{
-			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed and did not say that it is done" +
-				" → maestro task complete t1, or " + spawnNext,
+			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed and did not say that " +
+				"it is done → maestro task complete t1, or " + spawnNext,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,7 +86,10 @@ func TestTheEndOfACommand(t *testing.T) {
 		{"its lease goes on", then(), nil},
 		{"it ended", then(lost("w")), []string{ended}},
 		{"heard again", then(lost("w"), recovered("w")), nil},
-		{"heard again, and lost", then(lost("w"), recovered("w"), progress, lost("w")), []string{"lost w/ at 7: w: " + gone}},
+		{
+			"heard again, and lost", then(lost("w"), recovered("w"), progress, lost("w")),
+			[]string{"lost w/ at 7: w: " + gone},
+		},
 		{"it went on", then(progress, lost("w")), []string{"lost w/ at 5: w: " + gone}},
 		{"killed", then(lost("w"), killed("w")), nil},
 	} {

@@ -179,7 +179,8 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 	if e.PrevHash != s.head.Hash {
 		return nil, &events.DamageError{
 			Sequence: sequence,
-			Why:      fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash, s.head.Hash),
+			Why: fmt.Sprintf("it follows an event with hash %s, and the one before it has %s", e.PrevHash,
+				s.head.Hash),
 		}
 	}
 	if at, ok := s.Accepted(e.ID); ok {

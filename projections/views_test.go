@@ -674,7 +674,8 @@ func TestQueueView(t *testing.T) {
 			"t1", "t3"),
 	)
 	stats := func(total, queued, processing, completed, failed, skipped, quarantined int) string {
-		return fmt.Sprintf(`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d,"quarantined":%d}`,
+		return fmt.Sprintf(
+			`{"total":%d,"queued":%d,"processing":%d,"completed":%d,"failed":%d,"skipped":%d,"quarantined":%d}`,
 			total, queued, processing, completed, failed, skipped, quarantined)
 	}
 	for _, c := range []struct {

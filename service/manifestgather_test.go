@@ -89,7 +89,8 @@ func TestAManifestTellsOfFewTasksAround(t *testing.T) {
 	}
 	cost := func(id string) float64 {
 		before := w.ledger.left(a.credential, useCommands)
-		if around := relatives(id); around["related"] != manifest.MostAround || around["blocking"] != manifest.MostAround {
+		around := relatives(id)
+		if around["related"] != manifest.MostAround || around["blocking"] != manifest.MostAround {
 			t.Errorf("a manifest tells of %v", around)
 		}
 		return before - w.ledger.left(a.credential, useCommands)

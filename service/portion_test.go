@@ -70,7 +70,8 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 	ids := make([]string, tasks)
 	for i := range ids {
 		ids[i] = w.make(w.admin(), "task:create", fmt.Sprintf(
-			`{"project":%q,"title":"T","description":%q,"labels":%s}`, project, strings.Repeat("b", text), quoted(named)))
+			`{"project":%q,"title":"T","description":%q,"labels":%s}`, project, strings.Repeat("b", text),
+			quoted(named)))
 	}
 	for range 12 * tasks {
 		gone := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
@@ -80,7 +81,8 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 	for range sessions {
 		w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":%s}`, project, given))
 	}
-	done := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, ids[tasks-1]))
+	done := w.do(w.admin(), "session:spawn",
+		fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, ids[tasks-1]))
 	w.reopened(log, stepsAtOnce+1000)
 	c := w.caller(done.Token)
 	c.asks = "task-list" // of an older client, which may name a session that is not

@@ -83,7 +83,8 @@ func (q Query) ReadsLog() bool { return queryRules[q].readsLog }
 func (q Query) InPages() bool { return queryRules[q].inPages }
 
 // ErrPage refuses a long read to a caller without a credential that may be a page in a browser.
-var ErrPage = errors.New("a caller without a credential that may be a page in a browser starts no reading of the whole log")
+var ErrPage = errors.New(
+	"a caller without a credential that may be a page in a browser starts no reading of the whole log")
 
 // Ask says what a caller reads, and refuses what it may not ask at all: a session that has ended what is not its own,
 // and a caller that may be a page in a browser a long read. Every look that follows stands for this query.

@@ -45,8 +45,8 @@ var quotas = []Quota{
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{
 		"session-reads", 50, 2000,
-		"reads of one session; each 16 KiB of an answer, each 1,000 steps of work, and each 200 events that `since` or an " +
-			"audit reads, counts as one more",
+		"reads of one session; each 16 KiB of an answer, each 1,000 steps of work, and each 200 events that `since` " +
+			"or an audit reads, counts as one more",
 	},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
@@ -62,8 +62,8 @@ var quotas = []Quota{
 	{"session-questions", 20, 0, "open questions of one session"},
 	{
 		"reader-commands", 50, 500,
-		"commands of one auditor or read-only token, which are tried or refused, and the manifests that it generates; " +
-			"each 200 steps of work count as one more",
+		"commands of one auditor or read-only token, which are tried or refused, and the manifests that it " +
+			"generates; each 200 steps of work count as one more",
 	},
 	{"reader-bytes", 128 << 10, 8 << 20, "bytes of the requests of one such token"},
 	{

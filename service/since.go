@@ -122,7 +122,8 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 	moment, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return 0, 0, InvalidRequest("",
-			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+safetext.Printable(text)+"'")
+			"from must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not '"+
+				safetext.Printable(text)+"'")
 	}
 	if from, err = before(ctx, moment, head, s.eventAt); err != nil {
 		return 0, 0, err

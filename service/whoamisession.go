@@ -99,7 +99,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open >= 0 && x.Role == events.RoleOrchestrator:
 		return "`maestro status` shows what your sessions report and what waits to be confirmed"
 	case open >= 0 && may("report:complete"):
-		return "work on " + tasks[open].ID + ", then `maestro report complete \"<summary>\" --task " + tasks[open].ID + "`"
+		id := tasks[open].ID
+		return "work on " + id + ", then `maestro report complete \"<summary>\" --task " + id + "`"
 	case open >= 0:
 		return "work on " + tasks[open].ID + ", then `maestro session complete`"
 	}

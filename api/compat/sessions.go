@@ -143,7 +143,8 @@ func (s *compat) deleteSession(ctx context.Context, c *call, in *wire.SessionID)
 }
 
 func (s *compat) linkTask(ctx context.Context, c *call, in *sessionTaskID) (SessionBody, error) {
-	if _, err := s.do(ctx, c, c.By, &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID, Force: true}, ""); err != nil {
+	link := &commands.LinkTask{SessionID: in.ID, TaskID: in.TaskID, Force: true}
+	if _, err := s.do(ctx, c, c.By, link, ""); err != nil {
 		return SessionBody{}, err
 	}
 	return s.showSession(c, in.ID)

@@ -49,8 +49,8 @@ func TestWaitEndsWithItsParent(t *testing.T) {
 		last = session["sessionId"].(string)
 		// The shell does not become the command: another comes after it.
 		shell := exec.Command("sh", "-c", "maestro "+args+" --timeout 20s; echo late")
-		shell.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(t.TempDir(), "home"), "MAESTRO_API_URL="+proxy.URL,
-			"MAESTRO_SESSION_ID="+last, "MAESTRO_TOKEN="+answer.Token)
+		shell.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(t.TempDir(), "home"),
+			"MAESTRO_API_URL="+proxy.URL, "MAESTRO_SESSION_ID="+last, "MAESTRO_TOKEN="+answer.Token)
 		// The command holds its end of the pipe until it has ended.
 		said, theirs, err := os.Pipe()
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-var updateReadme = flag.Bool("update-readme", false, "write what the commands of the README and the guide print into them")
+var updateReadme = flag.Bool("update-readme", false,
+	"write what the commands of the README and the guide print into them")
 
 // what differs from run to run, and what the README shows in its place
 var readmeVaries = []struct {
@@ -55,8 +56,9 @@ func runPage(t *testing.T, path string) {
 		return
 	}
 	if got, want := readme.with(printed), string(text); got != want {
-		t.Errorf("%s does not show what its commands print; run `go test ./cmd/maestro -run '^%s$' -update-readme` and "+
-			"look at the difference\n%s", path, t.Name(), firstDifference(want, got))
+		t.Errorf(
+			"%s does not show what its commands print; run `go test ./cmd/maestro -run '^%s$' -update-readme` and "+
+				"look at the difference\n%s", path, t.Name(), firstDifference(want, got))
 	}
 }
 

@@ -67,7 +67,8 @@ func (a *Run) idsOf(ctx context.Context, kind, begun string) (found []string) {
 			offer(t.ID, t.Title)
 		}
 	case "sessionId":
-		sessions, _ := c.FirstSessions(ctx, wire.SessionFilter{ProjectID: project, IDPrefix: begun, Brief: "true"}, offered)
+		filter := wire.SessionFilter{ProjectID: project, IDPrefix: begun, Brief: "true"}
+		sessions, _ := c.FirstSessions(ctx, filter, offered)
 		for _, x := range sessions {
 			offer(x.ID, x.Name)
 		}

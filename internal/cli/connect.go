@@ -94,7 +94,8 @@ func (a *Run) ownToken() (string, error) {
 		if value, set := a.Env[name]; set && value == "" {
 			return "", failure.Usage("%s is set, but empty", name).
 				WithWhy("a script that failed to get a session leaves it empty, and must not act as the user instead").
-				WithNext("set it to what `maestro session spawn` printed, or run the command with `maestro session exec`")
+				WithNext(
+					"set it to what `maestro session spawn` printed, or run the command with `maestro session exec`")
 		}
 	}
 	token, session := a.Getenv(wire.EnvToken), a.Getenv(wire.EnvSessionID)

@@ -50,7 +50,8 @@ func TestContractIsTrueOfTheCommandLine(t *testing.T) {
 			t.Errorf("the table of exit codes has no status %s: %v", text, err)
 		}
 	}
-	if wait := strconv.Itoa(int(waitDefault / time.Second)); !strings.Contains(section, "A wait ends after "+wait+" s") {
+	wait := strconv.Itoa(int(waitDefault / time.Second))
+	if !strings.Contains(section, "A wait ends after "+wait+" s") {
 		t.Errorf("the page does not say that a wait ends after %s s", wait)
 	}
 }

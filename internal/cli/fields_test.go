@@ -276,7 +276,10 @@ func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 			string(events.TaskTodo), string(events.TaskInProgress), string(events.TaskCompleted),
 			string(events.TaskBlocked),
 		}},
-		"session:spawn":  {"thinking-mode": wordsOfSession(t, "ThinkingMode"), "permission-mode": wordsOfSession(t, "PermissionMode")},
+		"session:spawn": {
+			"thinking-mode":   wordsOfSession(t, "ThinkingMode"),
+			"permission-mode": wordsOfSession(t, "PermissionMode"),
+		},
 		"session:update": {"status": {string(events.SessionIdle), string(events.SessionWorking)}},
 	} {
 		for name, want := range flags {

@@ -182,7 +182,8 @@ func guardHere(a *Run, id string) error {
 func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) error {
 	if o.file == "" {
 		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
-			WithNext("set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
+			WithNext(
+				"set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
 	}
 	m, err := uploadManifest(ctx, a, o.file, role)
 	if err != nil {

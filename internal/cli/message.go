@@ -26,8 +26,8 @@ func newSessionMessage(a *Run) *cobra.Command {
 	c := &sessionMessage{Run: a}
 	cmd := &cobra.Command{
 		Use: `message <sessionId> "<text>"`,
-		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that spawned you, ` +
-			`--all in place of <sessionId> means all that you spawned`,
+		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that ` +
+			`spawned you, --all in place of <sessionId> means all that you spawned`,
 		Long: `Send a message to a session, which sees it with its next command. A session writes to the one that spawned it
 ("parent"), and an orchestrator also to those that it spawned; a user writes to any.
 

@@ -114,7 +114,8 @@ func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
 			got.stdout != "report:progress kept, 1 waiting: no to that. It is sent with your next command, in order\n" {
 			t.Errorf("%d: %+v", status, got)
 		}
-		if got = runHere(t, s.env, "task", "get", "t"); got.code != ExitFailed || !strings.Contains(got.stderr, "no to that") {
+		got = runHere(t, s.env, "task", "get", "t")
+		if got.code != ExitFailed || !strings.Contains(got.stderr, "no to that") {
 			t.Errorf("%d: a read: %+v", status, got)
 		}
 		for _, asked := range s.asked {

@@ -103,7 +103,9 @@ func (c *planExport) planned(ctx context.Context, t *wire.Task, local map[string
 			task.Dependencies = append(task.Dependencies, id)
 		}
 	}
-	for field, text := range map[string]*string{"description": &task.Description, "initialPrompt": &task.InitialPrompt} {
+	for field, text := range map[string]*string{
+		"description": &task.Description, "initialPrompt": &task.InitialPrompt,
+	} {
 		if err := c.whole(ctx, t.Blobs, field, text); err != nil {
 			return task, err
 		}

@@ -371,15 +371,16 @@ func TestAsksForJSON(t *testing.T) {
 func TestAnswersAreTheServers(t *testing.T) {
 	const deleted = `{"sequence":7,"event":null}`
 	const said = `{"project":{"id":"p","name":"P"},"says":{"blocked":1,"completed":1},` +
-		`"said":[{"taskId":"t1","title":"T","status":"in_progress","sessionStatus":"blocked","saidBy":"s1"}],"saidMore":4,` +
-		`"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress","sessionStatus":"completed","saidBy":"s2"}]}`
+		`"said":[{"taskId":"t1","title":"T","status":"in_progress","sessionStatus":"blocked","saidBy":"s1"}],` +
+		`"saidMore":4,"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress","sessionStatus":"completed","saidBy":"s2"}]}`
 	const revoked = `{"sequence":7,"event":null,"revoked":{"kept":["child"],"running":2}}`
 	for _, test := range []struct {
 		args, answer, asked string
 		prints              []string
 	}{
 		{
-			"task delete t --key k", deleted, `POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"t"}`,
+			"task delete t --key k", deleted,
+			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"t"}`,
 			[]string{"Nothing to do"},
 		},
 		{"status", said, `GET /api/projects/p/status key= auth=Bearer msu_admin `, []string{

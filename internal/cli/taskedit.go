@@ -139,7 +139,8 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 func (c *taskEdit) runEditor(ctx context.Context, file string) error {
 	editor := strings.Fields(cmp.Or(c.Getenv("VISUAL"), c.Getenv("EDITOR"), "vi"))
 	if len(editor) == 0 {
-		return failure.Usage("VISUAL or EDITOR is set, but names no program").WithNext("set it to an editor, such as vi")
+		return failure.Usage("VISUAL or EDITOR is set, but names no program").
+			WithNext("set it to an editor, such as vi")
 	}
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], file)...) //nolint:gosec // the user's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr

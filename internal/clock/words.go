@@ -17,8 +17,8 @@ func (s Status) Explain() (what, next string) {
 		return what, next
 	case ahead > Tolerance:
 		what = behind(s, ahead)
-		next = "if the machine's clock is wrong, set it; if it is right, the log was written by a clock that was ahead: " +
-			"new events go on from its last time, or restore a backup from before into a new home"
+		next = "if the machine's clock is wrong, set it; if it is right, the log was written by a clock that was " +
+			"ahead: new events go on from its last time, or restore a backup from before into a new home"
 		return what, next
 	case ahead > Notable:
 		next = "nothing to do: new events go on from the log's last time until the wall clock has caught up"

@@ -16,7 +16,8 @@ func (f *taskUpdated) leaves(t *task) (parent, status string) {
 // forced.
 func (c *trial) ordered(t *task, parent, to string, forced bool) {
 	if out := c.outOfOrder(t, parent, to); c.thirdOn() && out != forced {
-		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out, forced)
+		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out,
+			forced)
 	}
 }
 

@@ -49,11 +49,13 @@ func manifestPlants() []plant {
 			"worker", first)},
 		{"a session is made and begins", broken(ruleManifest), nothing, func(s *story) {
 			s.add(admin, "session.registered",
-				`{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+`},"role":"worker"}`)
+				`{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+
+					`},"role":"worker"}`)
 		}},
 		{"registered with what is no digest", broken(ruleManifest), nothing, func(s *story) {
 			s.add(admin, "session.registered",
-				`{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+`},"manifestDigest":"sha256-1"}`)
+				`{"sessionId":"x","created":{"role":"worker","strategy":"simple","status":"running",`+byDefault("W")+
+					`},"manifestDigest":"sha256-1"}`)
 		}},
 		{"spawned with what is no digest", broken(ruleManifest), nothing, func(s *story) {
 			s.spawn("x", worker+manifest("sha256-"+strings.Repeat("A", 64))+byDefault("W"))

@@ -376,7 +376,8 @@ func (s *story) status(source, task, from, to string) *story {
 	if task == "b" && to == "completed" {
 		forced = `,"forced":true`
 	}
-	return s.add(source, "task.status_changed", fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s}`, task, from, to, forced))
+	return s.add(source, "task.status_changed",
+		fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s}`, task, from, to, forced))
 }
 
 // reopen opens a task of the session "work", which is told with this mail.

@@ -289,7 +289,8 @@ func (c *trial) moves(t *task, from, to string) {
 	} else if to == cancelled {
 		c.fault(ruleStatusOwner, "an orchestrator cancels a task, which only the user may")
 	} else if t != nil && t.status == cancelled && from != to && c.thirdOn() {
-		c.fault(ruleStatusOwner, "an orchestrator takes the cancellation of task %s back, which only the user may", t.id)
+		c.fault(ruleStatusOwner, "an orchestrator takes the cancellation of task %s back, which only the user may",
+			t.id)
 	}
 }
 

@@ -70,7 +70,10 @@ func messagePlants() []plant {
 			}
 			write(orch, "work", "o", "x")(s) // sessions have room of their own
 		}, write(admin, "work", "m", "x")},
-		{"a message too long", broken(ruleLimit), nothing, write(admin, "work", "m", strings.Repeat("x", maxMessage+1))},
+		{
+			"a message too long", broken(ruleLimit), nothing,
+			write(admin, "work", "m", strings.Repeat("x", maxMessage+1)),
+		},
 		{"a message is received twice", broken(ruleExists), func(s *story) { sent(s); received(s) }, received},
 		{"another receives a message", broken(ruleOwn), sent, func(s *story) {
 			s.add(orch, "input.delivered", `{"inputId":"m","sessionId":"work"}`)

@@ -310,8 +310,9 @@ func TestManyFaults(t *testing.T) {
 // What YAML writes, Parse reads: the same tasks, whatever their texts hold.
 func TestAnExportIsRead(t *testing.T) {
 	texts := []string{
-		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n", "  spaces  ",
-		"trailing\n\n", "\n", "\ttab", "{flow}", "[x]", "&anchor", "*alias", "!tag", "%directive", "@at", "1.50", "ünï ✓",
+		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n",
+		"  spaces  ", "trailing\n\n", "\n", "\ttab", "{flow}", "[x]", "&anchor", "*alias", "!tag", "%directive", "@at",
+		"1.50", "ünï ✓",
 	}
 	want := Plan{Name: "A: name", Description: "line\nline", WorkingDir: "/srv/a b"}
 	for i, text := range texts {

@@ -69,13 +69,15 @@ func (s *salvage) leaveForks(head events.Head) error {
 	if err != nil || forks.Others == 0 {
 		return err
 	}
-	what := fmt.Sprintf("from event %d on, the store has %d that are not on the same chain: another server wrote into its "+
-		"blocks, such as that of a copy made of hard links", forks.From, forks.Others)
+	what := fmt.Sprintf(
+		"from event %d on, the store has %d that are not on the same chain: another server wrote into its "+
+			"blocks, such as that of a copy made of hard links", forks.From, forks.Others)
 	if forks.Decided {
 		s.note("%s. They are not in the new log, which leads to the head that the head file saw", what)
 		return nil
 	}
-	s.note("%s. The head file does not tell which of them this home acknowledged: the new log has the longest chain", what)
+	s.note("%s. The head file does not tell which of them this home acknowledged: the new log has the longest chain",
+		what)
 	s.forked = true
 	return nil
 }

@@ -94,8 +94,9 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	switch {
 	case o.Unlisted != nil:
-		s.note("no automatic backup was used, because they cannot be listed: %s; if anything is missing, name them with "+
-			"--with, or their directory with --backup-dir", o.Unlisted)
+		s.note(
+			"no automatic backup was used, because they cannot be listed: %s; if anything is missing, name them with "+
+				"--with, or their directory with --backup-dir", o.Unlisted)
 	case len(o.Backups) == 0 && o.BackupDir != "":
 		s.note("no automatic backups in %s", o.BackupDir)
 	}

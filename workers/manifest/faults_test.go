@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-const minimal = `{"manifestVersion":"1.0","role":"worker","tasks":[{"id":"t1","title":"Fix bug","description":"Fix login bug",` +
+const minimal = `{"manifestVersion":"1.0","role":"worker",` +
+	`"tasks":[{"id":"t1","title":"Fix bug","description":"Fix login bug",` +
 	`"parentId":null,"acceptanceCriteria":["Bug is fixed"],"projectId":"p1","createdAt":"2026-02-02T10:00:00Z"}],` +
 	`"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
 

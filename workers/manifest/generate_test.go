@@ -329,10 +329,16 @@ func TestGenerateRefuses(t *testing.T) {
 	}{
 		"no tasks":        {Source{}, []string{"/tasks"}},
 		"a queue without": {Source{Said: Manifest{Strategy: events.StrategyQueue}}, nil},
-		"a strategy":      {Source{Said: Manifest{Strategy: events.StrategyDAG}, Tasks: []TaskSource{task}}, []string{"/strategy"}},
-		"a role":          {Source{Said: Manifest{Role: "boss"}, Tasks: []TaskSource{task}}, []string{"/role"}},
+		"a strategy": {
+			Source{Said: Manifest{Strategy: events.StrategyDAG}, Tasks: []TaskSource{task}},
+			[]string{"/strategy"},
+		},
+		"a role": {Source{Said: Manifest{Role: "boss"}, Tasks: []TaskSource{task}}, []string{"/role"}},
 		"commands": {
-			Source{Tasks: []TaskSource{task}, Said: Manifest{Session: Session{AllowedCommands: &[]string{"session:spawn"}}}},
+			Source{
+				Tasks: []TaskSource{task},
+				Said:  Manifest{Session: Session{AllowedCommands: &[]string{"session:spawn"}}},
+			},
 			[]string{"/session/allowedCommands/0"},
 		},
 		"an agent":      {Source{Tasks: []TaskSource{task}, Said: ours}, []string{"/session/agent"}},

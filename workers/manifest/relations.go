@@ -140,8 +140,8 @@ func (p *parser) allowedCommands(role events.Role, strategy events.Strategy) {
 				if _, known := commands.CurrentRules().Row(entry.text); !known {
 					return quoted(entry.text) + " cannot be allowed: " + why
 				}
-				return quoted(entry.text) + " cannot be allowed to a session in the column of " + may[0].String() + ": " +
-					why + "; leave it out"
+				return quoted(entry.text) + " cannot be allowed to a session in the column of " + may[0].String() +
+					": " + why + "; leave it out"
 			})
 	}
 }

@@ -61,9 +61,10 @@ var rules = map[string]rule{
 	"priority": {enum: events.Priorities()},
 	"time": {
 		format: "date-time",
-		fits:   regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`),
-		what:   "a date and time with a zone, such as 2026-02-02T10:00:00Z",
-		wrong:  wrongTime,
+		fits: regexp.MustCompile(
+			`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`),
+		what:  "a date and time with a zone, such as 2026-02-02T10:00:00Z",
+		wrong: wrongTime,
 	},
 	"status": {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled,
 		events.TaskBlocked)},

@@ -52,7 +52,8 @@ func (r *restoring) noteOrigin(h *home.Home, result restored) error {
 // settle moves the notes up into the home. It comes last: until then, running the restore again finishes it.
 func (r *restoring) settle(lock *home.Lock) {
 	if err := lock.SettleOrigin(); err != nil {
-		r.Run.Say("The home is restored; its first start moves restored.json and earlier-backups.json out of the store: %s\n",
+		r.Run.Say(
+			"The home is restored; its first start moves restored.json and earlier-backups.json out of the store: %s\n",
 			err)
 	}
 }

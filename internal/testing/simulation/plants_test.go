@@ -104,11 +104,13 @@ var plants = []plant{
 	},
 	{
 		"events are announced before they are committed",
-		beforeAppend("		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n"),
+		beforeAppend(
+			"		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n"),
 	},
 	{
 		"the head file is told before the commit",
-		beforeAppend("		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n"),
+		beforeAppend(
+			"		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n"),
 	},
 	{"a batch is decided on the state before it", []edit{
 		{writer, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
@@ -288,7 +290,8 @@ var plants = []plant{
 		"a snapshot is no witness",
 		[]edit{{
 			opens,
-			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n", "if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n",
+			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n",
+			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n",
 		}},
 	},
 	{"the head file is ignored", []edit{{opens, "	if l.Witness == nil {\n", "	if true {\n"}}},
@@ -783,7 +786,8 @@ var plants = []plant{
 	{"another session receives a message", []edit{{
 		inputs, "if own := s.Session(c.By.Name); own != nil", "if own := s.Session(spawnerOf(s, c)); own != nil",
 	}, {
-		inputs, "// validOptions checks", "func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n		" +
+		inputs, "// validOptions checks",
+		"func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n		" +
 			"if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n// validOptions checks",
 	}}},
 	{"a message that was shown still waits", []edit{{
@@ -791,7 +795,8 @@ var plants = []plant{
 		"	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))\n", "",
 	}}},
 	{"a message is lost with the overlay's session", []edit{{
-		"projections/message.go", "		fields := x.ownFields()\n		fields.Mail = append(", "		fields := x.SessionFields\n		fields.Mail = append(",
+		"projections/message.go", "		fields := x.ownFields()\n		fields.Mail = append(",
+		"		fields := x.SessionFields\n		fields.Mail = append(",
 	}}},
 	{"the delivery of a message has no cause", []edit{{
 		causes, "			return x.Message(d.InputID).Sent, true\n",

@@ -112,7 +112,8 @@ func f(x []string) { slices.Sorted(nil); by.Strings(x); commands.CurrentRules();
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uses := orderings(file); !slices.Equal(uses, []string{"slices.Sorted", "sort.Strings", "commands.CurrentRules"}) {
+	uses := orderings(file)
+	if !slices.Equal(uses, []string{"slices.Sorted", "sort.Strings", "commands.CurrentRules"}) {
 		t.Errorf("it uses %v", uses)
 	}
 }

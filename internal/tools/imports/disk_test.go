@@ -19,9 +19,9 @@ var byDisk = []string{
 // onFiles are the functions and types whose errors name the path that they were given.
 var onFiles = map[string][]string{
 	"os": {
-		"Chdir", "Chmod", "Chown", "Chtimes", "CopyFS", "Create", "CreateTemp", "DirFS", "Lchown", "Link", "Lstat", "Mkdir",
-		"MkdirAll", "MkdirTemp", "NewFile", "Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadDir", "ReadFile", "Remove",
-		"RemoveAll", "Rename", "Root", "Stat", "Symlink", "Truncate", "WriteFile",
+		"Chdir", "Chmod", "Chown", "Chtimes", "CopyFS", "Create", "CreateTemp", "DirFS", "Lchown", "Link", "Lstat",
+		"Mkdir", "MkdirAll", "MkdirTemp", "NewFile", "Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadDir",
+		"ReadFile", "Remove", "RemoveAll", "Rename", "Root", "Stat", "Symlink", "Truncate", "WriteFile",
 	},
 	"filepath": {"Walk", "WalkDir"},
 }

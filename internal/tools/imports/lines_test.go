@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -17,8 +19,9 @@ const (
 	tabWidth    = 4
 )
 
-// Lines of code end at 120 columns. A string may go beyond, because a text that is cut in two is not found by a search,
-// and a tag cannot be cut; so may a drawing, or what a comment gives as it stands.
+// Lines of code end at 120 columns. A string that is too long for a line of its own may go beyond, because a text that
+// is cut in two is not found by a search, and a tag cannot be cut; so may a drawing, or what a comment gives as it
+// stands.
 func TestLinesEnd(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {
@@ -49,6 +52,11 @@ func TestLongLinesAreFound(t *testing.T) {
 		"package p\n\nvar a = \"" + long + "\"\n":                                                    0,
 		"package p\n\nvar a = f(\"" + long + "\", b, c, d, e, f)\n":                                  0,
 		"package p\n\nvar a = f(\"" + long + "\", b, func() { aVeryLongName(ofAnotherFunction) })\n": 1,
+		"package p\n\nvar a = f(b, \"" + long[:longestLine-10] + "\")\n":                             1,
+		"package p\n\nvar a = b +\n\t\"" + long + "\" +\n\tc\n":                                      0,
+		"package p\n\nvar a = \"" + long + " \" +\n\t\"c\"\n":                                        1,
+		"package p\n\nvar a = f(\"b\", " + long[:longestLine-20] + ", \"c\")\n":                      1,
+		"package p\n\nvar a = \"" + long[:longestLine-20] + "\".Method(behindIt, c)\n":               1,
 		"package p\n\nvar a = `\n" + long + long + "\n`\n":                                           0,
 		"package p\n\n\t\t\t\t\t\t\tvar a = " + long[:longestLine-30]:                                1,
 		"package p\n\n\t\t\t\t\t\t\tvar a = " + long[:longestLine-36]:                                0,
@@ -75,6 +83,7 @@ func longLines(source []byte) (faults []string) {
 	file := files.AddFile("", -1, len(source))
 	var s scanner.Scanner
 	s.Init(file, source, nil, scanner.ScanComments)
+	var before lexeme
 	for {
 		pos, kind, text := s.Scan()
 		if kind == token.EOF {
@@ -84,20 +93,40 @@ func longLines(source []byte) (faults []string) {
 		if kind == token.COMMENT && preformatted(text) {
 			delete(long, at.Line)
 		}
-		if kind != token.STRING {
-			continue
-		}
-		last := strings.Count(text, "\n")
-		for i, part := range strings.Split(text, "\n") {
-			if line := at.Line + i; i > 0 && i < last || mayEnd(lines[line-1], part) {
-				delete(long, line)
+		if kind == token.STRING {
+			first, last := at.Line, at.Line+strings.Count(text, "\n")
+			for line := range last - first - 1 {
+				delete(long, first+1+line)
+			}
+			if first == last && mayEnd(lines[first-1], at.Column-1, text, before.on(first)) ||
+				first < last && at.Column-1 < longestLine {
+				delete(long, first)
+			}
+			_, end, _ := strings.Cut(lines[last-1], "`")
+			if first < last && (utf8.RuneCountInString(end) <= little || strings.Contains(end, "`")) {
+				delete(long, last) // a template goes on behind what is put into it
 			}
 		}
+		before = lexeme{kind, at.Line}
 	}
 	for line := range long {
 		faults = append(faults, fmt.Sprintf("%d: %d columns, of at most %d", line, width(lines[line-1]), longestLine))
 	}
 	return faults
+}
+
+// lexeme is a token of a source, and its line.
+type lexeme struct {
+	kind token.Token
+	line int
+}
+
+// on gives the kind of a token that is on a line, else what stands for none.
+func (l lexeme) on(line int) token.Token {
+	if l.line != line {
+		return token.ILLEGAL
+	}
+	return l.kind
 }
 
 // preformatted reports whether a line of a comment stands as it is: gofmt indents it.
@@ -106,12 +135,29 @@ func preformatted(comment string) bool {
 	return ok && strings.TrimLeft(text, "\t ") != strings.TrimPrefix(text, " ")
 }
 
-// mayEnd reports whether a line is long for a string in it: without the string, and little behind it, it would end in
-// time.
-func mayEnd(line, text string) bool {
-	const little = 30
-	before, after, _ := strings.Cut(line, text)
-	return width(before) < longestLine && utf8.RuneCountInString(after) <= little
+// little is how much may stand behind the string for which a line is long.
+const little = 30
+
+// breakable are the tokens behind which a line can end.
+var breakable = []token.Token{
+	token.COMMA, token.LPAREN, token.LBRACK, token.LBRACE, token.ADD, token.LAND, token.LOR,
+}
+
+// mayEnd reports whether a line is long for a string in it, behind a token: without the string, and little behind it,
+// the line would end in time; it would not do so with the string on a line of its own; and the string is not cut
+// between two words anyway.
+func mayEnd(line string, at int, text string, behind token.Token) bool {
+	before, after := line[:at], line[at+len(text):]
+	indented := strings.Repeat("\t", len(line)-len(strings.TrimLeft(line, "\t"))+1)
+	switch {
+	case width(before) >= longestLine || utf8.RuneCountInString(after) > little:
+		return false
+	case slices.Contains(breakable, behind) && width(indented+text+after) <= longestLine:
+		return false
+	case strings.TrimSpace(after) == "+" && strings.HasSuffix(text[:len(text)-1], " "):
+		return false
+	}
+	return width(before+text) > longestLine || !strings.ContainsFunc(after, unicode.IsLetter)
 }
 
 func width(line string) int {

@@ -12,8 +12,8 @@ import (
 // namesOnce are texts that service/wire/environment.go writes and no other source: what tokens begin with, and what the
 // variables of a session are called.
 var namesOnce = []string{
-	"mss_", "msu_", "MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL", "MAESTRO_SERVER_URL",
-	"MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
+	"mss_", "msu_", "MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL",
+	"MAESTRO_SERVER_URL", "MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
 }
 
 // What tokens begin with and the variables of a session are named once: the others use the constants.

@@ -44,8 +44,9 @@ func TestNoticeNamesWhatIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(have) != want {
-		t.Errorf("NOTICE does not say what is linked: run `go test ./internal/tools/imports -run Notice -update-notice`\n"+
-			"%s", want[:strings.Index(want, "\n\n---")])
+		t.Errorf(
+			"NOTICE does not say what is linked: run `go test ./internal/tools/imports -run Notice -update-notice`\n"+
+				"%s", want[:strings.Index(want, "\n\n---")])
 	}
 	for module, files := range linkedFiles(t) {
 		for _, file := range files {
@@ -160,7 +161,9 @@ func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 }
 
 // incompatible are words of licences that bind those who use the code.
-var incompatible = []string{"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Mozilla Public License", "Business Source"}
+var incompatible = []string{
+	"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Mozilla Public License", "Business Source",
+}
 
 // licenceOf gives the name of the licence whose text this is; "" for one that is not known to be compatible.
 func licenceOf(text string) string {

@@ -90,7 +90,8 @@ func TestRecipesAreTrue(t *testing.T) {
 }
 
 // counted is where CONTRIBUTING.md says how many files name session:message and its event.
-var counted = regexp.MustCompile("`session:message` and its event are named in (\\d+) sources, (\\d+) files of the judges and (\\d+) tests")
+var counted = regexp.MustCompile(
+	"`session:message` and its event are named in (\\d+) sources, (\\d+) files of the judges and (\\d+) tests")
 
 // The figure that CONTRIBUTING.md gives of a command with an event of its own is true of what is there.
 func TestFilesOfACommandWithItsEvent(t *testing.T) {
