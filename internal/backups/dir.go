@@ -224,13 +224,13 @@ var syncDir = files.SyncDir
 
 // prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
 // partial ones, so that those never push out a whole one. Backups that a wrong clock dated in the future count as the
-// oldest. A backup that check refuses pushes out none, and stays, for it may be all there is of what it holds: those
-// are the bad ones. One whose head the log does not hold, which check answers with errElsewhere, stays too: it holds
-// events that no other backup may have. An error of a context that ended stops the work before anything is removed.
-func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (bad []Made, err error) {
+// oldest. A backup that check refuses pushes out none, and stays: it is damaged, or holds events that the log does not
+// hold (errElsewhere), and may be all there is of what it holds. An error of a context that ended stops the work before
+// anything is removed.
+func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) error {
 	list, err := d.List()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	list = slices.DeleteFunc(byWorth(list, now), func(made Made) bool { return made.Path == just.Path })
 	kept := map[bool]int{just.Partial: 1} // it was read back when it was made
@@ -238,10 +238,8 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (
 	for _, made := range list {
 		switch err := check(made); {
 		case isCanceled(err):
-			return nil, err
-		case errors.Is(err, errElsewhere):
+			return err
 		case err != nil:
-			bad = append(bad, made)
 		case kept[made.Partial] >= keep:
 			surplus = append(surplus, made)
 		default:
@@ -251,7 +249,7 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) (
 	for _, made := range surplus {
 		err = errors.Join(err, disk.Remove(made.Path))
 	}
-	return bad, err
+	return err
 }
 
 // making is what CreateTemp puts behind the prefix.

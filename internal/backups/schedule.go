@@ -57,16 +57,21 @@ type Config struct {
 type Schedule struct {
 	Config
 
-	// Owned by Run: the newest backup that Check found good, and those that it found bad.
-	good Made
-	bad  map[string]bool
+	// Owned by Run: the newest backup that Check found good; those that it found bad; and when it last read each of
+	// the others, counted in reads.
+	good  Made
+	bad   map[string]bool
+	read  map[Made]int
+	reads int
 
 	mu      sync.Mutex
 	problem string
 }
 
 // New makes a schedule, which does nothing before its Run.
-func New(config Config) *Schedule { return &Schedule{Config: config, bad: map[string]bool{}} }
+func New(config Config) *Schedule {
+	return &Schedule{Config: config, bad: map[string]bool{}, read: map[Made]int{}}
+}
 
 // Problem says why the last backup was not made, or what it lacks; "" if all is well.
 func (s *Schedule) Problem() string {
@@ -102,7 +107,7 @@ func (s *Schedule) Run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.setProblem(err.Error())
+			s.setProblem(joined(err.Error(), s.badOnes()))
 			s.Logger.Warn("the automatic backup was not made; it is tried again", "dir", s.Dir.path, "why", err)
 		case due > 0:
 			wait = min(due, wait)
@@ -126,8 +131,12 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	maps.DeleteFunc(s.bad, func(path string, _ bool) bool {
 		return !slices.ContainsFunc(list, func(made Made) bool { return made.Path == path })
 	})
+	maps.DeleteFunc(s.read, func(made Made, _ int) bool { return !slices.Contains(list, made) })
 	now := s.Now()
 	last, err := s.newest(ctx, list, now)
+	if err == nil {
+		err = s.readOne(ctx, list, last)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -164,20 +173,56 @@ var errElsewhere = errors.New("the log does not hold the backup's head")
 
 // prune removes what is not needed once a new backup is there, and notes what cannot be read.
 func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
-	bad, err := s.Dir.prune(made, s.Keep, now, func(old Made) error {
+	return s.Dir.prune(made, s.Keep, now, func(old Made) error {
+		if err := s.judge(ctx, old); err != nil { // also one of events that the log does not hold: it may be all there is
+			return err
+		}
 		if holds, err := s.Holds(ctx, old); err != nil || !holds {
 			return errors.Join(errElsewhere, err)
 		}
-		return s.Check(ctx, old)
+		return nil
 	})
+}
+
+// judge reads a backup, and notes whether it is bad. A context that ends says nothing about a backup.
+func (s *Schedule) judge(ctx context.Context, made Made) error {
+	err := s.Check(ctx, made)
 	if isCanceled(err) {
 		return err
 	}
-	clear(s.bad)
-	for _, made := range bad {
-		s.bad[made.Path] = true
+	s.reads++
+	s.read[made] = s.reads
+	if err == nil {
+		delete(s.bad, made.Path)
+		return nil
 	}
+	if !s.bad[made.Path] {
+		s.Logger.Warn("an automatic backup is damaged, or not signed by this home", "file", made.Path, "why", err)
+	}
+	s.bad[made.Path] = true
 	return err
+}
+
+// readOne reads one of the backups besides the newest good one: one that was not read yet, or else the bad one that
+// was not read for longest, for it may be good again. So the bad ones are known within a few looks of a start, and no
+// look reads many.
+func (s *Schedule) readOne(ctx context.Context, list []Made, last Made) error {
+	var next *Made
+	for _, made := range list {
+		if made == last || s.read[made] > 0 && !s.bad[made.Path] {
+			continue
+		}
+		if next == nil || s.read[made] < s.read[*next] {
+			next = &made
+		}
+	}
+	if next == nil {
+		return nil
+	}
+	if err := s.judge(ctx, *next); isCanceled(err) {
+		return err
+	}
+	return nil
 }
 
 func isCanceled(err error) bool {
@@ -186,16 +231,34 @@ func isCanceled(err error) bool {
 
 // lacking says what is wrong with the backups when the newest is this one; "" if nothing is.
 func (s *Schedule) lacking(last Made) string {
-	var all []string
+	partial := ""
 	if last.Partial {
-		all = append(all, "the newest automatic backup lacks long texts that the log names")
+		partial = "the newest automatic backup lacks long texts that the log names"
 	}
-	if len(s.bad) > 0 {
-		paths := slices.Sorted(maps.Keys(s.bad))
-		all = append(all, fmt.Sprintf("%d automatic backups are damaged or not signed by this home, the first: %s",
-			len(paths), paths[0]))
+	return joined(partial, s.badOnes())
+}
+
+// mostNamed is how many bad backups are named.
+const mostNamed = 7
+
+// badOnes names the backups that are bad; "" if there are none.
+func (s *Schedule) badOnes() string {
+	if len(s.bad) == 0 {
+		return ""
 	}
-	return strings.Join(all, "; ")
+	paths := slices.Sorted(maps.Keys(s.bad))
+	more := ""
+	if len(paths) > mostNamed {
+		more = fmt.Sprintf(", and %d more", len(paths)-mostNamed)
+		paths = paths[:mostNamed]
+	}
+	return fmt.Sprintf("automatic backups that are damaged or not signed by this home: %d (%s%s)",
+		len(s.bad), strings.Join(paths, ", "), more)
+}
+
+// joined joins what is said.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
 // credible reports whether a clock that is right could have written the backup's time.
@@ -213,16 +276,13 @@ func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made
 		if s.bad[made.Path] {
 			continue
 		}
-		err := s.Check(ctx, made)
-		switch {
+		switch err := s.judge(ctx, made); {
 		case isCanceled(err):
 			return Made{}, err
 		case err == nil:
 			s.good = made
 			return made, nil
 		}
-		s.bad[made.Path] = true
-		s.Logger.Warn("an automatic backup is damaged, or not signed by this home", "file", made.Path, "why", err)
 	}
 	return Made{}, nil
 }

@@ -398,9 +398,49 @@ func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 		if len(list) != 17 || len(good) != 1 || !slices.Contains(list, good[0]) {
 			t.Errorf("%d files are there: %+v; the good one was %+v", len(list), list, good)
 		}
-		if !strings.Contains(s.Problem(), "10 automatic backups are damaged") {
+		if !strings.Contains(s.Problem(), "damaged or not signed by this home: 10 (") {
 			t.Errorf("the problem is %q", s.Problem())
 		}
+	})
+}
+
+// A bad backup is named until it is gone or good: whether or not the log holds its head, from soon after each start, and
+// while no new backup can be made.
+func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t)
+		m.on(6*24*time.Hour + 30*time.Minute)
+		list := m.list()
+		inLog, elsewhere := list[3].Path, list[5].Path
+		m.other = map[string]bool{elsewhere: true}
+		resize := func(path string, size int64) {
+			t.Helper()
+			if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		named := func(when string, s *Schedule, want ...string) {
+			t.Helper()
+			for _, made := range list {
+				is := strings.Contains(s.Problem(), made.Path)
+				if is != slices.Contains(want, made.Path) {
+					t.Errorf("%s: %s is named: %t, in %q", when, made.Path, is, s.Problem())
+				}
+			}
+		}
+		resize(inLog, int64(m.size)-1)
+		resize(elsewhere, int64(m.size)-1)
+		named("soon after a start, before a backup is due", m.on(2*time.Hour), inLog, elsewhere)
+		named("after backups that removed old ones", m.on(3*24*time.Hour), inLog, elsewhere)
+		m.free = 0
+		named("while there is no room", m.on(3*24*time.Hour), inLog, elsewhere)
+		m.free = 1 << 40
+		resize(inLog, int64(m.size))
+		named("after one was put right", m.on(26*time.Hour), elsewhere)
+		if err := os.Remove(elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		named("after the other was deleted", m.on(2*time.Hour))
 	})
 }
 
@@ -438,7 +478,7 @@ func TestTheBackupJustMadeStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dir.prune(just, 1, now, func(Made) error { return nil }); err != nil {
+	if err := dir.prune(just, 1, now, func(Made) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := dir.List(); err != nil || len(list) != 1 || list[0] != just {
