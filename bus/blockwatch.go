@@ -372,7 +372,10 @@ func (b *Bus) Here() error {
 		return nil
 	}
 	defer b.open.RUnlock()
-	return b.here()
+	if err := b.here(); err != nil || b.closed {
+		return err
+	}
+	return b.embedded.lock.keep(b.options.Logger)
 }
 
 // untouched reports whether the log's finished blocks look as they did when they were checked; it logs those that do

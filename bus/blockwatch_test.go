@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"maestro/events"
+	"maestro/internal/files"
 )
 
 // large appends messages of 600 kB, so that the log comes to have several blocks.
@@ -171,4 +172,45 @@ func TestBlockWatchBehindASingleRecord(t *testing.T) {
 	must(t, b.Here())
 	large(t, b, head, 1)
 	must(t, b.Here(), b.Damage(), b.Close())
+}
+
+// The lock file of the store is made again when it is deleted or replaced; when another process has taken what is in its
+// place, nothing more is written.
+func TestTheLockOfTheStoreIsKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(path string) error
+		kept bool
+	}{
+		"deleted":          {os.Remove, true},
+		"replaced":         {func(path string) error { return os.WriteFile(path+".new", nil, 0o600) }, true},
+		"taken by another": {func(path string) error { return os.WriteFile(path+".new", nil, 0o600) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := mustOpen(t, dir, Always)
+			path := filepath.Join(dir, lockName)
+			must(t, b.Here(), c.harm(path))
+			if name != "deleted" {
+				must(t, os.Rename(path+".new", path))
+			}
+			var other *os.File
+			if !c.kept {
+				var err error
+				other, err = os.OpenFile(path, os.O_RDWR, 0)
+				must(t, err, files.Lock(other))
+				if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+					t.Errorf("not noticed: %v", err)
+				}
+				must(t, other.Close())
+				return
+			}
+			must(t, b.Here(), b.Here())
+			other, err := os.OpenFile(path, os.O_RDWR, 0)
+			must(t, err)
+			if err := files.Lock(other); !errors.Is(err, files.ErrHeld) {
+				t.Errorf("the file in its place is not held: %v", err)
+			}
+			must(t, other.Close())
+		})
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -29,7 +28,7 @@ type embedded struct {
 	dir        string
 	durability Durability
 	logger     *slog.Logger
-	lock       *os.File
+	lock       *storeLock
 	staging    *staging
 	held       *heldStore
 
@@ -64,11 +63,11 @@ func newEmbedded(o Options) (*embedded, error) {
 	}
 	held, err := holdStore(dir)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store directory: %w", err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open the store directory: %w", err), lock.close())
 	}
 	if !o.locked {
 		if err := lockDir(held.dir, files.Lock); err != nil {
-			return nil, errors.Join(err, held.close(), lock.Close())
+			return nil, errors.Join(err, held.close(), lock.close())
 		}
 	}
 	e := &embedded{
@@ -254,7 +253,7 @@ func (e *embedded) close(whole, untouched bool, last uint64) error {
 			e.logger.Warn("the clean stop could not be noted; the next start checks every block", "why", err)
 		}
 	}
-	return errors.Join(e.held.close(), e.lock.Close())
+	return errors.Join(e.held.close(), e.lock.close())
 }
 
 // InProcessConn connects to the server that runs now, so a connection outlives a reopen by reconnecting.

@@ -3,27 +3,84 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
+	"sync"
 
+	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
 )
 
-// lockStore takes the store for this process until the file is closed, or the process ends however it ends.
-func lockStore(path string) (*os.File, error) {
+// storeLock is the lock file of a store that this process has.
+type storeLock struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	told string // why it could not be made again
+}
+
+// lockStore takes the store for this process until the lock is closed, or the process ends however it ends.
+func lockStore(path string) (*storeLock, error) {
 	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, files.Explain(path, files.ToWrite, err)
 	}
 	switch err := files.Lock(f); {
 	case errors.Is(err, files.ErrHeld):
-		return nil, errors.Join(fmt.Errorf(
-			"another process holds %s: one store has one server; stop the other, or use another directory", path),
-			f.Close())
+		return nil, errors.Join(fmt.Errorf("%w: another process holds %s: one store has one server; stop the other, or "+
+			"use another directory", ErrStoreInUse, path), f.Close())
 	case locked(err) != nil:
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
-	return f, nil
+	return &storeLock{path: path, file: f}, nil
+}
+
+// keep makes the file again when it was deleted or replaced. It fails with *events.StoppedError when another process
+// has what is in its place. What is no plain file is left to the home, which warns of it; what else fails is logged
+// once and tried again, for the store's directory is taken too.
+func (l *storeLock) keep(logger *slog.Logger) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held, err := disk.FileStat(l.file)
+	if err != nil {
+		return nil //nolint:nilerr // it cannot be told now
+	}
+	now, err := disk.Lstat(l.path)
+	switch {
+	case err == nil && (os.SameFile(now, held) || !now.Mode().IsRegular()):
+		l.told = ""
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	taken, err := lockStore(l.path)
+	switch {
+	case errors.Is(err, ErrStoreInUse):
+		return &events.StoppedError{
+			Why:  fmt.Sprintf("the lock %s was replaced while this server was using it, and another process has it", l.path),
+			Next: "stop this server, find out what else uses the store, and start one server again",
+		}
+	case err != nil:
+		if why := err.Error(); why != l.told {
+			l.told = why
+			logger.Error("the lock of the store was deleted, and cannot be made again", "path", l.path, "why", err)
+		}
+		return nil
+	}
+	_ = l.file.Close() // it has no name any more
+	l.file, l.told = taken.file, ""
+	logger.Warn("the lock of the store was deleted or replaced while the server was using it; it is there again",
+		"path", l.path)
+	return nil
+}
+
+func (l *storeLock) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Close()
 }
 
 // shareLock takes an open lock file for a reader. Several may read; none while a server holds the store. It closes the
