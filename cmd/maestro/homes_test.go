@@ -21,6 +21,7 @@ import (
 	"maestro/events"
 	"maestro/internal/cli"
 	"maestro/internal/home"
+	"maestro/internal/salvage"
 )
 
 // picture gives everything that can be seen of a tree: modes, sizes, times of change, contents. Names in without are
@@ -141,6 +142,7 @@ func TestHomeOfANewerMaestro(t *testing.T) {
 				t.Errorf("%s: nothing of %q: %s", what, said, got.stderr)
 			}
 		}
+		salvagesNewer(t, dir, what, "install maestro v9 or newer")
 		unchanged(t, before, picture(t, dir))
 	}
 }
@@ -201,6 +203,35 @@ func TestLogOfANewerMaestro(t *testing.T) {
 		}
 		unchanged(t, before, picture(t, dir, "store", "lock"))
 		refusesNewer(t, dir)
+		salvagesNewer(t, dir, what, "install the version that wrote it")
+	}
+}
+
+// salvagesNewer salvages a home that no server of this version starts, which the salvage says: with what is not known
+// here, and what to install.
+func salvagesNewer(t *testing.T, dir, what, install string) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "new")
+	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
+	var report salvage.Report
+	content, err := os.ReadFile(filepath.Join(to, "salvage.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &report)
+	}
+	if err != nil || got.code != cli.ExitFailed {
+		t.Fatalf("%s: %+v, %v", what, got, err)
+	}
+	next := report.Install + ", and start its server with MAESTRO_HOME=" + to + "\n"
+	if !strings.Contains(got.stderr, "this version cannot serve the new home: "+report.Newer) ||
+		!strings.HasSuffix(got.stderr, next) {
+		t.Errorf("%s: the report is %q, %q; said is %s", what, report.Newer, report.Install, got.stderr)
+	}
+	if !strings.Contains(report.Newer, what) || !strings.HasPrefix(report.Install, install) {
+		t.Errorf("%s: the report is %q, %q", what, report.Newer, report.Install)
+	}
+	again := runHere(t, map[string]string{"MAESTRO_HOME": to}, "serve", "--listen", "127.0.0.1:0")
+	if again.code != cli.ExitConflict || !strings.Contains(again.stderr, what) {
+		t.Errorf("%s: a server on the new home: %+v", what, again)
 	}
 }
 

@@ -92,6 +92,14 @@ func (e *NewerError) Needs() string {
 	return strings.Join(parts, "; ")
 }
 
+// Install says what to install.
+func (e *NewerError) Install() string {
+	if e.Wrote.Maestro == e.Known.Maestro { // two builds without a version of their own
+		return "install the build that wrote it, or a newer one"
+	}
+	return "install maestro " + e.Wrote.Maestro + " or newer"
+}
+
 // Check fails with *NewerError when what last wrote the home knew more than is known here. It writes nothing.
 func (h *Home) Check(known Version) error {
 	wrote, err := h.Version()

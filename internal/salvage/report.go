@@ -50,6 +50,10 @@ type Report struct {
 	UnreadTexts int            `json:"unreadTexts"`
 	FilledTexts map[string]int `json:"filledTexts"`
 	Refusals    int            `json:"refusals"`
+	// Newer says what of the new home this version does not know, "" if it knows all: a newer maestro wrote the damaged
+	// one, and must serve this one. Install says which.
+	Newer   string `json:"newer,omitempty"`
+	Install string `json:"install,omitempty"`
 	// Key says why the tokens of sessions do not work in the new home, "" if they do.
 	Key    string            `json:"key,omitempty"`
 	Damage []bus.Fault       `json:"damage"`
@@ -72,9 +76,9 @@ func (r Range) String() string {
 }
 
 // Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
-// texts, and the key without which no server starts there.
+// texts, and the key without which no server starts there; and whether a server of this version can serve it.
 func (r *Report) Whole() bool {
-	return r.Key == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
+	return r.Key == "" && r.Newer == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
 		len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 && (r.Earlier == nil || !r.Earlier.lacks())
 }
 
@@ -101,6 +105,9 @@ func (r *Report) Lost() string {
 	if r.Key != "" {
 		fmt.Fprintf(&b, "%s: put the right one into the new home; or start once with --new-key, then "+
 			"spawn the sessions and make the tokens again\n", r.Key)
+	}
+	if r.Newer != "" {
+		fmt.Fprintf(&b, "this version cannot serve the new home: %s\n", r.Newer)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)

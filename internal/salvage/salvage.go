@@ -38,6 +38,8 @@ type Options struct {
 	// Signer names the home's key: its own, or the one that the user says it had. "" if neither is known; then none of
 	// Backups is believed.
 	Signer string
+	// Known is what this version understands of a home.
+	Known home.Version
 	// Now is when it happens.
 	Now time.Time
 }
@@ -242,6 +244,9 @@ func (s *salvage) copyRest(dir string) error {
 	if err := s.noteBackups(h); err != nil {
 		return err
 	}
+	if err := s.noteVersion(h); err != nil {
+		return err
+	}
 	err = h.CheckKey()
 	var key *home.KeyError
 	if err == nil { // the damaged home has a mark beside its log too
@@ -255,6 +260,23 @@ func (s *salvage) copyRest(dir string) error {
 	s.report.Key = "server.key is missing"
 	if key.Another {
 		s.report.Key = "server.key is not the one that the secrets of sessions and tokens were made with"
+	}
+	return nil
+}
+
+// noteVersion says whether a newer maestro wrote the home, so that a server of this version would refuse the new one.
+func (s *salvage) noteVersion(h *home.Home) error {
+	err := h.Check(s.options.Known)
+	var wrote *home.NewerError
+	var event *events.NewerError
+	switch {
+	case errors.As(err, &wrote):
+		wrote.Dir = s.options.Home.Dir()
+		s.report.Newer, s.report.Install = wrote.Error(), wrote.Install()
+	case err != nil:
+		return err
+	case errors.As(s.verifier.Newer(), &event):
+		s.report.Newer, s.report.Install = event.Error(), "install the version that wrote it, or a newer one"
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ the new home. Secrets and what sessions kept are copied, so running sessions kee
 home says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
-listed, or it is not known where the log ended. 6: --to is not empty, or is inside the damaged home, or another salvage
+listed, or it is not known where the log ended, or a newer maestro, which is named, must serve it. 6: --to is not empty, or is inside the damaged home, or another salvage
 makes a home there.`,
 		RunE: cli.Running(c.run),
 	}
@@ -130,10 +130,11 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 		}
 	}
 	options := salvage.Options{
-		Home: damaged,
-		To:   o.to,
-		With: o.with,
-		Now:  time.Now(),
+		Home:  damaged,
+		To:    o.to,
+		With:  o.with,
+		Known: guard.Known(cli.Version()),
+		Now:   time.Now(),
 	}
 	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
 		return err
@@ -177,7 +178,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	if !report.Whole() {
 		return &failure.Error{
 			Status: http.StatusInternalServerError,
-			Code:   "SALVAGE_PARTIAL",
+			Code:   codeOf(report),
 			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
 				cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
 			Why:     strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),
@@ -311,7 +312,14 @@ func noRoom(to string) error {
 
 // nextAfter says how to get more of what is lost, and how to go on without it.
 func nextAfter(report *salvage.Report) string {
-	next := "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" + report.To
+	further := "name further backups or exports with --with and another --to; or "
+	if onlyNewer(report) {
+		further = ""
+	}
+	next := further + "go on with MAESTRO_HOME=" + report.To
+	if report.Newer != "" {
+		next = further + report.Install + ", and start its server with MAESTRO_HOME=" + report.To
+	}
 	if report.Key != "" {
 		next += ": put the right server.key there, or start it once with `maestro serve --new-key`"
 	}
@@ -328,12 +336,30 @@ func unused(report *salvage.Report) (lines []string) {
 
 // lacking says in a few words why a report is not whole.
 func lacking(report *salvage.Report) string {
+	if onlyNewer(report) {
+		return "this version cannot serve it"
+	}
 	known := *report
+	known.Newer = ""
 	known.EndUnknown = false
 	if known.Whole() {
 		return "whether this is all that was acknowledged is not known"
 	}
 	return "not everything is there"
+}
+
+// onlyNewer reports whether all that a report lacks is a maestro that can serve the new home.
+func onlyNewer(report *salvage.Report) bool {
+	known := *report
+	known.Newer = ""
+	return report.Newer != "" && known.Whole()
+}
+
+func codeOf(report *salvage.Report) string {
+	if onlyNewer(report) {
+		return "NEWER_HOME"
+	}
+	return "SALVAGE_PARTIAL"
 }
 
 func showSalvage(a *cli.Run, report *salvage.Report) {

@@ -31,11 +31,7 @@ func tooNew(dir string, err error) error {
 	var log *events.NewerError
 	switch {
 	case errors.As(err, &home):
-		next := "install maestro " + home.Wrote.Maestro + " or newer" + onlyRead
-		if home.Wrote.Maestro == home.Known.Maestro { // two builds without a version of their own
-			next = "install the build that wrote it, or a newer one" + onlyRead
-		}
-		return newerFailure(home.Error(), next, err)
+		return newerFailure(home.Error(), home.Install()+onlyRead, err)
 	case errors.As(err, &log):
 		message := fmt.Sprintf("the home %s was written by a newer maestro: at event %d there is %s",
 			dir, log.Sequence, log.What)
