@@ -174,8 +174,8 @@ func TestBlockWatchBehindASingleRecord(t *testing.T) {
 	must(t, b.Here(), b.Damage(), b.Close())
 }
 
-// The lock file of the store is made again when it is deleted or replaced; when another process has taken what is in its
-// place, nothing more is written.
+// The lock file of the store is made again when it is deleted or replaced; when another process has taken what is in
+// its place, nothing more is written.
 func TestTheLockOfTheStoreIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(path string) error

@@ -221,13 +221,20 @@ func salvagesNewer(t *testing.T, dir, what, install string) {
 	if err != nil || got.code != cli.ExitFailed {
 		t.Fatalf("%s: %+v, %v", what, got, err)
 	}
-	next := report.Install + ", and start its server with MAESTRO_HOME=" + to + "\n"
-	if !strings.Contains(got.stderr, "this version cannot serve the new home: "+report.Newer) ||
-		!strings.HasSuffix(got.stderr, next) {
+	if !strings.Contains(got.stderr, report.Newer) || !strings.HasSuffix(got.stderr, "next: "+report.Install+"\n") {
 		t.Errorf("%s: the report is %q, %q; said is %s", what, report.Newer, report.Install, got.stderr)
 	}
 	if !strings.Contains(report.Newer, what) || !strings.HasPrefix(report.Install, install) {
 		t.Errorf("%s: the report is %q, %q", what, report.Newer, report.Install)
+	}
+	readsAll := strings.Contains(report.Newer, "cannot serve the new home")
+	if strings.Contains(report.Install, "MAESTRO_HOME="+to) != readsAll ||
+		strings.Contains(report.Install, "run its salvage") == readsAll ||
+		readsAll == (strings.HasPrefix(what, "home format") || strings.HasPrefix(what, "maestro.")) {
+		t.Errorf("%s: the report is %q, %q", what, report.Newer, report.Install)
+	}
+	if strings.HasPrefix(what, "maestro.") {
+		return // the new log ends before what this version does not know
 	}
 	again := runHere(t, map[string]string{"MAESTRO_HOME": to}, "serve", "--listen", "127.0.0.1:0")
 	if again.code != cli.ExitConflict || !strings.Contains(again.stderr, what) {

@@ -174,7 +174,7 @@ var errElsewhere = errors.New("the log does not hold the backup's head")
 // prune removes what is not needed once a new backup is there, and notes what cannot be read.
 func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
 	return s.Dir.prune(made, s.Keep, now, func(old Made) error {
-		if err := s.judge(ctx, old); err != nil { // also one of events that the log does not hold: it may be all there is
+		if err := s.judge(ctx, old); err != nil { // also one whose head the log does not hold
 			return err
 		}
 		if holds, err := s.Holds(ctx, old); err != nil || !holds {

@@ -404,8 +404,8 @@ func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 	})
 }
 
-// A bad backup is named until it is gone or good: whether or not the log holds its head, from soon after each start, and
-// while no new backup can be made.
+// A bad backup is named until it is gone or good: whether or not the log holds its head, from soon after each start,
+// and while no new backup can be made.
 func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)

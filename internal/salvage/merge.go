@@ -15,6 +15,9 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	if follows(s.intact, sequence, head.Hash) {
 		return s.intact.at, true
 	}
+	if s.intact.at.Sequence == sequence && !s.intact.done {
+		s.noteType(s.intact.at)
+	}
 	for _, cut := range s.tails {
 		cut.source.seek(sequence)
 		if follows(cut.source, sequence, head.Hash) {
@@ -36,6 +39,14 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 			s.end.saw(sequence, other.name)
 			return other.at, true
 		}
+	}
+}
+
+// noteType takes note of an event that is of no known type, as those of a newer maestro are: the log ends before it.
+func (s *salvage) noteType(m events.Message) {
+	var unknown *events.UnknownTypeError
+	if _, err := events.Decode(m.Body); errors.As(err, &unknown) {
+		s.unknown = &events.NewerError{Sequence: m.Sequence, What: err.Error()}
 	}
 }
 

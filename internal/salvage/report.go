@@ -50,8 +50,8 @@ type Report struct {
 	UnreadTexts int            `json:"unreadTexts"`
 	FilledTexts map[string]int `json:"filledTexts"`
 	Refusals    int            `json:"refusals"`
-	// Newer says what of the new home this version does not know, "" if it knows all: a newer maestro wrote the damaged
-	// one, and must serve this one. Install says which.
+	// Newer says what this version cannot do because a newer maestro wrote the damaged home; "" if that is not so.
+	// Install says what to install, and what to do with it.
 	Newer   string `json:"newer,omitempty"`
 	Install string `json:"install,omitempty"`
 	// Key says why the tokens of sessions do not work in the new home, "" if they do.
@@ -76,7 +76,7 @@ func (r Range) String() string {
 }
 
 // Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
-// texts, and the key without which no server starts there; and whether a server of this version can serve it.
+// texts, and the key without which no server starts there; and that a server of this version can serve it.
 func (r *Report) Whole() bool {
 	return r.Key == "" && r.Newer == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
 		len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 && (r.Earlier == nil || !r.Earlier.lacks())
@@ -107,7 +107,7 @@ func (r *Report) Lost() string {
 			"spawn the sessions and make the tokens again\n", r.Key)
 	}
 	if r.Newer != "" {
-		fmt.Fprintf(&b, "this version cannot serve the new home: %s\n", r.Newer)
+		fmt.Fprintf(&b, "%s\n", r.Newer)
 	}
 	for _, lost := range r.LostTexts {
 		fmt.Fprintf(&b, "%s\n", lost)

@@ -131,6 +131,7 @@ type salvage struct {
 	sources  []file
 	verifier *engine.Verifier
 	judging  bool
+	unknown  *events.NewerError // the event of an unknown type before which the log ends, nil for none
 
 	intact *source   // the damaged store's events
 	others []*source // the files', once they are needed
@@ -264,19 +265,37 @@ func (s *salvage) copyRest(dir string) error {
 	return nil
 }
 
-// noteVersion says whether a newer maestro wrote the home, so that a server of this version would refuse the new one.
+// noteVersion says whether a newer maestro wrote the home: a server of this version would refuse the new one, or the
+// salvage has left out what only the newer one knows.
 func (s *salvage) noteVersion(h *home.Home) error {
-	err := h.Check(s.options.Known)
 	var wrote *home.NewerError
-	var event *events.NewerError
-	switch {
-	case errors.As(err, &wrote):
-		wrote.Dir = s.options.Home.Dir()
-		s.report.Newer, s.report.Install = wrote.Error(), wrote.Install()
-	case err != nil:
+	if err := h.Check(s.options.Known); err != nil && !errors.As(err, &wrote) {
 		return err
-	case errors.As(s.verifier.Newer(), &event):
-		s.report.Newer, s.report.Install = event.Error(), "install the version that wrote it, or a newer one"
+	}
+	var event *events.NewerError
+	newer := errors.As(s.verifier.Newer(), &event)
+	r := s.report
+	r.Install = "install the version that wrote it, or a newer one"
+	if wrote != nil {
+		wrote.Dir = s.options.Home.Dir()
+		r.Install = wrote.Install()
+	}
+	serve, again := ", and start its server with MAESTRO_HOME="+r.To, ", and run its salvage, with another --to"
+	switch {
+	case s.unknown != nil:
+		r.Newer = "this version cannot read the rest of the log: " + s.unknown.Error()
+		r.Install += again
+	case wrote != nil && wrote.Wrote.Home > wrote.Known.Home:
+		r.Newer = "this version does not know whether it has copied all: " + wrote.Error()
+		r.Install += again
+	case wrote != nil:
+		r.Newer = "this version cannot serve the new home: " + wrote.Error()
+		r.Install += serve
+	case newer:
+		r.Newer = "this version cannot serve the new home: " + event.Error()
+		r.Install += serve
+	default:
+		r.Install = ""
 	}
 	return nil
 }

@@ -312,14 +312,10 @@ func noRoom(to string) error {
 
 // nextAfter says how to get more of what is lost, and how to go on without it.
 func nextAfter(report *salvage.Report) string {
-	further := "name further backups or exports with --with and another --to; or "
-	if onlyNewer(report) {
-		further = ""
-	}
-	next := further + "go on with MAESTRO_HOME=" + report.To
 	if report.Newer != "" {
-		next = further + report.Install + ", and start its server with MAESTRO_HOME=" + report.To
+		return report.Install
 	}
+	next := "name further backups or exports with --with and another --to; or go on with MAESTRO_HOME=" + report.To
 	if report.Key != "" {
 		next += ": put the right server.key there, or start it once with `maestro serve --new-key`"
 	}
@@ -337,7 +333,7 @@ func unused(report *salvage.Report) (lines []string) {
 // lacking says in a few words why a report is not whole.
 func lacking(report *salvage.Report) string {
 	if onlyNewer(report) {
-		return "this version cannot serve it"
+		return "a newer maestro wrote that home"
 	}
 	known := *report
 	known.Newer = ""
