@@ -79,7 +79,7 @@ func TestLimitedSessions(t *testing.T) {
 					t.Errorf("%s, %s may not %s, and is told: %s", kind.name, name, lacks.id, lacks.words)
 				}
 			}
-			waits := strings.Contains(workflow, "`maestro input wait`, and again after exit 7")
+			waits := strings.Contains(workflow, "`maestro input wait`; after exit 7, wait again")
 			if waits != (name == "read-only") {
 				t.Errorf("%s, %s says how to wait when blocked: %t", kind.name, name, waits)
 			}
