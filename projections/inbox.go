@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"maestro/events"
 )
@@ -100,10 +101,9 @@ type inbox struct {
 	found    []found
 	// looks is at how many more dependencies it looks.
 	looks int
-	// worked says of tasks that others are below of whether a session works on them or above them, and had the tasks
-	// that sessions have: each is looked at once in a search.
-	worked map[string]bool
-	had    map[string]map[string]bool
+	dear  dear
+	// unread names what is still to be looked at, in order.
+	unread []string
 }
 
 // found is an item before its words are built: many may be found, and few are shown.
@@ -123,33 +123,52 @@ func (b *inbox) on(s *State, until uint64) (done bool) {
 // newInbox begins to find what needs a person.
 func (l *listener) newInbox(project string) *inbox {
 	s := l.State
-	b := &inbox{listener: l, project: project, looks: WaitsLooked}
-	served := map[string]bool{}
-	b.todo = []func() bool{ // the last one comes first
-		each(s.late.get(project), b.late),
-		each(s.queueNames.get(project), func(name string) {
-			if q := b.Queue(project, name); q != nil {
-				b.queue(q, served[q.Name])
-			}
-		}),
-		each(s.sessionIDs.get(project), func(id string) {
-			x := b.Session(id)
-			if x == nil {
-				return
-			}
-			b.session(x)
-			if x.Queue != "" && b.Gone(x.ID) == "" && x.Active() {
-				served[x.Queue] = true
-			}
-		}),
-		each(s.taskIDs.get(project), func(id string) {
-			if t := b.Task(id); t != nil {
-				b.task(t)
-			}
-		}),
-		s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }),
+	b := &inbox{
+		listener: l,
+		project:  project,
+		looks:    WaitsLooked,
+		dear:     newDear(),
 	}
+	served := map[string]bool{}
+	b.part("questions", s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }))
+	b.part("tasks", each(s.taskIDs.get(project), func(id string) {
+		if t := b.Task(id); t != nil {
+			b.task(t)
+		}
+	}))
+	b.part("sessions", each(s.sessionIDs.get(project), func(id string) {
+		x := b.Session(id)
+		if x == nil {
+			return
+		}
+		b.session(x)
+		if x.Queue != "" && b.Gone(x.ID) == "" && x.Active() {
+			served[x.Queue] = true
+		}
+	}))
+	b.part("late reports", each(s.late.get(project), b.late))
+	b.part("queues", each(s.queueNames.get(project), func(name string) {
+		if q := b.Queue(project, name); q != nil {
+			b.queue(q, served[q.Name])
+		}
+	}))
+	b.part("what failed sessions left open", b.lookAtFailed())
+	b.part("tasks that nobody works on", b.lookAtBegun())
+	slices.Reverse(b.todo) // the last one comes first
 	return b
+}
+
+// part adds a part of what is looked at, behind the others.
+func (b *inbox) part(name string, look func() (more bool)) {
+	b.unread = append(b.unread, name)
+	b.add(look)
+	b.add(finally(func() { b.unread = b.unread[1:] }))
+}
+
+// stop drops what is still to be done, and names the parts that it leaves out.
+func (b *inbox) stop() (unread []string) {
+	b.todo, unread = nil, b.unread
+	return unread
 }
 
 // sort puts what was found in order, longest wait first.
@@ -202,7 +221,11 @@ func (b *inbox) task(t *Task) {
 		return
 	}
 	says, session := b.says(t)
-	kind, since := InboxBlocked, t.SaidBy(session).At
+	kind, since := InboxBlocked, int64(0)
+	if session != "" {
+		b.lookedThrough(t.Speakers())
+		since = t.SaidBy(session).At
+	}
 	switch {
 	case says == events.SaysBlocked:
 	case t.Status == events.TaskBlocked:
@@ -212,7 +235,9 @@ func (b *inbox) task(t *Task) {
 	case says == events.SaysCompleted:
 		kind = InboxUnconfirmed
 	default:
-		b.unattended(t, session)
+		if t.begun() {
+			b.dear.begun = append(b.dear.begun, begun{t.ID, session})
+		}
 		return
 	}
 	b.find(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
@@ -220,6 +245,7 @@ func (b *inbox) task(t *Task) {
 
 func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
 	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title}
+	b.lookedThrough(t.Speakers())
 	said := t.SaidBy(session)
 	gone := b.Gone(session)
 	switch {
@@ -252,15 +278,6 @@ func (t Timeline) at(sequence uint64) *Entry {
 		return &Entry{}
 	}
 	return t[behind-1]
-}
-
-// leftOver reports whether a session left a task behind that nobody works on.
-func (b *inbox) leftOver(x *Session) bool {
-	return slices.ContainsFunc(x.TaskIDs, func(id string) bool {
-		t := b.Task(id)
-		return t != nil && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled &&
-			b.ActiveSession(t) == ""
-	})
 }
 
 func (b *inbox) queue(q *Queue, served bool) {
@@ -348,15 +365,16 @@ func (b *inbox) unseen(q *Queue, items int, since int64) {
 	})
 }
 
-// UnreadInbox stands for the inbox of a project that has too much for one look.
-func UnreadInbox(p *Project) InboxItem {
+// UnreadInbox stands for what the inbox of a project left out, as there is too much for one look.
+func UnreadInbox(p *Project, unread []string) InboxItem {
 	return InboxItem{
 		Kind:      InboxUnread,
 		ProjectID: p.ID,
 		What:      p.Name,
 		Since:     p.UpdatedAt,
-		Message:   "this project is too large for the inbox to read in one go",
-		Next:      "maestro task list --project " + p.ID,
+		Message: "this project is too large for the inbox to read in one go; it did not look at all of: " +
+			strings.Join(unread, ", "),
+		Next: "maestro task list --project " + p.ID,
 	}
 }
 

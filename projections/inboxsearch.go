@@ -6,6 +6,8 @@ package projections
 type InboxSearch struct {
 	in    *inbox
 	items []InboxItem
+	// told is how many of the items are told.
+	told int
 }
 
 // SearchInbox begins to search a project.
@@ -19,6 +21,9 @@ func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, unt
 	x.in.concerns = concerns
 	return x.in.on(s, until)
 }
+
+// Stop ends the search before all is found, and names what was not looked at, or only in part; nothing if all was.
+func (x *InboxSearch) Stop() (unread []string) { return x.in.stop() }
 
 // Want says what is to be told of what was found: a part, longest wait first, and of what one session or queue does a
 // limited number of items.
@@ -37,14 +42,13 @@ func (x *InboxSearch) WantAll(part Part) {
 }
 
 // Items gives what was told.
-func (x *InboxSearch) Items() []InboxItem { return x.items }
+func (x *InboxSearch) Items() []InboxItem { return x.items[:x.told] }
 
 func (x *InboxSearch) tell(all []wanted) {
 	x.items = make([]InboxItem, len(all))
-	at := 0
 	x.in.add(each(all, func(w wanted) {
-		x.in.item(&x.items[at], w)
-		at++
+		x.told++
+		x.in.item(&x.items[x.told-1], w)
 	}))
 }
 

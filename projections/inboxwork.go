@@ -17,32 +17,6 @@ type Exited struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-// unattended adds a task that was begun and that no session works on. worker is the session whose word counts on it.
-func (b *inbox) unattended(t *Task, worker string) {
-	if t.Status != events.TaskInProgress && (t.Status != events.TaskTodo || len(t.SessionIDs) == 0) ||
-		b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.ActiveSession(t) != "" {
-		return
-	}
-	if len(t.SessionIDs) == 0 {
-		if b.Unfinished(t.ID) == 0 && !b.workedOnAbove(t) {
-			b.addUnattended(t, nil, t.StatusAt)
-		}
-		return
-	}
-	last := b.sessions.get(t.SessionIDs[len(t.SessionIDs)-1])
-	ended := last.EndedAt
-	if !last.Ended() {
-		ended = last.CompletedAt
-	}
-	switch {
-	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
-		return // it was put back to be started later
-	case !last.Deleted && last.Status == events.SessionEndFailed && b.has(last, t.ID):
-		return // the item of the failed session says so
-	}
-	b.addUnattended(t, last, max(ended, t.StatusAt))
-}
-
 // quarantined reports whether an item of the task says that somebody has to look at it.
 func (b *inbox) quarantined(t *Task) bool {
 	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
@@ -53,48 +27,6 @@ func (b *inbox) quarantined(t *Task) bool {
 func (b *inbox) works(session string) bool {
 	x := b.Session(session)
 	return x != nil && x.Active()
-}
-
-// workedOnAbove reports whether a session works on a task above.
-func (b *inbox) workedOnAbove(t *Task) bool {
-	var below []string // what is known of the task above them is true of them
-	worked := false
-	for t = b.Task(t.ParentID); t != nil; t = b.Task(t.ParentID) {
-		known, found := b.worked[t.ID]
-		if !found {
-			below = append(below, t.ID)
-			known = b.ActiveSession(t) != ""
-			found = known
-		}
-		if found {
-			worked = known
-			break
-		}
-	}
-	if b.worked == nil {
-		b.worked = map[string]bool{}
-	}
-	for _, id := range below {
-		b.worked[id] = worked
-	}
-	return worked
-}
-
-// has reports whether a session has a task.
-func (b *inbox) has(x *Session, task string) bool {
-	tasks, found := b.had[x.ID]
-	if !found {
-		b.work(uint64(len(x.TaskIDs)))
-		tasks = make(map[string]bool, len(x.TaskIDs))
-		for _, id := range x.TaskIDs {
-			tasks[id] = true
-		}
-		if b.had == nil {
-			b.had = map[string]map[string]bool{}
-		}
-		b.had[x.ID] = tasks
-	}
-	return tasks[task]
 }
 
 // addUnattended adds a task; last is the session that had it last, nil if none did.
@@ -134,16 +66,8 @@ func (b *inbox) session(x *Session) {
 	switch {
 	case x.Lost() && !x.Ended():
 		b.silent(x)
-	case x.Status == events.SessionEndFailed && b.leftOver(x):
-		b.find(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
-			return InboxItem{
-				SessionID: x.ID,
-				TaskID:    first(x.TaskIDs),
-				What:      x.Name,
-				Message:   x.EndReason,
-				Next:      "maestro why " + x.ID,
-			}
-		})
+	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
+		b.dear.failed = append(b.dear.failed, x.ID)
 	}
 	if word := b.SessionWord(x); word != nil {
 		b.word(x, word)

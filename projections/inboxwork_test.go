@@ -2,8 +2,6 @@ package projections
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"testing"
 
 	"maestro/events"
@@ -148,39 +146,4 @@ func TestWordsOfASession(t *testing.T) {
 	match(t, status.ProjectStatus(status.Project("p")), want{
 		"saidBySessions": `[{"sessionId":"w","name":"w","says":"blocked","message":"no key","at":` + ms(4) + `}]`,
 	})
-}
-
-// Whoever spawns and kills sessions on tasks above others does not make the inbox dear: each task and each session's
-// tasks are looked through once.
-func TestTheInboxLooksAtEachTaskAboveOnce(t *testing.T) {
-	const deep, leaves, sessions = 40, 60, 30
-	story := []given{project()}
-	ids := []string{}
-	for i := range deep {
-		made := &events.TaskCreated{TaskID: fmt.Sprint("above", i), Title: "above"}
-		if i > 0 {
-			made.ParentID = ids[i-1]
-		}
-		ids = append(ids, made.TaskID)
-		story = append(story, by(admin, made))
-	}
-	for i := range leaves {
-		id := fmt.Sprint("leaf", i)
-		story = append(story,
-			by(admin, &events.TaskCreated{TaskID: id, Title: "leaf", ParentID: ids[deep-1]}),
-			moved(id, events.TaskInProgress))
-	}
-	for i := range sessions {
-		session := fmt.Sprint("s", i)
-		story = append(story, spawn(session, ids...), killed(session))
-	}
-	s, _ := stateOf(t, story...).Reader(math.MaxUint64, func(uint64) {})
-	before := s.Steps()
-	if items := s.Inbox("p", nil); len(items) < leaves {
-		t.Errorf("%d items, expected %d at least", len(items), leaves)
-	}
-	steps := s.Steps() - before
-	if most := uint64(8 * (deep*sessions + leaves*deep/8 + leaves)); steps > most {
-		t.Errorf("%d steps, expected %d at most", steps, most)
-	}
 }

@@ -97,4 +97,7 @@ type ProjectStatus struct {
 	QueuesMore         int           `json:"queuesMore,omitempty"`
 	// Inbox counts what needs a person.
 	Inbox int `json:"inbox"`
+	// Unread names what was not counted, or only in part, because there is too much for one read: "tasks", "sessions",
+	// "queues", "inbox".
+	Unread []string `json:"unread,omitempty"`
 }

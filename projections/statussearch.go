@@ -1,12 +1,18 @@
 package projections
 
-import "maestro/events"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // StatusSearch finds how a project stands, in as many portions as it takes. The state may move between two of them:
 // each thing counts once, as it is when it is looked at, and what comes after the search began does not count.
 // [State.StatusOn] takes it on.
 type StatusSearch struct {
 	in *inbox
+	// ofInbox is how many parts its inbox has.
+	ofInbox int
 	// decided comes behind what is said of open tasks.
 	decided []TaskSaid
 	status  ProjectStatus
@@ -30,10 +36,23 @@ func (s *State) SearchStatus(p *Project) *StatusSearch {
 			SaidBySessions: []SessionSaid{},
 		},
 	}
-	x.in.add(each(s.queueNames.get(p.ID), x.queue))
-	x.in.add(each(s.sessionIDs.get(p.ID), x.session))
-	x.in.add(each(s.taskIDs.get(p.ID), x.task))
+	inbox, parts := x.in.todo, x.in.unread
+	x.in.todo, x.in.unread = nil, nil
+	x.in.part("tasks", each(s.taskIDs.get(p.ID), x.task))
+	x.in.part("sessions", each(s.sessionIDs.get(p.ID), x.session))
+	x.in.part("queues", each(s.queueNames.get(p.ID), x.queue))
+	slices.Reverse(x.in.todo) // the last one comes first
+	x.in.todo = append(inbox, x.in.todo...)
+	x.in.unread, x.ofInbox = append(x.in.unread, parts...), len(parts)
 	return x
+}
+
+// Stop ends the search before all is found. The status then says what was not looked at, or only in part.
+func (x *StatusSearch) Stop() {
+	if unread := x.in.stop(); len(unread) > 0 {
+		own := max(0, len(unread)-x.ofInbox)
+		x.status.Unread = append(slices.Clip(unread[:own]), "inbox")
+	}
 }
 
 // StatusOn goes on until the state has counted so many steps, and reports whether all is done.

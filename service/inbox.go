@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -69,13 +68,12 @@ func (s *Service) listInbox(
 			return err
 		}
 		for _, p := range projects {
-			found, err := v.inboxOf(p, in.SessionID, wanted)
-			var tooLarge *Problem
-			switch {
-			case errors.As(err, &tooLarge):
-				items = append(items, projections.UnreadInbox(p))
-			case err != nil:
+			found, unread, err := v.inboxOf(p, in.SessionID, wanted)
+			if err != nil {
 				return err
+			}
+			if len(unread) > 0 {
+				items = append(items, projections.UnreadInbox(p, unread))
 			}
 			items = append(items, found...)
 		}
@@ -107,10 +105,11 @@ func (v View) concernsOf(only string) func(session string) bool {
 }
 
 // inboxOf gives what needs a person in a project, of one session only if it is named: then all. It finds it in
-// portions; the state must not stand still for the caller.
+// portions; the state must not stand still for the caller. Where there is too much for one list, it gives what was
+// found so far, and names what was not read.
 func (v View) inboxOf(
 	p *projections.Project, only string, part projections.Part,
-) ([]projections.InboxItem, error) {
+) (items []projections.InboxItem, unread []string, err error) {
 	var search *projections.InboxSearch
 	v.again(func(v View) {
 		if only == "" || v.SessionProject(only) == p.ID {
@@ -118,19 +117,26 @@ func (v View) inboxOf(
 		}
 	})
 	if search == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	on := func(v View, until uint64) (done bool) { return v.SearchOn(search, v.concernsOf(only), until) }
-	if err := v.listing(on); err != nil {
-		return nil, err
+	whole, err := v.listingSome(on)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !whole {
+		unread = search.Stop()
 	}
 	if only == "" {
 		search.Want(part)
 	} else {
 		search.WantAll(part)
 	}
-	err := v.listing(on)
-	return search.Items(), err
+	if whole, err = v.listingSome(on); !whole {
+		search.Stop()
+		unread = append(slices.Clip(unread), "further items")
+	}
+	return search.Items(), unread, err
 }
 
 // refusedIn gives the kept commands of projects that were refused, of one session only if it is named: then all.

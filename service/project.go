@@ -153,7 +153,7 @@ func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 }
 
 // GetProjectStatus counts the tasks and sessions of a project by where they stand. What it returns counts them when the
-// state may move.
+// state may move; where there is too much for one read, it says what is not counted.
 func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectStatus, error), error) {
 	p, err := v.PermitProject("status", in.ID)
 	if err != nil {
@@ -162,7 +162,10 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 	search := v.SearchStatus(p)
 	listed := v.Permit("task:list", p.ID) == nil
 	return func() (projections.ProjectStatus, error) {
-		err := v.listing(func(v View, until uint64) bool { return v.StatusOn(search, until) })
+		whole, err := v.listingSome(func(v View, until uint64) bool { return v.StatusOn(search, until) })
+		if !whole {
+			search.Stop()
+		}
 		status := search.Status()
 		if !listed { // a list may leave it out; then the counts are all there is to see
 			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskSaid{}, []projections.TaskSaid{}, 0

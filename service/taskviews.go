@@ -1,6 +1,10 @@
 package service
 
-import "maestro/projections"
+import (
+	"errors"
+
+	"maestro/projections"
+)
 
 // Views of tasks are made while they are written. While a portion of them is made the state stands still, and all
 // others wait: it ends after so many tasks, steps of work, or bytes of views.
@@ -128,6 +132,16 @@ func (v View) listing(work func(v View, until uint64) (done bool)) error {
 		})
 	}
 	return nil
+}
+
+// listingSome is listing that says whether it is done, instead of refusing what takes too much.
+func (v View) listingSome(work func(v View, until uint64) (done bool)) (whole bool, err error) {
+	err = Unbroken(func() error { return v.listing(work) })
+	var p *Problem
+	if errors.As(err, &p) && p.Kind == KindTooLarge {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // portions looks at the state again and again, each time for so many steps, until what it is for is done. It panics

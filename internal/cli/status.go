@@ -99,6 +99,9 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	if s.Inbox > 0 {
 		a.Field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
 	}
+	if len(s.Unread) > 0 {
+		a.Field("Not counted", "all of "+strings.Join(s.Unread, ", ")+": there is too much for one read")
+	}
 	showSaid(a, "Who says what", s.Said, s.SaidMore)
 	showSaid(a, "Reported as done, and not confirmed yet (`maestro task complete <taskId>`, or `task reopen <taskId>`)",
 		s.ToConfirm, s.UnconfirmedMore)

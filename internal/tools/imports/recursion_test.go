@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,22 +42,7 @@ var recursions = map[string]string{
 func TestRecursionIsBounded(t *testing.T) {
 	used := map[string]bool{}
 	for _, dir := range []string{"commands", "projections", "service"} {
-		paths, err := filepath.Glob("../../../" + dir + "/*.go")
-		if err != nil || len(paths) == 0 {
-			t.Fatal(dir, err)
-		}
-		sources := map[string]string{}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[path] = string(source)
-		}
-		for _, name := range recursive(t, sources) {
+		for _, name := range recursive(t, sourcesOf(t, dir)) {
 			if key := dir + " " + name; recursions[key] == "" {
 				t.Errorf("%s calls itself: let it keep a list of what is left to do, or say what bounds how deep it goes", key)
 			} else {
@@ -71,24 +57,60 @@ func TestRecursionIsBounded(t *testing.T) {
 	}
 }
 
+// sourcesOf gives the sources of a package, without its tests.
+func sourcesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("../../../" + dir + "/*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(dir, err)
+	}
+	sources := map[string]string{}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[path] = string(source)
+	}
+	return sources
+}
+
 // recursive names the functions of a package that lead back to themselves, and the variables that hold such functions.
 // Whoever names a function may call it.
 func recursive(t *testing.T, sources map[string]string) (names []string) {
 	t.Helper()
+	_, _, calls := callsOf(t, sources)
+	for from := range calls {
+		if reaches(calls, from) {
+			names = append(names, nameOf(from))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// callsOf gives the files of a package, what their names mean, and which of its functions each function names.
+func callsOf(t *testing.T, sources map[string]string) (
+	files map[string]*ast.File, info *types.Info, calls map[types.Object][]types.Object,
+) {
+	t.Helper()
 	set := token.NewFileSet()
-	var files []*ast.File
+	files = map[string]*ast.File{}
 	for path, source := range sources {
 		file, err := parser.ParseFile(set, path, source, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, file)
+		files[path] = file
 	}
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	// Other packages do not call back by name.
 	config := types.Config{Importer: onlyIter{importer.ForCompiler(set, "source", nil)}, Error: func(error) {}}
-	pkg, _ := config.Check("p", set, files, info)
-	calls := map[types.Object][]types.Object{}
+	pkg, _ := config.Check("p", set, slices.Collect(maps.Values(files)), info)
+	calls = map[types.Object][]types.Object{}
 	gather := func(from types.Object, body ast.Node) {
 		ast.Inspect(body, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
@@ -118,13 +140,7 @@ func recursive(t *testing.T, sources map[string]string) (names []string) {
 			return true
 		})
 	}
-	for from := range calls {
-		if reaches(calls, from) {
-			names = append(names, nameOf(from))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return files, info, calls
 }
 
 // onlyIter imports package iter, of which ranges over functions are; calls that lead back go through no other.

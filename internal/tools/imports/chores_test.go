@@ -1,0 +1,117 @@
+package imports
+
+import (
+	"go/ast"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// walkers are the functions that do something for each entry of a list in portions.
+var walkers = []string{"each", "eachOf"}
+
+// choreSearches are the searches of lists that such work comes to, by function, and what bounds them or counts them.
+var choreSearches = map[string]string{
+	"projections inbox.go task SaidBy":                  "counted; `task-sessions`",
+	"projections inbox.go tellTask SaidBy":              "counted; `task-sessions`",
+	"projections inboxwork.go quarantined ContainsFunc": "counted; the queues of a task",
+	"projections says.go SaidBy indexOf":                "counted by who asks",
+	"projections says.go indexOf IndexFunc":             "counted by who asks",
+	"projections waits.go Stuck ContainsFunc":           "counted; the dependencies that the inbox looks at",
+	"service session.go passes Contains":                "counted",
+}
+
+// TestChoresSearchNoLists is TestWalksSearchNoLists for what is done in portions: whatever function such work comes to
+// looks through no list for each entry, unless that is bounded or counted.
+func TestChoresSearchNoLists(t *testing.T) {
+	used := map[string]bool{}
+	for _, dir := range []string{"projections", "service"} {
+		for _, found := range choresThatSearch(t, sourcesOf(t, dir)) {
+			if key := dir + " " + found; choreSearches[key] == "" {
+				t.Errorf("%s searches a list for each entry of another: keep a set, or say what bounds it", key)
+			} else {
+				used[key] = true
+			}
+		}
+	}
+	for key := range choreSearches {
+		if !used[key] {
+			t.Errorf("%s searches nothing any more: take it from the list", key)
+		}
+	}
+}
+
+// choresThatSearch names the functions of a package that search a list and that work in portions comes to, each with
+// what it searches with.
+func choresThatSearch(t *testing.T, sources map[string]string) (found []string) {
+	t.Helper()
+	files, info, calls := callsOf(t, sources)
+	var todo []types.Object
+	for _, path := range sortedKeys(files) {
+		ast.Inspect(files[path], func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !slices.Contains(walkers, calledName(call)) {
+				return true
+			}
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && info.Uses[id] != nil {
+						todo = append(todo, originOf(info.Uses[id]))
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	comes := map[types.Object]bool{}
+	for len(todo) > 0 {
+		to := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !comes[to] {
+			comes[to] = true
+			todo = append(todo, calls[to]...)
+		}
+	}
+	for _, path := range sortedKeys(files) {
+		for _, decl := range files[path].Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Body == nil || !comes[info.Defs[f.Name]] {
+				continue
+			}
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok && slices.Contains(searches, calledName(call)) && !ofStrings(call) {
+					found = append(found, filepath.Base(path)+" "+f.Name.Name+" "+calledName(call))
+				}
+				return true
+			})
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+func sortedKeys(files map[string]*ast.File) (paths []string) {
+	for path := range files {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+func TestChoresThatSearchAreFound(t *testing.T) {
+	for source, want := range map[string]string{
+		"func f() { each(list, g) }\nfunc g(x string) { h() }\nfunc h() { slices.Contains(a, b) }":       "p.go h Contains",
+		"func f() { each(list, func(x string) { h() }) }\nfunc h() { slices.Contains(a, b) }":            "p.go h Contains",
+		"func f() { each(list, g) }\nfunc g(x string) { strings.Contains(a, b) }":                        "",
+		"func f() { each(list, g); h() }\nfunc g(x string) { }\nfunc h() { slices.Contains(a, b) }":      "",
+		"type t struct{}\nfunc (x t) f() { each(list, x.g) }\nfunc (t) g(string) { slices.Index(a, b) }": "p.go g Index",
+	} {
+		found := strings.Join(choresThatSearch(t, map[string]string{"p.go": "package p\n\n" + source + "\n"}), ", ")
+		if found != want {
+			t.Errorf("%s: found %q, want %q", source, found, want)
+		}
+	}
+}

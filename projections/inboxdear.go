@@ -1,0 +1,156 @@
+package projections
+
+import "maestro/events"
+
+// dear is what an inbox looks at last, as it takes most, and what it remembers for that.
+type dear struct {
+	// failed are the sessions that failed, begun the tasks on which nobody may be at work.
+	failed []string
+	begun  []begun
+	// working says of which tasks a session is at work, above whether one is at work on a task or above it.
+	working, above map[string]bool
+	// left are the tasks whose last session failed, of each such session; leavers are these, in order.
+	left    map[string][]*Task
+	leavers []string
+}
+
+// begun is a task on which work was begun; worker is the session whose word counts on it.
+type begun struct{ task, worker string }
+
+func newDear() dear {
+	return dear{working: map[string]bool{}, above: map[string]bool{}, left: map[string][]*Task{}}
+}
+
+// begun reports whether work on a task was begun, and has not come to an end.
+func (t *Task) begun() bool {
+	return t.Status == events.TaskInProgress || t.Status == events.TaskTodo && len(t.SessionIDs) > 0
+}
+
+// worked reports whether a session is at work on a task. It finds out once.
+func (b *inbox) worked(t *Task) bool {
+	working, known := b.dear.working[t.ID]
+	if !known {
+		working = b.ActiveSession(t) != ""
+		b.dear.working[t.ID] = working
+	}
+	return working
+}
+
+// lookAtFailed is a chore that adds the sessions that failed and left a task behind that nobody works on.
+func (b *inbox) lookAtFailed() func() (more bool) {
+	return finally(func() {
+		b.add(each(b.dear.failed, func(id string) {
+			if x := b.Session(id); x != nil {
+				b.add(b.leftOver(x))
+			}
+		}))
+	})
+}
+
+// leftOver is a chore that adds a session that failed, once it finds a task that it left behind.
+func (b *inbox) leftOver(x *Session) func() (more bool) {
+	ids := x.TaskIDs
+	return func() bool {
+		if len(ids) == 0 {
+			return false
+		}
+		t := b.Task(ids[0])
+		ids = ids[1:]
+		if t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled || b.worked(t) {
+			return len(ids) > 0
+		}
+		b.find(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
+			return InboxItem{
+				SessionID: x.ID,
+				TaskID:    first(x.TaskIDs),
+				What:      x.Name,
+				Message:   x.EndReason,
+				Next:      "maestro why " + x.ID,
+			}
+		})
+		return false
+	}
+}
+
+// lookAtBegun is a chore that adds the tasks that were begun and that no session works on.
+func (b *inbox) lookAtBegun() func() (more bool) {
+	return finally(func() {
+		b.add(finally(func() { b.add(each(b.dear.leavers, b.leftBy)) }))
+		b.add(each(b.dear.begun, func(it begun) { // it comes before the other
+			if t := b.Task(it.task); t != nil {
+				b.unattended(t, it.worker)
+			}
+		}))
+	})
+}
+
+// unattended adds a task that was begun and that no session works on, or leaves it to a later chore. worker is the
+// session whose word counts on it.
+func (b *inbox) unattended(t *Task, worker string) {
+	if !t.begun() || b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.worked(t) {
+		return
+	}
+	if len(t.SessionIDs) == 0 {
+		if b.Unfinished(t.ID) == 0 {
+			b.add(b.unlessWorkedOnAbove(t))
+		}
+		return
+	}
+	last := b.sessions.get(t.SessionIDs[len(t.SessionIDs)-1])
+	ended := last.EndedAt
+	if !last.Ended() {
+		ended = last.CompletedAt
+	}
+	switch {
+	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
+		return // it was put back to be started later
+	case !last.Deleted && last.Status == events.SessionEndFailed:
+		if b.dear.left[last.ID] == nil {
+			b.dear.leavers = append(b.dear.leavers, last.ID)
+		}
+		b.dear.left[last.ID] = append(b.dear.left[last.ID], t)
+		return
+	}
+	b.addUnattended(t, last, max(ended, t.StatusAt))
+}
+
+// unlessWorkedOnAbove is a chore that adds a task that no session ever had, unless a session works on a task above. It
+// climbs no task twice.
+func (b *inbox) unlessWorkedOnAbove(t *Task) func() (more bool) {
+	var climbed []string
+	at := t.ParentID
+	return func() bool {
+		up := b.Task(at)
+		worked, known := b.dear.above[at]
+		if up != nil && !known {
+			climbed = append(climbed, at)
+			if worked = b.worked(up); !worked {
+				at = up.ParentID
+				return true
+			}
+		}
+		for _, id := range climbed {
+			b.dear.above[id] = worked
+		}
+		if !worked {
+			b.addUnattended(t, nil, t.StatusAt)
+		}
+		return false
+	}
+}
+
+// leftBy adds the tasks whose last session failed, but for those that its own item speaks of.
+func (b *inbox) leftBy(session string) {
+	last := b.sessions.get(session)
+	left := b.dear.left[session]
+	b.work(uint64(len(left) + len(last.TaskIDs)))
+	itsOwn := make(map[string]bool, len(last.TaskIDs))
+	for _, id := range last.TaskIDs {
+		itsOwn[id] = true
+	}
+	for _, t := range left {
+		if !itsOwn[t.ID] {
+			b.addUnattended(t, last, max(last.EndedAt, t.StatusAt))
+		}
+	}
+}
