@@ -42,6 +42,7 @@ var bounds = map[string]string{
 	"ProjectStatus.unconfirmed":       "+unconfirmedMore",
 	"ProjectStatus.toConfirm":         "+unconfirmedMore",
 	"ProjectStatus.said":              "+saidMore",
+	"ProjectStatus.unread":            byFew,
 	"QueueBody.items":                 "+itemsMore",
 	"QueueItems.items":                "+itemsMore",
 	"SessionBody.events":              byWhole,

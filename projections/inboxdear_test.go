@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// hidden is a project with a chain of tasks that many sessions had, and begun tasks at the end of it that none ever had;
-// before, somebody asked something.
+// hidden is a project with a chain of tasks that many sessions had, and begun tasks at the end of it that none ever
+// had; before, somebody asked something.
 func hidden(t *testing.T, depth, sessions, leaves int) *State {
 	t.Helper()
 	asks := report(SessionSource("p", "asks"), "asks", events.ReportNeedsInput, "?", "asked")

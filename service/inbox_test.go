@@ -47,3 +47,53 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 		}
 	}
 }
+
+// A project that is too large for one read still shows its questions, and its status what was counted; both name what
+// they leave out.
+func TestALargeProjectShowsWhatWasFound(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	asks := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project,
+		w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))))
+	w.do(w.caller(asks.Token), "report:needs-input", `{"message":"Which?"}`)
+	for range 2000 {
+		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+		w.do(w.admin(), "task:update", fmt.Sprintf(`{"taskId":%q,"status":"in_progress"}`, task))
+	}
+	status := func() (status projections.ProjectStatus) {
+		var finish func() (projections.ProjectStatus, error)
+		err := w.Look(t.Context(), w.admin(), func(v View) (err error) {
+			finish, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
+			return err
+		})
+		if err == nil {
+			err = Unbroken(func() (err error) {
+				status, err = finish()
+				return err
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status
+	}
+	whole := status()
+	if whole.Unread != nil || whole.Inbox != 2001 {
+		t.Errorf("%d things need somebody, and %q is left out", whole.Inbox, whole.Unread)
+	}
+	w.listMost = 2000
+	items, _, err := w.ListInbox(t.Context(), w.admin(), &wire.InboxFilter{ProjectID: project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[projections.InboxKind]int{}
+	for _, item := range items {
+		kinds[item.Kind]++
+	}
+	if kinds[projections.InboxQuestion] != 1 || kinds[projections.InboxUnread] != 1 {
+		t.Errorf("%v", kinds)
+	}
+	if part := status(); len(part.Unread) == 0 || part.Inbox >= whole.Inbox {
+		t.Errorf("%d things need somebody, and %q is left out", part.Inbox, part.Unread)
+	}
+}

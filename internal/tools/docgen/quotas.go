@@ -44,6 +44,7 @@ A read counts by its work in the same way: each ` + grouped(service.StepsPerRead
 read. A page of a list costs what it shows; a filter that few items pass costs a scan of what it skips. A read that takes more
 than ` + grouped(engine.ReadMost) + ` steps at one time, or a list that takes as many in all, gets 413
 READ_TOO_LARGE: ask for a page (` + "`?limit=`" + `), one project, or a part of the tree.
+The inbox and the status of a project give instead what was found until then, and name what they left out.
 
 The server never removes an uploaded manifest, even if no event names it. The ` + "`…-uploads`" + ` quotas bound how
 fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all sessions of a root.

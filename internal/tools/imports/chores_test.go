@@ -82,7 +82,8 @@ func choresThatSearch(t *testing.T, sources map[string]string) (found []string) 
 				continue
 			}
 			ast.Inspect(f.Body, func(n ast.Node) bool {
-				if call, ok := n.(*ast.CallExpr); ok && slices.Contains(searches, calledName(call)) && !ofStrings(call) {
+				call, ok := n.(*ast.CallExpr)
+				if ok && slices.Contains(searches, calledName(call)) && !ofStrings(call) {
 					found = append(found, filepath.Base(path)+" "+f.Name.Name+" "+calledName(call))
 				}
 				return true
