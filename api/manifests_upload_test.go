@@ -367,7 +367,7 @@ func TestManifestsWithAuthOff(t *testing.T) {
 	w := openManifests(t, authOff)
 	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"P"}`).is(201).text("id")
 	task := w.send(http.MethodPost, "/api/tasks", "", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
-	digest := w.upload("", of(project, task, ``)).is(200).text("digest")
+	digest := w.upload("", goodFor(project, task, ``)).is(200).text("digest")
 	if id := spawned(w.do("", "session:spawn",
 		`{"manifestDigest":"`+digest+`"}`)); w.known(id).ManifestDigest != digest {
 		t.Error("another manifest")
@@ -380,8 +380,8 @@ func TestManifestsWithAuthOff(t *testing.T) {
 	}
 }
 
-// of gives the good manifest for a task of a project, with more members of its session.
-func of(project, task, session string) string {
+// goodFor gives the good manifest for a task of a project, with more members of its session.
+func goodFor(project, task, session string) string {
 	return strings.NewReplacer(`"p1"`, `"`+project+`"`, `"t1"`, `"`+task+`"`, `"session":{`,
 		`"session":{`+session).Replace(goodManifest)
 }
@@ -390,7 +390,7 @@ func TestWhoStoresManifests(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
-	body := of(project, task, ``)
+	body := goodFor(project, task, ``)
 	token := func(fields string) string {
 		_, token := w.session(adminToken, project, task, fields)
 		return token
@@ -423,13 +423,13 @@ func TestWhoStoresManifests(t *testing.T) {
 	if len(w.denials.List(func(d *engine.Denial) bool { return d.Command == "manifest:generate" })) < 6 {
 		t.Error("the refusals are not recorded")
 	}
-	w.upload(boss, of(other, foreign, ``)).refused(403, "NOT_ALLOWED", other)
-	w.upload(boss, of("none", foreign, ``)).refused(403, "NOT_ALLOWED", "none")
+	w.upload(boss, goodFor(other, foreign, ``)).refused(403, "NOT_ALLOWED", other)
+	w.upload(boss, goodFor("none", foreign, ``)).refused(403, "NOT_ALLOWED", "none")
 	mine := w.do(boss, "project:create", `{"name":"its own"}`).is(200).text("event", "data", "projectId")
-	w.upload(boss, of(mine, w.task(mine), ``)).is(200)
+	w.upload(boss, goodFor(mine, w.task(mine), ``)).is(200)
 
 	// Nor does a session name what another project's manifest says: who names one may read it.
-	digest := w.upload(adminToken, of(other, foreign, ``)).is(200).text("digest")
+	digest := w.upload(adminToken, goodFor(other, foreign, ``)).is(200).text("digest")
 	for _, field := range []string{``, `"taskIds":["` + task + `"],`} {
 		w.do(boss, "session:spawn", `{`+field+`"manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED", other)
 	}
@@ -457,7 +457,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		t.Helper()
 		return w.upload(adminToken, body).is(200).text("digest")
 	}
-	body := strings.Replace(of(project, task,
+	body := strings.Replace(goodFor(project, task,
 		`"timeout":60000,"maxTurns":5,"thinkingMode":"auto","allowedCommands":["task:get"],"workingDirectory":"/w",`),
 		`"role":"worker"`, `"role":"worker","skills":["s"],"templateId":"t"`, 1)
 	digest := store(body)
@@ -514,7 +514,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 			t.Errorf("spawned is %+v", x.SessionFields)
 		}
 	}
-	boss := store(strings.Replace(of(project, task, ``), `"role":"worker"`, `"role":"orchestrator"`, 1))
+	boss := store(strings.Replace(goodFor(project, task, ``), `"role":"worker"`, `"role":"orchestrator"`, 1))
 	w.manifestOf(spawned(w.do(adminToken, "session:spawn",
 		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
@@ -522,7 +522,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	_, meagre := w.session(adminToken, project, task,
 		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get"]`)
 	w.do(meagre, "session:spawn", `{"manifestDigest":"`+boss+`"}`).refused(403, "NOT_ALLOWED", "may not give")
-	less := store(strings.Replace(of(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`,
+	less := store(strings.Replace(goodFor(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`,
 		`"role":"orchestrator"`, 1))
 	w.manifestOf(spawned(w.do(meagre, "session:spawn", `{"manifestDigest":"`+less+`"}`)))
 
@@ -773,7 +773,7 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 			case path != "":
 				r = w.send(http.MethodGet, names.Replace(path), token, "")
 			case row.ID == "manifest:generate":
-				r = w.upload(token, of(project, task, ``))
+				r = w.upload(token, goodFor(project, task, ``))
 			default:
 				continue
 			}

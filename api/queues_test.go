@@ -89,13 +89,13 @@ func TestOldQueue(t *testing.T) {
 	}
 	like(t, "top", `{"hasMore":true,"item":`+queued(tasks[0])+`}`, any(get("/top").object()))
 
-	// One without an item in hand.
+	// One without an item held.
 	for _, step := range []string{"/complete", "/fail"} {
 		o.domainError(post(step, `{}`), 400, "VALIDATION_ERROR",
 			`No item currently being processed. Run "start" first.`)
 	}
 
-	// One in hand: the next is shown, and cannot be started.
+	// One held: the next is shown, and cannot be started.
 	like(t, "start", `{"success":true,"item":`+started(tasks[0])+`,"message":"Started processing task `+tasks[0]+`"}`,
 		any(post("/start", "").is(200).object()))
 	if _, there := get("").object()["empty"]; there || says(tasks[0]) != "working" {
@@ -104,7 +104,7 @@ func TestOldQueue(t *testing.T) {
 	like(t, "its task", `{"status":"in_progress","sessionStatus":"working"}`,
 		any(o.call("GET", "/api/tasks/"+tasks[0], "").is(200).object()))
 	like(t, "the next", `{"hasMore":true,"item":`+queued(tasks[1])+`}`, any(get("/top").object()))
-	like(t, "in hand", `{"queue":{"currentIndex":0},"stats":`+stats(3, 2, 1, 0, 0, 0)+`}`, any(get("").object()))
+	like(t, "held", `{"queue":{"currentIndex":0},"stats":`+stats(3, 2, 1, 0, 0, 0)+`}`, any(get("").object()))
 	o.domainOrRouteError(post("/start", `{}`), 400, "Already processing task "+tasks[0]+". Complete or fail it first.")
 
 	done := post("/complete", "").is(200)
@@ -118,7 +118,7 @@ func TestOldQueue(t *testing.T) {
 
 	post("/start", `{}`).is(200)
 	if get("").at("queue", "currentIndex") != float64(1) {
-		t.Errorf("the second in hand: %s", get("").body)
+		t.Errorf("the second held: %s", get("").body)
 	}
 	failed := post("/fail", `{"reason":"r"}`).is(200)
 	like(t, "fail",
@@ -130,7 +130,7 @@ func TestOldQueue(t *testing.T) {
 		t.Errorf("a failed item's task is said to be %v", says(tasks[1]))
 	}
 
-	// The last one: with nothing left queued, start is no error while it is in hand.
+	// The last one: with nothing left queued, start is no error while it is held.
 	post("/start", "").is(200)
 	for range 2 {
 		like(t, "nothing left to start",
@@ -166,7 +166,7 @@ func TestOldQueue(t *testing.T) {
 	exactly(t, "a push", any(pushed.object()), "success item", "")
 	o.domainError(post("/push", `{"taskId":"`+more+`"}`), 400, "VALIDATION_ERROR", "Task "+more+" already in queue")
 	like(t, "at the end", `{"stats":`+stats(4, 1, 0, 1, 1, 1)+`}`, any(get("/items").object()))
-	// Skip with nothing in hand: the next one.
+	// Skip with nothing held: the next one.
 	like(t, "skip the next",
 		`{"skippedItem":{"taskId":"`+more+`","status":"skipped"},"message":"Skipped `+more+`. Queue is empty."}`,
 		any(post("/skip", "").is(200).object()))

@@ -48,7 +48,7 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 	}
 	create := func(w *world, _, token string) reply { return w.do(token, "project:create", `{"name":"P"}`) }
 	upload := func(w *world, project, token string) reply {
-		return w.send(http.MethodPost, "/api/manifests", token, of(project, w.task(project), ""))
+		return w.send(http.MethodPost, "/api/manifests", token, goodFor(project, w.task(project), ""))
 	}
 	for _, c := range []struct {
 		limit string // which is met after each of the family did it once more
@@ -191,7 +191,7 @@ func TestUploadsAreLimited(t *testing.T) {
 			task := w.task(project)
 			_, boss := w.session(adminToken, project, task, `,"role":"orchestrator"`)
 			upload := func(token string) reply {
-				return w.send(http.MethodPost, "/api/manifests", token, of(project, task, ""))
+				return w.send(http.MethodPost, "/api/manifests", token, goodFor(project, task, ""))
 			}
 			upload(boss).is(200)
 			time.Sleep(upload(boss).limited(limit))

@@ -73,7 +73,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			if r := at(t, waiting).is(200); r.text("event", "data", "taskId") != task {
 				t.Errorf("the item: %s", r.body)
 			}
-			// With an item in hand there is nothing to wait for.
+			// With an item held there is nothing to wait for.
 			if r := at(t, waits(w, token)).is(200); r.at("event") != nil {
 				t.Errorf("it holds one already: %s", r.body)
 			}

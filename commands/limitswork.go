@@ -59,14 +59,14 @@ var (
 		Value:  5000,
 		Unit:   "items",
 		Answer: answerLimit,
-		Bounds: "items, queued or in hand, of the tasks that depend on one task",
+		Bounds: "items, queued or held, of the tasks that depend on one task",
 	}
 	LimitTrusted = Limit{
 		Name:   "trusted-items",
 		Value:  projections.MaxTrusted,
 		Unit:   "items",
 		Answer: answerLimit,
-		Bounds: "items, queued or in hand, in the queues of one project that trust reports",
+		Bounds: "items, queued or held, in the queues of one project that trust reports",
 	}
 	LimitMoved = Limit{
 		Name:   "moved-items",
@@ -80,7 +80,7 @@ var (
 		Value:  10_000,
 		Unit:   "items",
 		Answer: answerLimit,
-		Bounds: "items, queued or in hand, of the tasks that one recursive deletion takes, and of those that depend " +
+		Bounds: "items, queued or held, of the tasks that one recursive deletion takes, and of those that depend " +
 			"on them",
 	}
 	LimitReportWords = Limit{

@@ -29,7 +29,7 @@ type PushItem struct {
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// StartItem takes the first eligible item into a session's hand; one that has an item in hand keeps it
+// StartItem gives a session the first eligible item; one that holds an item keeps it
 // (docs/contract.md, "Queues").
 type StartItem struct {
 	noTexts

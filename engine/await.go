@@ -10,7 +10,7 @@ import (
 
 // Key names something that a caller may wait for a change of: a question, a token or a session, by the kinds of
 // [projections.Change]. Of a session only its end, its loss and the revocation of its secret count. A queue's item of a
-// session's id is the one that this session takes in hand.
+// session's id is the one that this session takes.
 type Key struct {
 	Kind projections.Kind
 	ID   string

@@ -1757,7 +1757,7 @@ func TestQueueDecisions(t *testing.T) {
 		{"start while holding", []step{push("t1"), push("t2"), start}, start, "already so", ""},
 		{"start when it is empty", nil, start, "already so", ""},
 		{
-			"start when all are in hand",
+			"start when all are held",
 			[]step{named, pushTo("t1"), puller("a"), puller("b"), starts("a")},
 			starts("b"),
 			"already so", "",
@@ -1890,7 +1890,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "No item currently being processed"},
 		{
-			"complete what is not in hand",
+			"complete what is not held",
 			[]step{push("t1")},
 			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
 			"CONFLICT", "No item currently being processed",
@@ -2022,7 +2022,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 
 		{
-			"skip what is in hand",
+			"skip what is held",
 			[]step{push("t1"), start},
 			step{"k", "queue:skip", `{}`},
 			"queue.item_skipped",
@@ -2045,7 +2045,7 @@ func TestQueueDecisions(t *testing.T) {
 			step{"k", "queue:skip", `{"taskId":"{t2}"}`},
 			"CONFLICT", "The next item is task {t1}, not {t2}",
 		},
-		{"skip another than what is in hand", []step{push("t1"), push("t2"), start}, step{
+		{"skip another than what is held", []step{push("t1"), push("t2"), start}, step{
 			"k", "queue:skip",
 			`{"taskId":"{t2}"}`,
 		}, "CONFLICT", "holds task {t1}, not {t2}"},
@@ -2119,7 +2119,7 @@ func TestQueueDecisions(t *testing.T) {
 			"already so", "",
 		},
 		{
-			"move what is in hand",
+			"move what is held",
 			[]step{push("t1"), start},
 			step{"admin", "queue:move", `{"taskId":"{t1}","first":true}`},
 			"CONFLICT", "only queued items",
@@ -2149,7 +2149,7 @@ func TestQueueDecisions(t *testing.T) {
 			"queue.item_removed", `{"queue":"{k}","taskId":"{t1}"}`,
 		},
 		{
-			"remove what is in hand",
+			"remove what is held",
 			[]step{push("t1"), start},
 			step{"admin", "queue:remove", `{"taskId":"{t1}"}`},
 			"CONFLICT", "an item that is held stays",
@@ -2242,7 +2242,7 @@ func TestQueueDecisions(t *testing.T) {
 			"",
 		},
 		{
-			"requeue what is in hand",
+			"requeue what is held",
 			[]step{push("t1"), start},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"CONFLICT",

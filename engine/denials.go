@@ -151,7 +151,7 @@ func (d *Denials) load(ctx context.Context) error {
 	return nil
 }
 
-// Close stops the recording after what is in hand.
+// Close stops the recording after what is being recorded.
 func (d *Denials) Close() {
 	d.mu.Lock()
 	d.closed = true

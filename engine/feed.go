@@ -33,7 +33,7 @@ const (
 type feed struct {
 	// on says that commits are to be kept; the writer reads it when a batch begins.
 	on atomic.Bool
-	// pending are the commits of the batch in hand; the writer's own.
+	// pending are the commits of the current batch; the writer's own.
 	pending []Commit
 
 	// Handler.mu guards the rest. The commits of sequences from first to next-1 are kept, each at its sequence modulo
@@ -62,7 +62,7 @@ func (h *Handler) note(sequence uint64, body []byte, hash events.Hash, e *events
 	})
 }
 
-// forget forgets the batch in hand.
+// forget forgets the current batch.
 func (f *feed) forget() {
 	clear(f.pending)
 	f.pending = f.pending[:0]

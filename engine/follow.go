@@ -55,7 +55,7 @@ func (h *Handler) Follow(
 
 func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint64, error)) error {
 	h := f.handler
-	// The batch in hand may have begun before its commits were kept.
+	// The current batch may have begun before its commits were kept.
 	if err := h.barrier(ctx); errors.As(err, new(*UnavailableError)) {
 		h.logger.Debug("a follower begins while the log takes no writes", "why", err)
 	} else if err != nil {
@@ -153,7 +153,7 @@ func (f *Follower) Close() {
 	f.handler.mu.Unlock()
 }
 
-// barrier returns when the writer has ended the batch in hand.
+// barrier returns when the writer has ended the current batch.
 func (h *Handler) barrier(ctx context.Context) error {
 	p := &pending{ctx: ctx, done: make(chan result, 1)}
 	if !h.queue.add(p) {

@@ -130,7 +130,7 @@ type Handler struct {
 	steps   *uint64
 	decoder events.Decoder
 	stored  events.Event
-	// touched is what the batch in hand changes that somebody may wait for.
+	// touched is what the current batch changes that somebody may wait for.
 	touched     map[Key]struct{}
 	touchedLast Key
 
@@ -201,7 +201,7 @@ func (h *Handler) follow() {
 	}
 }
 
-// Close stops the writer after the batch in hand and waits for it; commands still waiting get *UnavailableError. It may
+// Close stops the writer after the current batch and waits for it; commands still waiting get *UnavailableError. It may
 // be called twice.
 func (h *Handler) Close() {
 	h.stop()

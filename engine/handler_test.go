@@ -746,7 +746,7 @@ func TestClose(t *testing.T) {
 		g := w.log.hold()
 		var all sync.WaitGroup
 		errs := make([]error, 3)
-		all.Go(func() { _, errs[0] = w.note("in hand") })
+		all.Go(func() { _, errs[0] = w.note("held") })
 		<-g.reached
 		all.Go(func() { _, errs[1] = w.note("waiting") })
 		synctest.Wait()
@@ -758,7 +758,7 @@ func TestClose(t *testing.T) {
 		w.h.Close()
 		_, errs[2] = w.note("too late")
 		if errs[0] != nil {
-			t.Errorf("the batch in hand: %v", errs[0])
+			t.Errorf("the current batch: %v", errs[0])
 		}
 		for _, err := range errs[1:] {
 			var unavailable *UnavailableError

@@ -238,7 +238,7 @@ func (l *Leases) giveBack(ctx context.Context) {
 		return
 	}
 	var due []due
-	l.paused() // what a pause means for leases is noted here too; what is in hand does not depend on it
+	l.paused() // what a pause means for leases is noted here too; what is held does not depend on it
 	l.config.Handler.View(func(s *projections.State) { due = abandonedItems(s) })
 	l.doAll(ctx, due)
 }

@@ -31,7 +31,7 @@ type QueueItemPushed struct {
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// QueueItemStarted: a session has an item in hand, its task is in progress and says working.
+// QueueItemStarted: a session holds an item, its task is in progress and says working.
 type QueueItemStarted struct {
 	Queue      string `json:"queue" doc:"the queue"`
 	TaskID     string `json:"taskId" doc:"the item's task"`

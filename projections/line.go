@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// line is an ordered set of a queue's items by their place, smallest first; or of all items in hand, by the sequence of
+// line is an ordered set of a queue's items by their place, smallest first; or of all held items, by the sequence of
 // their start. It is a value: with and without give another line and share what did not change, so an overlay is
 // dropped by forgetting its line. Every operation but walk costs the logarithm of the length.
 //

@@ -145,7 +145,7 @@ func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 // ReadyItems counts the items of a queue that may be started.
 func (s *State) ReadyItems(q *Queue) int { return s.ready.get(queueKey(q.ProjectID, q.Name)).len() }
 
-// Holds gives the item that a session has in hand, or nil.
+// Holds gives the item that a session holds, or nil.
 func (s *State) Holds(x *Session) *Item {
 	if x.Hand == nil || !x.Hand.Held {
 		return nil

@@ -11,7 +11,7 @@ func (s *State) finish(f fact, item *Item, session string, status events.QueueIt
 	})
 	s.letGo(session)
 	if says == "" {
-		s.unsay(f, item.TaskID, session)
+		s.retract(f, item.TaskID, session)
 	} else {
 		s.say(f, item.TaskID, session, says, "")
 	}

@@ -27,7 +27,7 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 	}
 	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
 	s.letGo(d.SessionID)
-	s.unsay(f, d.TaskID, d.SessionID)
+	s.retract(f, d.TaskID, d.SessionID)
 	s.note(f, Entry{
 		Type:      "task_returned",
 		SessionID: d.SessionID,
@@ -54,7 +54,7 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 	return nil
 }
 
-// dropItems skips what is queued of a task that was deleted; what is in hand stays there.
+// dropItems skips what is queued of a task that was deleted; what is held stays there.
 func (s *State) dropItems(f fact, task string) {
 	for _, id := range s.openOf.get(task) {
 		if item := s.items.get(id); item.Status == events.ItemQueued {

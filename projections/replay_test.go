@@ -223,7 +223,7 @@ func goldenManifests() []given {
 }
 
 // goldenQueues is the part of the story with queues, questions, tokens and what time brings about: x works through its
-// own queue, y pulls from one that trusts reports, is lost with an item in hand, comes back, and runs out of time with
+// own queue, y pulls from one that trusts reports, is lost that holds an item, comes back, and runs out of time with
 // it.
 func goldenQueues() []given {
 	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"

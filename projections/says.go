@@ -252,8 +252,8 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	s.speaksOf(session, s.tasks.get(task))
 }
 
-// unsay takes back what a session said of a task.
-func (s *State) unsay(f fact, task, session string) {
+// retract takes back what a session said of a task.
+func (s *State) retract(f fact, task, session string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
 		s.work(uint64(t.dropSaid(session)))

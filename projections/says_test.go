@@ -78,7 +78,7 @@ func TestWordsTakenBackAndGivenAgain(t *testing.T) {
 	s.tasks.put(task.ID, task)
 	for range 100 {
 		s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, "")
-		s.unsay(fact{Event: &events.Event{}}, "t", "s")
+		s.retract(fact{Event: &events.Event{}}, "t", "s")
 	}
 	if n := s.spokeOf.get("s").len(); n != 0 {
 		t.Errorf("%d tasks are remembered for no word", n)

@@ -28,7 +28,7 @@ type SessionView struct {
 	LostAt *int64 `json:"lostAt,omitempty"`
 	// Deadline is when it is ended as failed.
 	Deadline *int64 `json:"deadline,omitempty"`
-	// Queue is what it pulls from, Item the task of it that it has in hand.
+	// Queue is what it pulls from, Item the task of it that it holds.
 	Queue          string              `json:"queue,omitempty"`
 	Item           string              `json:"item,omitempty"`
 	SpawnedBy      string              `json:"spawnedBy,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// MaxTrusted is how many items that are queued or in hand a project has in queues that trust reports. It bounds what a
+// MaxTrusted is how many items that are queued or held a project has in queues that trust reports. It bounds what a
 // session's word, or its end, can set free.
 const MaxTrusted = 10_000
 
@@ -15,7 +15,7 @@ const MaxTrusted = 10_000
 type unsettled struct {
 	// queued are keys of items that came into the line.
 	queued []string
-	// opened counts items that came to be queued or in hand, or ended, by their task.
+	// opened counts items that came to be queued or held, or ended, by their task.
 	opened []opening
 	// moved are tasks that changed themselves.
 	moved []string
@@ -32,7 +32,7 @@ func isOpen(status events.QueueItemStatus) bool {
 	return status == events.ItemQueued || status == events.ItemProcessing
 }
 
-// waits says how many items of a task are queued or in hand, and for how much they wait.
+// waits says how many items of a task are queued or held, and for how much they wait.
 type waits struct {
 	items int
 	// unmet counts the dependencies that are not satisfied, without and with trust in reports. A count is valid if it
@@ -41,14 +41,14 @@ type waits struct {
 	era   [2]uint32
 }
 
-// awaiting says how many items, queued or in hand, wait for a task, and whether it satisfies them, without and with
+// awaiting says how many items, queued or held, wait for a task, and whether it satisfies them, without and with
 // trust in reports. What is known is kept up to date as long as an item waits.
 type awaiting struct {
 	items      int
 	known, met [2]bool
 }
 
-// opens counts an item that came to be queued or in hand, or that ended.
+// opens counts an item that came to be queued or held, or that ended.
 func (s *State) opens(item *Item, by int) {
 	u := &s.unsettled
 	if last := len(u.opened) - 1; last >= 0 && u.opened[last].task == item.TaskID {
@@ -61,7 +61,7 @@ func (s *State) opens(item *Item, by int) {
 	}
 }
 
-// listOpen keeps the list of a task's items that are queued or in hand. Taking away the first costs nothing, so taking
+// listOpen keeps the list of a task's items that are queued or held. Taking away the first costs nothing, so taking
 // all one after the other is cheap.
 func (s *State) listOpen(item *Item, key string, is bool) {
 	keys := s.openOf.get(item.TaskID)
@@ -83,13 +83,13 @@ func (s *State) listOpen(item *Item, key string, is bool) {
 	s.openOf.put(item.TaskID, keys)
 }
 
-// Open counts the items of a task that are queued or in hand.
+// Open counts the items of a task that are queued or held.
 func (s *State) Open(task string) int { return s.open.get(task).items }
 
-// Awaited counts the items, queued or in hand, of the tasks that depend on one.
+// Awaited counts the items, queued or held, of the tasks that depend on one.
 func (s *State) Awaited(task string) int { return s.awaited.get(task).items }
 
-// Trusted counts the items, queued or in hand, in the queues of a project that trust reports.
+// Trusted counts the items, queued or held, in the queues of a project that trust reports.
 func (s *State) Trusted(project string) int { return s.trusted.get(project) }
 
 // settle puts the items that an event concerns into the lines where they belong.

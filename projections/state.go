@@ -33,11 +33,11 @@ type State struct {
 	items       table[*Item]
 	itemTasks   table[[]string] // by queue, in order of the first push
 	itemsOf     table[[]string] // by task: keys of its items, sorted
-	openOf      table[[]string] // by task: keys of those that are queued or in hand, sorted
+	openOf      table[[]string] // by task: keys of those that are queued or held, sorted
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
 	dependents  table[[]string] // by task: the tasks that may wait for it
-	open        table[waits]    // by task: its items that are queued or in hand
+	open        table[waits]    // by task: its items that are queued or held
 	awaited     table[awaiting] // by task: such items of the tasks that depend on it
 	trusted     table[int]      // by project: such items in queues that trust reports
 	spokeOf     table[line]     // by session: the tasks that its word is on, by the events that made them

@@ -357,7 +357,7 @@ func TestApplyRefuses(t *testing.T) {
 			`queue item "w/t4", which does not exist`,
 		},
 		{
-			"starting what is in hand", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t1", SessionID: "w"},
+			"starting what is held", inHand, &events.QueueItemStarted{Queue: "w", TaskID: "t1", SessionID: "w"},
 			`queue item "w/t1", which is processing`,
 		},
 		{
@@ -386,13 +386,13 @@ func TestApplyRefuses(t *testing.T) {
 			Queue: "w", TaskID: "t2",
 			SessionID: "w",
 		}, "which is queued"},
-		{"skipping in hand what nobody holds", inHand, &events.QueueItemSkipped{
+		{"skipping while held what nobody holds", inHand, &events.QueueItemSkipped{
 			Queue:     "w",
 			TaskID:    "t2",
 			SessionID: "w",
 			Held:      true,
 		}, "which is queued"},
-		{"skipping in the line what is in hand", inHand, &events.QueueItemSkipped{
+		{"skipping in the line what is held", inHand, &events.QueueItemSkipped{
 			Queue: "w", TaskID: "t1",
 			SessionID: "w",
 		}, "which is processing"},
@@ -401,7 +401,7 @@ func TestApplyRefuses(t *testing.T) {
 			"which is queued",
 		},
 		{
-			"queueing again what is in hand", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t1"},
+			"queueing again what is held", inHand, &events.QueueItemRequeued{Queue: "w", TaskID: "t1"},
 			"which is processing",
 		},
 		{"skipping again", skipped("w", "w", "t2", false), &events.QueueItemSkipped{

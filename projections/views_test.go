@@ -794,7 +794,7 @@ func TestItemView(t *testing.T) {
 			"failReason": `"its task was deleted"`, "completedAt": ms(6), "title": `"Title of t1"`, "waits": "",
 		}},
 		{
-			"its task was deleted while it was in hand", then(started("w", "w", "t1", 1), deleted("t1")), "t1",
+			"its task was deleted while it was held", then(started("w", "w", "t1", 1), deleted("t1")), "t1",
 			want{"status": `"processing"`, "sessionId": `"w"`},
 		},
 		{
@@ -816,7 +816,7 @@ func TestItemView(t *testing.T) {
 			"completedAt": ms(7), "failReason": `"no key"`, "attempts": "1",
 		}},
 		{
-			"skipped in hand", then(started("w", "w", "t1", 1), skipped("w", "w", "t1", true)), "t1",
+			"skipped while held", then(started("w", "w", "t1", 1), skipped("w", "w", "t1", true)), "t1",
 			want{"status": `"skipped"`, "completedAt": ms(7), "sessionId": `"w"`, "attempts": "1"},
 		},
 		{"skipped in the line", then(skipped("w", "w", "t1", false)), "t1", want{
@@ -905,7 +905,7 @@ func TestTop(t *testing.T) {
 		passed int
 	}{
 		{"the first that may", then(), []string{"t2", "t1", "t3"}, "t1", 1},
-		{"one is in hand", then(started("w", "w", "t1", 1)), []string{"t2", "t1", "t3"}, "t3", 1},
+		{"one is held", then(started("w", "w", "t1", 1)), []string{"t2", "t1", "t3"}, "t3", 1},
 		{"what is given back is before all", then(started("w", "w", "t1", 1), started("w2", "w", "t3", 1), killed("w2"),
 			returned("w2", "w", "t3", 1)), []string{"t2", "t1", "t3"}, "t3", 0},
 		{"among what is given back, by push", then(
@@ -948,7 +948,7 @@ func TestTop(t *testing.T) {
 
 	s := stateOf(t, then(started("w2", "w", "t3", 1), started("w", "w", "t1", 1), finished("w", "w", "t1"))...)
 	task := func(i *Item) string { return i.TaskID }
-	equalLists(t, "in hand", idsOf(s.Held(), task), "t3")
+	equalLists(t, "held", idsOf(s.Held(), task), "t3")
 	if s.Holds(s.Session("w")) != nil || s.Holds(s.Session("w2")).TaskID != "t3" {
 		t.Error("a session holds what it started and has not finished")
 	}
@@ -956,7 +956,7 @@ func TestTop(t *testing.T) {
 		t.Error("a session held what it started once")
 	}
 	s = stateOf(t, then(started("w2", "w", "t3", 1), started("w", "w", "t1", 1))...)
-	equalLists(t, "in hand, by their start", idsOf(s.Held(), task), "t3", "t1")
+	equalLists(t, "held, by their start", idsOf(s.Held(), task), "t3", "t1")
 }
 
 // What queues make of the two statuses (docs/contract.md, "queue and statuses").
@@ -989,7 +989,7 @@ func TestTwoStatusesOfQueues(t *testing.T) {
 		}},
 		{"failed", begun(failed("w", "w", "t1", "r")), want{"status": `"in_progress"`, "sessionStatus": `"failed"`}},
 		{
-			"skipped in hand: the word is taken back", begun(skipped("w", "w", "t1", true)),
+			"skipped while held: the word is taken back", begun(skipped("w", "w", "t1", true)),
 			want{"status": `"in_progress"`, "sessionStatus": "", "says": "", "updatedAt": ms(5)},
 		},
 		{"skipped in the line: no word is touched", then(report(worker, "w", events.ReportBlocked, "m", "t1"),
@@ -1053,7 +1053,7 @@ func TestSessionOfQueue(t *testing.T) {
 			"queue": `"w"`, "item": "", "deadline": deadline, "lostAt": "",
 			"status": `"spawning"`,
 		}, ""},
-		{"with an item in hand", then(started("w", "w", "t1", 1)), want{
+		{"that holds an item", then(started("w", "w", "t1", 1)), want{
 			"item": `"t1"`, "status": `"running"`,
 			"lastActivity": ms(4),
 		}, ""},

@@ -96,7 +96,7 @@ func TestAPushAsksTheWriterOnce(t *testing.T) {
 		for i := range items {
 			s.push()
 			after, got := asked(calls)
-			// The other waits of the session that got it end: it has an item in hand.
+			// The other waits of the session that got it end: it holds an item.
 			if after-before > each || got != i+1 {
 				t.Errorf("item %d: %d commands, and %d got one", i, after-before, got)
 			}

@@ -29,7 +29,7 @@ var (
 
 const fleetSize = 32
 
-// fleet is 32 workers on one queue, some of which die with an item in hand.
+// fleet is 32 workers on one queue, some of which die that holds an item.
 type fleet struct {
 	*killed
 	project string

@@ -188,7 +188,7 @@ func showSession(a *Run, x wire.Session) {
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)
 	a.Field("Tasks", strings.Join(x.TaskIDs, ", "))
-	a.Field("Queue", x.Queue+Prefixed(", in hand: ", x.Item))
+	a.Field("Queue", x.Queue+Prefixed(", held: ", x.Item))
 	if x.LostAt != nil {
 		a.Field("Lost", "since "+a.When(*x.LostAt))
 	}

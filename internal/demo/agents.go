@@ -239,7 +239,7 @@ func work(ctx context.Context, c *cli) error {
 	return c.say(ctx, "report", "complete", "Nothing is left for me to do")
 }
 
-// pull takes the next item in hand; nil when nothing is left and nobody holds an item that may come back.
+// pull takes the next item; nil when nothing is left and nobody holds an item that may come back.
 func pull(ctx context.Context, c *cli) (*item, error) {
 	for {
 		args := []string{"queue", "start", "--wait", "--timeout", "1s"}
@@ -323,7 +323,7 @@ func workOn(ctx context.Context, c *cli, n int, id string) error {
 	return c.say(ctx, "queue", "complete")
 }
 
-// hang is an agent that does nothing more, with an item in hand, until it is killed.
+// hang is an agent that does nothing more, that holds an item, until it is killed.
 func hang(ctx context.Context, c *cli, t task) error {
 	text, err := json.Marshal(struct {
 		PID     int    `json:"pid"`

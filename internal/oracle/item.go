@@ -55,7 +55,7 @@ func inHandOf(i *item) string {
 	return ", in the hand of session " + i.holder
 }
 
-// fit judges that the session may take an item in hand.
+// fit judges that the session may take an item.
 func (f *itemStarted) fit(c *trial, s *session) {
 	if s.ended != "" && s.ended != endDeleted && c.by.kind != bySession {
 		c.fault(rulePull, "session %s had ended (%s)", s.id, s.ended)
@@ -204,7 +204,7 @@ func (f *itemSkipped) judge(c *trial) {
 
 func (f *itemSkipped) fold(c *trial) {
 	if f.Held {
-		c.tasks[f.TaskID].unsay(f.SessionID)
+		c.tasks[f.TaskID].retract(f.SessionID)
 		c.laysDown(f.Queue, f.TaskID, f.SessionID, skipped)
 	} else if i := c.itemOf(f.Queue, f.TaskID); i != nil && i.state == queued {
 		c.leaves(i, skipped)
@@ -288,7 +288,7 @@ func (s *session) fates() []string {
 }
 
 func (f *gone) fold(c *trial, state string) {
-	c.tasks[f.TaskID].unsay(f.SessionID)
+	c.tasks[f.TaskID].retract(f.SessionID)
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
 		c.release(i, state, c.event.ID)
 	}

@@ -15,7 +15,7 @@ const (
 	maxTaskDepth  = 100
 	maxDependents = 1000
 
-	maxAwaited      = 5000   // items, queued or in hand, of the tasks that depend on one
+	maxAwaited      = 5000   // items, queued or held, of the tasks that depend on one
 	maxTrusted      = 10_000 // such items in the queues of a project that trust reports
 	maxDeletedItems = 10_000 // such items of what a recursive deletion takes, and of what depends on it
 	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways

@@ -172,7 +172,7 @@ func tellQueue(s *story) {
 	s.item(pull, "completed", "pull", "e", "pull", "")
 	s.start(pull, "pull", "f", 1, 1)
 	s.item(pull, "failed", "pull", "f", "pull", `,"reason":"no key"`)
-	s.item(pull, "skipped", "pull", "g", "pull", "") // the next one, not in hand
+	s.item(pull, "skipped", "pull", "g", "pull", "") // the next one, not held
 	s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"f"}`)
 	s.add(pull, "queue.item_pushed", `{"queue":"pull","taskId":"d"}`)
 	s.start(pull, "pull", "f", 1, 1)

@@ -30,7 +30,7 @@ type queue struct {
 	front, back []*item
 	// pushes counts, so that each item has a place in the order of pushes.
 	pushes int
-	// open counts the items that are queued or in hand.
+	// open counts the items that are queued or held.
 	open int
 }
 
@@ -104,7 +104,7 @@ func (j *Judge) leaves(i *item, state string) {
 	j.stands(i, state)
 }
 
-// stands gives an item another state, and counts what is queued or in hand.
+// stands gives an item another state, and counts what is queued or held.
 func (j *Judge) stands(i *item, state string) {
 	was := i.open()
 	i.state = state

@@ -109,7 +109,7 @@ func linePlants() []plant {
 	}
 }
 
-// givenBack: pull2 was killed with e in hand; another pulls from the same queue.
+// givenBack: pull2 was killed with e held; another pulls from the same queue.
 func givenBack(s *story) {
 	s.puller("dead", "pull").puller("pull2", "pull").start(source("dead"), "pull", "e", 1, 1).kill("dead")
 	s.item(system, "returned", "pull", "e", "dead", `,"attempt":1,"reason":"stopped"`)
@@ -123,7 +123,7 @@ func trusted(s *story) {
 	s.puller("x", "pool")
 }
 
-// itemPlants are about who has an item in hand.
+// itemPlants are about who holds an item.
 func itemPlants() []plant {
 	inHand := func(s *story) { s.puller("pull2", "pull").start(pull, "pull", "e", 1, 1) }
 	pool := func(s *story) {
@@ -162,11 +162,11 @@ func itemPlants() []plant {
 			},
 			func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") },
 		},
-		{"nobody had it in hand", broken(ruleHolder), nothing, func(s *story) {
+		{"nobody held it", broken(ruleHolder), nothing, func(s *story) {
 			s.item(pull, "completed", "pull", "e",
 				"pull", "")
 		}},
-		{"one in hand, and the next is skipped", broken(ruleHolder), inHand, func(s *story) {
+		{"one held, and the next is skipped", broken(ruleHolder), inHand, func(s *story) {
 			s.item(pull, "skipped",
 				"pull", "f", "pull", "")
 		}},
@@ -208,13 +208,13 @@ func itemPlants() []plant {
 				`{"queue":"pull","taskId":"e"}`)
 			s.add(admin, "task.deleted", `{"taskId":"f"}`).add(admin, "task.deleted", `{"taskId":"g"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
-		{"an item in hand is moved", broken(ruleMoved), inHand, func(s *story) {
+		{"an item held is moved", broken(ruleMoved), inHand, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item is moved before one in hand", broken(ruleMoved), inHand, func(s *story) {
+		{"an item is moved before one held", broken(ruleMoved), inHand, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"f","before":"e"}`)
 		}},
-		{"an item in hand is removed", broken(ruleMoved), inHand, func(s *story) {
+		{"an item held is removed", broken(ruleMoved), inHand, func(s *story) {
 			s.add(admin, "queue.item_removed", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{"a queue with items is deleted", broken(ruleMoved), pool, func(s *story) {
@@ -226,7 +226,7 @@ func itemPlants() []plant {
 		{"a queued item is queued again", broken(ruleRequeue), nothing, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item in hand is queued again", broken(ruleRequeue), inHand, func(s *story) {
+		{"an item held is queued again", broken(ruleRequeue), inHand, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{

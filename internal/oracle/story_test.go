@@ -317,7 +317,7 @@ func base(t *testing.T) *story {
 	return s
 }
 
-// start takes an item in hand.
+// start takes an item held.
 func (s *story) start(source, queue, task string, attempt, over int) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]

@@ -31,7 +31,7 @@ type task struct {
 	children []string
 	// dependents are the tasks, deleted ones too, that depend on it, by their ids.
 	dependents map[string]*task
-	// open counts its items that are queued or in hand, awaited such items of its dependents.
+	// open counts its items that are queued or held, awaited such items of its dependents.
 	open, awaited int
 	// words are what sessions say about it, by session: the sessionStatus of each.
 	words map[string]word
@@ -49,7 +49,7 @@ func (t *task) say(session, says string, at uint64) {
 	}
 }
 
-func (t *task) unsay(session string) {
+func (t *task) retract(session string) {
 	if t != nil {
 		delete(t.words, session)
 	}
@@ -372,7 +372,7 @@ func (f *taskStatusChanged) fold(c *trial) {
 	}
 	for id, w := range t.words {
 		if w.says == completed {
-			t.unsay(id)
+			t.retract(id)
 		}
 	}
 }

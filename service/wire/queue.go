@@ -24,14 +24,14 @@ type QueueBody struct {
 	ItemsMore int                    `json:"itemsMore,omitempty"`
 }
 
-// QueueTop is the next item, also while another is in hand.
+// QueueTop is the next item, also while another is held.
 type QueueTop struct {
 	HasMore bool                  `json:"hasMore"`
 	Item    *projections.ItemView `json:"item"`
 	Message string                `json:"message,omitempty"`
-	// Held is the item that the session has in hand.
+	// Held is the item that the session holds.
 	Held *projections.ItemView `json:"held,omitempty"`
-	// Work is the task of the item in hand, else of the next one.
+	// Work is the task of the item held, else of the next one.
 	Work *Work `json:"work,omitempty"`
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
 	PassedOver int    `json:"passedOver"`

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Finishing is how long requests in hand may take when the server stops.
+	// Finishing is how long requests held may take when the server stops.
 	Finishing = 10 * time.Second
 	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end
 	// answers that take long, such as an audit: net/http takes it for the client's going away.
@@ -23,7 +23,7 @@ const (
 )
 
 // Until answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
-// requests in hand.
+// requests held.
 func Until(
 	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
 ) error {

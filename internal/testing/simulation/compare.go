@@ -47,7 +47,7 @@ func (m *model) compareQueues(s *projections.State) error {
 		}
 	}
 	if held != len(inHand) {
-		return fmt.Errorf("%d items are shown in hand, and %d are", held, len(inHand))
+		return fmt.Errorf("%d items are shown held, and %d are", held, len(inHand))
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func (w *world) resolve(s *server, op *simlog.Op, outcome simlog.Outcome) {
 	w.tracef("%s of %s: %s: %v (disk %d, cache %d)", op, s.name, outcome, err, firm, cached)
 }
 
-// stop closes a server in order: it ends what is in hand.
+// stop closes a server in order: it ends what is held.
 func (w *world) stop(s *server) {
 	if !s.up() {
 		return

@@ -147,7 +147,7 @@ func (w *world) settleLives() {
 		return
 	}
 	for _, s := range w.servers {
-		if s.closing != nil { // it ends what is in hand
+		if s.closing != nil { // it ends what is held
 			return
 		}
 	}

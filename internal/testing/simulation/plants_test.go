@@ -595,8 +595,8 @@ var plants = []plant{
 		"a holder's hand stays when its item is given back",
 		[]edit{{
 			foldReturn,
-			"	s.letGo(d.SessionID)\n	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
-			"	s.unsay(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
+			"	s.letGo(d.SessionID)\n	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
+			"	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
 		}},
 	},
 	{"the last item first", []edit{{
