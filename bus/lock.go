@@ -30,8 +30,14 @@ func lockStore(path string) (*storeLock, error) {
 	}
 	switch err := files.Lock(f); {
 	case errors.Is(err, files.ErrHeld):
-		return nil, errors.Join(fmt.Errorf("%w: another process holds %s: one store has one server; stop the other, or "+
-			"use another directory", ErrStoreInUse, path), f.Close())
+		return nil, errors.Join(
+			fmt.Errorf(
+				"%w: another process holds %s: one store has one server; stop the other, or use another directory",
+				ErrStoreInUse,
+				path,
+			),
+			f.Close(),
+		)
 	case locked(err) != nil:
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
@@ -60,7 +66,10 @@ func (l *storeLock) keep(logger *slog.Logger) error {
 	switch {
 	case errors.Is(err, ErrStoreInUse):
 		return &events.StoppedError{
-			Why:  fmt.Sprintf("the lock %s was replaced while this server was using it, and another process has it", l.path),
+			Why: fmt.Sprintf(
+				"the lock %s was replaced while this server was using it, and another process has it",
+				l.path,
+			),
 			Next: "stop this server, find out what else uses the store, and start one server again",
 		}
 	case err != nil:
