@@ -26,7 +26,7 @@ build: ## build bin/maestro
 	$(GO) build -trimpath -o bin/maestro ./cmd/maestro
 
 .PHONY: demo
-demo: build ## show the main job in a temporary home: a plan, four agents, a server that is killed
+demo: build ## show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed
 	bin/maestro demo
 
 .PHONY: test

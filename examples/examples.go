@@ -3,7 +3,7 @@ package examples
 
 import _ "embed"
 
-// Plan is a realistic feature as a plan file: a dozen tasks with parents, dependencies and acceptance criteria.
+// Plan is a feature as a plan file: 17 tasks below one, with dependencies, and one beside them.
 //
-//go:embed plan-two-factor.yaml
+//go:embed plan-languages.yaml
 var Plan []byte

@@ -3,12 +3,17 @@ package cli
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"maestro/examples"
 	"maestro/internal/demo"
 )
+
+// demoLease is how long the sessions of the demonstration may be silent: short, so that a worker that is killed is soon
+// missed.
+const demoLease = 5 * time.Second
 
 // demonstration is `maestro demo`.
 type demonstration struct {
@@ -20,7 +25,7 @@ func newDemo(a *Run) *cobra.Command {
 	c := &demonstration{Run: a}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the main job in a temporary home: a plan, four agents, a server that is killed",
+		Short: "Show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -32,20 +37,23 @@ func newDemo(a *Run) *cobra.Command {
 }
 
 func (c *demonstration) run(ctx context.Context, _ []string) error {
-	return runDemo(ctx, c.Run, c.agent)
-}
-
-func runDemo(ctx context.Context, a *Run, agent string) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	if agent != "" {
-		env := make([]string, 0, len(a.Env))
-		for name, value := range a.Env {
-			env = append(env, name+"="+value)
-		}
-		return demo.Agent(ctx, binary, agent, env, a.Stdout)
+	if c.agent != "" {
+		return demo.Agent(ctx, binary, c.agent, c.Stdin, c.Stdout)
 	}
-	return demo.Run(ctx, demo.Options{Binary: binary, Plan: examples.Plan, Out: a.Stdout})
+	dir, err := os.MkdirTemp("", "maestro-demo-")
+	if err != nil {
+		return err
+	}
+	_, err = demo.Run(ctx, demo.Options{
+		Binary: binary,
+		Plan:   examples.Plan,
+		Dir:    dir,
+		Lease:  demoLease,
+		Out:    c.Stdout,
+	})
+	return err
 }

@@ -1,367 +1,401 @@
 package demo
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
-
-	"maestro/internal/files"
-	"maestro/service/wire"
+	"sync"
 )
 
-// task is what an agent reads of a task.
+// The cast. Those that are not named here do their work and nothing else.
+const (
+	asker     = "worker-1" // asks, and goes on with the answer
+	reader    = "worker-2" // gets a message
+	reviser   = "worker-3" // has its work reopened
+	offline   = "worker-4" // reports while the server is dead
+	oversteps = "worker-5" // tries to confirm its own work
+	lead      = "lead"     // an orchestrator
+	writer    = "writer"
+	designer  = "designer"
+)
+
+// doomed are the workers that are killed with an item in hand.
+func doomed() []string { return []string{"worker-10", "worker-11", "worker-12"} }
+
+// signKind says what an agent tells the demonstration.
+type signKind string
+
+const (
+	signAcknowledged signKind = "acknowledged" // events that it was answered
+	signHolds        signKind = "holds"        // it has started an item, and goes on when it is told to
+	signTakesOver    signKind = "takes over"   // it has started an item that another had before
+	signKept         signKind = "kept"         // its report waits on its side
+	signAsks         signKind = "asks"         // its question is open
+	signFinished     signKind = "finished"     // it says that its item is done
+	signTells        signKind = "tells"        // words for the story
+)
+
+// sign is a line that an agent writes for the demonstration.
+type sign struct {
+	Agent  string   `json:"agent"`
+	Kind   signKind `json:"kind"`
+	PID    int      `json:"pid,omitempty"`
+	TaskID string   `json:"taskId,omitempty"`
+	Title  string   `json:"title,omitempty"`
+	Text   string   `json:"text,omitempty"`
+	Events []string `json:"events,omitempty"`
+}
+
+// agent plays one agent. It knows what a real one would know: its environment, and what the command line tells it.
+type agent struct {
+	caller
+	name string
+	// cues has a line each time that the agent may go on.
+	cues *bufio.Reader
+	out  io.Writer
+	// mail is what the command line has printed for the agent beside its answers.
+	mail []string
+}
+
+// task is what an agent reads of its task.
 type task struct {
-	ID            string   `json:"id"`
-	ParentID      *string  `json:"parentId"`
-	Title         string   `json:"title"`
-	Status        string   `json:"status"`
-	SessionStatus string   `json:"sessionStatus"`
-	Criteria      []string `json:"acceptanceCriteria"`
+	ID    string `json:"id"`
+	Title string `json:"title"`
 }
 
-// item is what an agent reads of a queue's item.
-type item struct {
-	TaskID   string `json:"taskId"`
-	Title    string `json:"title"`
-	Status   string `json:"status"`
-	Attempts int    `json:"attempts"`
-}
-
-// spawned is what `session spawn --json` answers.
-type spawned struct {
-	SessionID string            `json:"sessionId"`
-	Env       map[string]string `json:"env"`
-}
-
-// Variables by which the demonstration tells its agents where they are, and through which address one of them calls.
-const (
-	envDir = "MAESTRO_DEMO_DIR"
-	envVia = "MAESTRO_DEMO_VIA"
-)
-
-// queueName is the queue that the workers pull from, workers how many there are.
-const (
-	queueName = "two-factor"
-	workers   = 4
-)
-
-// What the workers leave for the demonstration to see.
-const (
-	refusalFile = "refusal.json" // what was refused to worker-2
-	hungFile    = "hung.json"    // worker-3 holds an item and does nothing more
-	cutFile     = "cut"          // worker-4 may be cut off now
-)
-
-const (
-	// think is how long an agent ponders between two commands.
-	think = 120 * time.Millisecond
-	// beat is how often an agent's supervisor says that it is there.
-	beat = 500 * time.Millisecond
-)
-
-// Agent plays one agent in a process of its own: "orchestrator" or "worker-1" to "worker-4". It knows what a real agent
-// would know: its environment, and what the command line tells it.
-func Agent(ctx context.Context, binary, name string, env []string, out io.Writer) error {
-	c := &cli{
-		binary: binary,
-		env:    env,
+// Agent plays one agent in a process of its own, below `maestro session exec`: a worker of the queue, the orchestrator
+// or one of the orchestrator's workers. It reads cues from in, and writes signs to out.
+func Agent(ctx context.Context, binary, name string, in io.Reader, out io.Writer) error {
+	a := &agent{
+		caller: caller{binary: binary},
 		name:   name,
-		out:    &lines{w: out},
+		cues:   bufio.NewReader(in),
+		out:    out,
 	}
-	if name == "orchestrator" {
-		return orchestrate(ctx, c)
+	var broken error
+	a.acknowledged = func(ids []string) {
+		broken = errors.Join(broken, a.give(sign{Kind: signAcknowledged, Events: ids}))
 	}
-	ctx, stop := context.WithCancel(ctx)
-	beating := make(chan struct{})
-	go func() {
-		defer close(beating)
-		supervise(ctx, env)
-	}()
-	err := work(ctx, c)
-	stop()
-	<-beating
-	return err
+	play := a.pull
+	switch name {
+	case lead:
+		play = a.orchestrate
+	case writer, designer:
+		play = a.doTask
+	}
+	return errors.Join(play(ctx), broken)
 }
 
-// supervise does what an agent's supervisor does: it says that the session is there for as long as the process lives.
-func supervise(ctx context.Context, env []string) {
-	url := lookup(env, wire.EnvAPIURL) + "/api/sessions/" + lookup(env, wire.EnvSessionID) + "/heartbeat"
-	for {
-		if req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody); err == nil {
-			req.Header.Set("Authorization", "Bearer "+lookup(env, wire.EnvToken))
-			if resp, err := http.DefaultClient.Do(req); err == nil { // a server that is away hears the next
-				_ = resp.Body.Close()
-			}
-		}
-		if pause(ctx, beat) != nil {
-			return
-		}
-	}
-}
-
-func lookup(env []string, name string) string {
-	for _, variable := range env {
-		if value, ok := strings.CutPrefix(variable, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// orchestrate spawns the workers, and confirms what they say is done.
-func orchestrate(ctx context.Context, c *cli) error {
-	if err := c.say(ctx, "session", "register"); err != nil {
-		return err
-	}
-	running, err := spawnWorkers(ctx, c)
+// give tells the demonstration something, in one write.
+func (a *agent) give(s sign) error {
+	s.Agent = a.name
+	line, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	finished := make(chan error, len(running))
-	for _, worker := range running {
-		go func() { finished <- worker.Wait() }()
-	}
-	for left := len(running); left > 0; {
-		select {
-		case err := <-finished:
-			var exit *exec.ExitError
-			if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 0) { // one that was killed has no exit code
-				return fmt.Errorf("a worker ended badly: %w", err)
-			}
-			left--
-		case <-time.After(2 * think):
-		}
-		if err := confirm(ctx, c); err != nil {
-			return err
-		}
-	}
-	return c.say(ctx, "report", "complete", "The queue is done but for what needs the SMS provider's key")
+	_, err = a.out.Write(append(line, '\n'))
+	return err
 }
 
-func spawnWorkers(ctx context.Context, c *cli) ([]*exec.Cmd, error) {
-	var running []*exec.Cmd
-	for i := range workers {
-		name := fmt.Sprintf("worker-%d", i+1)
-		args := []string{"session", "spawn", "--name", name, "--strategy", "queue", "--queue", queueName}
-		var session spawned
-		if err := c.ask(ctx, &session, append(args, "--key", "orchestrator-spawns-"+name)...); err != nil {
-			return nil, err
-		}
-		c.out.printf("%-12s $ maestro %s\n%-12s   %s\n", c.name, quoted(args), "", session.SessionID)
-		if name == "worker-4" {
-			session.Env[wire.EnvAPIURL] = lookup(c.env, envVia)
-		}
-		worker, err := start(ctx, c, name, session.Env)
-		if err != nil {
-			return nil, err
-		}
-		running = append(running, worker)
-	}
-	return running, nil
-}
-
-// start runs an agent as a process of its own, with the environment that its session was given.
-func start(ctx context.Context, c *cli, name string, env map[string]string) (*exec.Cmd, error) {
-	cmd := exec.CommandContext(ctx, c.binary, "demo", "--agent", name)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + lookup(c.env, "HOME")}
-	for _, name := range []string{envDir, envVia} {
-		cmd.Env = append(cmd.Env, name+"="+lookup(c.env, name))
-	}
-	for key, value := range env {
-		cmd.Env = append(cmd.Env, key+"="+value)
-	}
-	cmd.Stdout, cmd.Stderr = c.out.w, c.out.w
-	return cmd, cmd.Start()
-}
-
-// confirm is what only an orchestrator or a person may do: it settles what workers claim.
-func confirm(ctx context.Context, c *cli) error {
-	var tasks []task
-	if err := c.ask(ctx, &tasks, "task", "list"); err != nil {
-		return err
-	}
-	open := map[string]int{} // by parent: the tasks below it that are not settled
-	for _, t := range tasks {
-		if t.ParentID != nil && t.Status != "completed" && t.Status != "cancelled" {
-			open[*t.ParentID]++
-		}
-	}
-	for _, t := range slices.Backward(tasks) { // a parent was made before what is below it, and is confirmed after it
-		if t.SessionStatus != "completed" || t.Status != "in_progress" || open[t.ID] > 0 {
-			continue
-		}
-		if err := c.say(ctx, "task", "complete", t.ID); err != nil {
-			return err
-		}
-		if t.ParentID != nil {
-			open[*t.ParentID]--
-		}
+// cue waits until the agent may go on.
+func (a *agent) cue() error {
+	if _, err := a.cues.ReadString('\n'); err != nil {
+		return fmt.Errorf("%s gets no cue: %w", a.name, err)
 	}
 	return nil
 }
 
-// work pulls items until there is nothing left to pull. worker-2 tries what it may not, worker-3 hangs with an item in
-// hand, worker-4 is cut off, and worker-1 asks.
-func work(ctx context.Context, c *cli) error {
-	if err := c.say(ctx, "session", "register"); err != nil {
-		return err
-	}
-	for n := 0; ; n++ {
-		next, err := pull(ctx, c)
-		if err != nil {
-			return err
-		}
-		if next == nil {
-			break
-		}
-		if err := workOn(ctx, c, n, next.TaskID); err != nil {
-			return err
+// do runs a command that must succeed, and keeps the mail that comes with it.
+func (a *agent) do(ctx context.Context, into any, args ...string) error {
+	stderr, err := a.ask(ctx, into, args...)
+	for line := range strings.Lines(stderr) {
+		if mail, ok := strings.CutPrefix(strings.TrimSpace(line), "maestro: message from "); ok {
+			_, text, _ := strings.Cut(mail, ": ")
+			a.mail = append(a.mail, text)
 		}
 	}
-	return c.say(ctx, "report", "complete", "Nothing is left for me to do")
+	return err
 }
 
-// pull takes the next item; nil when nothing is left and nobody holds an item that may come back.
-func pull(ctx context.Context, c *cli) (*item, error) {
-	for {
-		args := []string{"queue", "start", "--wait", "--timeout", "1s"}
-		done, err := c.write(ctx, args...)
-		if err != nil {
-			return nil, err
+// pull takes items from the queue until it is finished. With the first one in hand it waits for its cue.
+func (a *agent) pull(ctx context.Context) error {
+	if err := a.do(ctx, nil, "worker", "init"); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		var start struct {
+			Item *struct {
+				TaskID   string `json:"taskId"`
+				Title    string `json:"title"`
+				Attempts int    `json:"attempts"`
+			} `json:"item"`
 		}
-		if done.code != exitTimedOut {
-			c.show(args, done)
-			if done.code != 0 {
-				return nil, fmt.Errorf("%s: queue start: exit %d: %s", c.name, done.code, done.stderr)
+		if err := a.do(ctx, &start, "queue", "start", "--wait"); err != nil {
+			return err
+		}
+		if start.Item == nil {
+			return a.do(ctx, nil, "session", "complete")
+		}
+		item := task{ID: start.Item.TaskID, Title: start.Item.Title}
+		if err := a.do(ctx, nil, "report", "progress", "Reading the pages", "--task", item.ID); err != nil {
+			return err
+		}
+		kind := signHolds
+		if start.Item.Attempts > 1 {
+			kind = signTakesOver
+		}
+		if err := a.give(sign{Kind: kind, PID: os.Getpid(), TaskID: item.ID, Title: item.Title}); err != nil {
+			return err
+		}
+		work := a.work
+		if first {
+			if err := a.cue(); err != nil {
+				return err
 			}
-			return inHand(ctx, c)
+			work = a.partOf()
 		}
-		var items []item
-		if err := c.ask(ctx, &items, "queue", "list", "--status", "processing"); err != nil {
-			return nil, err
-		}
-		if len(items) == 0 {
-			return nil, nil
+		if err := work(ctx, item); err != nil {
+			return err
 		}
 	}
 }
 
-// inHand gives what the queue says this session holds.
-func inHand(ctx context.Context, c *cli) (*item, error) {
-	var top struct {
-		Held *item `json:"held"`
+// partOf gives what the agent does with its first item.
+func (a *agent) partOf() func(context.Context, task) error {
+	switch a.name {
+	case asker:
+		return a.askFirst
+	case reader:
+		return a.readMail
+	case reviser:
+		return a.revise
+	case offline:
+		return a.reportOffline
+	case oversteps:
+		return a.overstep
 	}
-	if err := c.ask(ctx, &top, "queue", "top"); err != nil {
-		return nil, err
-	}
-	if top.Held == nil {
-		return nil, errors.New(c.name + " started an item and holds none")
-	}
-	return top.Held, nil
+	return a.work
 }
 
-func workOn(ctx context.Context, c *cli, n int, id string) error {
-	var t task
-	if err := c.ask(ctx, &t, "task", "get", id); err != nil {
-		return err
-	}
-	if err := c.say(ctx, "report", "progress", "Reading what is there for: "+t.Title, "--task", id); err != nil {
-		return err
-	}
-	switch {
-	case c.name == "worker-1" && n == 0:
-		if err := c.say(ctx, "report", "needs-input", "Which key wraps the secret?", "--option", "the account key",
-			"--option", "a new one", "--wait", "--task", id); err != nil {
-			return err
-		}
-	case c.name == "worker-2" && n == 0:
-		if err := overreach(ctx, c, id); err != nil {
-			return err
-		}
-	case c.name == "worker-3" && !strings.Contains(t.Title, "provider"):
-		return hang(ctx, c, t)
-	case c.name == "worker-4" && n == 0:
-		if err := os.WriteFile(filepath.Join(lookup(c.env, envDir), cutFile), nil, 0o600); err != nil {
-			return err
-		}
-		if err := pause(ctx, 4*think); err != nil {
-			return err
-		}
-	}
-	for _, criterion := range t.Criteria {
-		if err := c.say(ctx, "report", "progress", "Done: "+criterion, "--task", id); err != nil {
-			return err
-		}
-		if err := pause(ctx, think); err != nil {
-			return err
-		}
-	}
-	if strings.Contains(t.Title, "provider") {
-		return c.say(ctx, "queue", "fail", "I need the SMS provider's API key")
-	}
-	if err := c.say(ctx, "track-file", fmt.Sprintf("src/auth/step_%s_%d.go", c.name, n+1), "--task", id); err != nil {
-		return err
-	}
-	return c.say(ctx, "queue", "complete")
+// work is what an agent does with an item when all goes well.
+func (a *agent) work(ctx context.Context, item task) error {
+	return a.finish(ctx, item, "Every page is done")
 }
 
-// hang is an agent that does nothing more, that holds an item, until it is killed.
-func hang(ctx context.Context, c *cli, t task) error {
-	text, err := json.Marshal(struct {
-		PID     int    `json:"pid"`
-		TaskID  string `json:"taskId"`
-		Session string `json:"session"`
-	}{os.Getpid(), t.ID, lookup(c.env, wire.EnvSessionID)})
+// finish says what came of an item, and that it is done.
+func (a *agent) finish(ctx context.Context, item task, result string) error {
+	if err := a.do(ctx, nil, "report", "complete", result, "--task", item.ID); err != nil {
+		return err
+	}
+	return a.do(ctx, nil, "queue", "complete")
+}
+
+// askFirst asks a person, and does the work as the answer says.
+func (a *agent) askFirst(ctx context.Context, item task) error {
+	var asked struct {
+		Event struct {
+			Data struct {
+				InputID string `json:"inputId"`
+			} `json:"data"`
+		} `json:"event"`
+	}
+	if err := a.do(ctx, &asked, "report", "needs-input", "How do we address a customer?",
+		"--option", "by first name", "--option", "by last name", "--task", item.ID); err != nil {
+		return err
+	}
+	if err := a.give(sign{Kind: signAsks}); err != nil {
+		return err
+	}
+	var input struct {
+		Answer string `json:"answer"`
+	}
+	if err := a.do(ctx, &input, "input", "wait", asked.Event.Data.InputID); err != nil {
+		return err
+	}
+	return a.finish(ctx, item, "Every page is done, and addresses customers "+input.Answer)
+}
+
+// readMail does the work as a message says that came meanwhile, with the answer to another command.
+func (a *agent) readMail(ctx context.Context, item task) error {
+	if err := a.do(ctx, nil, "report", "progress", "Half of the pages are done", "--task", item.ID); err != nil {
+		return err
+	}
+	result := "Every page is done"
+	for _, text := range a.mail {
+		result += ", with the name " + named(text)
+	}
+	return a.finish(ctx, item, result)
+}
+
+// revise finishes its item, hears that it is open again, and does what the reason asks for.
+func (a *agent) revise(ctx context.Context, item task) error {
+	if err := a.finish(ctx, item, "Every page is done"); err != nil {
+		return err
+	}
+	if err := a.give(sign{Kind: signFinished, TaskID: item.ID}); err != nil {
+		return err
+	}
+	if err := a.cue(); err != nil {
+		return err
+	}
+	var box struct {
+		Mail []struct {
+			Kind  string `json:"kind"`
+			About string `json:"about"`
+			Text  string `json:"text"`
+		} `json:"mail"`
+	}
+	if err := a.do(ctx, &box, "input", "wait"); err != nil {
+		return err
+	}
+	for _, mail := range box.Mail {
+		if mail.Kind != "reopened" || mail.About != item.ID {
+			continue
+		}
+		return a.do(ctx, nil, "report", "complete", "Every page is done, now the page "+named(mail.Text)+" too", "--task",
+			item.ID)
+	}
+	return fmt.Errorf("%s is not told that %s was reopened: %v", a.name, item.ID, box.Mail)
+}
+
+// reportOffline reports while no server answers, which the command line keeps, and finishes when one does.
+func (a *agent) reportOffline(ctx context.Context, item task) error {
+	var report struct {
+		Kept bool `json:"kept"`
+	}
+	if err := a.do(ctx, &report, "report", "progress", "Half of the pages are done", "--task", item.ID); err != nil {
+		return err
+	}
+	if !report.Kept {
+		return errors.New("a report was not kept, and no server was there to take it")
+	}
+	if err := a.give(sign{Kind: signKept}); err != nil {
+		return err
+	}
+	if err := a.cue(); err != nil {
+		return err
+	}
+	return a.work(ctx, item)
+}
+
+// overstep tries to confirm its own work, which is not a worker's to do.
+func (a *agent) overstep(ctx context.Context, item task) error {
+	done, err := a.call(ctx, "task", "complete", item.ID)
 	if err != nil {
 		return err
 	}
-	if err := leave(c, hungFile, text); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// leave puts a file where the demonstration sees it, whole.
-func leave(c *cli, name string, text []byte) error {
-	return files.WritePath(filepath.Join(lookup(c.env, envDir), name), text)
-}
-
-// overreach tries to confirm its own work, which is not a worker's to do.
-func overreach(ctx context.Context, c *cli, id string) error {
-	args := []string{"task", "complete", id}
-	done, err := c.write(ctx, args...)
-	if err != nil {
-		return err
-	}
-	c.show(args, done)
 	if done.code != exitNotAllowed {
-		return fmt.Errorf("a worker completed a task: exit %d, expected %d", done.code, exitNotAllowed)
+		return fmt.Errorf("a worker confirms its own work: exit %d, expected %d", done.code, exitNotAllowed)
 	}
-	text, err := json.Marshal(struct {
-		Session string `json:"session"`
-		TaskID  string `json:"taskId"`
-	}{lookup(c.env, wire.EnvSessionID), id})
+	return a.work(ctx, item)
+}
+
+// named gives what a text has in single quotes.
+func named(text string) string {
+	_, rest, _ := strings.Cut(text, "'")
+	name, _, _ := strings.Cut(rest, "'")
+	return name
+}
+
+// ownTask gives the first task of the session.
+func (a *agent) ownTask(ctx context.Context) (task, error) {
+	var who struct {
+		Tasks []task `json:"tasks"`
+	}
+	if err := a.do(ctx, &who, "whoami"); err != nil {
+		return task{}, err
+	}
+	if len(who.Tasks) == 0 {
+		return task{}, fmt.Errorf("%s has no task", a.name)
+	}
+	return who.Tasks[0], nil
+}
+
+// doTask does the task that the session was spawned for.
+func (a *agent) doTask(ctx context.Context) error {
+	if err := a.do(ctx, nil, "worker", "init"); err != nil {
+		return err
+	}
+	own, err := a.ownTask(ctx)
 	if err != nil {
 		return err
 	}
-	return leave(c, refusalFile, text)
+	if err := a.do(ctx, nil, "report", "complete", "Done: "+own.Title, "--task", own.ID); err != nil {
+		return err
+	}
+	return a.do(ctx, nil, "session", "complete")
+}
+
+// orchestrate splits a goal into two tasks, spawns a worker for each, waits for both, confirms what they did, and ends.
+func (a *agent) orchestrate(ctx context.Context) error {
+	if err := a.do(ctx, nil, "orchestrator", "init"); err != nil {
+		return err
+	}
+	goal, err := a.ownTask(ctx)
+	if err != nil {
+		return err
+	}
+	team := []struct{ name, title, taskID, session string }{
+		{name: writer, title: "Write the text"},
+		{name: designer, title: "Draw the picture"},
+	}
+	for i := range team {
+		member := &team[i]
+		var made struct {
+			ID string `json:"id"`
+		}
+		if err := a.do(ctx, &made, "task", "create", member.title, "--parent", goal.ID); err != nil {
+			return err
+		}
+		member.taskID = made.ID
+		if err := a.do(ctx, &made, "session", "spawn", "--name", member.name, "--task-ids", made.ID); err != nil {
+			return err
+		}
+		member.session = made.ID
+	}
+	if err := a.give(sign{Kind: signTells, Text: "spawns " + writer + " and " + designer}); err != nil {
+		return err
+	}
+	errs := make([]error, len(team))
+	var all sync.WaitGroup
+	for i, member := range team {
+		all.Go(func() { errs[i] = a.runMember(ctx, member.session, member.name) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, member := range team {
+		if err := a.do(ctx, nil, "task", "complete", member.taskID); err != nil {
+			return err
+		}
+	}
+	if err := a.do(ctx, nil, "report", "complete", "There is a text and a picture", "--task", goal.ID); err != nil {
+		return err
+	}
+	if err := a.do(ctx, nil, "session", "complete"); err != nil {
+		return err
+	}
+	return a.give(sign{Kind: signTells, Text: "has confirmed what both did, reports its goal and ends"})
+}
+
+// runMember runs a worker of the orchestrator's as its session. Its signs go where the orchestrator's go.
+func (a *agent) runMember(ctx context.Context, session, name string) error {
+	cmd := exec.CommandContext(ctx, a.binary, playing(a.binary, session, name)...)
+	cmd.Stdout, cmd.Stderr = a.out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// playing are the arguments that play an agent as a session.
+func playing(binary, session, name string) []string {
+	return []string{"session", "exec", session, "--", binary, "demo", "--agent", name}
 }

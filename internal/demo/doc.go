@@ -1,6 +1,7 @@
-// Package demo is the main job on real input: a server, an orchestrator and four workers as separate processes that use
-// the real command line as agents would, with a worker and the server killed, and another worker cut off for a while.
-// Only the agents' thinking is made up.
+// Package demo is the main job on real input: a server, twelve workers on one queue and an orchestrator with two
+// workers, each a process that uses the real command line as an agent would. Three workers and the server are killed
+// with SIGKILL, a worker asks, one gets a message, and one has its work reopened. Only the agents' work is made up.
 //
-// It imports nothing of ours: whatever it knows of Maestro, it knows from running the binary. Start reading at [Run].
+// What came of it is judged by the exported log alone. The package imports nothing of ours: whatever it knows of
+// Maestro, it knows from running the binary. Start reading at [Run].
 package demo

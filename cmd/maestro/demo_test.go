@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"maestro/examples"
+	"maestro/internal/demo"
+)
+
+// demoLease is longer than that of `maestro demo`: a machine that runs other tests gives heartbeats less time.
+const demoLease = 10 * time.Second
+
+// TestFleetByScript plays the fleet of `maestro demo` with the real binary, sees that the judge finds all that it
+// promises in the log, and that it misses each thing that is taken out of the log.
+func TestFleetByScript(t *testing.T) {
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	evidence, err := demo.Run(t.Context(), demo.Options{
+		Binary: binary,
+		Plan:   examples.Plan,
+		Dir:    t.TempDir(),
+		Lease:  demoLease,
+		Out:    &out,
+	})
+	t.Logf("%s", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fact := range demo.Judge(evidence) {
+		if fact.Err != nil {
+			t.Errorf("%s: %v", fact.Name, fact.Err)
+		}
+		if !strings.Contains(out.String(), "✓ "+fact.Name+" ") {
+			t.Errorf("the demonstration does not say: %s", fact.Name)
+		}
+	}
+	for _, plant := range plantsOfFleet() {
+		t.Run(plant.fact+" "+plant.name, func(t *testing.T) {
+			planted := evidence
+			if plant.log != nil {
+				planted.Log = changed(t, evidence.Log, plant.log)
+			}
+			if plant.evidence != nil {
+				plant.evidence(&planted)
+			}
+			facts := demo.Judge(planted)
+			i := slices.IndexFunc(facts, func(f demo.Fact) bool { return f.Name == plant.fact })
+			if i < 0 || facts[i].Err == nil || !strings.Contains(facts[i].Err.Error(), plant.want) {
+				t.Errorf("the judge says %+v, expected is a fault with %q", facts[i], plant.want)
+			}
+		})
+	}
+}
+
+// entry is a line of an export.
+type entry struct {
+	Event struct {
+		Type, Source, ID string
+		OccurredAt       string `json:"occurredat"`
+		Data             map[string]any
+	} `json:"event"`
+}
+
+func (e *entry) text(name string) string {
+	text, _ := e.Event.Data[name].(string)
+	return text
+}
+
+func (e *entry) is(kind string) bool { return e.Event.Type == "maestro."+kind+".v1" }
+
+// plantOfFleet is a fault, the fact that must show it, and words of what the judge must say.
+type plantOfFleet struct {
+	fact, name, want string
+	// log changes an entry, or says that it is left out; the number counts those of its type.
+	log      func(e *entry, number int) (keep bool)
+	evidence func(*demo.Evidence)
+}
+
+func plantsOfFleet() []plantOfFleet {
+	without := func(kind string, from, to int) func(*entry, int) bool {
+		return func(e *entry, number int) bool { return !e.is(kind) || number < from || number > to }
+	}
+	const all = 1 << 20
+	return []plantOfFleet{
+		{"fleet", "one worker never pulls", "11 workers pulled", withoutOneWorker(), nil},
+		{"fleet", "they do not all hold an item at once", "held up to 11 items", without("queue.item_started", 0, 0), nil},
+		{"items", "one is completed by another", "was completed by sess_other", func(e *entry, number int) bool {
+			if e.is("queue.item_completed") && number == 3 {
+				e.Event.Data["sessionId"] = "sess_other"
+			}
+			return true
+		}, nil},
+		{"items", "one is lost", "was completed 0 times", without("queue.item_completed", 16, 16), nil},
+		{"items", "one is held by two", "when it was held by", without("queue.item_returned", 0, 0), nil},
+		{"kill -9", "one is not killed", "2 workers were killed", without("session.noted", 0, 0), nil},
+		{"kill -9", "an item does not come back", "no item of its came back", without("queue.item_returned", 1, all), nil},
+		{"kill -9", "one is not missed", "not missed", without("session.lost", 0, all), nil},
+		{"server", "no report is kept", "no report was made", func(e *entry, _ int) bool {
+			return e.Event.OccurredAt == ""
+		}, nil},
+		{"question", "nobody asks", "nobody asked", func(e *entry, _ int) bool {
+			return e.text("kind") != "needs-input"
+		}, nil},
+		{"question", "nobody answers", "nobody answered", without("input.answered", 0, all), nil},
+		{"question", "the answer is not shown", "not shown the answer", withoutMail("input_"), nil},
+		{"question", "the answer changes nothing", "does not have the answer", withoutResult("by last name"), nil},
+		{"message", "nobody writes", "nobody wrote", without("session.messaged", 0, all), nil},
+		{"message", "it is not shown", "not shown the message", withoutMail("msg_"), nil},
+		{"message", "it changes nothing", "did not act", withoutResult("Nimbus"), nil},
+		{"reopen", "nobody gives a reason", "nobody reopened", func(e *entry, _ int) bool {
+			delete(e.Event.Data, "reason")
+			return true
+		}, nil},
+		{"reopen", "it was not said to be done", "had not said", withoutResult("Every page is done"), nil},
+		{"reopen", "the reason is not shown", "not shown why", withoutMail("msg_"), nil},
+		{"reopen", "the reason changes nothing", "did not do", withoutResult("returns"), nil},
+		{"reopen", "nobody confirms it", "nobody confirmed", func(e *entry, _ int) bool {
+			return !e.is("task.status_changed") || e.text("to") != "completed"
+		}, nil},
+		{"refusal", "nobody is refused", "no worker", nil, func(e *demo.Evidence) { e.Refusals = nil }},
+		{"orchestrator", "there is none", "no orchestrator", func(e *entry, _ int) bool {
+			return e.text("role") != "orchestrator"
+		}, nil},
+		{"orchestrator", "one worker is not its own", "has spawned 1", without("session.spawned", 14, 14), nil},
+		{"orchestrator", "a worker does not end", "did not report, end", without("session.completed", 0, all), nil},
+		{"orchestrator", "it confirms nothing", "did not report, end", func(e *entry, _ int) bool {
+			return !e.is("task.status_changed") || !strings.Contains(e.Event.Source, "/sessions/")
+		}, nil},
+		{"orchestrator", "it does not report its goal", "did not report its goal", withoutResult("There is a text"), nil},
+		{"confirmed", "a task stays open", "is not completed", without("task.status_changed", 4, 4), nil},
+		{"nothing lost", "an event is lost", "is in the log 0 times", without("session.registered", 5, 5), nil},
+		{"nothing lost", "nothing is acknowledged", "nothing was acknowledged", nil, func(e *demo.Evidence) {
+			e.Acknowledged = nil
+		}},
+	}
+}
+
+// withoutOneWorker leaves out all that the worker which was spawned first takes from the queue.
+func withoutOneWorker() func(*entry, int) bool {
+	session := ""
+	return func(e *entry, number int) bool {
+		if e.is("session.spawned") && number == 0 {
+			session = e.text("sessionId")
+		}
+		return !e.is("queue.item_started") || e.text("sessionId") != session
+	}
+}
+
+// withoutMail leaves out that mail whose id begins so was shown.
+func withoutMail(prefix string) func(*entry, int) bool {
+	return func(e *entry, _ int) bool {
+		return !e.is("input.delivered") || !strings.HasPrefix(e.text("inputId"), prefix)
+	}
+}
+
+// withoutResult leaves out the reports of finished tasks that have a text.
+func withoutResult(text string) func(*entry, int) bool {
+	return func(e *entry, _ int) bool {
+		return e.text("kind") != "complete" || !strings.Contains(e.text("message"), text)
+	}
+}
+
+// changed gives an export of which a plant has changed entries.
+func changed(t *testing.T, log []byte, plant func(*entry, int) bool) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	count := map[string]int{}
+	for line := range bytes.Lines(log) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		number := count[e.Event.Type]
+		count[e.Event.Type]++
+		if !plant(&e, number) {
+			continue
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(text, '\n'))
+	}
+	return out.Bytes()
+}

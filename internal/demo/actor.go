@@ -1,0 +1,129 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync/atomic"
+)
+
+// exitKilled is the exit code of `maestro session exec` when its command was ended by SIGKILL.
+const exitKilled = 128 + 9
+
+// actor is an agent's process, below the `maestro session exec` that watches over it.
+type actor struct {
+	name, session string
+	cues          io.WriteCloser
+	// signs are those that the story waits for.
+	signs chan sign
+	// holding is the sign of the item that it holds at first.
+	holding sign
+	killed  atomic.Bool
+}
+
+// start runs an agent as a session. Those who wait for it see with ctx if it ends as it must not.
+func (d *demonstration) start(ctx context.Context, name, session string) (*actor, error) {
+	a := &actor{name: name, session: session, signs: make(chan sign, 8)}
+	cmd := exec.CommandContext(ctx, d.Binary, playing(d.Binary, session, name)...)
+	cmd.Env = d.you.env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	var err error
+	if a.cues, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	d.crew.Go(func() {
+		err := d.listen(a, out)
+		if ended := cmd.Wait(); err == nil {
+			err = a.endedAs(ended)
+		}
+		if err != nil {
+			d.fail(fmt.Errorf("%s ends badly: %w\n%s", name, err, stderr.String()))
+		}
+	})
+	return a, nil
+}
+
+// endedAs judges how the process ended.
+func (a *actor) endedAs(err error) error {
+	if !a.killed.Load() {
+		return err
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitKilled {
+		return fmt.Errorf("it was killed, and ended with: %w", err)
+	}
+	return nil
+}
+
+// listen takes what an agent tells until it ends.
+func (d *demonstration) listen(a *actor, out io.Reader) error {
+	defer close(a.signs)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var s sign
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return fmt.Errorf("%w: %s", err, lines.Bytes())
+		}
+		switch s.Kind {
+		case signAcknowledged:
+			d.acknowledge(s.Events)
+		case signTells:
+			d.tell(a.name, "%s", s.Text)
+		case signTakesOver:
+			d.tell(a.name, "takes over “%s”", s.Title)
+		case signHolds, signKept, signAsks, signFinished:
+			select {
+			case a.signs <- s:
+			default: // nobody waits for what it holds later on
+			}
+		}
+	}
+	return lines.Err()
+}
+
+// await waits for a sign of an actor.
+func (a *actor) await(ctx context.Context, kind signKind) (sign, error) {
+	for {
+		select {
+		case s, ok := <-a.signs:
+			switch {
+			case !ok:
+				return sign{}, fmt.Errorf("%s ends, and never %s", a.name, kind)
+			case s.Kind == kind:
+				return s, nil
+			}
+		case <-ctx.Done():
+			return sign{}, context.Cause(ctx)
+		}
+	}
+}
+
+// goOn gives an actor its cue.
+func (a *actor) goOn() error {
+	_, err := io.WriteString(a.cues, "go\n")
+	return err
+}
+
+// kill ends the agent's own process with SIGKILL.
+func (a *actor) kill() error {
+	process, err := os.FindProcess(a.holding.PID)
+	if err != nil {
+		return err
+	}
+	a.killed.Store(true)
+	return process.Kill()
+}

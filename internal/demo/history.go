@@ -1,0 +1,131 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// event is what the judge reads of an event of an exported log.
+type event struct {
+	ID string `json:"id"`
+	// Type is without "maestro." and the version.
+	Type     string `json:"type"`
+	Source   string `json:"source"`
+	Occurred string `json:"occurredat"`
+	Data     data   `json:"data"`
+}
+
+// data has the fields of the payloads that the judge looks at.
+type data struct {
+	TaskID    string   `json:"taskId"`
+	TaskIDs   []string `json:"taskIds"`
+	Title     string   `json:"title"`
+	SessionID string   `json:"sessionId"`
+	Name      string   `json:"name"`
+	Role      string   `json:"role"`
+	Queue     string   `json:"queue"`
+	Kind      string   `json:"kind"`
+	Message   string   `json:"message"`
+	InputID   string   `json:"inputId"`
+	Answer    string   `json:"answer"`
+	MessageID string   `json:"messageId"`
+	Text      string   `json:"text"`
+	Reason    string   `json:"reason"`
+	From      string   `json:"from"`
+	To        string   `json:"to"`
+	Late      bool     `json:"late"`
+	Notice    struct {
+		MailID     string   `json:"mailId"`
+		SessionIDs []string `json:"sessionIds"`
+	} `json:"notice"`
+	Data struct {
+		ExitCode int `json:"exitCode"`
+	} `json:"data"`
+}
+
+// by reports whether a session did it.
+func (e *event) by(session string) bool { return strings.HasSuffix(e.Source, "/sessions/"+session) }
+
+// byUser reports whether a person did it.
+func (e *event) byUser() bool { return strings.HasPrefix(e.Source, "/users/") }
+
+// about reports whether a report names a task.
+func (e *event) about(task string) bool {
+	for _, id := range e.Data.TaskIDs {
+		if id == task {
+			return true
+		}
+	}
+	return false
+}
+
+// history is an exported log, in its order.
+type history []event
+
+// readHistory reads an export.
+func readHistory(log []byte) (history, error) {
+	var h history
+	for n, line := range bytes.Split(bytes.TrimSpace(log), []byte("\n")) {
+		var exported struct {
+			Event event `json:"event"`
+		}
+		if err := json.Unmarshal(line, &exported); err != nil {
+			return nil, fmt.Errorf("line %d of the export: %w", n+1, err)
+		}
+		e := exported.Event
+		e.Type = strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")
+		h = append(h, e)
+	}
+	return h, nil
+}
+
+// after finds the first event of a type behind a place that matches, and gives its place; -1 if there is none. The
+// place before the first is -1.
+func (h history) after(place int, kind string, match func(*event) bool) int {
+	for i := place + 1; i < len(h); i++ {
+		if h[i].Type == kind && match(&h[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// each gives the places of all events of a type.
+func (h history) each(kind string) (places []int) {
+	for i := range h {
+		if h[i].Type == kind {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// nameOf gives the name of a session as people call it.
+func (h history) nameOf(session string) string {
+	if i := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.SessionID == session }); i >= 0 {
+		return h[i].Data.Name
+	}
+	return session
+}
+
+// reportedDone finds the first report behind a place by which a session says that a task is done, with a text in it.
+func (h history) reportedDone(place int, session, task, text string) int {
+	return h.after(place, "session.reported", func(e *event) bool {
+		return e.by(session) && e.Data.Kind == "complete" && e.about(task) && strings.Contains(e.Data.Message, text)
+	})
+}
+
+// delivered finds where mail was shown to a session, behind a place.
+func (h history) delivered(place int, mail, session string) int {
+	return h.after(place, "input.delivered", func(e *event) bool {
+		return e.Data.InputID == mail && e.Data.SessionID == session && e.by(session)
+	})
+}
+
+// saidBefore reports whether a session said a text before a place.
+func (h history) saidBefore(place int, session, text string) bool {
+	i := h.after(-1, "session.reported", func(e *event) bool { return e.by(session) && strings.Contains(e.Data.Message, text) })
+	return i >= 0 && i < place
+}

@@ -1,0 +1,271 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What you write to the workers. Each names in single quotes what the worker has to show in its result.
+const (
+	messageText = "From today on the shop is called 'Nimbus'"
+	reopenText  = "The page 'returns' is still in English"
+)
+
+// prepare starts the server, applies the plan and fills the queue.
+func (d *demonstration) prepare(ctx context.Context) error {
+	d.print("%d workers translate a shop, all from one queue. Each is a process that runs `maestro` as an agent would.\n\n",
+		workers)
+	if err := d.serve(); err != nil {
+		return err
+	}
+	plan := filepath.Join(d.Dir, "plan.yaml")
+	if err := os.WriteFile(plan, d.Plan, 0o600); err != nil {
+		return err
+	}
+	var project struct {
+		ID string `json:"id"`
+	}
+	if _, err := d.you.ask(ctx, &project, "project", "create", "Web shop"); err != nil {
+		return err
+	}
+	d.project = project.ID
+	var applied struct {
+		Tasks []struct {
+			LocalID string `json:"localId"`
+			ID      string `json:"id"`
+		} `json:"tasks"`
+	}
+	if _, err := d.you.ask(ctx, &applied, "plan", "apply", plan, "--project", d.project); err != nil {
+		return err
+	}
+	d.tasks = map[string]string{}
+	for _, t := range applied.Tasks {
+		d.tasks[t.LocalID] = t.ID
+		if t.LocalID != rootTask && t.LocalID != goalTask {
+			d.queued = append(d.queued, t.ID)
+		}
+	}
+	if _, err := d.you.ask(ctx, nil, "queue", "create", queueName, "--trust-reports", "--project", d.project); err != nil {
+		return err
+	}
+	push := append([]string{"queue", "push", "--queue", queueName, "--project", d.project}, d.queued...)
+	if _, err := d.you.ask(ctx, nil, push...); err != nil {
+		return err
+	}
+	d.tell("you", "apply a plan of %d tasks, and put %d of them into a queue", len(applied.Tasks), len(d.queued))
+	return nil
+}
+
+// assemble starts the workers and waits until each holds an item.
+func (d *demonstration) assemble(ctx context.Context) error {
+	for i := range workers {
+		name := fmt.Sprintf("worker-%d", i+1)
+		if err := d.spawn(ctx, name, "--strategy", "queue", "--queue", queueName); err != nil {
+			return err
+		}
+	}
+	for _, a := range d.actors {
+		var err error
+		if a.holding, err = a.await(ctx, signHolds); err != nil {
+			return err
+		}
+	}
+	d.tell(fmt.Sprint(workers, " workers"), "start, and each takes a task")
+	return nil
+}
+
+// spawn makes a session and runs its agent.
+func (d *demonstration) spawn(ctx context.Context, name string, args ...string) error {
+	var session struct {
+		ID string `json:"sessionId"`
+	}
+	args = append([]string{"session", "spawn", "--project", d.project, "--name", name}, args...)
+	if _, err := d.you.ask(ctx, &session, args...); err != nil {
+		return err
+	}
+	a, err := d.start(ctx, name, session.ID)
+	d.actors[name] = a
+	return err
+}
+
+// killServer kills the server while all hold an item and one reports, and starts it again.
+func (d *demonstration) killServer(ctx context.Context) error {
+	if err := d.kill(); err != nil {
+		return err
+	}
+	a := d.actors[offline]
+	if err := a.goOn(); err != nil {
+		return err
+	}
+	if _, err := a.await(ctx, signKept); err != nil {
+		return err
+	}
+	d.tell("server", "is killed with -9; %s reports all the same, and its report is kept", offline)
+	if err := d.serve(); err != nil {
+		return err
+	}
+	d.tell("server", "is back, with all that it acknowledged")
+	return a.goOn()
+}
+
+// killWorkers kills three workers in the middle of an item.
+func (d *demonstration) killWorkers(context.Context) error {
+	for _, name := range doomed() {
+		a := d.actors[name]
+		if err := a.kill(); err != nil {
+			return err
+		}
+		d.tell(name, "is killed with -9 in the middle of “%s”", a.holding.Title)
+	}
+	return nil
+}
+
+// answer lets a worker ask, finds the question in the inbox and answers it.
+func (d *demonstration) answer(ctx context.Context) error {
+	a := d.actors[asker]
+	if err := a.goOn(); err != nil {
+		return err
+	}
+	if _, err := a.await(ctx, signAsks); err != nil {
+		return err
+	}
+	var inbox []struct {
+		InputID string   `json:"inputId"`
+		Message string   `json:"message"`
+		Options []string `json:"options"`
+	}
+	if _, err := d.you.ask(ctx, &inbox, "inbox", "--kind", "question", "--project", d.project); err != nil {
+		return err
+	}
+	if len(inbox) != 1 || len(inbox[0].Options) < 2 {
+		return fmt.Errorf("the inbox does not show one question with options: %v", inbox)
+	}
+	question := inbox[0]
+	d.tell(asker, "asks “%s”", question.Message)
+	reply := question.Options[1]
+	if _, err := d.you.ask(ctx, nil, "input", "answer", question.InputID, reply); err != nil {
+		return err
+	}
+	d.tell("you", "answer “%s”", reply)
+	return nil
+}
+
+// message writes to a worker that is at work.
+func (d *demonstration) message(ctx context.Context) error {
+	a := d.actors[reader]
+	if _, err := d.you.ask(ctx, nil, "session", "message", a.session, messageText); err != nil {
+		return err
+	}
+	d.tell("you", "write to %s “%s”", reader, messageText)
+	return a.goOn()
+}
+
+// reopen reopens what a worker says is done, and says why.
+func (d *demonstration) reopen(ctx context.Context) error {
+	a := d.actors[reviser]
+	if err := a.goOn(); err != nil {
+		return err
+	}
+	if _, err := a.await(ctx, signFinished); err != nil {
+		return err
+	}
+	if _, err := d.you.ask(ctx, nil, "task", "reopen", a.holding.TaskID, reopenText); err != nil {
+		return err
+	}
+	d.tell("you", "reopen what %s says is done: “%s”", reviser, reopenText)
+	return a.goOn()
+}
+
+// release lets all others go on, starts the orchestrator, and waits until nobody is left.
+func (d *demonstration) release(ctx context.Context) error {
+	busy := map[string]bool{asker: true, reader: true, reviser: true, offline: true}
+	for _, name := range doomed() {
+		busy[name] = true
+	}
+	for name, a := range d.actors {
+		if busy[name] {
+			continue
+		}
+		if err := a.goOn(); err != nil {
+			return err
+		}
+	}
+	if err := d.spawn(ctx, lead, "--role", "orchestrator", "--task-ids", d.tasks[goalTask]); err != nil {
+		return err
+	}
+	d.crew.Wait()
+	return context.Cause(ctx)
+}
+
+// confirm is what a person does in the end: it settles what the workers say, and what became of the dead ones.
+func (d *demonstration) confirm(ctx context.Context) error {
+	if _, err := d.you.ask(ctx, nil, "task", "complete", "--said-done", "--project", d.project); err != nil {
+		return err
+	}
+	if _, err := d.you.ask(ctx, nil, "task", "complete", d.tasks[rootTask]); err != nil {
+		return err
+	}
+	for _, name := range doomed() {
+		if _, err := d.you.ask(ctx, nil, "session", "kill", d.actors[name].session, "--reason", "Its process was killed"); err != nil {
+			return err
+		}
+	}
+	var inbox []json.RawMessage
+	if _, err := d.you.ask(ctx, &inbox, "inbox", "--project", d.project); err != nil {
+		return err
+	}
+	if len(inbox) > 0 {
+		return fmt.Errorf("something still needs you: %s", inbox)
+	}
+	d.tell("you", "confirm what is done; your inbox is empty")
+	return nil
+}
+
+// judge exports the log, has it judged, and says what is so.
+func (d *demonstration) judge(ctx context.Context) error {
+	if _, err := d.you.text(ctx, "audit", "export", d.log); err != nil {
+		return err
+	}
+	var err error
+	if d.evidence.Log, err = os.ReadFile(d.log); err != nil {
+		return err
+	}
+	if _, err := d.you.ask(ctx, &d.evidence.Refusals, "audit", "denials"); err != nil {
+		return err
+	}
+	d.print("\nIs it true? A judge that knows nothing but the exported log says:\n\n")
+	var failed []error
+	facts := append(Judge(d.evidence), d.audit(ctx, "audit", "verify"), d.audit(ctx, "audit", "verify", "--oracle", d.log))
+	for _, fact := range facts {
+		if fact.Err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", fact.Name, fact.Err))
+			d.print("  ✗ %-13s %s\n", fact.Name, fact.Err)
+			continue
+		}
+		d.print("  ✓ %-13s %s\n", fact.Name, fact.Text)
+	}
+	d.print(`
+Look for yourself:
+
+  export MAESTRO_HOME=%s
+  maestro serve &
+  maestro task tree --project %s
+  maestro why %s%s# another worker finished what %s held
+  maestro audit replay --session %s  # all that %s did, and the message that it got
+  maestro audit verify --oracle %s
+`, d.home, d.project, d.actors[doomed()[0]].holding.TaskID, strings.Repeat(" ", 19), doomed()[0], d.actors[reader].session,
+		reader, d.log)
+	return errors.Join(failed...)
+}
+
+// audit is a fact that an audit of the command line shows.
+func (d *demonstration) audit(ctx context.Context, args ...string) Fact {
+	said, err := d.you.text(ctx, args...)
+	line, _, _ := strings.Cut(said, "\n")
+	return Fact{Name: "audit", Text: line, Err: err}
+}
