@@ -92,7 +92,7 @@ func plantsOfFleet() []plantOfFleet {
 	const all = 1 << 20
 	return []plantOfFleet{
 		{"fleet", "one worker never pulls", "11 workers pulled", withoutOneWorker(), nil},
-		{"fleet", "they do not all hold an item at once", "held up to 11 items", without("queue.item_started", 0, 0), nil},
+		{"fleet", "one item is left out", "held up to 11 items", without("queue.item_started", 0, 0), nil},
 		{"items", "one is completed by another", "was completed by sess_other", func(e *entry, number int) bool {
 			if e.is("queue.item_completed") && number == 3 {
 				e.Event.Data["sessionId"] = "sess_other"
@@ -102,7 +102,7 @@ func plantsOfFleet() []plantOfFleet {
 		{"items", "one is lost", "was completed 0 times", without("queue.item_completed", 16, 16), nil},
 		{"items", "one is held by two", "when it was held by", without("queue.item_returned", 0, 0), nil},
 		{"kill -9", "one is not killed", "2 workers were killed", without("session.noted", 0, 0), nil},
-		{"kill -9", "an item does not come back", "no item of its came back", without("queue.item_returned", 1, all), nil},
+		{"kill -9", "an item is kept", "no item of its came back", without("queue.item_returned", 1, all), nil},
 		{"kill -9", "one is not missed", "not missed", without("session.lost", 0, all), nil},
 		{"server", "no report is kept", "no report was made", func(e *entry, _ int) bool {
 			return e.Event.OccurredAt == ""
@@ -135,7 +135,7 @@ func plantsOfFleet() []plantOfFleet {
 		{"orchestrator", "it confirms nothing", "did not report, end", func(e *entry, _ int) bool {
 			return !e.is("task.status_changed") || !strings.Contains(e.Event.Source, "/sessions/")
 		}, nil},
-		{"orchestrator", "it does not report its goal", "did not report its goal", withoutResult("There is a text"), nil},
+		{"orchestrator", "it reports nothing", "did not report its goal", withoutResult("There is a text"), nil},
 		{"confirmed", "a task stays open", "is not completed", without("task.status_changed", 4, 4), nil},
 		{"nothing lost", "an event is lost", "is in the log 0 times", without("session.registered", 5, 5), nil},
 		{"nothing lost", "nothing is acknowledged", "nothing was acknowledged", nil, func(e *demo.Evidence) {

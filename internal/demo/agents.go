@@ -150,7 +150,12 @@ func (a *agent) pull(ctx context.Context) error {
 		if start.Item.Attempts > 1 {
 			kind = signTakesOver
 		}
-		if err := a.give(sign{Kind: kind, PID: os.Getpid(), TaskID: item.ID, Title: item.Title}); err != nil {
+		if err := a.give(sign{
+			Kind:   kind,
+			PID:    os.Getpid(),
+			TaskID: item.ID,
+			Title:  item.Title,
+		}); err != nil {
 			return err
 		}
 		work := a.work
@@ -258,8 +263,8 @@ func (a *agent) revise(ctx context.Context, item task) error {
 		if mail.Kind != "reopened" || mail.About != item.ID {
 			continue
 		}
-		return a.do(ctx, nil, "report", "complete", "Every page is done, now the page "+named(mail.Text)+" too", "--task",
-			item.ID)
+		result := "Every page is done, now the page " + named(mail.Text) + " too"
+		return a.do(ctx, nil, "report", "complete", result, "--task", item.ID)
 	}
 	return fmt.Errorf("%s is not told that %s was reopened: %v", a.name, item.ID, box.Mail)
 }

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Binary is the maestro to run.
 	Binary string
-	// Plan is the content of the plan file that is applied: tasks "languages" and "announce", the first with those below
-	// it that go into the queue.
+	// Plan is the content of the plan file that is applied. Its tasks "languages" and "announce" are above the others,
+	// which go into the queue.
 	Plan []byte
 	// Dir is where the home and the exported log are left.
 	Dir string
@@ -82,7 +82,8 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 		}
 	}()
 	for _, scene := range []func(context.Context) error{
-		d.prepare, d.assemble, d.killServer, d.killWorkers, d.answer, d.message, d.reopen, d.release, d.confirm, d.judge,
+		d.prepare, d.assemble, d.killServer, d.killWorkers, d.answer, d.message, d.reopen, d.release, d.confirm,
+		d.judge,
 	} {
 		if err := scene(ctx); err != nil {
 			if cause := context.Cause(ctx); cause != nil {

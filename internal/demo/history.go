@@ -126,6 +126,8 @@ func (h history) delivered(place int, mail, session string) int {
 
 // saidBefore reports whether a session said a text before a place.
 func (h history) saidBefore(place int, session, text string) bool {
-	i := h.after(-1, "session.reported", func(e *event) bool { return e.by(session) && strings.Contains(e.Data.Message, text) })
+	i := h.after(-1, "session.reported", func(e *event) bool {
+		return e.by(session) && strings.Contains(e.Data.Message, text)
+	})
 	return i >= 0 && i < place
 }

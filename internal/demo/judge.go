@@ -92,7 +92,7 @@ func judgeFleet(h history, _ Evidence) (string, error) {
 		most = max(most, len(held))
 	}
 	if len(pulled) != workers || len(queues) != 1 || most != workers {
-		return "", fmt.Errorf("%d workers pulled from %d queues and held up to %d items at once; it must be %d from 1 queue",
+		return "", fmt.Errorf("%d workers pulled from %d queues and held up to %d items at once, not %d from one",
 			len(pulled), len(queues), most, workers)
 	}
 	return fmt.Sprintf("%d workers pulled from one queue, and each held an item at the same time", workers), nil
@@ -109,8 +109,8 @@ func judgeItems(h history, _ Evidence) (string, error) {
 			pushed[task] = true
 		case "queue.item_started":
 			if holder[task] != "" || completed[task] > 0 {
-				return "", fmt.Errorf("%s was started by %s when it was held by %q and had been completed %d times", task,
-					session, holder[task], completed[task])
+				return "", fmt.Errorf("%s was started by %s when it was held by %q and completed %d times",
+					task, session, holder[task], completed[task])
 			}
 			holder[task] = session
 		case "queue.item_returned":
@@ -163,10 +163,10 @@ func judgeKilled(h history, _ Evidence) (string, error) {
 		names = append(names, h.nameOf(session))
 	}
 	if len(names) != killedWorkers {
-		return "", fmt.Errorf("%d workers were killed in the middle of an item, expected are %d", len(names), killedWorkers)
+		return "", fmt.Errorf("%d workers were killed in the middle of an item, not %d", len(names), killedWorkers)
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s were killed in the middle of an item; others completed all %d", listed(names), len(names)), nil
+	return listed(names) + " were killed in the middle of an item, and others finished it", nil
 }
 
 // judgeOutage: a report that was made while no server was there arrived, with its time, before the session's next word.
@@ -234,8 +234,8 @@ func judgeMessage(h history, _ Evidence) (string, error) {
 	return "", why
 }
 
-// judgeReopen: what was said to be done was reopened with a reason, the worker was told and did what the reason names,
-// and a person confirmed it.
+// judgeReopen: what was said to be done was reopened with a reason, the worker was told and did what the reason
+// names, and a person confirmed it.
 func judgeReopen(h history, _ Evidence) (string, error) {
 	why := errors.New("nobody reopened a task with a reason")
 	for _, reopened := range h.each("task.status_changed") {
@@ -282,7 +282,8 @@ func judgeRefusal(h history, e Evidence) (string, error) {
 	return "", errors.New("no worker was refused to confirm its own work")
 }
 
-// judgeOrchestrator: an orchestrator spawned workers, confirmed what each said, reported its goal, and ended after them.
+// judgeOrchestrator: an orchestrator spawned workers, confirmed what each said, reported its goal, and ended after
+// them.
 func judgeOrchestrator(h history, _ Evidence) (string, error) {
 	begun := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.Role == "orchestrator" })
 	if begun < 0 {
@@ -311,14 +312,15 @@ func judgeOrchestrator(h history, _ Evidence) (string, error) {
 		names, last = append(names, member.Name), max(last, ended, confirmed)
 	}
 	if len(names) != helpers || len(leader.TaskIDs) == 0 {
-		return "", fmt.Errorf("%s has spawned %d workers, expected are %d", leader.Name, len(names), helpers)
+		return "", fmt.Errorf("%s has spawned %d workers, not %d", leader.Name, len(names), helpers)
 	}
 	said := h.reportedDone(last, leader.SessionID, leader.TaskIDs[0], "")
 	ended := h.after(said, "session.completed", func(e *event) bool { return e.by(leader.SessionID) })
 	if said < 0 || ended < 0 {
 		return "", fmt.Errorf("%s did not report its goal and end, after its workers had", leader.Name)
 	}
-	return fmt.Sprintf("%s spawned %s, confirmed their tasks, reported its goal and ended", leader.Name, listed(names)), nil
+	return fmt.Sprintf("%s spawned %s, confirmed their work, reported its goal and ended", leader.Name, listed(names)),
+		nil
 }
 
 // judgeConfirmed: in the end every task is completed, as a person or the orchestrator decided.

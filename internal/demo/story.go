@@ -18,8 +18,8 @@ const (
 
 // prepare starts the server, applies the plan and fills the queue.
 func (d *demonstration) prepare(ctx context.Context) error {
-	d.print("%d workers translate a shop, all from one queue. Each is a process that runs `maestro` as an agent would.\n\n",
-		workers)
+	d.print("%d workers translate a shop, all from one queue. Each is a process that runs `maestro` as an agent "+
+		"would.\n\n", workers)
 	if err := d.serve(); err != nil {
 		return err
 	}
@@ -50,12 +50,13 @@ func (d *demonstration) prepare(ctx context.Context) error {
 			d.queued = append(d.queued, t.ID)
 		}
 	}
-	if _, err := d.you.ask(ctx, nil, "queue", "create", queueName, "--trust-reports", "--project", d.project); err != nil {
-		return err
-	}
-	push := append([]string{"queue", "push", "--queue", queueName, "--project", d.project}, d.queued...)
-	if _, err := d.you.ask(ctx, nil, push...); err != nil {
-		return err
+	for _, args := range [][]string{
+		{"queue", "create", queueName, "--trust-reports", "--project", d.project},
+		append([]string{"queue", "push", "--queue", queueName, "--project", d.project}, d.queued...),
+	} {
+		if _, err := d.you.ask(ctx, nil, args...); err != nil {
+			return err
+		}
 	}
 	d.tell("you", "apply a plan of %d tasks, and put %d of them into a queue", len(applied.Tasks), len(d.queued))
 	return nil
@@ -198,20 +199,24 @@ func (d *demonstration) release(ctx context.Context) error {
 	if err := d.spawn(ctx, lead, "--role", "orchestrator", "--task-ids", d.tasks[goalTask]); err != nil {
 		return err
 	}
+	d.tell(fmt.Sprint(len(d.actors)-1-len(doomed()), " workers"),
+		"go on; what the dead hold comes back once they are missed, after %s", d.Lease)
 	d.crew.Wait()
 	return context.Cause(ctx)
 }
 
 // confirm is what a person does in the end: it settles what the workers say, and what became of the dead ones.
 func (d *demonstration) confirm(ctx context.Context) error {
-	if _, err := d.you.ask(ctx, nil, "task", "complete", "--said-done", "--project", d.project); err != nil {
-		return err
-	}
-	if _, err := d.you.ask(ctx, nil, "task", "complete", d.tasks[rootTask]); err != nil {
-		return err
+	decisions := [][]string{
+		{"task", "complete", "--said-done", "--project", d.project},
+		{"task", "complete", d.tasks[rootTask]},
 	}
 	for _, name := range doomed() {
-		if _, err := d.you.ask(ctx, nil, "session", "kill", d.actors[name].session, "--reason", "Its process was killed"); err != nil {
+		end := []string{"session", "kill", d.actors[name].session, "--reason", "Its process was killed"}
+		decisions = append(decisions, end)
+	}
+	for _, args := range decisions {
+		if _, err := d.you.ask(ctx, nil, args...); err != nil {
 			return err
 		}
 	}
@@ -238,10 +243,10 @@ func (d *demonstration) judge(ctx context.Context) error {
 	if _, err := d.you.ask(ctx, &d.evidence.Refusals, "audit", "denials"); err != nil {
 		return err
 	}
-	d.print("\nIs it true? A judge that knows nothing but the exported log says:\n\n")
+	d.print("\nIs it true? A judge reads the exported log, and says:\n\n")
 	var failed []error
-	facts := append(Judge(d.evidence), d.audit(ctx, "audit", "verify"), d.audit(ctx, "audit", "verify", "--oracle", d.log))
-	for _, fact := range facts {
+	facts := append(Judge(d.evidence), d.audit(ctx, "audit", "audit", "verify"))
+	for _, fact := range append(facts, d.audit(ctx, "oracle", "audit", "verify", "--oracle", d.log)) {
 		if fact.Err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", fact.Name, fact.Err))
 			d.print("  ✗ %-13s %s\n", fact.Name, fact.Err)
@@ -249,23 +254,28 @@ func (d *demonstration) judge(ctx context.Context) error {
 		}
 		d.print("  ✓ %-13s %s\n", fact.Name, fact.Text)
 	}
+	d.pointOut()
+	return errors.Join(failed...)
+}
+
+// pointOut names commands with which a person looks at what happened.
+func (d *demonstration) pointOut() {
+	dead, told := d.actors[doomed()[0]], d.actors[reader]
 	d.print(`
 Look for yourself:
 
   export MAESTRO_HOME=%s
   maestro serve &
   maestro task tree --project %s
-  maestro why %s%s# another worker finished what %s held
-  maestro audit replay --session %s  # all that %s did, and the message that it got
+  maestro why %-38s # who finished what %s held
+  maestro audit replay --session %-19s # what %s did, and what it was told
   maestro audit verify --oracle %s
-`, d.home, d.project, d.actors[doomed()[0]].holding.TaskID, strings.Repeat(" ", 19), doomed()[0], d.actors[reader].session,
-		reader, d.log)
-	return errors.Join(failed...)
+`, d.home, d.project, dead.holding.TaskID, dead.name, told.session, told.name, d.log)
 }
 
 // audit is a fact that an audit of the command line shows.
-func (d *demonstration) audit(ctx context.Context, args ...string) Fact {
+func (d *demonstration) audit(ctx context.Context, name string, args ...string) Fact {
 	said, err := d.you.text(ctx, args...)
 	line, _, _ := strings.Cut(said, "\n")
-	return Fact{Name: "audit", Text: line, Err: err}
+	return Fact{Name: name, Text: line, Err: err}
 }
