@@ -25,7 +25,7 @@ const (
 	designer  = "designer"
 )
 
-// doomed are the workers that are killed with an item in hand.
+// doomed are the workers that are killed while they hold an item.
 func doomed() []string { return []string{"worker-10", "worker-11", "worker-12"} }
 
 // signKind says what an agent tells the demonstration.
@@ -123,7 +123,7 @@ func (a *agent) do(ctx context.Context, into any, args ...string) error {
 	return err
 }
 
-// pull takes items from the queue until it is finished. With the first one in hand it waits for its cue.
+// pull takes items from the queue until it is finished. It waits for its cue once it holds the first one.
 func (a *agent) pull(ctx context.Context) error {
 	if err := a.do(ctx, nil, "worker", "init"); err != nil {
 		return err
