@@ -56,7 +56,7 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 				"' is not the one that it was given",
 			Why: "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
 			Next: "fetch it anew with `maestro manifest show --session " + session.ID +
-				" --output FILE`, or let the user issue the changed one with session update --manifest",
+				" --file FILE`, or let the user issue the changed one with session update --manifest",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 
 // Quota bounds what one class of callers may use of one resource, so that nobody can stop the server for others.
 type Quota struct {
-	// Name is what `serve --limit` calls it: "<whose>-<what>".
+	// Name is what `serve --set-limit` calls it: "<whose>-<what>".
 	Name string
 	// Value is a rate per second if Burst is not 0, else the most at one time. 0 is no limit.
 	Value float64

@@ -28,6 +28,7 @@ const (
 
 type serveOptions struct {
 	listen, auth, durability, logFormat, logLevel string
+	listenBy                                      string // what names the address to listen on
 	origins, hosts                                []string
 	insecure, newKey, readOnly                    bool
 	again                                         bool // the server that this one follows listened
@@ -47,6 +48,9 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	}
 	cmd.RunE = cli.Running(func(ctx context.Context, _ []string) error {
 		o.leaseGiven = cmd.Flags().Changed("lease")
+		if err := o.setListen(a, cmd.Flags().Changed("listen")); err != nil {
+			return err
+		}
 		stdout, stderr, done := process.Streams(a.Stdout, a.Stderr, o.logFormat)
 		defer done()
 		a.Stdout, a.Stderr = stdout, stderr
@@ -58,7 +62,8 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		return err
 	})
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address; port 0 takes a free one")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:3000",
+		"address; port 0 takes a free one; MAESTRO_LISTEN, else listen in config.json of the home, if absent")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are trusted")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
 	f.DurationVar(
@@ -76,10 +81,11 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	f.BoolVar(&o.newKey, "new-key", false,
 		"make a new server key if the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(
-		&o.limitTexts, "limit", nil,
+		&o.limitTexts, "set-limit", nil,
 		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 is no limit; may be repeated "+
 			"(docs/limits.md lists them)",
 	)
+	cli.Formerly(cmd, "set-limit", "limit")
 	f.StringVar(&o.backups.Every, "backup-every", "24h", "how often a backup is made; off makes none")
 	f.StringVar(
 		&o.backups.Dir, "backup-dir", "",
@@ -93,19 +99,32 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	return cmd
 }
 
-// setLimits reads --limit.
+// setListen takes the address from the environment or the configuration, unless --listen says.
+func (o *serveOptions) setListen(a *cli.Run, given bool) error {
+	o.listenBy = "--listen"
+	if given {
+		return nil
+	}
+	address, by, err := a.Listen()
+	if by != "" {
+		o.listen, o.listenBy = address, by
+	}
+	return err
+}
+
+// setLimits reads --set-limit.
 func (o *serveOptions) setLimits() error {
 	for _, text := range o.limitTexts {
 		if err := o.limits.Set(text); err != nil {
-			return failure.Usage("--limit: %s", err).WithNext(
-				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --limit session-commands=500/5000; " +
+			return failure.Usage("--set-limit: %s", err).WithNext(
+				"write NAME=VALUE, or NAME=RATE/BURST for a rate, such as --set-limit session-commands=500/5000; " +
 					"`maestro audit limits` lists the names")
 		}
 	}
 	if err := o.limits.FitOpenFiles(process.OpenFiles()); err != nil {
 		return failure.Usage("The server cannot start: %s",
 			err).WithNext("raise the limit of open files, such as with " +
-			"`ulimit -n 8192`, or leave out --limit server-connections")
+			"`ulimit -n 8192`, or leave out --set-limit server-connections")
 	}
 	return nil
 }
@@ -118,7 +137,7 @@ func (o serveOptions) check() error {
 	}
 	switch {
 	case err != nil:
-		return failure.Usage("--listen must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listen).
+		return failure.Usage("%s must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listenBy, o.listen).
 			WithNext("write an address and a port from 0 to 65535; port 0 takes a free one")
 	case o.auth != "on" && o.auth != "off":
 		return failure.Usage("--auth is on or off, not %q", o.auth)
@@ -136,10 +155,10 @@ func (o serveOptions) check() error {
 	case listen.IsLoopback(host):
 		return nil
 	case o.auth == "off":
-		return failure.Usage("--auth off is for loopback only, and --listen %s is not", o.listen).
+		return failure.Usage("--auth off is for loopback only, and %s %s is not", o.listenBy, o.listen).
 			WithWhy("everybody who reaches the address would be the user")
 	case !o.insecure:
-		return failure.Usage("--listen %s is not on loopback", o.listen).
+		return failure.Usage("%s %s is not on loopback", o.listenBy, o.listen).
 			WithWhy("there is no TLS, so tokens could be overheard on the way").
 			WithNext("put a TLS proxy before a loopback address, or say --insecure-bind")
 	}

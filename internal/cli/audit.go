@@ -17,7 +17,7 @@ import (
 // NewAudit makes the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
 	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
-	return group("audit", "The log: show it, check it, export it", verbs...)
+	return a.group("audit", "The log: show it, check it, export it", verbs...)
 }
 
 // auditHead is `maestro audit head`.
@@ -65,13 +65,18 @@ func newAuditExport(a *Run) *cobra.Command {
 }
 
 func (c *auditExport) run(ctx context.Context, args []string) error {
+	file := At(args, 0)
+	shown := file == "" || file == "-"
+	if shown && c.JSON && c.format != "jsonl" {
+		return failure.Usage("An export is a JSON document per event, not one").
+			WithNext("name a file, or use -o jsonl")
+	}
 	log, done, err := ExportedLog(ctx, c.Run, c.project, 0)
 	if err != nil {
 		return err
 	}
 	defer done()
-	file := At(args, 0)
-	if file == "" || file == "-" {
+	if shown {
 		return showExport(c.Run, log)
 	}
 	size, err := WriteNew(ctx, file, log)

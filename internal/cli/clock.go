@@ -11,7 +11,7 @@ import (
 )
 
 func newClock(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"clock",
 		"The time that events get, and the machine's wall clock",
 		newClockShow(a),

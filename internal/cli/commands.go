@@ -50,6 +50,10 @@ func (c *allowed) run(ctx context.Context, _ []string) error {
 
 // writeBare writes the object of docs/spec/000-command-permissions.md, "JSON Output", as that shows it.
 func writeBare(a *Run, p wire.AllowedCommands) error {
+	if a.format == "jsonl" {
+		a.WriteJSON(p)
+		return nil
+	}
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ type config struct {
 	Project string `json:"project,omitempty"`
 	// Output is what lists are shown as when -o does not say: table, json or jsonl.
 	Output string `json:"output,omitempty"`
+	// Listen is where `serve` listens when neither --listen nor MAESTRO_LISTEN says.
+	Listen string `json:"listen,omitempty"`
 }
 
 // readConfig reads the configuration of the home; nothing if there is none.
@@ -58,15 +60,34 @@ func parseConfig(path string, content []byte) (config, error) {
 	}
 	if err != nil {
 		return config{}, failure.Usage("The file %s cannot be used", path).WithWhy("%s", err).
-			WithNext("correct it: its keys are project and output")
+			WithNext("correct it: its keys are project, output and listen")
 	}
 	return c, nil
 }
 
+// Listen gives the address to listen on when --listen does not say, and what names it: the environment, else the
+// configuration, else nothing.
+func (a *Run) Listen() (address, named string, err error) {
+	if address, ok := a.Env[envListen]; ok {
+		return address, envListen, nil
+	}
+	if a.isSession() {
+		return "", "", nil
+	}
+	c, err := readConfig(a.Getenv)
+	if err != nil || c.Listen == "" {
+		return "", "", err
+	}
+	return c.Listen, "listen in config.json", nil
+}
+
+// envListen is the variable that says where `serve` listens.
+const envListen = "MAESTRO_LISTEN"
+
 // prefer applies the configuration to a command of a user, and takes a project by its name.
 func (a *Run) prefer(cmd *cobra.Command) error {
-	project, output := cmd.Flags().Lookup("project"), cmd.Flags().Lookup("output")
-	if a.isSession() || project == nil && output == nil {
+	project := cmd.Flags().Lookup("project")
+	if a.isSession() || project == nil && cmd.Annotations[lists] == "" {
 		return nil
 	}
 	c, err := readConfig(a.Getenv)

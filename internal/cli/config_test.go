@@ -13,10 +13,11 @@ import (
 // guessed at.
 func TestConfigIsReadStrictly(t *testing.T) {
 	for content, good := range map[string]bool{
-		`{"project":"proj_1","output":"json"}`: true,
-		`{}`:                                   true,
-		`{"Project":"proj_1"}`:                 false,
-		`{"OUTPUT":"json"}`:                    false,
+		`{"project":"proj_1","output":"json"}`:    true,
+		`{"listen":"127.0.0.1:4000"}`:             true,
+		`{}`:                                      true,
+		`{"Project":"proj_1"}`:                    false,
+		`{"OUTPUT":"json"}`:                       false,
 		`{"project":"proj_1","project":"proj_2"}`: false,
 		`{"output":"json","output":"table"}`:      false,
 		`{"project":"proj_1\nproj_2"}`:            false,

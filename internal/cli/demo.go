@@ -29,8 +29,8 @@ func newDemo(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.agent, "agent", "", "play one of its agents")
-	if err := cmd.Flags().MarkHidden("agent"); err != nil {
+	cmd.Flags().StringVar(&c.agent, "play", "", "play one of its agents")
+	if err := cmd.Flags().MarkHidden("play"); err != nil {
 		panic(err) // the flag is defined a line above
 	}
 	return cmd
@@ -48,12 +48,19 @@ func (c *demonstration) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = demo.Run(ctx, demo.Options{
+	out := c.Stdout
+	if c.JSON {
+		out = c.Stderr
+	}
+	if _, err = demo.Run(ctx, demo.Options{
 		Binary: binary,
 		Plan:   examples.Plan,
 		Dir:    dir,
 		Lease:  demoLease,
-		Out:    c.Stdout,
-	})
-	return err
+		Out:    out,
+	}); err != nil {
+		return err
+	}
+	c.Result(struct{}{}, func() {})
+	return nil
 }

@@ -132,10 +132,14 @@ const fieldNote = "field "
 
 // note keeps what of a command line sets a field, for whoever explains a refusal.
 func note(cmd *cobra.Command, field, written string) {
+	annotated(cmd, fieldNote+field, written)
+}
+
+func annotated(cmd *cobra.Command, annotation, value string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
-	cmd.Annotations[fieldNote+field] = written
+	cmd.Annotations[annotation] = value
 }
 
 // idOf gives the id of a command; "" for what is none.

@@ -69,6 +69,17 @@ func Exclude(cmd *cobra.Command, names ...string) {
 	}
 }
 
+// former is the annotation of a flag that is another name of one; its value is that one's.
+const former = "former"
+
+// Formerly lets a flag be given by the name that it had in the version before, which no help shows.
+func Formerly(cmd *cobra.Command, name, before string) {
+	old := *cmd.Flags().Lookup(name)
+	old.Name, old.Hidden = before, true
+	cmd.Flags().AddFlag(&old)
+	annotate(cmd, before, former, name)
+}
+
 func annotate(cmd *cobra.Command, flag, annotation string, words ...string) {
 	if err := cmd.Flags().SetAnnotation(flag, annotation, words); err != nil {
 		panic(err) // the flag is not there: a mistake in the program
@@ -90,6 +101,7 @@ func onceOnly(cmd *cobra.Command) {
 		}
 	}
 	cmd.Flags().VisitAll(once)
+	cmd.PersistentFlags().VisitAll(once)
 	for _, verb := range cmd.Commands() {
 		onceOnly(verb)
 	}

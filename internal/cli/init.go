@@ -17,11 +17,11 @@ import (
 )
 
 func newWorker(a *Run) *cobra.Command {
-	return group("worker", "Start a worker", newInit(a, events.RoleWorker))
+	return a.group("worker", "Start a worker", newInit(a, events.RoleWorker))
 }
 
 func newOrchestrator(a *Run) *cobra.Command {
-	return group("orchestrator", "Start an orchestrator", newInit(a, events.RoleOrchestrator))
+	return a.group("orchestrator", "Start an orchestrator", newInit(a, events.RoleOrchestrator))
 }
 
 // initOptions are the flags of init.
@@ -52,6 +52,8 @@ what is printed is the session's environment.`,
 	)
 	f.StringVar(&o.part, "print", "both", "system, task, or both")
 	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
+	ValueName(cmd, "manifest", "<file>")
+	ValueName(cmd, "session", "<sessionId>")
 	f.BoolVar(&o.force, "force", false,
 		"of a user: make it although dependencies of its tasks are not completed")
 	a.keyFlag(cmd, &o.key)

@@ -16,7 +16,7 @@ import (
 )
 
 func newInput(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"input",
 		"Questions of sessions, and their answers",
 		newInputList(a),

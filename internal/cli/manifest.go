@@ -15,7 +15,7 @@ import (
 )
 
 func newManifest(a *Run) *cobra.Command {
-	return group("manifest", "Manifests: what a session is, in one file",
+	return a.group("manifest", "Manifests: what a session is, in one file",
 		newManifestGenerate(a), newManifestValidate(a), newManifestMigrate(a), newManifestShow(a), newManifestSchema(a))
 }
 
@@ -54,8 +54,8 @@ func describeManifest(m *manifest.Manifest) string {
 // manifestMigrate is `maestro manifest migrate`.
 type manifestMigrate struct {
 	*Run
-	output string
-	write  bool
+	file  string
+	write bool
 }
 
 func newManifestMigrate(a *Run) *cobra.Command {
@@ -67,10 +67,10 @@ func newManifestMigrate(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.output, "output", "", "where to write it; printed if absent or -")
-	ValueName(cmd, "output", "<file>")
+	cmd.Flags().StringVar(&c.file, "file", "", "where to write it; printed if absent or -")
+	ValueName(cmd, "file", "<file>")
 	cmd.Flags().BoolVarP(&c.write, "write", "i", false, "write it to the file that was read")
-	Exclude(cmd, "output", "write")
+	Exclude(cmd, "file", "write")
 	return cmd
 }
 
@@ -87,10 +87,10 @@ func (c *manifestMigrate) run(_ context.Context, args []string) error {
 		return manifestFailure(args[0], err)
 	}
 	if c.write {
-		c.output = args[0]
+		c.file = args[0]
 	}
-	if c.output == "" || c.output == "-" {
-		if c.JSON && c.output == "" {
+	if c.file == "" || c.file == "-" {
+		if c.JSON && c.file == "" {
 			c.Result(json.RawMessage(migrated), nil)
 			return nil
 		}
@@ -98,16 +98,16 @@ func (c *manifestMigrate) run(_ context.Context, args []string) error {
 		return nil
 	}
 	if changed || !c.write {
-		if err := writeWhole(c.output, migrated); err != nil {
+		if err := writeWhole(c.file, migrated); err != nil {
 			return err
 		}
 	}
 	c.Result(struct {
 		File    string `json:"file"`
 		Changed bool   `json:"changed"`
-	}{c.output, changed}, func() {
+	}{c.file, changed}, func() {
 		if changed {
-			c.Print("Migrated %s to version %s\n", c.output, manifest.Version)
+			c.Print("Migrated %s to version %s\n", c.file, manifest.Version)
 		} else {
 			c.Print("Nothing to do: %s is of version %s already\n", args[0], manifest.Version)
 		}
@@ -118,7 +118,7 @@ func (c *manifestMigrate) run(_ context.Context, args []string) error {
 // manifestShow is `maestro manifest show`.
 type manifestShow struct {
 	*Run
-	session, output string
+	session, file string
 }
 
 func newManifestShow(a *Run) *cobra.Command {
@@ -130,8 +130,9 @@ func newManifestShow(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.session, "session", "", "the session whose manifest it is")
-	cmd.Flags().StringVar(&c.output, "output", "", "write it to this file as it is, - for stdout")
+	cmd.Flags().StringVar(&c.file, "file", "", "where to write it as it is; - for stdout")
 	ValueName(cmd, "session", "<sessionId>")
+	ValueName(cmd, "file", "<file>")
 	return Tell(cmd, "manifest:show", "session")
 }
 
@@ -140,8 +141,8 @@ func (c *manifestShow) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON || c.output != "" {
-		return giveManifest(c.Run, m, c.output)
+	if c.JSON || c.file != "" {
+		return giveManifest(c.Run, m, c.file)
 	}
 	showManifest(c.Run, m)
 	return nil

@@ -17,7 +17,7 @@ import (
 // generating are the flags of what a manifest is made of.
 type generating struct {
 	wire.NewManifest
-	contextFile, apiAt, output string
+	contextFile, apiAt, file string
 }
 
 // manifestGenerate is `maestro manifest generate`.
@@ -33,7 +33,7 @@ func newManifestGenerate(a *Run) *cobra.Command {
 		Use:   "generate",
 		Short: "Generate a manifest that you can edit and pass to session spawn --manifest",
 		Args:  Takes,
-		Long: `Generate a manifest from the server's tasks. Without --output it is printed; with it, it is written whole or not at all, readable by
+		Long: `Generate a manifest from the server's tasks. Without --file it is printed; with it, it is written whole or not at all, readable by
 you alone. Give it to a session with "maestro session spawn --manifest FILE".
 
 --context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
@@ -44,12 +44,13 @@ you alone. Give it to a session with "maestro session spawn --manifest FILE".
 	f.StringVar(&c.o.Project, "project-id", "", "the project; that of the tasks, else MAESTRO_PROJECT_ID if absent")
 	f.StringVar(&c.o.contextFile, "context", "", "a JSON file with what else the agent should know")
 	f.StringVar(&c.o.apiAt, "api-url", "", "the server's address; MAESTRO_API_URL if absent")
-	f.StringVar(&c.o.output, "output", "", "where to write it; printed if absent or -")
+	f.StringVar(&c.o.file, "file", "", "where to write it; printed if absent or -")
+	annotated(cmd, oldFile, "true")
 	ValueName(cmd, "project-id", "<projectId>")
 	ValueName(cmd, "context", "<file>")
 	ValueName(cmd, "api-url", "<url>")
-	ValueName(cmd, "output", "<file>")
-	return Tell(cmd, "manifest:generate", "task-ids!", "role", "strategy", "output")
+	ValueName(cmd, "file", "<file>")
+	return Tell(cmd, "manifest:generate", "task-ids!", "role", "strategy", "file")
 }
 
 func (c *manifestGenerate) run(ctx context.Context, _ []string) error {
@@ -78,13 +79,13 @@ func generateManifest(ctx context.Context, a *Run, o generating) error {
 	if err != nil {
 		return manifestFailure("the manifest", err)
 	}
-	return giveManifest(a, m, o.output)
+	return giveManifest(a, m, o.file)
 }
 
 // giveManifest writes a manifest to a file, or prints it; "-" is stdout, whatever form was asked for.
-func giveManifest(a *Run, m *manifest.Manifest, output string) error {
-	if output == "" || output == "-" {
-		if a.JSON && output == "" {
+func giveManifest(a *Run, m *manifest.Manifest, file string) error {
+	if file == "" || file == "-" {
+		if a.JSON && file == "" {
 			a.Result(json.RawMessage(m.Canonical()), nil)
 			return nil
 		}
@@ -92,16 +93,15 @@ func giveManifest(a *Run, m *manifest.Manifest, output string) error {
 		return nil
 	}
 	content := m.Canonical()
-	if err := writeWhole(output, content); err != nil {
+	if err := writeWhole(file, content); err != nil {
 		return err
 	}
 	a.Result(struct {
 		File   string `json:"file"`
 		Bytes  int    `json:"bytes"`
 		Digest string `json:"digest"`
-	}{output, len(content), manifest.Digest(content)}, func() {
-		a.Print("Wrote %s, %d bytes, %s\n", output,
-			len(content), manifest.Digest(content))
+	}{file, len(content), manifest.Digest(content)}, func() {
+		a.Print("Wrote %s, %d bytes, %s\n", file, len(content), manifest.Digest(content))
 	})
 	return nil
 }

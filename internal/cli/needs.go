@@ -42,8 +42,5 @@ func need(cmd *cobra.Command) {
 	if !said {
 		return
 	}
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[neededIDs] = strings.Join(ids, ",")
+	annotated(cmd, neededIDs, strings.Join(ids, ","))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/internal/failure"
 	"maestro/internal/safetext"
 )
 
@@ -18,7 +19,7 @@ type Printer struct {
 	Stdout, Stderr io.Writer
 	// Screen is the terminal that stdout is, once it was looked for.
 	Screen *Screen
-	// JSON is --json; format is -o, of commands that list.
+	// JSON is --json; format is -o.
 	JSON   bool
 	format string
 	// output is what the configuration says for -o.
@@ -99,24 +100,60 @@ func (p *Printer) encode(value any) []byte {
 	return safetext.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// ListFlags gives a command that lists its -o.
-func (p *Printer) ListFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&p.format, "output", "o", "", "table, json, or jsonl: an object a line")
-	Complete(cmd, "output", "table", "json", "jsonl")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if p.format == "" && !p.JSON {
-			p.format = p.output
-		}
-		switch p.format {
-		case "", "json", "jsonl":
-			p.JSON = p.JSON || p.format != ""
-			return nil
-		case "table", "text":
-			p.JSON = false
-			return nil
-		}
-		return fmt.Errorf("-o %q is unknown; it is table, json or jsonl", p.format)
+// lists is the annotation of a command that lists; oldFile that of one whose --output was the name of a file.
+const (
+	lists   = "lists"
+	oldFile = "old-file"
+)
+
+// ListFlags makes a command one that lists: what config.json says of the output counts for it.
+func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") }
+
+// outputFlags gives all commands --json and -o.
+func (p *Printer) outputFlags(root *cobra.Command) {
+	root.PersistentFlags().BoolVar(&p.JSON, "json", p.JSON, "answer as JSON")
+	root.PersistentFlags().StringVarP(&p.format, "output", "o", "", "table, json, or jsonl: an object a line")
+	words := cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)
+	if err := root.RegisterFlagCompletionFunc("output", words); err != nil {
+		panic(err) // the flag is declared a line above
 	}
+}
+
+// setOutput reads -o. A list that is not told takes what the configuration says.
+func (p *Printer) setOutput(cmd *cobra.Command) error {
+	if p.format == "" && !p.JSON && cmd.Annotations[lists] != "" {
+		p.format = p.output
+	}
+	switch p.format {
+	case "", "json", "jsonl":
+		p.JSON = p.JSON || p.format != ""
+		return nil
+	case "table", "text":
+		p.JSON = false
+		return nil
+	}
+	refused := failure.Usage("-o %q is unknown", p.format)
+	if cmd.Flags().Lookup("file") != nil {
+		return &ranError{refused.WithNext("it is table, json or jsonl; --file names a file")}
+	}
+	return &ranError{refused.WithNext("it is table, json or jsonl")}
+}
+
+// takeFile lets --output name a file as docs/spec/003-manifest-schema.md does, where it is not a form of the answer.
+func (p *Printer) takeFile(cmd *cobra.Command) error {
+	switch p.format {
+	case "", "json", "jsonl", "table", "text":
+		return nil
+	}
+	if cmd.Annotations[oldFile] == "" {
+		return nil
+	}
+	if cmd.Flags().Changed("file") {
+		return &ranError{failure.Usage("--file and --output FILE exclude each other").WithNext("leave --output out")}
+	}
+	file := p.format
+	p.format = ""
+	return cmd.Flags().Set("file", file)
 }
 
 // Complete lets the shell offer the words that a flag takes.

@@ -52,6 +52,7 @@ nothing, and --dry-run only shows the difference. The whole plan is checked befo
 	projectFlag(cmd, &c.o.project)
 	cmd.Flags().StringVar(&c.o.name, "name", "",
 		"use the project of this name, and create it if there is none; empty: the plan's own name")
+	ValueName(cmd, "name", "<name>")
 	annotate(cmd, "name", emptyMeans, "the plan's own name")
 	a.keyFlag(cmd, &c.o.key)
 	return cmd

@@ -13,7 +13,7 @@ import (
 )
 
 func newProject(a *Run) *cobra.Command {
-	return group("project", "Projects: what tasks and sessions belong to",
+	return a.group("project", "Projects: what tasks and sessions belong to",
 		newProjectList(a), newProjectGet(a), newProjectUse(a), newProjectCreate(a), newProjectUpdate(a),
 		newProjectDelete(a))
 }

@@ -110,7 +110,7 @@ func newQueueRequeue(a *Run) *cobra.Command {
 }
 
 func newQueue(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"queue",
 		"Queues: tasks that sessions pull, one at a time",
 		newQueueTop(a),

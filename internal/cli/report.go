@@ -53,7 +53,7 @@ func reportKinds() []reportKind {
 }
 
 func newReport(a *Run) *cobra.Command {
-	cmd := group("report", "Report progress, problems and results")
+	cmd := a.group("report", "Report progress, problems and results")
 	for _, kind := range reportKinds() {
 		cmd.AddCommand(newReporting(a, kind))
 	}

@@ -230,20 +230,26 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.PersistentFlags().BoolVar(&a.JSON, "json", a.JSON, "answer as JSON")
+	a.outputFlags(root)
 	version := root.Flags().Bool("version", false, "show the version, its commit and its date")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *version {
 			a.showVersion()
 			return nil
 		}
-		return cmd.Help()
+		return a.help(cmd)
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := CheckFlags(cmd); err != nil {
 			return err
 		}
+		if err := a.takeFile(cmd); err != nil {
+			return err
+		}
 		if err := a.prefer(cmd); err != nil {
+			return err
+		}
+		if err := a.setOutput(cmd); err != nil {
 			return err
 		}
 		if err := a.fullIDs(cmd, args); err != nil {
@@ -266,13 +272,22 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	return root
 }
 
+// help shows people the page of a command that does nothing by itself.
+func (a *Run) help(cmd *cobra.Command) error {
+	if !a.JSON {
+		return cmd.Help()
+	}
+	return &ranError{failure.Usage("`%s` does nothing by itself", cmd.CommandPath()).
+		WithNext("name one of its commands; see `%s --help`", cmd.CommandPath())}
+}
+
 // group is a noun: its verbs do the work.
-func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+func (a *Run) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  Takes,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.help(cmd) },
 	}
 	cmd.AddCommand(verbs...)
 	return cmd

@@ -16,7 +16,7 @@ import (
 )
 
 func newSession(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"session",
 		"Sessions: agents at work",
 		newSessionList(a),

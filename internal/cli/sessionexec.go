@@ -111,6 +111,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		Stdout: c.Stdout,
 		Stderr: c.Stderr,
 	}
+	c.answered = true // stdout is the command's from now on
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
 		c.Say("maestro: Session '%s' is over, and its command is being ended: %s\n", session, why)

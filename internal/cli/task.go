@@ -108,7 +108,7 @@ func (c *taskDelete) run(ctx context.Context, args []string) error {
 }
 
 func newTask(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"task",
 		"Tasks: what is to be done, decided by people and orchestrators",
 		newTaskList(a),

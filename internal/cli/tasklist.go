@@ -240,7 +240,7 @@ func Who(source string) string {
 }
 
 func newTaskReport(a *Run) *cobra.Command {
-	cmd := group("report", "Say how work on one task goes, as `maestro report KIND --task ID`")
+	cmd := a.group("report", "Say how work on one task goes, as `maestro report KIND --task ID`")
 	for _, kind := range reportKinds() {
 		cmd.AddCommand(newTaskReporting(a, kind))
 	}

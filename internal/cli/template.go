@@ -16,7 +16,7 @@ import (
 )
 
 func newTemplate(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"template",
 		"Templates: the workflows that prompts are made from",
 		newTemplateList(a),

@@ -16,7 +16,7 @@ import (
 )
 
 func newToken(a *Run) *cobra.Command {
-	return group(
+	return a.group(
 		"token",
 		"Tokens for people and programs, and the secrets of sessions",
 		newTokenCreate(a),

@@ -33,13 +33,13 @@ func newWhoami(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Show who you are to the server. A session also sees its tasks and what to do next, and when and by whom it was ended.
 
-With --all: also how the server knows you, and the commands that you may use. With --prompt: what an agent is told, which is a
+With --all: also how the server knows you, and the commands that you may use. With --system-prompt: what an agent is told, which is a
 session's system prompt, and the list of commands for a user.`,
 		RunE: Running(c.run),
 	}
-	cmd.Flags().BoolVar(&c.asPrompt, "prompt", false, "what an agent is told of it")
+	cmd.Flags().BoolVar(&c.asPrompt, "system-prompt", false, "what an agent is told of it")
 	cmd.Flags().BoolVar(&c.all, "all", false, "also how the server knows you, and the commands that you may use")
-	Exclude(cmd, "all", "prompt")
+	Exclude(cmd, "all", "system-prompt")
 	return Tell(cmd, "whoami")
 }
 

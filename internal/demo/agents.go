@@ -402,5 +402,5 @@ func (a *agent) runMember(ctx context.Context, session, name string) error {
 
 // playing are the arguments that play an agent as a session.
 func playing(binary, session, name string) []string {
-	return []string{"session", "exec", session, "--", binary, "demo", "--agent", name}
+	return []string{"session", "exec", session, "--", binary, "demo", "--play", name}
 }

@@ -212,7 +212,7 @@ var syntaxes = map[string]usage{
 	},
 	"manifest:generate": {
 		"manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy " +
-			"<strategy>] [--output <file>]",
+			"<strategy>] [--file <file>]",
 		"Generate a manifest that you can edit and pass to session spawn --manifest",
 	},
 	"manifest:show": {

@@ -26,7 +26,7 @@ that the connections bound how many there are. ` + "`GET /identity`" + ` is neve
 never waits. A call without a valid credential gets 429 above ` + "`address-calls`" + `, but on the server's own machine, where
 all programs share one address, it gets 401 as without the quota. A call with a valid credential counts against no address.
 
-` + "`maestro serve --limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
+` + "`maestro serve --set-limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
 ` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused or slowed down, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
 
 A project that a session creates has no quotas of its own. It counts against its root: the project of that session, or
@@ -67,7 +67,7 @@ Each connection takes an open file of the process, and so does each block of the
 the limit of open files (` + "`ulimit -n`" + `) and keeps a reserve for the store: half of the limit, but at most 1,024
 files. Where less than the default of ` + "`server-connections`" + ` is left, it lowers that default;
 ` + "`maestro audit limits`" + ` shows the value in force and why. It refuses to start with a
-` + "`--limit server-connections=`" + ` that is above what is left, with 0 where there is a limit, and with fewer than
+` + "`--set-limit server-connections=`" + ` that is above what is left, with 0 where there is a limit, and with fewer than
 128 open files.
 `)
 	fmt.Fprintf(&b, `
