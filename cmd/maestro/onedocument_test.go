@@ -99,7 +99,8 @@ func checkDocuments(t *testing.T, server, url string, path, rest []string) {
 			got := runHere(t, env, args...)
 			documents, err := read(got.stdout, form == "jsonl")
 			failed := slices.ContainsFunc(documents, func(d map[string]any) bool { return d["success"] == false })
-			told := got.code == cli.ExitDone || failed || got.code == cli.ExitNotAllowed && slices.Contains(verdicts, path[0])
+			verdict := got.code == cli.ExitNotAllowed && slices.Contains(verdicts, path[0])
+			told := got.code == cli.ExitDone || failed || verdict
 			if err != nil || form == "json" && len(documents) != 1 || !told {
 				t.Errorf("%s, %s: maestro %s: exit %d: %d documents, %v:\n%s\n%s",
 					server, who, strings.Join(args, " "), got.code, len(documents), err, got.stdout, got.stderr)

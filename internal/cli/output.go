@@ -139,7 +139,8 @@ func (p *Printer) setOutput(cmd *cobra.Command) error {
 	return &ranError{refused.WithNext("it is table, json or jsonl")}
 }
 
-// takeFile lets --output name a file as docs/spec/003-manifest-schema.md does, where it is not a form of the answer.
+// takeFile lets --output name a file, where it is not a form of the answer (docs/spec/003-manifest-schema.md,
+// "Programmatically").
 func (p *Printer) takeFile(cmd *cobra.Command) error {
 	switch p.format {
 	case "", "json", "jsonl", "table", "text":
