@@ -31,7 +31,7 @@ func TestEveryCommandPrintsOneDocument(t *testing.T) {
 		status int
 		body   string
 	}{
-		"refused":       {http.StatusForbidden, `{"error":true,"code":"NOT_ALLOWED","message":"No","why":"w","next":"n"}`},
+		"refused":       {http.StatusForbidden, `{"error":true,"code":"NOT_ALLOWED","message":"No"}`},
 		"failed":        {http.StatusInternalServerError, `{"error":true,"code":"INTERNAL","message":"No"}`},
 		"nonsense":      {http.StatusOK, `nonsense`},
 		"an empty list": {http.StatusOK, `[]`},
