@@ -53,6 +53,7 @@ type server struct {
 	// unauthenticated counts the calls of nobody; they are counted, not recorded.
 	unauthenticated atomic.Uint64
 	buffers         bufferPool
+	bodies          bodies
 	// Values of headers that stand on every answer, so that they need not be made for each.
 	noStore, noSniff, jsonType []string
 }
@@ -73,6 +74,7 @@ func New(config Config) (http.Handler, error) {
 		noSniff:  []string{"nosniff"},
 		jsonType: []string{"application/json; charset=utf-8"},
 	}
+	s.bodies.cutAt(s.Stopping)
 	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
 	return s, nil
@@ -139,10 +141,11 @@ const commandsPath = "/api/commands/"
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body *stoppingBody
 	if r.ContentLength != 0 {
-		// A body that does not come must not hold the connection. Tests' recorders know no deadlines.
-		body = &stoppingBody{ReadCloser: r.Body, server: s, to: http.NewResponseController(w)}
+		// A body that does not come must not hold the connection.
+		body = &stoppingBody{ReadCloser: r.Body, server: s, to: w}
 		body.within(bodyWithin)
 		r.Body = body
+		defer body.forget()
 	}
 	header := w.Header()
 	header["Cache-Control"] = s.noStore
@@ -186,7 +189,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body == nil || c.Reads {
 		on.begin()
 	} else {
-		body.whole, body.bring = on.begin, c.admission.Bring
+		body.busy, body.counted = on, c.admission
 	}
 	defer on.end()
 	if err := s.heard(r.Context(), header, c); err != nil {

@@ -24,9 +24,10 @@ type call struct {
 type callKey struct{}
 
 func newCall(caller *service.Caller, r *http.Request) *call {
-	caller.ServerURL = schemeOf(r) + "://" + r.Host
+	caller.Scheme, caller.Host = schemeOf(r), r.Host
 	caller.Paged = r.URL.RawQuery != "" && r.URL.Query().Has("cursor")
-	caller.Operation, caller.Reads = nameOf(r), r.Method == http.MethodGet || r.Method == http.MethodHead
+	caller.Verb, caller.Target = r.Method, r.URL.Path
+	caller.Reads = r.Method == http.MethodGet || r.Method == http.MethodHead
 	caller.Program = r.Header.Get(wire.HeaderClient) != ""
 	return &call{Caller: caller, request: r}
 }

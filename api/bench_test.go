@@ -16,12 +16,34 @@ import (
 
 // BenchmarkReport is the hot route without the network: a session's report, permitted, decided, appended and answered.
 func BenchmarkReport(b *testing.B) {
+	report := reporter(b)
+	b.SetParallelism(128)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			report()
+		}
+	})
+}
+
+// A report over HTTP takes few allocations: nearly all calls are reports.
+func TestAReportTakesFewAllocations(t *testing.T) {
+	const most = 86 // about 35 are the test's own, and 11 the race detector's
+	if got := testing.AllocsPerRun(500, reporter(t)); got > most {
+		t.Errorf("a report takes %v allocations, want at most %d", got, most)
+	}
+}
+
+// reporter lets a session report on its task, as often as asked.
+func reporter(b testing.TB) (report func()) {
+	b.Helper()
 	log := &memoryLog{}
 	handler, err := engine.Open(b.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer handler.Close()
+	b.Cleanup(handler.Close)
 	var limits service.Limits
 	for _, name := range []string{
 		"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes",
@@ -60,12 +82,7 @@ func BenchmarkReport(b *testing.B) {
 	project := cut(do(adminToken, "project:create", `{"name":"P"}`), `"projectId":"`)
 	task := cut(do(adminToken, "task:create", `{"project":"`+project+`","title":"T"}`), `"taskId":"`)
 	token := cut(do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`), `"token":"`)
-	b.SetParallelism(128)
-	b.ReportAllocs()
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			do(token, "report:progress", `{"message":"Implementing authentication endpoints","taskIds":["`+task+`"]}`)
-		}
-	})
+	return func() {
+		do(token, "report:progress", `{"message":"Implementing authentication endpoints","taskIds":["`+task+`"]}`)
+	}
 }

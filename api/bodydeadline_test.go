@@ -12,6 +12,10 @@ import (
 	"maestro/service"
 )
 
+type countsNothing struct{}
+
+func (countsNothing) Bring(int64) error { return nil }
+
 // deadlines is a ResponseWriter that notes the deadlines that its connection is given.
 type deadlines struct {
 	*httptest.ResponseRecorder
@@ -33,11 +37,13 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat(" ",
 			size)))
 		w := deadlines{httptest.NewRecorder(), &at}
+		s := &server{Service: &service.Service{Config: service.Config{Stopping: stopping}}}
+		s.bodies.cutAt(stopping)
 		body := &stoppingBody{
 			ReadCloser: r.Body,
-			server:     &server{Service: &service.Service{Config: service.Config{Stopping: stopping}}},
-			to:         http.NewResponseController(w),
-			bring:      func(int64) error { return nil },
+			server:     s,
+			to:         w,
+			counted:    countsNothing{},
 		}
 		body.within(bodyWithin)
 		if at.IsZero() {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"net/url"
@@ -17,6 +18,8 @@ import (
 // ?dryRun=true answers what would happen, and nothing does. ?wait=25s, of queue:start, waits until there is an item.
 // ?tree=true, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
+	buffer := s.buffers.get()
+	defer s.buffers.put(buffer)
 	var o service.Options
 	var answer service.Done
 	var err error
@@ -24,14 +27,16 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 		o, err = optionsOf(r.URL.RawQuery)
 	}
 	if err == nil {
-		answer, err = s.doCommand(r, c, id, o)
+		answer, err = s.doCommand(r, c, id, o, buffer)
 	}
 	if err != nil {
 		s.failed(w, r, c.Caller, err)
 		return
 	}
 	said := answer.Wire(o.DryRun)
-	b, err := said.AppendJSON(make([]byte, 0, len(said.Event)+256))
+	buffer.Reset()
+	buffer.Grow(len(said.Event) + 256)
+	b, err := said.AppendJSON(buffer.AvailableBuffer())
 	if err != nil {
 		s.failed(w, r, c.Caller, err)
 		return
@@ -39,8 +44,8 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	b = append(b, '\n')
 	header := w.Header()
 	header["Content-Type"] = s.jsonType
-	header["Content-Length"] = []string{strconv.Itoa(len(b))}
-	header[wire.HeaderSequence] = []string{sequenceText(said.Sequence)}
+	values := [2]string{strconv.Itoa(len(b)), sequenceText(said.Sequence)}
+	header["Content-Length"], header[wire.HeaderSequence] = values[:1:1], values[1:]
 	if said.Retried {
 		header[wire.HeaderRetried] = []string{"true"}
 	}
@@ -81,8 +86,10 @@ func isTrue(name, text string) (bool, error) {
 	return text == "true", nil
 }
 
-// doCommand checks what only HTTP knows, and does the rest through the service.
-func (s *server) doCommand(r *http.Request, c *call, id string, o service.Options) (service.Done, error) {
+// doCommand checks what only HTTP knows, and does the rest through the service. The body is read into the buffer.
+func (s *server) doCommand(
+	r *http.Request, c *call, id string, o service.Options, buffer *bytes.Buffer,
+) (service.Done, error) {
 	if contentType := r.Header.Get("Content-Type"); !isJSON(contentType) {
 		return service.Done{}, notJSON(contentType)
 	}
@@ -90,8 +97,6 @@ func (s *server) doCommand(r *http.Request, c *call, id string, o service.Option
 	if c.Meta, err = metadataOf(r.Header); err != nil {
 		return service.Done{}, err
 	}
-	buffer := s.buffers.get()
-	defer s.buffers.put(buffer)
 	return s.Do(r.Context(), c.Caller, service.Call{
 		ID:      id,
 		Length:  r.ContentLength,

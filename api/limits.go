@@ -52,6 +52,9 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 		return tooLarge(r)
 	}
 	_, err := into.ReadFrom(io.LimitReader(r.Body, maxRequest+1))
+	if err == nil && into.Len() <= maxRequest {
+		return nil
+	}
 	switch {
 	case errors.Is(err, service.ErrStopping), errors.As(err, new(*service.Problem)):
 		return err
@@ -63,10 +66,8 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 			Why:     "the connection brought fewer bytes than announced",
 			Next:    "send it again with the same key",
 		}
-	case into.Len() > maxRequest:
-		return tooLarge(r)
 	}
-	return nil
+	return tooLarge(r)
 }
 
 // drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it

@@ -16,12 +16,13 @@ import (
 type stoppingBody struct {
 	io.ReadCloser
 	server *server
-	to     *http.ResponseController
-	forget func() bool
-	// whole is called when all of it is there; nil if nobody asks.
-	whole func()
-	// bring counts what has come, and may refuse the rest; nil if it is not counted.
-	bring func(n int64) error
+	to     http.ResponseWriter
+	// begun says that it is read; open, that a stop cuts it.
+	begun, open bool
+	// busy is marked when all of it is there.
+	busy served
+	// counted counts what has come, and may refuse the rest; nil if it is not counted.
+	counted interface{ Bring(n int64) error }
 	// brought is how much has come. All of it must be there at latest; once more has come than is free, the next of it
 	// must at next.
 	brought      int64
@@ -35,7 +36,12 @@ type stoppingBody struct {
 // within bounds from now on how long the body may take.
 func (b *stoppingBody) within(d time.Duration) {
 	b.latest = time.Now().Add(d)
-	_ = b.to.SetReadDeadline(b.latest)
+	b.deadline(b.latest)
+}
+
+// deadline bounds when the next of it must have come; tests' recorders know none.
+func (b *stoppingBody) deadline(at time.Time) {
+	_ = http.NewResponseController(b.to).SetReadDeadline(at)
 }
 
 // keepPace moves the time by which more of the body has to come.
@@ -51,9 +57,9 @@ func (b *stoppingBody) keepPace(n int64) {
 		b.next = stall
 	}
 	if b.next.Before(b.latest) {
-		_ = b.to.SetReadDeadline(b.next)
+		b.deadline(b.next)
 	} else {
-		_ = b.to.SetReadDeadline(b.latest)
+		b.deadline(b.latest)
 	}
 	if b.server.Stopping.Err() != nil { // the deadline that this set was just replaced
 		b.cut()
@@ -65,7 +71,7 @@ func (b *stoppingBody) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
-		_ = b.to.SetReadDeadline(time.Unix(1, 0))
+		b.deadline(time.Unix(1, 0))
 	}
 }
 
@@ -75,17 +81,18 @@ func (b *stoppingBody) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
-	_ = b.to.SetReadDeadline(time.Time{})
+	b.deadline(time.Time{})
 }
 
 // Read implements io.Reader.
 func (b *stoppingBody) Read(p []byte) (int, error) {
-	if b.forget == nil {
-		b.forget = context.AfterFunc(b.server.Stopping, b.cut)
+	if !b.begun {
+		b.begun, b.open = true, true
+		b.server.bodies.add(b)
 	}
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 && b.bring != nil {
-		if over := b.bring(int64(n)); over != nil {
+	if n > 0 && b.counted != nil {
+		if over := b.counted.Bring(int64(n)); over != nil {
 			b.forget()
 			b.unwanted()
 			return 0, over
@@ -97,13 +104,14 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 		if err == io.EOF {
 			b.end()
 		}
-		if err == io.EOF && b.whole != nil {
-			b.whole()
+		if err == io.EOF {
+			b.busy.begin()
+			b.busy = served{}
 		}
 		if err != io.EOF && b.server.Stopping.Err() != nil {
 			return n, service.ErrStopping
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) && b.bring != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) && b.counted != nil {
 			err = errTooSlow
 		}
 	}
@@ -120,9 +128,52 @@ var errTooSlow = &service.Problem{
 
 // unwanted says that the rest is read for its sender's sake only: it gets little time.
 func (b *stoppingBody) unwanted() {
-	b.whole, b.bring = nil, nil
+	b.busy, b.counted = served{}, nil
 	if b.server.Stopping.Err() != nil {
 		return // it gets none at all
 	}
-	_ = b.to.SetReadDeadline(time.Now().Add(refusedBodyWithin))
+	b.deadline(time.Now().Add(refusedBodyWithin))
+}
+
+// forget lets a stop cut it no more.
+func (b *stoppingBody) forget() {
+	if b.open {
+		b.open = false
+		b.server.bodies.remove(b)
+	}
+}
+
+// bodies are those that are being read.
+type bodies struct {
+	stopping context.Context
+	mu       sync.Mutex
+	open     map[*stoppingBody]struct{}
+}
+
+// cutAt cuts them once the server stops.
+func (all *bodies) cutAt(stopping context.Context) {
+	all.stopping, all.open = stopping, map[*stoppingBody]struct{}{}
+	context.AfterFunc(stopping, func() {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		for b := range all.open {
+			b.cut()
+		}
+	})
+}
+
+// add lets a stop cut a body; one that begins later is cut soon.
+func (all *bodies) add(b *stoppingBody) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.open[b] = struct{}{}
+	if all.stopping.Err() != nil {
+		context.AfterFunc(all.stopping, b.cut)
+	}
+}
+
+func (all *bodies) remove(b *stoppingBody) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.open, b)
 }

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -122,13 +122,17 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 
 // ReadBody reads a JSON object of a struct's fields, as strictly as ParseContext.
 func ReadBody(ctx context.Context, body []byte, into any) error {
-	if err := ValidText("", string(body)); err != nil {
-		return err
+	if !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
+		return ValidText("", string(body))
 	}
-	strict := newScanner(ctx, body)
-	strict.fields, strict.counts = fieldsOf(into), countsOfTypes()[reflect.TypeOf(into).Elem()]
+	strict, known := newScanner(ctx, body), formOf(into)
+	strict.expect(known)
 	if strict.scan(); strict.stop != nil {
 		return strict.stop
+	}
+	if known.flat && len(known.fields) > 0 && strict.fault == nil && bytes.HasPrefix(body, []byte{'{'}) &&
+		json.Unmarshal(body, into) == nil { // the scanner knows all names
+		return ctx.Err()
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()

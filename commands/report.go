@@ -22,8 +22,19 @@ type Report struct {
 	blobs events.Blobs
 }
 
+// reportIDs are the ids of reports, so that none is put together for each report.
+var reportIDs = func() map[events.ReportKind]string {
+	ids := map[events.ReportKind]string{}
+	for _, kind := range []events.ReportKind{
+		events.ReportProgress, events.ReportComplete, events.ReportBlocked, events.ReportError, events.ReportNeedsInput,
+	} {
+		ids[kind] = "report:" + string(kind)
+	}
+	return ids
+}()
+
 // ID implements Command.
-func (x *Report) ID() string { return "report:" + string(x.Kind) }
+func (x *Report) ID() string { return reportIDs[x.Kind] }
 
 // Asks reports whether the report opens a question.
 func (x *Report) Asks() bool { return x.Kind == events.ReportNeedsInput }
@@ -191,7 +202,7 @@ func mayReportOn(
 		return notAllowed(rule, "a session works in its own project only", "its project is "+session.ProjectID,
 			"Session '%s' may not report on task '%s'", session.ID, id)
 	}
-	if session.Role == events.RoleOrchestrator || t.CreatedBy == session.Source() || within(id) ||
+	if session.Role == events.RoleOrchestrator || session.IsSource(t.CreatedBy) || within(id) ||
 		s.HeldOnce(session.ID, id) {
 		return nil
 	}

@@ -19,7 +19,8 @@ func CheckNames(ctx context.Context, body []byte, into any) error {
 	s := newScanner(ctx, body)
 	s.lax = true
 	if t := reflect.TypeOf(into); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
-		s.fields = appendFields([]string{}, t.Elem())
+		f := formOf(into)
+		s.fields, s.pointers = append([]string{}, f.fields...), f.pointers
 	}
 	if s.scan(); s.stop != nil {
 		return s.stop
@@ -36,7 +37,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 }
 
 // fieldsOf gives the names that a command's body may have.
-func fieldsOf(command any) []string { return appendFields(nil, reflect.TypeOf(command).Elem()) }
+func fieldsOf(command any) []string { return formOf(command).fields }
 
 // countsOfTypes holds the optional numbers of each command, each with what its absence means: its absent tag.
 var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
@@ -54,6 +55,51 @@ var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
 	}
 	return types
 })
+
+// form is what is known of the bodies of one type before any of them comes.
+type form struct {
+	fields   []string
+	pointers []string // one for each field
+	counts   map[string]string
+	// flat says that no field holds an object, so a body has the names of fields and no others.
+	flat bool
+}
+
+// forms keeps the form of each type that was read: there are as many as commands.
+var forms sync.Map
+
+// formOf gives the form of the type that a pointer leads to.
+func formOf(into any) *form {
+	t := reflect.TypeOf(into).Elem()
+	if known, ok := forms.Load(t); ok {
+		return known.(*form)
+	}
+	f := &form{fields: appendFields(nil, t), counts: countsOfTypes()[t], flat: true}
+	for _, name := range f.fields {
+		f.pointers = append(f.pointers, "/"+safetext.Printable(name))
+	}
+	for _, field := range reflect.VisibleFields(t) {
+		f.flat = f.flat && (field.Anonymous || !field.IsExported() || isFlat(field.Type))
+	}
+	forms.Store(t, f)
+	return f
+}
+
+// isFlat reports whether a type has no object in its JSON, whatever the JSON is.
+func isFlat(t reflect.Type) bool {
+	if t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler) {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+		return true
+	case reflect.Pointer, reflect.Slice:
+		return isFlat(t.Elem())
+	}
+	return false
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 func appendFields(names []string, t reflect.Type) []string {
 	for i := range t.NumField() {
@@ -84,6 +130,8 @@ type bodyScanner struct {
 	i   int
 	// fields are the names that the body itself may have; nil if any.
 	fields []string
+	// pointers are those of fields.
+	pointers []string
 	// counts are those of them that are optional numbers, each with what its absence means.
 	counts map[string]string
 	// lax lets other names through, unless they differ from one of these in their case alone.
@@ -95,6 +143,8 @@ type bodyScanner struct {
 	values int
 	// names are those of the open objects that have few, one behind the other.
 	names [][]byte
+	// room is where names begins.
+	room [8][]byte
 	// steps counts the work; tests hold it against the length of the body.
 	steps int
 	// nextCheck is where ctx is asked again.
@@ -107,12 +157,19 @@ type bodyScanner struct {
 }
 
 func newScanner(ctx context.Context, body []byte) *bodyScanner {
-	return &bodyScanner{
+	s := &bodyScanner{
 		ctx:       ctx,
 		b:         body,
 		what:      "the body",
 		nextCheck: checkCallerEvery,
 	}
+	s.names = s.room[:0]
+	return s
+}
+
+// expect says what the body is to hold.
+func (s *bodyScanner) expect(f *form) {
+	s.fields, s.pointers, s.counts = f.fields, f.pointers, f.counts
 }
 
 // scan walks over the whole body. It gives up silently where the body is not JSON.
@@ -256,10 +313,7 @@ func (s *bodyScanner) object(pointer string) bool {
 		}
 		at := pointer
 		if top {
-			at = "/" + safetext.Printable(string(name))
-			if s.steps += len(s.fields); !slices.Contains(s.fields, string(name)) {
-				s.unknown(at, string(name))
-			}
+			at = s.field(name)
 		}
 		if s.repeats(first, &many, name) {
 			s.faulty(at, "the field %q is there twice", safetext.Printable(string(name)))
@@ -273,7 +327,7 @@ func (s *bodyScanner) object(pointer string) bool {
 		if !s.value(at) {
 			return false
 		}
-		if top {
+		if top && len(s.counts) > 0 {
 			s.count(at, string(name), s.b[from:s.i])
 		}
 		s.space()
@@ -288,6 +342,20 @@ func (s *bodyScanner) object(pointer string) bool {
 			return false
 		}
 	}
+}
+
+// field gives the pointer of a name of the body itself, and judges one that is no field.
+func (s *bodyScanner) field(name []byte) (pointer string) {
+	s.steps += len(s.fields)
+	i := slices.IndexFunc(s.fields, func(field string) bool { return field == string(name) })
+	if i >= 0 && i < len(s.pointers) {
+		return s.pointers[i]
+	}
+	pointer = "/" + safetext.Printable(string(name))
+	if i < 0 {
+		s.unknown(pointer, string(name))
+	}
+	return pointer
 }
 
 // count refuses an optional number of 0: it would be taken for a number that is absent, and mean "never" or "no limit".

@@ -56,8 +56,8 @@ func validIDs(pointer string, ids []string) error {
 		return invalid(pointer, "at most %d ids, these are %d", maxList, len(ids))
 	}
 	for i, id := range ids {
-		if err := ValidID(pointer+"/"+strconv.Itoa(i), id); err != nil {
-			return err
+		if ValidID("", id) != nil {
+			return ValidID(pointer+"/"+strconv.Itoa(i), id)
 		}
 	}
 	return nil
@@ -116,6 +116,9 @@ const (
 )
 
 func unique(ids []string) []string {
+	if len(ids) <= 1 {
+		return append([]string(nil), ids...)
+	}
 	var kept []string
 	seen := make(map[string]struct{}, len(ids))
 	for _, id := range ids {

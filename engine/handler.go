@@ -124,12 +124,13 @@ type Handler struct {
 	damage    error
 	doubt     error
 
-	// overlay, decoder and stored are the writer's own.
+	// overlay, decoder, event and stored are the writer's own.
 	overlay *projections.State
 	// steps counts what the overlay has looked up.
 	steps   *uint64
 	decoder events.Decoder
-	stored  events.Event
+	event   events.Event // the newest, as it was made
+	stored  events.Event // the same, as its body says it
 	// touched is what the current batch changes that somebody may wait for.
 	touched     map[Key]struct{}
 	touchedLast Key
@@ -225,6 +226,7 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 			answer, err := h.answerRetry(ctx, p, result.retryOf)
 			return answer, h.recorded(ctx, r, err)
 		}
+		h.queue.free(p) // the writer has let go of it
 		return result.answer, result.err
 	case <-ctx.Done():
 		return Answer{}, ctx.Err()
@@ -253,13 +255,8 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pending{
-		Request: r,
-		ctx:     ctx,
-		source:  r.By.Source(),
-		hash:    hash,
-		done:    make(chan result, 1),
-	}
+	p := h.queue.empty()
+	p.Request, p.ctx, p.source, p.hash = r, ctx, r.By.Source(), hash
 	return p, h.storeTexts(ctx, p, long)
 }
 

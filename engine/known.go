@@ -16,7 +16,11 @@ func (r Request) Project(s *projections.State) string { return commands.ProjectO
 // EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
 // token has keys of its own: it is not answered what an earlier token of its name was.
 func EventID(by commands.Actor, project, command, key string) uuid.UUID {
-	source := by.Source()
+	return eventID(by.Source(), by, project, command, key)
+}
+
+// eventID is EventID where the actor's source is known.
+func eventID(source string, by commands.Actor, project, command, key string) uuid.UUID {
 	if by.Kind == commands.ActorUser && by.Generation > 1 {
 		source += "#" + strconv.Itoa(by.Generation)
 	}

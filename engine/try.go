@@ -51,7 +51,7 @@ func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err e
 	steps := view.CountReads()
 	defer func() { p.worked(*steps) }()
 	project := commands.ProjectOf(view, p.Command, p.By)
-	if sequence, known := view.Accepted(EventID(p.By, project, p.Command.ID(), p.Key)); known {
+	if sequence, known := view.Accepted(eventID(p.source, p.By, project, p.Command.ID(), p.Key)); known {
 		return Answer{}, sequence, nil
 	}
 	answer, err = h.try(view, p, project)
@@ -67,7 +67,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		By:         p.By,
 		Project:    project,
 		At:         at,
-		ID:         EventID(p.By, project, p.Command.ID(), p.Key),
+		ID:         eventID(p.source, p.By, project, p.Command.ID(), p.Key),
 		Rules:      commands.RulesVersion,
 		OccurredAt: occurredAt(p.OccurredAt, at),
 	}
@@ -79,6 +79,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 	if err != nil || data == nil {
 		return answer, err
 	}
-	answer.Event, err = appendEvent(nil, envelope(s, p, call, data))
+	event := envelope(s, p, call, data)
+	answer.Event, err = appendEvent(nil, &event)
 	return answer, err
 }

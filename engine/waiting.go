@@ -16,6 +16,20 @@ type pending struct {
 	done   chan result
 }
 
+// empty gives one to fill in; done may have been another command's.
+func (q *queue) empty() *pending {
+	if p, ok := q.answered.Get().(*pending); ok {
+		return p
+	}
+	return &pending{done: make(chan result, 1)}
+}
+
+// free takes one whose answer was taken: nobody else has it.
+func (q *queue) free(p *pending) {
+	*p = pending{done: p.done}
+	q.answered.Put(p)
+}
+
 type result struct {
 	answer Answer
 	err    error
@@ -34,6 +48,8 @@ type queue struct {
 	want    int // the writer is woken when so many wait
 	closed  bool
 	wake    chan struct{}
+	// answered are commands to be used again.
+	answered sync.Pool
 }
 
 // add reports false when the writer takes no more.

@@ -231,7 +231,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		return result{}
 	}
 	project := commands.ProjectOf(h.overlay, p.Command, p.By)
-	id := EventID(p.By, project, p.Command.ID(), p.Key)
+	id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)
 	if sequence, ok := h.overlay.Accepted(id); ok {
 		if sequence <= d.ground {
 			return result{retryOf: sequence}
@@ -273,9 +273,9 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 // apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one
 // never differ.
 func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Data) (events.Message, error) {
-	event := envelope(h.overlay, p, c, data)
+	h.event = envelope(h.overlay, p, c, data)
 	used := len(d.arena)
-	arena, err := appendEvent(d.arena, event)
+	arena, err := appendEvent(d.arena, &h.event)
 	if err != nil {
 		return events.Message{}, err
 	}
@@ -299,6 +299,9 @@ func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Dat
 // appendEvent appends an event's body, or refuses one that is too large.
 func appendEvent(b []byte, event *events.Event) ([]byte, error) {
 	b, err := event.Append(b)
+	if err == nil {
+		return b, nil
+	}
 	var tooLarge *events.TooLargeError
 	if errors.As(err, &tooLarge) {
 		return nil, &commands.Refusal{Code: commands.CodeTooLarge, Message: tooLarge.Error()}
@@ -318,8 +321,8 @@ func occurredAt(said, at time.Time) time.Time {
 	return said
 }
 
-func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) *events.Event {
-	event := &events.Event{
+func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) events.Event {
+	event := events.Event{
 		ID:          c.ID,
 		Source:      p.source,
 		Time:        c.At,
@@ -394,6 +397,10 @@ func (h *Handler) settle(d *decided) {
 // answer sets a caller free; one that is refused only once the refusal is recorded, for which the writer does not wait.
 func (h *Handler) answer(p *pending, r result) {
 	p.worked(r.steps)
+	if r.err == nil {
+		p.done <- r
+		return
+	}
 	var refusal *commands.Refusal
 	if h.config.Denials == nil || !errors.As(r.err, &refusal) {
 		p.done <- r

@@ -110,6 +110,12 @@ func (t *Task) newest(wanted func(Said) bool) Said {
 
 // addSaid puts a word last, in place of the session's former one, and gives how many words it copied.
 func (t *Task) addSaid(said Said) (copied int) {
+	if i := indexOf(t.Says, said.SessionID); i >= 0 { // as below, in one step
+		rest := len(t.Says) - 1
+		says := append(make([]Said, 0, rest+1), t.Says[:i]...)
+		t.Says = append(append(says, t.Says[i+1:]...), said)
+		return rest + rest + 1
+	}
 	copied = t.dropSaid(said.SessionID)
 	if len(t.Says) >= mostTogether {
 		parts := t.earlierParts()

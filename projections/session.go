@@ -74,6 +74,12 @@ type SessionFields struct {
 // Source gives the source of the events that the session causes.
 func (x *Session) Source() string { return SessionSource(x.ProjectID, x.ID) }
 
+// IsSource reports whether a source is the session's.
+func (x *Session) IsSource(source string) bool {
+	project, session, ok := SessionOfSource(source)
+	return ok && project == x.ProjectID && session == x.ID
+}
+
 // SessionSource gives "/projects/<project>/sessions/<session>".
 func SessionSource(project, session string) string {
 	return "/projects/" + project + "/sessions/" + session

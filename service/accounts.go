@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -63,8 +64,8 @@ type account struct {
 	used [resources - rates]int64
 	// waiting are the calls that wait for others of the account to end, oldest first.
 	waiting []chan struct{}
-	// holders counts the requests that hold the account; guarded by the ledger.
-	holders int
+	// holders counts the requests that hold the account; it grows under the ledger's lock only.
+	holders atomic.Int64
 }
 
 // ledger keeps the accounts. Its memory is bounded: an account of which nothing is in use is as good as a new one,
@@ -116,12 +117,16 @@ func newLedger(limits *Limits) *ledger {
 
 func (l *ledger) now() time.Duration { return time.Since(l.began) }
 
-// hold gives an account that stays until it is let go.
-func (l *ledger) hold(c Class, name string) *account {
-	key := classNames[c] + " " + name
+// hold gives an account that stays until it is let go. name may come in parts, so that nobody needs to put it together.
+func (l *ledger) hold(c Class, name ...string) *account {
+	var room [160]byte
+	key := append(append(room[:0], classNames[c]...), ' ')
+	for _, part := range name {
+		key = append(key, part...)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.accounts[key]
+	a := l.accounts[string(key)]
 	if a == nil {
 		if len(l.accounts) >= l.sweepAt && (len(l.accounts) < mostAccounts || l.now() >= l.sweepAgain) {
 			l.sweep()
@@ -130,10 +135,10 @@ func (l *ledger) hold(c Class, name string) *account {
 			a = l.shared[c]
 		} else {
 			a = &account{class: c}
-			l.accounts[key] = a
+			l.accounts[string(key)] = a
 		}
 	}
-	a.holders++
+	a.holders.Add(1)
 	return a
 }
 
@@ -150,17 +155,13 @@ func (l *ledger) refusals(limit string) uint64 {
 	return l.refused[limit]
 }
 
-func (l *ledger) letGo(a *account) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a.holders--
-}
+func (l *ledger) letGo(a *account) { a.holders.Add(-1) }
 
 // sweep drops the accounts of which nothing is in use; mu is held.
 func (l *ledger) sweep() {
 	now := l.now()
 	for key, a := range l.accounts {
-		if a.holders == 0 && a.idle(now) {
+		if a.holders.Load() == 0 && a.idle(now) {
 			delete(l.accounts, key)
 		}
 	}
@@ -191,7 +192,7 @@ func (o *overLimit) Error() string { return "over the limit " + o.quota.Name }
 
 // take uses n of a rate, or says when there will be so much. More than a burst counts as a burst.
 func (l *ledger) take(a *account, r resource, n float64) *overLimit {
-	q := l.quotas[a.class][r]
+	q := &l.quotas[a.class][r]
 	if q.Value == 0 || n == 0 {
 		return nil
 	}
@@ -202,7 +203,7 @@ func (l *ledger) take(a *account, r resource, n float64) *overLimit {
 	paid := max(a.paid[r], now)
 	n = min(n, q.Burst)
 	if after := paid - now + time.Duration((n-q.Burst)*each); after > 0 {
-		return &overLimit{a.class, q, after}
+		return &overLimit{a.class, *q, after}
 	}
 	a.paid[r] = paid + time.Duration(n*each)
 	return nil
@@ -319,7 +320,7 @@ func (l *ledger) end(a *account, r resource, n int64) {
 
 // beginInTurn is begin for calls in progress: who is over the limit waits a while for its turn.
 func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
-	q := l.quotas[a.class][useParallel]
+	q := &l.quotas[a.class][useParallel]
 	a.mu.Lock()
 	if used := a.used[useParallel-rates]; q.Value == 0 || used == 0 || float64(used+1) <= q.Value {
 		a.used[useParallel-rates]++
@@ -328,7 +329,7 @@ func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
 	}
 	if len(a.waiting) >= queueBehind {
 		a.mu.Unlock()
-		return &overLimit{a.class, q, time.Second}
+		return &overLimit{a.class, *q, time.Second}
 	}
 	turn := make(chan struct{})
 	a.waiting = append(a.waiting, turn)
@@ -346,7 +347,7 @@ func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
 	for i, other := range a.waiting {
 		if other == turn {
 			a.waiting = append(a.waiting[:i], a.waiting[i+1:]...)
-			return &overLimit{a.class, q, time.Second}
+			return &overLimit{a.class, *q, time.Second}
 		}
 	}
 	return nil // its turn came meanwhile

@@ -82,11 +82,11 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 // accountsOf gives an admission with the accounts of a caller and of the root of its project. letGo must be called.
 func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admission {
 	a := &Admission{service: s, ledger: s.ledger, who: by}
-	a.credential = s.ledger.hold(ClassOf(by), AccountName(by))
+	a.credential = s.ledger.hold(ClassOf(by), string(by.Kind), " ", by.Name) // AccountName
 	switch {
 	case by.Kind != commands.ActorSession || by.Project == "":
 	case ended: // all of a project that have ended take nothing of those that have not
-		a.project = s.ledger.hold(ofProject, "ended "+root)
+		a.project = s.ledger.hold(ofProject, "ended ", root)
 	default:
 		a.project = s.ledger.hold(ofProject, root)
 	}
@@ -125,11 +125,14 @@ func ClassOf(by commands.Actor) Class {
 
 // pay uses the rates of the caller and of its project, all or none.
 func (a *Admission) pay(d demand) *overLimit {
-	for _, account := range []*account{a.credential, a.project} {
+	for _, account := range [...]*account{a.credential, a.project} {
 		if account == nil {
 			continue
 		}
 		for r, n := range d {
+			if n == 0 {
+				continue
+			}
 			over := a.ledger.take(account, resource(r), n)
 			if over == nil {
 				continue

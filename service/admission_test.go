@@ -153,7 +153,7 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 			t.Errorf("%d of %s are in use after the call", n, resourceNames[int(rates)+r])
 		}
 	}
-	if n := a.credential.holders; n != 0 {
+	if n := a.credential.holders.Load(); n != 0 {
 		t.Errorf("%d calls hold the account", n)
 	}
 	if err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {

@@ -19,11 +19,11 @@ type Caller struct {
 	Root string
 	// Mail is what the calling session was not yet shown: its questions that were answered, and messages.
 	Mail []string
-	// ServerURL is how the caller reaches the server: what sessions are told that it spawns. Its interface fills it in.
-	ServerURL string
-	// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks". Reads says that it is a read.
-	Operation string
-	Reads     bool
+	// Scheme and Host are how the caller reaches the server. Its interface fills them in.
+	Scheme, Host string
+	// Verb and Target are what is asked for: "GET", "/api/tasks". Reads says that it is a read.
+	Verb, Target string
+	Reads        bool
 	// Program says that it is no page in a browser. Its interface fills it in.
 	Program bool
 	// Meta is what came with the command.
@@ -40,6 +40,12 @@ type Caller struct {
 	// admission is what the call holds of its limits; nil until it is let in.
 	admission *Admission
 }
+
+// ServerURL is how the caller reaches the server: what sessions are told that it spawns.
+func (c *Caller) ServerURL() string { return c.Scheme + "://" + c.Host }
+
+// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks".
+func (c *Caller) Operation() string { return c.Verb + " " + safetext.Printable(c.Target) }
 
 // ReadsAll reports whether the caller may read what belongs to no project.
 func (c *Caller) ReadsAll() bool {

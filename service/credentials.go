@@ -32,20 +32,13 @@ const FirstGeneration = 1
 
 // SessionToken gives the secret of a session: it is made, never stored, so a retried spawn answers the same.
 func SessionToken(serverKey []byte, id string, generation int) string {
-	mac := hmac.New(sha256.New, serverKey)
-	return signSession(mac, id, strconv.Itoa(generation))
-}
-
-func signSession(mac hash.Hash, id, generation string) string {
-	// A hash never fails to write.
-	_, _ = mac.Write([]byte("maestro session\x00" + id + "\x00" + generation))
-	return wire.SessionTokenPrefix + id + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return newSigner(serverKey).token(wire.SessionTokenPrefix, id, strconv.Itoa(generation))
 }
 
 // authenticator knows callers by their credentials.
 type authenticator struct {
 	admin   [sha256.Size]byte
-	macs    *sync.Pool
+	signers *sync.Pool
 	handler *engine.Handler
 	now     func() time.Time
 }
@@ -56,58 +49,80 @@ func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) 
 		admin:   sha256.Sum256(keys.AdminToken),
 		handler: handler,
 		now:     now,
-		macs:    &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }},
+		signers: &sync.Pool{New: func() any { return newSigner(key) }},
 	}
 }
 
 // NamedToken gives the secret of a named token: like a session's it is made, never stored.
 func NamedToken(serverKey []byte, name string, generation int) string {
-	return signNamed(hmac.New(sha256.New, serverKey), name, strconv.Itoa(generation))
+	return newSigner(serverKey).token(wire.UserTokenPrefix, name, strconv.Itoa(generation))
 }
 
-func signNamed(mac hash.Hash, name, generation string) string {
-	// A hash never fails to write.
-	_, _ = mac.Write([]byte("maestro token\x00" + name + "\x00" + generation))
-	return wire.UserTokenPrefix + name + "." + generation + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// signer makes secrets with the server's key.
+type signer struct {
+	mac  hash.Hash
+	room []byte
+}
+
+func newSigner(key []byte) *signer { return &signer{mac: hmac.New(sha256.New, key)} }
+
+// token gives the secret of the kind that its prefix says.
+func (s *signer) token(prefix, name, generation string) string {
+	return prefix + name + "." + generation + "." + string(s.sign(prefix, name, generation))
+}
+
+// sign gives the last part of a secret, until the next call.
+func (s *signer) sign(prefix, name, generation string) []byte {
+	what := "maestro token\x00"
+	if prefix == wire.SessionTokenPrefix {
+		what = "maestro session\x00"
+	}
+	s.room = append(append(append(append(s.room[:0], what...), name...), 0), generation...)
+	s.mac.Reset()
+	_, _ = s.mac.Write(s.room) // a hash never fails to write
+	s.room = s.mac.Sum(s.room[:0])
+	said := len(s.room)
+	s.room = base64.RawURLEncoding.AppendEncode(s.room, s.room)
+	return s.room[said:]
 }
 
 // call gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
 // has no permissions; any other bad token is nobody.
 func (a authenticator) caller(token string) (*Caller, error) {
-	sign := signSession
-	rest, session := strings.CutPrefix(token, wire.SessionTokenPrefix)
+	prefix := wire.SessionTokenPrefix
+	rest, session := strings.CutPrefix(token, prefix)
 	if !session {
 		sum := sha256.Sum256([]byte(token))
 		if subtle.ConstantTimeCompare(sum[:], a.admin[:]) == 1 {
 			return &Caller{By: commands.Admin(commands.AuthnToken)}, nil
 		}
-		sign = signNamed
-		rest, _ = strings.CutPrefix(token, wire.UserTokenPrefix)
+		prefix = wire.UserTokenPrefix
+		rest, _ = strings.CutPrefix(token, prefix)
 	}
-	parts := strings.Split(rest, ".")
-	switch {
-	case len(parts) != 3 && session:
+	name, rest, _ := strings.Cut(rest, ".")
+	number, signature, whole := strings.Cut(rest, ".")
+	switch three := whole && !strings.Contains(signature, "."); {
+	case !three && session:
 		return nil, NotAuthenticated("The token is damaged", "a session's token has three parts", true)
-	case len(parts) != 3:
+	case !three:
 		return nil, NotAuthenticated("The token is not one of this server's",
 			"it is neither the admin token, nor a named one, nor a session's", true)
 	}
-	mac := a.macs.Get().(hash.Hash)
-	mac.Reset()
-	good := sign(mac, parts[0], parts[1])
-	a.macs.Put(mac)
-	if subtle.ConstantTimeCompare([]byte(good), []byte(token)) != 1 {
+	signer := a.signers.Get().(*signer)
+	good := subtle.ConstantTimeCompare(signer.sign(prefix, name, number), []byte(signature)) == 1
+	a.signers.Put(signer)
+	if !good || !strings.HasPrefix(token, prefix) {
 		return nil, NotAuthenticated("The token is not one of this server's", "its signature is wrong", true)
 	}
-	generation, err := strconv.Atoi(parts[1])
+	generation, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, NotAuthenticated("The token is damaged", "its generation is no number", true)
 	}
 	c := &Caller{}
 	if session {
-		err = a.session(c, parts[0], generation)
+		err = a.session(c, name, generation)
 	} else {
-		err = a.named(c, parts[0], generation)
+		err = a.named(c, name, generation)
 	}
 	return c, err
 }

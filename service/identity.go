@@ -1,8 +1,6 @@
 package service
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"strings"
 
 	"maestro/service/wire"
@@ -18,12 +16,12 @@ func (s *Service) Prove(public, challenge string) string {
 	if !ok || strings.Contains(generation, ".") {
 		return ""
 	}
-	mac := hmac.New(sha256.New, s.Keys.ServerKey)
+	signer := newSigner(s.Keys.ServerKey)
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
-		return wire.Prove(signSession(mac, id, generation), challenge)
+		return wire.Prove(signer.token(wire.SessionTokenPrefix, id, generation), challenge)
 	}
 	if name, ok = strings.CutPrefix(name, wire.UserTokenPrefix); ok {
-		return wire.Prove(signNamed(mac, name, generation), challenge)
+		return wire.Prove(signer.token(wire.UserTokenPrefix, name, generation), challenge)
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	}
 	command := refusal.Rule
 	if command == "" {
-		command = c.Operation
+		command = c.Operation()
 	}
 	if failed := s.Denials.Record(ctx, c.By, c.Root, command, refusal, s.Head()); failed != nil {
 		return failed
@@ -46,8 +46,11 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 
 // revokedSince reports whether the table refused a caller whose credential was revoked after it was taken.
 func (s *Service) revokedSince(c *Caller, err error) bool {
+	if c == nil || err == nil {
+		return false
+	}
 	var refusal *commands.Refusal
-	if c == nil || !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
+	if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
 		return false
 	}
 	good := true

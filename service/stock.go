@@ -14,11 +14,15 @@ import (
 // what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not
 // permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
 func (s *Service) within(ctx context.Context, c *Caller, request engine.Request, dryRun bool) error {
+	stock := s.Limits.stock(request)
+	if stock == nil {
+		return ctx.Err()
+	}
 	var over *overLimit
 	var makes demand
 	decided := false
 	err := s.work(ctx, c, func(v View) error {
-		over, makes = s.Limits.stock(v.State, request), madeBy(v.State, request.Command)
+		over, makes = stock(v.State), madeBy(v.State, request.Command)
 		decided = (over != nil || makes != demand{}) && unbounded(v.State, request)
 		return nil
 	})
@@ -80,6 +84,9 @@ func (a *Admission) payFor(d demand) *overLimit {
 // unused gives back what within paid if nothing was made: the command was refused, is a retry, or changed nothing. Any
 // other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
 func (a *Admission) unused(answer engine.Answer, err error) {
+	if a.made == (demand{}) {
+		return
+	}
 	var refusal *commands.Refusal
 	if err == nil && answer.Event != nil && !answer.Retried || err != nil && !errors.As(err, &refusal) {
 		a.made = demand{}
@@ -100,34 +107,53 @@ func (a *Admission) unused(answer engine.Answer, err error) {
 // whenLess is when to try again what waits for others to end something.
 const whenLess = time.Minute
 
-// stock gives the quota of what there is that a command is over. A project's quotas count what its root and all
-// projects below that have together, so creating projects makes no more room.
-func (l *Limits) stock(state *projections.State, request engine.Request) *overLimit {
-	if _, creates := request.Command.(*commands.CreateProject); creates {
-		if request.By.Kind != commands.ActorSession {
-			return nil
-		}
-		return l.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
-	}
-	p := state.Project(request.Project(state))
-	if p == nil {
-		return nil
-	}
+// stock gives what tells, of a state, the quota of what there is that a command is over; nil for a command that no quota
+// counts and that makes nothing. A project's quotas count what its root and all projects below that have together, so
+// creating projects makes no more room.
+func (l *Limits) stock(request engine.Request) func(*projections.State) *overLimit {
 	switch c := request.Command.(type) {
-	case *commands.CreateTask:
-		return l.over("project-tasks", tasks(state, p.Root))
-	case *commands.SpawnSession:
-		return l.over("project-sessions", state.LivingSessions(p.Root))
-	case *commands.RegisterSession:
-		if state.Session(c.SessionID) == nil && request.By.Kind != commands.ActorSession {
-			return l.over("project-sessions", state.LivingSessions(p.Root))
+	case *commands.CreateProject:
+		return func(state *projections.State) *overLimit {
+			if request.By.Kind != commands.ActorSession {
+				return nil
+			}
+			return l.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
 		}
+	case *commands.CreateTask:
+		return inRoot(request, func(state *projections.State, root string) *overLimit {
+			return l.over("project-tasks", tasks(state, root))
+		})
+	case *commands.SpawnSession:
+		return inRoot(request, func(state *projections.State, root string) *overLimit {
+			return l.over("project-sessions", state.LivingSessions(root))
+		})
+	case *commands.RegisterSession:
+		return inRoot(request, func(state *projections.State, root string) *overLimit {
+			if state.Session(c.SessionID) != nil || request.By.Kind == commands.ActorSession {
+				return nil
+			}
+			return l.over("project-sessions", state.LivingSessions(root))
+		})
 	case *commands.Report:
 		if c.Asks() {
-			return l.questions(state, p.Root, request.By)
+			return inRoot(request, func(state *projections.State, root string) *overLimit {
+				return l.questions(state, root, request.By)
+			})
 		}
 	}
 	return nil
+}
+
+// inRoot asks for the root of a request's project, if there is the project.
+func inRoot(
+	request engine.Request, over func(state *projections.State, root string) *overLimit,
+) func(*projections.State) *overLimit {
+	return func(state *projections.State) *overLimit {
+		if p := state.Project(request.Project(state)); p != nil {
+			return over(state, p.Root)
+		}
+		return nil
+	}
 }
 
 // over gives a quota if one more is too many.
