@@ -87,14 +87,15 @@ func formOf(into any) *form {
 
 // isFlat reports whether a type has no object in its JSON, whatever the JSON is.
 func isFlat(t reflect.Type) bool {
-	if t.Implements(unmarshaler) || reflect.PointerTo(t).Implements(unmarshaler) {
-		return false
-	}
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
-		return true
-	case reflect.Pointer, reflect.Slice:
-		return isFlat(t.Elem())
+	for !t.Implements(unmarshaler) && !reflect.PointerTo(t).Implements(unmarshaler) {
+		switch t.Kind() {
+		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+			return true
+		case reflect.Pointer, reflect.Slice:
+			t = t.Elem()
+		default:
+			return false
+		}
 	}
 	return false
 }
