@@ -107,9 +107,9 @@ func (a *Admission) unused(answer engine.Answer, err error) {
 // whenLess is when to try again what waits for others to end something.
 const whenLess = time.Minute
 
-// stock gives what tells, of a state, the quota of what there is that a command is over. It gives nil for a command that
-// no quota counts and that makes nothing. A project's quotas count what its root and all projects below that have together, so
-// creating projects makes no more room.
+// stock gives what tells, of a state, the quota of what there is that a command is over. It gives nil for a command
+// that no quota counts and that makes nothing. A project's quotas count what its root and all projects below that have
+// together, so creating projects makes no more room.
 func (l *Limits) stock(request engine.Request) func(*projections.State) *overLimit {
 	switch c := request.Command.(type) {
 	case *commands.CreateProject:
