@@ -369,20 +369,26 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	for range 30 {
 		w.do(token, "session:note", `{"type":"progress","message":"step"}`).is(200)
 	}
-	w.do(token, "report:progress", `{"message":"the last words","taskIds":["`+other+`"]}`).is(200)
+	beside := w.task(project)
+	w.do(adminToken, "session:link", `{"sessionId":"`+third+`","taskId":"`+beside+`"}`).is(200)
+	w.do(token, "report:complete", `{"message":"both done","taskIds":["`+other+`","`+beside+`"]}`).is(200)
+	w.do(adminToken, "session:unlink", `{"sessionId":"`+third+`","taskId":"`+beside+`"}`).is(200)
+	w.do(adminToken, "session:message", `{"sessionId":"`+third+`","text":"stop there"}`).is(200)
+	w.do(adminToken, "session:note", `{"sessionId":"`+third+`","type":"task_completed","message":"a lie"}`).is(200)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+third+`","reason":"too slow"}`).is(200)
 	successor, _ := w.session(adminToken, project, other, `,"context":{"predecessor":"a lie","mine":1}`)
 	told := custom(t, w.manifestOf(successor))
 	before, _ := told["predecessor"].(map[string]any)
-	last, _ := before["last"].([]any)
-	if before["sessionId"] != third || before["name"] != "Third" || before["status"] != "stopped" || len(last) != 20 ||
-		told["mine"] != 1.0 {
+	words, _ := before["words"].([]any)
+	if len(words) != 20 || told["mine"] != 1.0 {
 		t.Fatalf("it is told %v", told)
 	}
-	if !slices.ContainsFunc(last[17:],
-		func(line any) bool { return strings.HasSuffix(line.(string), ": the last words") }) {
-		t.Errorf("the last words are missing: %v", last)
-	}
+	like(t, "words", `[{"kind":"progress","text":"step"},
+		{"kind":"complete","taskIds":["`+other+`","`+beside+`"],"text":"both done"},
+		{"kind":"message","text":"stop there"}]`, words[17:])
+	delete(before, "words")
+	like(t, "predecessor", `{"sessionId":"`+third+`","name":"Third","status":"stopped","endReason":"too slow",
+		"says":"completed","result":"both done"}`, before)
 }
 
 // A manifest holds everything: also what is too long for an event.

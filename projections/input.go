@@ -125,7 +125,7 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	s.closes(x)
 	s.deliver(x.SessionID, x.ID)
 	s.note(f, Entry{
-		Type:      "input_answered",
+		Type:      typeAnswered,
 		SessionID: x.SessionID,
 		What:      "Answered",
 		Message:   d.Answer,

@@ -77,7 +77,7 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 		Sent:     f.cause(),
 	})
 	s.note(f, Entry{
-		Type:      "session_message",
+		Type:      typeMessage,
 		SessionID: d.SessionID,
 		TaskID:    d.About,
 		Apart:     d.About != "",

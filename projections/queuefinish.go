@@ -41,7 +41,7 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
 	what := "Failed in queue " + d.Queue
 	s.note(f, Entry{
-		Type:      "task_failed",
+		Type:      typeFailed,
 		SessionID: d.SessionID,
 		TaskID:    d.TaskID,
 		What:      what,

@@ -287,7 +287,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	s.notify(f, d.TaskID, d.From, d.Notice)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
 		s.note(f, Entry{
-			Type:      "task_reopened",
+			Type:      typeReopened,
 			SessionID: session,
 			TaskID:    d.TaskID,
 			Apart:     true,

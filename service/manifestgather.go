@@ -45,7 +45,7 @@ type gathering struct {
 	dependents   quotaOfList
 	// sources counts the tasks whose sources are made.
 	sources int
-	before  *ShownSession
+	before  *predecessor
 
 	// looked counts the steps that are not charged yet.
 	looked int

@@ -212,17 +212,19 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 
 // A session is told what its predecessor said last, from the end of a long story only.
 func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
+	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	timeline := make(projections.Timeline, 3*newestLooked)
 	for i := range timeline {
-		timeline[i] = &projections.Entry{Type: "said", Message: "m", Bare: i > newestLooked}
+		timeline[i] = &projections.Entry{Sequence: uint64(i + 1), Type: "progress", Source: x.Source(), Message: "m"}
+		if i > newestLooked {
+			timeline[i].Message = ""
+		}
 	}
-	x := &projections.Session{SessionFields: &projections.SessionFields{}}
-	if story := storyOf(ShownSession{Session: x, Timeline: timeline}); len(story.Last) != 0 {
-		t.Errorf("it says %d things", len(story.Last))
-	}
-	shown := ShownSession{Session: x, Timeline: timeline[:newestLooked]}
-	if story := storyOf(shown); len(story.Last) != predecessorEntries {
-		t.Errorf("it says %d things", len(story.Last))
+	for length, want := range map[int]int{len(timeline): 0, newestLooked: predecessorWords} {
+		before := &predecessor{Session: x, timeline: timeline[:length]}
+		if words := before.told().Words; len(words) != want {
+			t.Errorf("of %d entries it is told %d words, want %d", length, len(words), want)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -73,12 +72,9 @@ func unique(ids []string) []string {
 	return once
 }
 
-// predecessorEntries is how much of its predecessor's story a session is told.
-const predecessorEntries = 20
-
 // custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
-// successor what its predecessor on the primary task did last.
-func custom(tasks []string, context json.RawMessage, before *ShownSession) json.RawMessage {
+// successor what its predecessor on the primary task said last.
+func custom(tasks []string, context json.RawMessage, before *predecessor) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}
 	if len(context) > 0 {
 		var given map[string]any
@@ -91,53 +87,13 @@ func custom(tasks []string, context json.RawMessage, before *ShownSession) json.
 		}
 	}
 	if before != nil {
-		fields["predecessor"] = storyOf(*before)
+		fields[manifest.PredecessorKey] = before.told()
 	}
 	encoded, err := json.Marshal(fields)
 	if err != nil {
 		return nil
 	}
 	return encoded
-}
-
-// predecessorStory is what a session is told of the one before it on its primary task.
-type predecessorStory struct {
-	SessionID string   `json:"sessionId"`
-	Name      string   `json:"name"`
-	Status    string   `json:"status"`
-	EndReason string   `json:"endReason,omitempty"`
-	Last      []string `json:"last"`
-}
-
-// predecessor gives the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
-// the limit task-sessions bounds them.
-func (v View) predecessor(t *projections.Task) *ShownSession {
-	for _, id := range slices.Backward(t.SessionIDs) {
-		x := v.SessionEver(id)
-		if x == nil || v.Gone(id) == "" && x.Active() {
-			continue
-		}
-		shown := v.Shown(x)
-		return &shown
-	}
-	return nil
-}
-
-func storyOf(shown ShownSession) *predecessorStory {
-	x, timeline := shown.Session, shown.Timeline
-	story := &predecessorStory{
-		SessionID: x.ID,
-		Name:      x.Name,
-		Status:    string(x.Status),
-		EndReason: x.EndReason,
-		Last:      []string{},
-	}
-	said := func(e *projections.Entry) bool { return e.Text() != "" && !e.Bare }
-	timeline = timeline[max(0, len(timeline)-newestLooked):]
-	for _, e := range timeline.Views(predecessorEntries, said) {
-		story.Last = append(story.Last, e.Type+": "+e.Message)
-	}
-	return story
 }
 
 // placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It

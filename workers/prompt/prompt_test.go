@@ -146,7 +146,9 @@ func full(role events.Role, strategy events.Strategy) *manifest.Manifest {
 					CommitConventions: "Conventional Commits", PRProcess: "1 approval",
 				},
 			},
-			Custom: json.RawMessage(`{"z":"first as written","budget":{"usd":5},"predecessor":{"sessionId":"sess_0","said":["Routes are done","Tests fail"]},"a":null}`),
+			Custom: json.RawMessage(`{"z":"first as written","budget":{"usd":5},"predecessor":` +
+				`{"sessionId":"sess_0","words":[{"kind":"complete","text":"Routes are done"},` +
+				`{"kind":"blocked","taskIds":["task-1"],"text":"Tests fail"}]},"a":null}`),
 		},
 	}
 }
@@ -765,6 +767,8 @@ func TestPredecessor(t *testing.T) {
 	for custom, want := range map[string]string{
 		`{"predecessor":"Tests fail <here>"}`: `<entry>Tests fail &lt;here&gt;</entry>`,
 		`{"predecessor":{"b":"x","a":[1]}}`:   "<entry name=\"b\">x</entry>\n      <entry name=\"a\">[1]</entry>",
+		`{"predecessor":{"words":"one"}}`:     `<entry name="words">one</entry>`,
+		`{"predecessor":{"words":[{"a":1}]}}`: `<entry name="words">[{"a":1}]</entry>`,
 		`{"predecessor":[1, 2]}`:              `<entry>[1,2]</entry>`,
 	} {
 		m := full(events.RoleWorker, events.StrategySimple)

@@ -100,14 +100,21 @@ func axesFor(t *testing.T, m *manifest.Manifest) axes {
 func TestInitialPrompt(t *testing.T) {
 	m := full("worker", "simple")
 	m.Context.Custom = json.RawMessage(
-		`{"initialPrompt":"Start <here>","other":1,"predecessor":{"last":["a: one","b: two"]}}`)
+		`{"initialPrompt":"Start <here>","other":1,"predecessor":{"last":["a: one","b: two"],` +
+			`"words":[{"kind":"complete","taskIds":["t1","t2"],"text":"it <works>","cut":true},{"kind":"message","text":"well"}]}}`)
 	_, task := prompts(t, m, session)
 	primary, rest, _ := strings.Cut(string(task), "</task>")
 	if !strings.Contains(primary, "<initial_prompt>Start &lt;here&gt;</initial_prompt>") ||
 		strings.Contains(rest, "Start") || !strings.Contains(rest, `<entry name="other">1</entry>`) {
 		t.Errorf("%s", task)
 	}
-	if !strings.Contains(rest, "<entry name=\"last\">a: one\nb: two</entry>") {
-		t.Errorf("what a predecessor said is no text: %s", rest)
+	for _, want := range []string{
+		"<entry name=\"last\">a: one\nb: two</entry>",
+		`<word kind="complete" tasks="t1,t2" cut="true">it &lt;works&gt;</word>`,
+		`<word kind="message">well</word>`,
+	} {
+		if !strings.Contains(rest, want) {
+			t.Errorf("a predecessor is not shown as %s: %s", want, rest)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -130,7 +131,7 @@ func customOf(m *manifest.Manifest) (custom, error) {
 	entries, err := entriesOf(m.Context.Custom)
 	c := custom{}
 	for _, e := range entries {
-		if e.key == "predecessor" && c.predecessor == nil {
+		if e.key == manifest.PredecessorKey && c.predecessor == nil {
 			c.predecessor = e.value
 			continue
 		}
@@ -190,7 +191,8 @@ func (w *xmlWriter) limits(s manifest.Session) {
 	}
 }
 
-// predecessor shows what the session before this one did last: a text, or a free object.
+// predecessor shows what the session before this one said last: a text, or an object, whose words have lines of their
+// own.
 func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	if raw == nil {
 		return
@@ -200,12 +202,38 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 		"Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
-			w.text("entry", inLines(e.value), attr{"name", e.key})
+			if words := wordsIn(e); words != nil {
+				w.words(words)
+			} else {
+				w.text("entry", inLines(e.value), attr{"name", e.key})
+			}
 		}
 	} else {
 		w.text("entry", free(raw))
 	}
 	w.end()
+}
+
+// wordsIn gives the words of a predecessor, nil if the entry holds something else.
+func wordsIn(e entry) (words []manifest.Word) {
+	decoder := json.NewDecoder(bytes.NewReader(e.value))
+	decoder.DisallowUnknownFields()
+	if e.key != "words" || decoder.Decode(&words) != nil {
+		return nil
+	}
+	return words
+}
+
+func (w *xmlWriter) words(words []manifest.Word) {
+	for _, word := range words {
+		cut := ""
+		if word.Cut {
+			cut = "true"
+		}
+		w.text("word", word.Text, slices.Concat(
+			some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")), some("cut", cut),
+		)...)
+	}
 }
 
 // inLines shows a list of texts with each on lines of its own, and any other value as [free] does.

@@ -1,0 +1,92 @@
+package projections
+
+import (
+	"slices"
+
+	"maestro/events"
+)
+
+// WordKind says what a [Word] is: a kind of report, or one of those below.
+type WordKind string
+
+// The kinds of words beside those of reports.
+const (
+	WordFailed   WordKind = "failed"   // why it failed an item of a queue
+	WordAnswer   WordKind = "answer"   // the answer to its question
+	WordMessage  WordKind = "message"  // what somebody wrote to it
+	WordReopened WordKind = "reopened" // why a task that it works on was opened again
+)
+
+// The types of the entries that hold words to a session, and its reason for failing an item. No note has them.
+const (
+	typeFailed   = "task_failed"
+	typeAnswered = "input_answered"
+	typeMessage  = "session_message"
+	typeReopened = "task_reopened"
+)
+
+// wordsOf are the entries that hold words of a session, wordsTo those that hold words to it. Each other entry shows what
+// was decided.
+var (
+	wordsOf = map[string]WordKind{
+		typeFailed:                          WordFailed,
+		reportType(events.ReportProgress):   WordKind(events.ReportProgress),
+		reportType(events.ReportComplete):   WordKind(events.ReportComplete),
+		reportType(events.ReportBlocked):    WordKind(events.ReportBlocked),
+		reportType(events.ReportError):      WordKind(events.ReportError),
+		reportType(events.ReportNeedsInput): WordKind(events.ReportNeedsInput),
+	}
+	wordsTo = map[string]WordKind{
+		typeAnswered: WordAnswer,
+		typeMessage:  WordMessage,
+		typeReopened: WordReopened,
+	}
+)
+
+// Word is what a session said of its work, or was told. TaskIDs are the tasks that it is about.
+type Word struct {
+	Kind    WordKind
+	TaskIDs []string
+	Text    string
+	// Blob is the digest of the whole text, if Text is only its beginning.
+	Blob string
+}
+
+// Words gives the newest words of a session and to it, at most so many, oldest first. A report about several tasks is
+// one word. What the state says in words of its own is none.
+func (x *Session) Words(timeline Timeline, most int) []Word {
+	words := []Word{}
+	last := uint64(0)
+	for _, e := range slices.Backward(timeline) {
+		kind := x.wordKind(e)
+		if kind == "" {
+			continue
+		}
+		if e.Sequence != last {
+			if len(words) == most {
+				break
+			}
+			words = append(words, Word{Kind: kind, Text: e.Message, Blob: e.Blob})
+			last = e.Sequence
+		}
+		if e.TaskID != "" {
+			word := &words[len(words)-1]
+			word.TaskIDs = append(word.TaskIDs, e.TaskID)
+		}
+	}
+	for _, word := range words {
+		slices.Reverse(word.TaskIDs)
+	}
+	slices.Reverse(words)
+	return words
+}
+
+func (x *Session) wordKind(e *Entry) WordKind {
+	switch {
+	case e.Message == "":
+		return ""
+	case e.Source == x.Source() && wordsOf[e.Type] != "":
+		return wordsOf[e.Type]
+	}
+	return wordsTo[e.Type]
+}

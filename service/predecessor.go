@@ -1,0 +1,67 @@
+package service
+
+import (
+	"slices"
+
+	"maestro/projections"
+	"maestro/workers/manifest"
+)
+
+// predecessorWords is how much of what its predecessor said a session is told.
+const predecessorWords = 20
+
+// predecessor is the session that worked on a task before another one does, and what it left in the state.
+type predecessor struct {
+	*projections.Session
+	timeline projections.Timeline
+	said     projections.Said
+	// result is nil unless it said that the task is completed, with words.
+	result *projections.StatementView
+}
+
+// predecessor gives the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
+// the limit task-sessions bounds them.
+func (v View) predecessor(t *projections.Task) *predecessor {
+	for _, id := range slices.Backward(t.SessionIDs) {
+		x := v.SessionEver(id)
+		if x == nil || v.Gone(id) == "" && x.Active() {
+			continue
+		}
+		v.Worked(t.Speakers() / 16)
+		before := &predecessor{
+			Session:  x,
+			timeline: v.SessionTimeline(id),
+			said:     t.SaidBy(id),
+		}
+		if result := v.Result(t); result != nil && result.By == x.Source() {
+			before.result = result
+		}
+		return before
+	}
+	return nil
+}
+
+// told gives what its successor is told. Of a long timeline it reads the end, and may do so while the state moves.
+func (x *predecessor) told() *manifest.Predecessor {
+	told := &manifest.Predecessor{
+		SessionID: x.ID,
+		Name:      x.Name,
+		Status:    x.Status,
+		EndReason: x.EndReason,
+		Says:      x.said.Status,
+		Words:     []manifest.Word{},
+	}
+	if x.result != nil {
+		told.Result = x.result.Text
+	}
+	newest := x.timeline[max(0, len(x.timeline)-newestLooked):]
+	for _, word := range x.Words(newest, predecessorWords) {
+		told.Words = append(told.Words, manifest.Word{
+			Kind:    string(word.Kind),
+			TaskIDs: word.TaskIDs,
+			Text:    word.Text,
+			Cut:     word.Blob != "",
+		})
+	}
+	return told
+}

@@ -1,0 +1,27 @@
+package manifest
+
+import "maestro/events"
+
+// PredecessorKey is the member of a generated manifest's free context that holds its [Predecessor].
+const PredecessorKey = "predecessor"
+
+// Predecessor is what a session is told of the one that worked on its primary task before it.
+type Predecessor struct {
+	SessionID string               `json:"sessionId"`
+	Name      string               `json:"name"`
+	Status    events.SessionStatus `json:"status"`
+	EndReason string               `json:"endReason,omitempty"`
+	// Says is what it last said of the task, Result its words when it said that the task is completed.
+	Says   events.TaskSessionStatus `json:"says,omitempty"`
+	Result string                   `json:"result,omitempty"`
+	// Words are the newest of what it said and was told, oldest first.
+	Words []Word `json:"words"`
+}
+
+// Word is something that a session said, or was told. Cut says that Text is only the beginning.
+type Word struct {
+	Kind    string   `json:"kind"`
+	TaskIDs []string `json:"taskIds,omitempty"`
+	Text    string   `json:"text"`
+	Cut     bool     `json:"cut,omitempty"`
+}
