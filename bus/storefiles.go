@@ -112,7 +112,7 @@ func probe(dir string) error {
 
 // full names the errors that room on the disk would cure.
 func full(err error) error {
-	if isFull(err) {
+	if files.Full(err) {
 		return fmt.Errorf("%w: %w", events.ErrFull, err)
 	}
 	return err
@@ -126,4 +126,4 @@ func ignoreMissing(err error) error {
 }
 
 // IsFull reports whether an error is about a disk, or a share of one, that has no room.
-func IsFull(err error) bool { return errors.Is(err, events.ErrFull) || isFull(err) }
+func IsFull(err error) bool { return errors.Is(err, events.ErrFull) || files.Full(err) }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"maestro/internal/failure"
 	"maestro/internal/files"
@@ -126,7 +125,7 @@ func exists(file string) error {
 // notWritten says why a file could not be written.
 func notWritten(file string, err error) error {
 	next := "name a place that you may write to"
-	if isFull(err) {
+	if files.Full(err) {
 		next = "make room on that disk, or name a file on another one"
 	}
 	return &failure.Error{
@@ -175,9 +174,4 @@ func WriteNew(ctx context.Context, file string, from io.Reader) (size int64, err
 		return 0, notWritten(file, err)
 	}
 	return size, nil
-}
-
-// isFull reports whether an error is about a disk without room.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

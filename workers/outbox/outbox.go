@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"maestro/internal/files"
 	"maestro/internal/safetext"
 )
 
@@ -239,7 +239,7 @@ func (o *Outbox) room(positions []position, length int) error {
 
 // roomless gives an error about a full disk its type.
 func roomless(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if files.Full(err) {
 		return &FullError{Err: err}
 	}
 	return err

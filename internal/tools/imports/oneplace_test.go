@@ -57,9 +57,15 @@ var onePlace = []struct {
 			"service/since.go":           "cuts between characters",
 		},
 	},
+	{
+		what:  "knows a full disk",
+		use:   "files.Full",
+		calls: []string{"ENOSPC", "EDQUOT", "EFBIG"},
+		may:   map[string]string{"internal/files/full.go": "the place"},
+	},
 }
 
-// TestWhatOnePlaceDoes: texts are made safe, files replaced and locked in one place each.
+// TestWhatOnePlaceDoes: texts are made safe, files replaced and locked, and full disks known in one place each.
 func TestWhatOnePlaceDoes(t *testing.T) {
 	used := map[string]bool{}
 	for path, content := range goFiles(t) {
@@ -77,9 +83,9 @@ func TestWhatOnePlaceDoes(t *testing.T) {
 			}
 		}
 	}
-	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2); strings.ContainsFunc(s, unicode.IsControl) }"
-	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 3 {
-		t.Errorf("of three, it sees %q", faults)
+	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
+	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 4 {
+		t.Errorf("of four, it sees %q", faults)
 	}
 }
 
