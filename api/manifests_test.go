@@ -373,7 +373,8 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	w.do(adminToken, "session:link", `{"sessionId":"`+third+`","taskId":"`+beside+`"}`).is(200)
 	w.do(token, "report:complete", `{"message":"both done","taskIds":["`+other+`","`+beside+`"]}`).is(200)
 	w.do(adminToken, "session:unlink", `{"sessionId":"`+third+`","taskId":"`+beside+`"}`).is(200)
-	w.do(adminToken, "session:message", `{"sessionId":"`+third+`","text":"stop there"}`).is(200)
+	question := w.do(token, "report:needs-input", `{"message":"Which?"}`).is(200).text("event", "data", "inputId")
+	w.do(adminToken, "input:answer", `{"inputId":"`+question+`","answer":"the second"}`).is(200)
 	w.do(adminToken, "session:note", `{"sessionId":"`+third+`","type":"task_completed","message":"a lie"}`).is(200)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+third+`","reason":"too slow"}`).is(200)
 	successor, _ := w.session(adminToken, project, other, `,"context":{"predecessor":"a lie","mine":1}`)
@@ -385,7 +386,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	}
 	like(t, "words", `[{"kind":"progress","text":"step"},
 		{"kind":"complete","taskIds":["`+other+`","`+beside+`"],"text":"both done"},
-		{"kind":"message","text":"stop there"}]`, words[17:])
+		{"kind":"needs-input","text":"Which?"},{"kind":"answer","text":"the second"}]`, words[16:])
 	delete(before, "words")
 	like(t, "predecessor", `{"sessionId":"`+third+`","name":"Third","status":"stopped","endReason":"too slow",
 		"says":"completed","result":"both done"}`, before)

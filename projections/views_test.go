@@ -3,6 +3,8 @@ package projections
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -1818,5 +1820,52 @@ func TestSessionOfSource(t *testing.T) {
 		if _, _, ok := SessionOfSource(source); ok {
 			t.Errorf("%s is a session's", source)
 		}
+	}
+}
+
+// The words of a session are data: what it reported and was told, and nothing that the state itself says of it.
+func TestWordsAreData(t *testing.T) {
+	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"), spawn("w2", "t2"),
+		report(worker, "w", events.ReportProgress, "begun", "t1"),
+		report(worker, "w", events.ReportBlocked, "no key"),
+		by(admin, &events.SessionMessaged{
+			SessionID: "w",
+			MessageID: "m",
+			Text:      "take mine",
+			About:     "t1",
+		}),
+		by(worker, &events.SessionReported{
+			SessionID: "w",
+			Kind:      events.ReportComplete,
+			Message:   "both",
+			TaskIDs:   []string{"t1", "t2"},
+			Blobs:     events.Blobs{"message": "sha256-1"},
+		}),
+		by(admin, &events.TaskStatusChanged{TaskID: "t1", To: events.TaskInProgress, Reason: "red"}),
+		by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: "t2"}),
+		by(second, &events.SessionNoted{SessionID: "w", Type: "task_completed", Message: "a lie"}),
+		by(worker, &events.SessionNoted{SessionID: "w", Type: "milestone", Message: "half"}),
+		by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionStopped, Reason: "slow"}),
+	)
+	want := []Word{
+		{Kind: "progress", TaskIDs: []string{"t1"}, Text: "begun"},
+		{Kind: "blocked", Text: "no key"},
+		{Kind: WordMessage, TaskIDs: []string{"t1"}, Text: "take mine"},
+		{Kind: "complete", TaskIDs: []string{"t1", "t2"}, Text: "both", Blob: "sha256-1"},
+		{Kind: WordReopened, TaskIDs: []string{"t1"}, Text: "red"},
+	}
+	w := s.SessionEver("w")
+	for most := range len(want) + 2 {
+		expected := want[max(0, len(want)-most):]
+		if got := w.Words(s.SessionTimeline("w"), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
+			t.Errorf("the newest %d: %+v, want %+v", most, got, expected)
+		}
+	}
+
+	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
+		failed("x", "x", "t1", "red"))
+	wordOf := []Word{{Kind: WordFailed, TaskIDs: []string{"t1"}, Text: "red"}}
+	if got := s.Session("x").Words(s.SessionTimeline("x"), 9); !reflect.DeepEqual(got, wordOf) {
+		t.Errorf("of a queue: %+v", got)
 	}
 }

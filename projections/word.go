@@ -25,8 +25,8 @@ const (
 	typeReopened = "task_reopened"
 )
 
-// wordsOf are the entries that hold words of a session, wordsTo those that hold words to it. Each other entry shows what
-// was decided.
+// wordsOf are the entries that hold words of a session, wordsTo those that hold words to it. Each other entry shows
+// what was decided.
 var (
 	wordsOf = map[string]WordKind{
 		typeFailed:                          WordFailed,

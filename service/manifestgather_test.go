@@ -215,7 +215,12 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	timeline := make(projections.Timeline, 3*newestLooked)
 	for i := range timeline {
-		timeline[i] = &projections.Entry{Sequence: uint64(i + 1), Type: "progress", Source: x.Source(), Message: "m"}
+		timeline[i] = &projections.Entry{
+			Sequence: uint64(i + 1),
+			Type:     "progress",
+			Source:   x.Source(),
+			Message:  "m",
+		}
 		if i > newestLooked {
 			timeline[i].Message = ""
 		}

@@ -22,23 +22,22 @@ type predecessor struct {
 // predecessor gives the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
 // the limit task-sessions bounds them.
 func (v View) predecessor(t *projections.Task) *predecessor {
+	var x *projections.Session
 	for _, id := range slices.Backward(t.SessionIDs) {
-		x := v.SessionEver(id)
-		if x == nil || v.Gone(id) == "" && x.Active() {
-			continue
+		if x = v.SessionEver(id); x != nil && (v.Gone(id) != "" || !x.Active()) {
+			break
 		}
-		v.Worked(t.Speakers() / 16)
-		before := &predecessor{
-			Session:  x,
-			timeline: v.SessionTimeline(id),
-			said:     t.SaidBy(id),
-		}
-		if result := v.Result(t); result != nil && result.By == x.Source() {
-			before.result = result
-		}
-		return before
+		x = nil
 	}
-	return nil
+	if x == nil {
+		return nil
+	}
+	v.Worked(t.Speakers() / 16)
+	before := &predecessor{Session: x, timeline: v.SessionTimeline(x.ID), said: t.SaidBy(x.ID)}
+	if result := v.Result(t); result != nil && result.By == x.Source() {
+		before.result = result
+	}
+	return before
 }
 
 // told gives what its successor is told. Of a long timeline it reads the end, and may do so while the state moves.
