@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/syntax"
 )
 
 // backupFormat is the version of the archive's layout. Format 1 has no signature.
@@ -243,7 +244,7 @@ func fitsLine(body []byte) bool {
 func parseLogLine(line []byte) (events.Message, error) {
 	var l logLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return events.Message{}, err
+		return events.Message{}, syntax.Plain(err)
 	}
 	body := []byte(l.Body)
 	if body == nil {

@@ -16,6 +16,7 @@ import (
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/syntax"
 )
 
 // headFilePeriod is how far the head file may be behind while the log grows.
@@ -322,7 +323,7 @@ func LoadHeadFile(path string) (events.Head, error) {
 	d := json.NewDecoder(bytes.NewReader(content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&head); err != nil {
-		return events.Head{}, &headDamage{path, err.Error()}
+		return events.Head{}, &headDamage{path, syntax.Plain(err).Error()}
 	}
 	if head.Sequence == nil || head.Hash == nil || d.More() {
 		return events.Head{}, &headDamage{path, "it must hold a sequence and a hash and nothing else"}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"maestro/events"
+	"maestro/internal/syntax"
 )
 
 const (
@@ -54,7 +55,8 @@ type BackupVisitor struct {
 func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
-		return BackupContents{}, &BackupError{Foreign: errors.Is(err, gzip.ErrHeader) || isEnd(err), Err: err}
+		foreign := errors.Is(err, gzip.ErrHeader) || isEnd(err)
+		return BackupContents{}, &BackupError{Foreign: foreign, Err: syntax.Plain(err)}
 	}
 	reading := &backupReading{archive: tar.NewReader(compressed), visit: visit, blobs: []string{}}
 	contents, err := reading.read()
@@ -202,7 +204,7 @@ func (b *backupReading) readLog() error {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return damaged(backupLogName, fmt.Errorf("after sequence %d: %w", at.Sequence, err))
+		return damaged(backupLogName, fmt.Errorf("after sequence %d: %w", at.Sequence, syntax.Plain(err)))
 	}
 	switch head := b.manifest.Head; {
 	case at.Sequence != head.Sequence:
@@ -283,5 +285,5 @@ func damaged(entry string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &BackupError{Entry: entry, Err: err}
+	return &BackupError{Entry: entry, Err: syntax.Plain(err)}
 }

@@ -19,6 +19,7 @@ import (
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/syntax"
 )
 
 const (
@@ -156,7 +157,7 @@ func readSnapshot(f *os.File) (events.Snapshot, error) {
 	}
 	var header snapshotHeader
 	if err := json.Unmarshal(line, &header); err != nil {
-		return events.Snapshot{}, fmt.Errorf("its header cannot be read: %w", err)
+		return events.Snapshot{}, fmt.Errorf("its header cannot be read: %w", syntax.Plain(err))
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -175,7 +176,7 @@ func readSnapshot(f *os.File) (events.Snapshot, error) {
 	}
 	decoded, err := s2.Decode(nil, state)
 	if err != nil {
-		return events.Snapshot{}, fmt.Errorf("its state cannot be decompressed: %w", err)
+		return events.Snapshot{}, errors.New("its state cannot be decompressed")
 	}
 	return events.Snapshot{
 		Head:    events.Head{Sequence: header.Sequence, Hash: header.Hash},

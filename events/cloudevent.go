@@ -8,6 +8,8 @@ import (
 
 	cloudevent "github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/uuid"
+
+	"maestro/internal/syntax"
 )
 
 // FromCloudEvent reads an event of ours out of the SDK's type.
@@ -38,7 +40,7 @@ func FromCloudEvent(in cloudevent.Event) (*Event, error) {
 	}
 	data := entry.New()
 	if err := json.Unmarshal(in.Data(), data); err != nil {
-		return nil, fmt.Errorf("data of %s: %w", entry.Type, err)
+		return nil, fmt.Errorf("data of %s: %w", entry.Type, syntax.Plain(err))
 	}
 	e.Data = data
 	kind, aggregate := data.Aggregate()
@@ -69,7 +71,7 @@ func (e *Event) setExtension(name, text string) error {
 	case "occurredat":
 		at, err := time.Parse(time.RFC3339Nano, text)
 		e.OccurredAt = Instant(at)
-		return err
+		return syntax.Plain(err)
 	}
 	return nil
 }
@@ -86,7 +88,8 @@ func (h *RequestHash) parse(text string) error {
 func decodeWithSDK(body []byte) (*Event, error) {
 	var in cloudevent.Event
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("not a CloudEvent in structured JSON: %w", err)
+		why := strings.TrimSpace(syntax.Plain(err).Error()) // the SDK ends its own with a line break
+		return nil, fmt.Errorf("not a CloudEvent in structured JSON: %s", why)
 	}
 	return FromCloudEvent(in)
 }

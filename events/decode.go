@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"maestro/internal/syntax"
 )
 
 // Decoder reads stored events. It keeps the strings that recur (sources, projects), so one Decoder serves one replay
@@ -194,7 +196,7 @@ func (d *Decoder) data(entry *Entry, raw []byte) (Data, error) {
 		*report = SessionReported{}
 	}
 	if err := json.Unmarshal(raw, data); err != nil {
-		return nil, fmt.Errorf("data of %s: %w", entry.Type, err)
+		return nil, fmt.Errorf("data of %s: %w", entry.Type, syntax.Plain(err))
 	}
 	return data, nil
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"maestro/internal/syntax"
 )
 
 // saveUsesEvery is how often the uses of tokens are saved.
@@ -46,7 +48,7 @@ func OpenTokenUses(store UseStore, logger *slog.Logger) *TokenUses {
 	}
 	content, err := store.Load()
 	if err == nil && len(content) > 0 {
-		err = json.Unmarshal(content, &u.uses)
+		err = syntax.Plain(json.Unmarshal(content, &u.uses))
 	}
 	if err != nil {
 		logger.Warn("when tokens were used last cannot be read, and is forgotten", "why", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"maestro/internal/syntax"
 	"maestro/service/wire"
 )
 
@@ -53,7 +54,7 @@ func errorOf(resp *http.Response) *Error {
 func notOurs(resp *http.Response, err error) error {
 	return &Error{Status: resp.StatusCode, Problem: wire.Problem{
 		Code:    codeForeign,
-		Message: "the server's answer is not what was expected: " + err.Error(),
+		Message: "the server's answer is not what was expected: " + syntax.Plain(err).Error(),
 		Next:    "check the server's address and version",
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"maestro/events"
+	"maestro/internal/syntax"
 )
 
 // Start is how every line of an export begins.
@@ -99,7 +100,7 @@ func ReadLine(line []byte) (Line, error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&l); err != nil {
-		return Line{}, fmt.Errorf("not a line of an export: %w", err)
+		return Line{}, fmt.Errorf("not a line of an export: %w", syntax.Plain(err))
 	}
 	if len(bytes.TrimSpace(line[decoder.InputOffset():])) > 0 {
 		return Line{}, errors.New("not a line of an export: something follows the object")

@@ -33,6 +33,9 @@ func ReadLines(r io.Reader, yield func(Line) error) error {
 	next := uint64(1)
 	for {
 		text, err := readLine(lines)
+		if errors.Is(err, bufio.ErrTooLong) {
+			return &DamageError{fmt.Sprintf("the line of event %d is longer than that of any event", next), false}
+		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read the export at sequence %d: %w", next, err)
 		}

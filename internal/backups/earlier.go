@@ -5,6 +5,8 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+
+	"maestro/internal/syntax"
 )
 
 // Earlier are the backups that were there when a restore or a salvage made a home. The home's log may be shorter than
@@ -39,7 +41,7 @@ func NewHome(home string, dirs ...string) (Earlier, error) {
 // ParseEarlier reads what Encode wrote.
 func ParseEarlier(note []byte) (e Earlier, err error) {
 	err = json.Unmarshal(note, &e)
-	return e, err
+	return e, syntax.Plain(err)
 }
 
 // Encode writes it for the home.

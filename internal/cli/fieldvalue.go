@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"maestro/internal/syntax"
 )
 
 // aJSONObject is what the value of a flag for free JSON is called.
@@ -131,7 +133,7 @@ func (v *jsonValue) Set(text string) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		return err
+		return syntax.Plain(err)
 	}
 	if object == nil {
 		return errors.New("it is null")

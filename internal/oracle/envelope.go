@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"maestro/internal/syntax"
 )
 
 // event is a CloudEvent in structured JSON, as far as it is judged.
@@ -36,7 +38,7 @@ type event struct {
 func readEvent(body []byte) (*event, error) {
 	e := new(event)
 	if err := json.Unmarshal(body, e); err != nil {
-		return nil, fmt.Errorf("its body is no event: %w", err)
+		return nil, fmt.Errorf("its body is no event: %w", syntax.Plain(err))
 	}
 	return e, nil
 }
@@ -45,7 +47,7 @@ func decodeData(data json.RawMessage, into fact) error {
 	if len(data) == 0 {
 		return fmt.Errorf("there is none")
 	}
-	return json.Unmarshal(data, into)
+	return syntax.Plain(json.Unmarshal(data, into))
 }
 
 // actor is who an event comes from, by its source.

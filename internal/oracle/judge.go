@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"maestro/internal/syntax"
 )
 
 // MaxFaults is how many faults a verdict lists at most: one early mistake can make every later event one.
@@ -97,7 +99,7 @@ func Read(r io.Reader) (Verdict, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return j.Verdict(), fmt.Errorf("read the export behind line %d: %w", j.verdict.Events, err)
+		return j.Verdict(), fmt.Errorf("read the export behind line %d: %w", j.verdict.Events, syntax.Plain(err))
 	}
 	return j.Verdict(), nil
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"maestro/internal/syntax"
 )
 
 // hash is a SHA-256 sum; 64 hexadecimal digits as text.
@@ -55,7 +57,7 @@ func readLine(text []byte) (line, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&l); err != nil {
-		return line{}, fmt.Errorf("it is no line of an export: %w", err)
+		return line{}, fmt.Errorf("it is no line of an export: %w", syntax.Plain(err))
 	}
 	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
 		return line{}, errors.New("it is no line of an export: something stands behind the object")

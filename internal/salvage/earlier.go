@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"maestro/internal/files"
+	"maestro/internal/syntax"
 )
 
 // maxReport bounds what is read of the report of an earlier salvage.
@@ -20,7 +21,7 @@ func ReadReport(dir string) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{}
-	err = errors.Join(json.NewDecoder(io.LimitReader(in, maxReport)).Decode(report), in.Close())
+	err = errors.Join(syntax.Plain(json.NewDecoder(io.LimitReader(in, maxReport)).Decode(report)), in.Close())
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/internal/syntax"
 )
 
 // Entry is one command that waits.
@@ -65,7 +66,7 @@ func (o *Outbox) read(at position) (Entry, error) {
 	}
 	var e Entry
 	if err := json.Unmarshal(content, &e); err != nil {
-		return Entry{}, damageError{"it is not JSON: " + err.Error()}
+		return Entry{}, damageError{syntax.Plain(err).Error()}
 	}
 	if err := e.check(); err != nil {
 		return Entry{}, damageError{err.Error()}

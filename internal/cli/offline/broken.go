@@ -64,7 +64,7 @@ func notWhole(file string, err error) error {
 	case errors.As(err, &backup) && backup.Foreign:
 		f.Message = fmt.Sprintf("The file %s is neither a backup nor an export", file)
 		f.Next = "name a file that `maestro backup` or `maestro audit export` wrote"
-		f.Why = fmt.Sprintf("it begins neither as an archive nor as an export does (%s)", backup.Err)
+		f.Why = "it begins neither as an archive nor as an export does"
 		if backup.Entry != "" {
 			f.Why = fmt.Sprintf("it is an archive of something else: %s", backup.Err)
 		}

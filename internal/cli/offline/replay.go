@@ -18,6 +18,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
+	"maestro/internal/syntax"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -192,21 +193,14 @@ func (r *replayed) fold(log io.Reader) error {
 	for lines.Scan() {
 		line, err := export.ReadLine(lines.Bytes())
 		if err != nil {
-			return &failure.Error{
-				Status:  http.StatusUnprocessableEntity,
-				Code:    "FILE",
-				Err:     err,
-				Message: fmt.Sprintf("The export cannot be read behind event %d", r.state.Head().Sequence),
-				Why:     err.Error(),
-				Next:    "name a file as `maestro audit export` wrote it",
-			}
+			return unreadable(r.state.Head().Sequence, err)
 		}
 		if line.Withheld() {
 			return failure.Usage("The export holds only a part of the log: event %d has no body", line.Sequence).
 				WithNext("replay a whole export, or let the server's log be read: leave the file out")
 		}
 		if err := decoder.DecodeInto(line.Body(), &event); err != nil {
-			return fmt.Errorf("event %d: %w", line.Sequence, err)
+			return unreadable(r.state.Head().Sequence, fmt.Errorf("event %d: %w", line.Sequence, err))
 		}
 		if r.until.before(line.Sequence, event.Time) {
 			return nil
@@ -217,7 +211,22 @@ func (r *replayed) fold(log io.Reader) error {
 		}
 		r.tell(line.Sequence, &event, changes)
 	}
-	return lines.Err()
+	if err := lines.Err(); err != nil {
+		return unreadable(r.state.Head().Sequence, syntax.Plain(err))
+	}
+	return nil
+}
+
+// unreadable says where an export cannot be read on.
+func unreadable(behind uint64, err error) error {
+	return &failure.Error{
+		Status:  http.StatusUnprocessableEntity,
+		Code:    "FILE",
+		Err:     err,
+		Message: fmt.Sprintf("The export cannot be read behind event %d", behind),
+		Why:     err.Error(),
+		Next:    "name a file as `maestro audit export` wrote it",
+	}
 }
 
 // tell keeps the event if the story is about it.

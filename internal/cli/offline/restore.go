@@ -25,6 +25,7 @@ import (
 	"maestro/internal/home"
 	"maestro/internal/salvage"
 	"maestro/internal/server/guard"
+	"maestro/internal/syntax"
 )
 
 type restoreOptions struct {
@@ -260,7 +261,7 @@ func warnOfRestore(h *home.Home, logger *slog.Logger) {
 	}
 	var told restored
 	if err == nil {
-		err = json.Unmarshal(note, &told)
+		err = syntax.Plain(json.Unmarshal(note, &told))
 	}
 	switch {
 	case err != nil:
