@@ -58,6 +58,14 @@ type SessionSaid struct {
 	At      int64  `json:"at"`
 }
 
+// ExpiredSpawner shows a session that goes on although the token that spawned it has expired.
+type ExpiredSpawner struct {
+	SessionID string `json:"sessionId"`
+	Name      string `json:"name"`
+	Token     string `json:"token"`
+	ExpiredAt int64  `json:"expiredAt"`
+}
+
 // sessionSaid shows what a session says of itself.
 func sessionSaid(x *Session, word *Entry) SessionSaid {
 	said := SessionSaid{
@@ -93,8 +101,11 @@ type ProjectStatus struct {
 	// SaidBySessions shows what sessions at work say of themselves as a whole, if they cannot go on.
 	SaidBySessions     []SessionSaid `json:"saidBySessions"`
 	SaidBySessionsMore int           `json:"saidBySessionsMore,omitempty"`
-	Queues             []QueueView   `json:"queues"`
-	QueuesMore         int           `json:"queuesMore,omitempty"`
+	// SpawnedByExpired shows the sessions that go on although the token that spawned them has expired.
+	SpawnedByExpired     []ExpiredSpawner `json:"spawnedByExpired,omitempty"`
+	SpawnedByExpiredMore int              `json:"spawnedByExpiredMore,omitempty"`
+	Queues               []QueueView      `json:"queues"`
+	QueuesMore           int              `json:"queuesMore,omitempty"`
 	// Inbox counts what needs a person.
 	Inbox int `json:"inbox"`
 	// Unread names what was not counted, or only in part, because there is too much for one read: "tasks", "sessions",

@@ -16,7 +16,11 @@ type StatusSearch struct {
 	// decided comes behind what is said of open tasks.
 	decided []TaskSaid
 	status  ProjectStatus
+	now     int64 // 0 if expired tokens are not looked for
 }
+
+// Now has the search look for sessions of tokens that have expired at a time in milliseconds since 1970.
+func (x *StatusSearch) Now(at int64) { x.now = at }
 
 // SearchStatus begins to look at a project.
 func (s *State) SearchStatus(p *Project) *StatusSearch {
@@ -115,6 +119,12 @@ func (x *StatusSearch) session(id string) {
 		status.Lost = append(status.Lost, session.ID)
 	default:
 		status.LostMore++
+	}
+	if token := x.in.ExpiredSpawner(session, x.now); token != nil && len(status.SpawnedByExpired) < StatusListed {
+		status.SpawnedByExpired = append(status.SpawnedByExpired,
+			ExpiredSpawner{session.ID, session.Name, token.Name, token.ExpiresAt})
+	} else if token != nil {
+		status.SpawnedByExpiredMore++
 	}
 	if word := x.in.SessionWord(session); word != nil && len(status.SaidBySessions) < StatusListed {
 		status.SaidBySessions = append(status.SaidBySessions, sessionSaid(session, word))

@@ -38,6 +38,20 @@ func (t *Token) Live() bool { return t.RevokedAt == 0 }
 // Expired reports whether the token's time is over at a time in milliseconds since 1970.
 func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.ExpiresAt }
 
+// ExpiredSpawner gives the token that spawned a session, if the token has expired at a time in milliseconds since 1970
+// and the session goes on; else nil. A token that was revoked then, or made anew under its name, is dealt with.
+func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
+	name, user := strings.CutPrefix(x.CreatedBy, usersPrefix)
+	if !user || x.Ended() {
+		return nil
+	}
+	token := s.Token(name)
+	if token == nil || !token.Live() || !token.Expired(at) || x.StartedAt < token.CreatedAt {
+		return nil
+	}
+	return token
+}
+
 // Source gives the source of the events that the token causes.
 func (t *Token) Source() string { return UserSource(t.Name) }
 

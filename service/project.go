@@ -160,6 +160,7 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 		return nil, err
 	}
 	search := v.SearchStatus(p)
+	search.Now(v.Service.Now().UnixMilli())
 	listed := v.Permit("task:list", p.ID) == nil
 	return func() (projections.ProjectStatus, error) {
 		whole, err := v.listingSome(func(v View, until uint64) bool { return v.StatusOn(search, until) })

@@ -27,8 +27,34 @@ func (v View) ListTokens() (func() ([]wire.TokenView, error), error) {
 				views[i].LastUsedAt, views[i].LastUsedFrom = &use.At, &use.From
 			}
 		}
+		ended := func(t wire.TokenView) bool { return t.Expired && t.RevokedAt == nil }
+		if err == nil && slices.ContainsFunc(views, ended) {
+			err = v.spawnedBy(views, now)
+		}
 		return views, err
 	}, nil
+}
+
+// runningListed is how many sessions of an expired token are listed.
+const runningListed = 20
+
+// spawnedBy adds the sessions that go on although the token that spawned them has expired.
+func (v View) spawnedBy(views []wire.TokenView, now int64) error {
+	at := map[string]*wire.TokenView{}
+	for i := range views {
+		at[views[i].Name] = &views[i]
+	}
+	return v.eachLiving(func(v View, x *projections.Session) {
+		token := v.ExpiredSpawner(x, now)
+		if token == nil || at[token.Name] == nil {
+			return
+		}
+		if t := at[token.Name]; len(t.Running) < runningListed {
+			t.Running = append(t.Running, x.ID)
+		} else {
+			t.RunningMore++
+		}
+	})
 }
 
 // tokens gives the named tokens in order of their first creation, found in portions.
@@ -72,19 +98,28 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 
 // running counts the living sessions that someone of makers spawned, in portions.
 func (v View) running(makers map[string]bool) (n int, err error) {
+	err = v.eachLiving(func(_ View, x *projections.Session) {
+		if makers[x.CreatedBy] {
+			n++
+		}
+	})
+	return n, err
+}
+
+// eachLiving visits the living sessions, in portions.
+func (v View) eachLiving(visit func(v View, x *projections.Session)) error {
 	var living iter.Seq[string]
 	v.again(func(v View) { living = v.LivingIDs() })
 	ids := slices.Collect(living)
-	err = v.listing(func(v View, until uint64) (done bool) {
+	return v.listing(func(v View, until uint64) (done bool) {
 		for len(ids) > 0 && v.Steps() < until {
-			if x := v.Session(ids[0]); x != nil && !x.Ended() && makers[x.CreatedBy] {
-				n++
+			if x := v.Session(ids[0]); x != nil && !x.Ended() {
+				visit(v, x)
 			}
 			ids = ids[1:]
 		}
 		return len(ids) == 0
 	})
-	return n, err
 }
 
 // ofToken gives the named token that a command revokes; "" for any other command.

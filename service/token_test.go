@@ -2,7 +2,12 @@ package service
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/service/wire"
 )
 
 // A revocation tells what it leaves behind: the tokens that it keeps, and the sessions that go on.
@@ -30,5 +35,69 @@ func TestARevocationTellsWhatGoesOn(t *testing.T) {
 		if got := fmt.Sprint(w.do(w.admin(), "token:revoke", step.body).Revoked); got != step.want {
 			t.Errorf("%s tells %s, expected %s", step.body, got, step.want)
 		}
+	}
+}
+
+// Sessions go on when the token that spawned them expires. The list of tokens and the status of the project name them,
+// until somebody has dealt with them: they end, the token is revoked, or it is made anew.
+func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
+	for name, deal := range map[string]func(w *world, session string){
+		"ended": func(w *world, session string) { w.do(w.admin(), "session:kill", `{"sessionId":"`+session+`"}`) },
+		"revoked": func(w *world, _ string) {
+			if told := w.do(w.admin(), "token:revoke", `{"name":"brief"}`).Revoked; told == nil || told.Running != 1 {
+				w.Errorf("the revocation tells %+v", told)
+			}
+		},
+		"made anew": func(w *world, _ string) { w.token(`{"name":"brief","kind":"admin"}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+				task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+				spawn := `{"project":"` + project + `","taskIds":["` + task + `"]}`
+				brief := w.token(`{"name":"brief","kind":"admin","expiresIn":3600000}`)
+				w.do(w.token(`{"name":"lasting","kind":"admin"}`), "session:spawn", spawn)
+				w.do(w.admin(), "session:spawn", spawn)
+				session := w.make(brief, "session:spawn", spawn)
+				ended := w.make(brief, "session:spawn", spawn)
+				w.do(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`)
+				named := func(when string, want ...string) {
+					t.Helper()
+					list, err := w.view(w.admin()).ListTokens()
+					if err != nil {
+						t.Fatal(err)
+					}
+					tokens, err := list()
+					var running []string
+					for _, token := range tokens {
+						running = append(running, token.Running...)
+					}
+					if err != nil || !slices.Equal(running, want) {
+						t.Errorf("%s the tokens name %v, %v; expected %v", when, running, err, want)
+					}
+					count, err := w.view(w.admin()).GetProjectStatus(&wire.ProjectID{ID: project})
+					if err != nil {
+						t.Fatal(err)
+					}
+					status, err := count()
+					var said []string
+					for _, x := range status.SpawnedByExpired {
+						said = append(said, x.SessionID)
+						if x.Token != "brief" || x.ExpiredAt > time.Now().UnixMilli() {
+							t.Errorf("the status says %+v", x)
+						}
+					}
+					if err != nil || !slices.Equal(said, want) {
+						t.Errorf("%s the status names %v, %v; expected %v", when, said, err, want)
+					}
+				}
+				named("before")
+				time.Sleep(time.Hour)
+				named("after", session)
+				deal(w, session)
+				named("once it is dealt with")
+			})
+		})
 	}
 }

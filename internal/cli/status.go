@@ -90,6 +90,13 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	if s.SaidBySessionsMore > 0 {
 		a.Field("Says", fmt.Sprintf("and %d more: see `maestro inbox`", s.SaidBySessionsMore))
 	}
+	for _, x := range s.SpawnedByExpired {
+		a.Field("Expired", x.SessionID+" goes on, and the token that spawned it expired "+a.When(x.ExpiredAt)+": "+
+			dealWithSpawned(x.Token))
+	}
+	if s.SpawnedByExpiredMore > 0 {
+		a.Field("Expired", fmt.Sprintf("and %d more: see `maestro token list`", s.SpawnedByExpiredMore))
+	}
 	for _, q := range s.Queues {
 		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func newTokenCreate(a *Run) *cobra.Command {
 the projects that it names.
 
 With --expires it is refused after that time, and its open calls end. A token that expires makes only tokens that expire
-no later.
+no later. Sessions that it spawned go on with secrets of their own; 'maestro token list' and 'maestro status' name them.
 
 The secret is not stored: asked again with the same --key, it is printed again.
 With --quiet it is all that is printed.`,
@@ -173,7 +174,28 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 			strings.Join(t.ProjectIDs, ", "),
 		}
 	})
+	tellSpawned(c.Run, tokens)
 	return nil
+}
+
+// tellSpawned names the sessions that go on although the token that spawned them has expired.
+func tellSpawned(a *Run, tokens []wire.TokenView) {
+	for _, t := range tokens {
+		if len(t.Running) == 0 {
+			continue
+		}
+		ids := strings.Join(t.Running, ", ")
+		if t.RunningMore > 0 {
+			ids += fmt.Sprintf(" and %d more", t.RunningMore)
+		}
+		a.Say("Spawned by %s, which has expired, and still running: %s; %s\n", t.Name, ids, dealWithSpawned(t.Name))
+	}
+}
+
+// dealWithSpawned says what to do with the sessions of a token that has expired.
+func dealWithSpawned(token string) string {
+	return "end one with `maestro session kill <sessionId>`; " +
+		"if they are to go on, run `maestro token revoke " + token + "`"
 }
 
 // tokenRevoke is `maestro token revoke`.

@@ -9,6 +9,10 @@ type TokenView struct {
 	projections.TokenView
 	// Expired says that its time is over.
 	Expired bool `json:"expired"`
+	// Running are the first sessions that it spawned and that go on although it has expired; RunningMore counts the
+	// others.
+	Running     []string `json:"running,omitempty"`
+	RunningMore int      `json:"runningMore,omitempty"`
 	// LastUsedAt and LastUsedFrom, the caller's address, are null if it was not used, or that was forgotten.
 	LastUsedAt   *int64  `json:"lastUsedAt"`
 	LastUsedFrom *string `json:"lastUsedFrom"`

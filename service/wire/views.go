@@ -9,34 +9,35 @@ import (
 // Views: what is shown of the state, and what the engine records and judges, under its names on the wire. Each is
 // declared where it is made.
 type (
-	Head          = events.Head
-	Project       = projections.ProjectView
-	ProjectStatus = projections.ProjectStatus
-	Task          = projections.TaskView
-	TaskSaid      = projections.TaskSaid
-	TaskTree      = projections.TaskTree
-	Progress      = projections.Progress
-	Entry         = projections.EntryView
-	Session       = projections.SessionView
-	Queue         = projections.QueueView
-	QueueStats    = projections.QueueStats
-	Item          = projections.ItemView
-	Input         = projections.InputView
-	InboxItem     = projections.InboxItem
-	Denial        = engine.Denial
-	Verdict       = engine.Verdict
-	Fault         = engine.Fault
-	LostText      = engine.LostText
-	NamedText     = engine.NamedText
-	Statement     = projections.StatementView
-	InboxKind     = projections.InboxKind
-	Said          = projections.Said
-	TaskInQueue   = projections.TaskInQueue
-	Unlinked      = projections.Unlinked
-	Permissions   = events.Permissions
-	NamedToken    = projections.TokenView
-	SessionSaid   = projections.SessionSaid
-	Exited        = projections.Exited
+	Head           = events.Head
+	Project        = projections.ProjectView
+	ProjectStatus  = projections.ProjectStatus
+	ExpiredSpawner = projections.ExpiredSpawner
+	Task           = projections.TaskView
+	TaskSaid       = projections.TaskSaid
+	TaskTree       = projections.TaskTree
+	Progress       = projections.Progress
+	Entry          = projections.EntryView
+	Session        = projections.SessionView
+	Queue          = projections.QueueView
+	QueueStats     = projections.QueueStats
+	Item           = projections.ItemView
+	Input          = projections.InputView
+	InboxItem      = projections.InboxItem
+	Denial         = engine.Denial
+	Verdict        = engine.Verdict
+	Fault          = engine.Fault
+	LostText       = engine.LostText
+	NamedText      = engine.NamedText
+	Statement      = projections.StatementView
+	InboxKind      = projections.InboxKind
+	Said           = projections.Said
+	TaskInQueue    = projections.TaskInQueue
+	Unlinked       = projections.Unlinked
+	Permissions    = events.Permissions
+	NamedToken     = projections.TokenView
+	SessionSaid    = projections.SessionSaid
+	Exited         = projections.Exited
 )
 
 // What a question and an item of the inbox may be, as far as clients tell them apart.
