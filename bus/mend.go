@@ -58,7 +58,12 @@ func (b *Bus) mend() {
 	for {
 		m.mu.Lock()
 		failures := m.failures
+		mended := m.err == nil // somebody else has opened the store again
+		m.running = !mended
 		m.mu.Unlock()
+		if mended {
+			return
+		}
 		_, err := b.reopen(context.Background())
 		m.mu.Lock()
 		again := err == nil && m.failures != failures // one failed since, or on the server before
@@ -76,6 +81,23 @@ func (b *Bus) mend() {
 		case <-m.stop:
 			return
 		}
+	}
+}
+
+// count gives how many writes failed so far.
+func (m *mender) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failures
+}
+
+// mended notes that the store was opened again, and that a write and a sync of it succeeded. A write that failed since
+// the count still needs another reopen.
+func (m *mender) mended(count int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failures == count {
+		m.err = nil
 	}
 }
 

@@ -157,3 +157,29 @@ func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
 		t.Error("the sync after the reopen fails")
 	}
 }
+
+// A reopen by whoever writes next ends a failure that has passed: nobody waits for the mender's next turn, which finds
+// nothing left to do.
+func TestTheNextWriteEndsAFailureThatHasPassed(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Always)
+	m := &b.mender
+	m.running = true // it waits for its next turn
+	if err := b.failed(t.Context(), errors.New("the disk failed once")); err == nil || b.Ready() == nil {
+		t.Fatalf("the failure is not noted: %v", err)
+	}
+	b.doubtful.Store(true)
+	if _, err := b.Sync(t.Context()); err != nil || b.Ready() != nil {
+		t.Errorf("after the store was opened again: %v, %v", err, b.Ready())
+	}
+	server := b.embedded.server
+	b.mend()
+	if b.embedded.server != server || m.running {
+		t.Error("the mender opened the store once more")
+	}
+	m.err = errors.New("the disk failed again")
+	m.mended(m.count() - 1)
+	if b.Ready() == nil {
+		t.Error("a failure since the reopen began is forgotten")
+	}
+	m.err = nil
+}

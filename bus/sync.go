@@ -94,6 +94,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := b.watch.places(); err != nil {
 		return 0, b.damaged(err)
 	}
+	failures := b.mender.count()
 	untouched := b.untouched()
 	b.watch.release()
 	b.room.looked = time.Time{}
@@ -139,7 +140,11 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		return 0, fmt.Errorf("reopen the log: %w", whyEnded(serving, err))
 	}
 	b.acked.Store(head)
-	return head, b.watch.hold(b.embedded, head)
+	if err := b.watch.hold(b.embedded, head); err != nil {
+		return head, err
+	}
+	b.mender.mended(failures)
+	return head, nil
 }
 
 // reattach connects to the server that was started again, and answers the head.
