@@ -69,8 +69,7 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	} {
 		for _, stream := range []string{StreamName, BlobStream, DeniedStream} {
 			t.Run(name+" in "+stream, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				must(t, c.harm(streamPath(image, stream)))
 				b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 				must(t, err)
@@ -97,8 +96,7 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 // TestTheServerDeletesNoHiddenStream: it deletes directories beside the streams whose names begin with a dot.
 func TestTheServerDeletesNoHiddenStream(t *testing.T) {
 	dir, log, _, _ := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	hidden := streamPath(image, "."+StreamName)
 	must(t, os.Rename(streamPath(image, StreamName), hidden))
 	b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
@@ -126,8 +124,7 @@ func TestAConfigurationThatDeletesIsMadeAgain(t *testing.T) {
 		{DeniedStream, `"max_age":0`, `"max_age":1`},
 	} {
 		t.Run(c.stream+" "+c.new, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			path := filepath.Join(streamPath(image, c.stream), metaName)
 			content, err := os.ReadFile(path)
 			must(t, err)
@@ -165,8 +162,7 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 		"a gap":         {[][2]string{{"2.blk", "5.blk"}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			messages := filepath.Join(streamPath(image, StreamName), "msgs")
 			for _, move := range c.moves {
 				must(t, os.Rename(filepath.Join(messages, move[0]), filepath.Join(messages, move[1])))
@@ -191,8 +187,7 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 		})
 	}
 	t.Run("one of the blobs, damaged at its beginning", func(t *testing.T) {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, dir, image)
+		image := storeCopy(t, dir)
 		messages := filepath.Join(streamPath(image, BlobStream), "msgs")
 		must(t, os.Rename(filepath.Join(messages, "1.blk"), filepath.Join(messages, "3.blk")))
 		flip(t, filepath.Join(messages, "3.blk"), func(int64) int64 { return 1 })

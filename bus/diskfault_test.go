@@ -243,8 +243,7 @@ func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 // start starts a server on a copy of a store while its nth operation fails, and again.
 func (s smallStore) start(t *testing.T, model string, lost loss, nth int, how failure) (operations int) {
 	t.Helper()
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, model, image)
+	image := storeCopy(t, model)
 	end := lost.begin(t, image)
 	counted, restore := failing(nth, how)
 	b, err := Open(t.Context(), s.options(t, image))
@@ -263,16 +262,23 @@ func (s smallStore) start(t *testing.T, model string, lost loss, nth int, how fa
 	} else if !hasSpares(model) {
 		s.isRefused(t, image, err)
 	}
-	if b, err = Open(t.Context(), s.options(t, image)); err != nil {
-		t.Fatalf("%s: the next start: %v", which, err)
+	s.startsAgain(t, image, fmt.Sprintf("operation %d, %s: %v", nth, which, how))
+	return operations
+}
+
+// startsAgain checks that the start after a failure has everything, and leaves nothing behind.
+func (s smallStore) startsAgain(t *testing.T, image, failed string) {
+	t.Helper()
+	b, err := Open(t.Context(), s.options(t, image))
+	if err != nil {
+		t.Fatalf("%s: the next start: %v", failed, err)
 	}
 	s.has(t, b)
 	must(t, b.Close())
 	leavesNothing(t, image)
 	if t.Failed() {
-		t.Logf("operation %d, %s: %v", nth, which, how)
+		t.Log(failed)
 	}
-	return operations
 }
 
 // isRefused checks what a start leaves that was refused: all blocks in their places, or it says where they are.
@@ -307,8 +313,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	for _, lost := range losses() {
 		eachFails(t, "reopened", lost, func(t *testing.T, nth int, how failure) int {
 			t.Helper()
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, s.dir, image)
+			image := storeCopy(t, s.dir)
 			b, err := Open(t.Context(), s.options(t, image))
 			must(t, err)
 			end := lost.begin(t, image)
@@ -327,15 +332,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 				s.has(t, b)
 			}
 			must(t, b.Close())
-			if b, err = Open(t.Context(), s.options(t, image)); err != nil {
-				t.Fatalf("%s: the next start: %v", which, err)
-			}
-			s.has(t, b)
-			must(t, b.Close())
-			leavesNothing(t, image)
-			if t.Failed() {
-				t.Logf("operation %d, %s: %v", nth, which, how)
-			}
+			s.startsAgain(t, image, fmt.Sprintf("operation %d, %s: %v", nth, which, how))
 			return operations
 		})
 	}
@@ -344,8 +341,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 // Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it goes on.
 func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 	s := newSmallStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, s.dir, image)
+	image := storeCopy(t, s.dir)
 	eachFails(t, "running", loss{}, func(t *testing.T, nth int, how failure) int {
 		t.Helper()
 		b, err := Open(t.Context(), s.options(t, image))

@@ -143,6 +143,14 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 
 // copyStore copies the files of a live server, as they are at this moment in the page cache: what kill -9 would leave.
 // Links are copied as links.
+// storeCopy gives a copy of a store, with nothing beside it.
+func storeCopy(t *testing.T, from string) (to string) {
+	t.Helper()
+	to = filepath.Join(t.TempDir(), "store")
+	copyStore(t, from, to)
+	return to
+}
+
 func copyStore(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

@@ -169,7 +169,7 @@ func (h *HeadFile) look() {
 		h.notWrittenAgain(err)
 		return
 	}
-	gone, shown := err == nil && there.Sequence == 0, files.Shown(h.path)
+	gone, shown := err == nil && there.Sequence == 0, disk.Shown(h.path)
 	if err := h.writeAgain(gone); err != nil {
 		h.notWrittenAgain(err)
 		return
@@ -226,14 +226,14 @@ func (h *HeadFile) note(err error) {
 	h.mu.Unlock()
 	switch {
 	case stopped:
-		h.logger.Error("the head file is no longer written", "path", files.Shown(h.path), "error",
-			files.Shown(err.Error()))
+		h.logger.Error("the head file is no longer written", "path", disk.Shown(h.path), "error",
+			disk.Shown(err.Error()))
 	case err != nil && time.Since(h.said) >= headFileSay:
-		h.logger.Error("the head file cannot be written; the server keeps trying", "path", files.Shown(h.path), "error",
-			files.Shown(err.Error()))
+		h.logger.Error("the head file cannot be written; the server keeps trying", "path", disk.Shown(h.path), "error",
+			disk.Shown(err.Error()))
 		h.said = time.Now()
 	case err == nil && !h.said.IsZero():
-		h.logger.Info("the head file is written again", "path", files.Shown(h.path))
+		h.logger.Info("the head file is written again", "path", disk.Shown(h.path))
 		h.said = time.Time{}
 	}
 }
@@ -294,7 +294,7 @@ func (h *HeadFile) write(head events.Head) error {
 type headDamage struct{ path, why string }
 
 func (e *headDamage) Error() string {
-	return fmt.Sprintf("the head file %s is damaged: %s", files.Shown(e.path), e.why)
+	return fmt.Sprintf("the head file %s is damaged: %s", disk.Shown(e.path), e.why)
 }
 
 // tells reports whether an error of LoadHeadFile says what is in its place. Any other may pass.

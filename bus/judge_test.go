@@ -3,7 +3,6 @@ package bus
 import (
 	"encoding/binary"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -81,8 +80,7 @@ func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			content, at := recordsOf(t, blockPath(image, 1))
 			content = aged(content, at, c.old, time.Hour)
 			content[at[c.hole]+recordHead+40] ^= 1

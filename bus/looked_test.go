@@ -2,7 +2,6 @@ package bus
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,8 +14,7 @@ import (
 // it can.
 func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	b := openWitnessed(t, image, Always, uint64(len(log)))
 	next := events.Message{Subject: "maestro.ev.p.task.1", Body: []byte("next")}
 	writes := map[string]func() error{

@@ -37,8 +37,7 @@ func TestOtherKindsInTheStore(t *testing.T) {
 			}
 			for _, stream := range []string{StreamName, BlobStream} {
 				t.Run(kind+" for "+name+" in "+stream, func(t *testing.T) {
-					image := filepath.Join(t.TempDir(), "store")
-					copyStore(t, dir, image)
+					image := storeCopy(t, dir)
 					path := filepath.Join(streamPath(image, stream), name)
 					must(t, os.RemoveAll(path), put(path))
 					b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
@@ -78,8 +77,7 @@ func TestOtherKindsAboveARunningStore(t *testing.T) {
 		for _, stream := range []string{StreamName, BlobStream} {
 			for _, above := range []string{"..", "../..", "../../..", "../../../.."} { // as far as jetstream
 				t.Run(kind+" at msgs/"+above+" of "+stream, func(t *testing.T) {
-					image := filepath.Join(t.TempDir(), "store")
-					copyStore(t, dir, image)
+					image := storeCopy(t, dir)
 					b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 					must(t, err)
 					defer func() { _ = b.Close() }() // it says that something is gone
@@ -120,8 +118,7 @@ func TestOtherKindsWhileRunning(t *testing.T) {
 			"1.blk", "3.blk", "4.blk", "", indexName, "../" + metaName, "../" + metaSumName, "../" + consumersName,
 		} {
 			t.Run(kind+" for "+name, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 				must(t, err)
 				defer func() { _ = b.Close() }() // it says that something is gone

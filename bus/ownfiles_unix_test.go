@@ -105,8 +105,7 @@ func TestHardLinkedStoresAreSeparate(t *testing.T) {
 func TestASeparatedBlockKeepsItsTime(t *testing.T) {
 	t.Parallel()
 	sample, _, _, _ := filledStore(t)
-	dir := filepath.Join(t.TempDir(), "store")
-	copyStore(t, sample, dir)
+	dir := storeCopy(t, sample)
 	must(t, mustOpen(t, dir, Always).Close())
 	note := loadNote(dir)
 	copied := filepath.Join(t.TempDir(), "store")

@@ -41,8 +41,7 @@ func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, why := range []error{syscall.EMFILE, syscall.EACCES, syscall.EIO} {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, dir, image)
+		image := storeCopy(t, dir)
 		b := openWitnessed(t, image, Always, uint64(len(log)))
 		failed := 0
 		restore := disk.Inject(func(operation, path string) error {
@@ -66,8 +65,7 @@ func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 func TestAReopenThatCannotReadAtAllIsTriedAgain(t *testing.T) {
 	s := newSmallStore(t)
 	for _, why := range failures {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, s.dir, image)
+		image := storeCopy(t, s.dir)
 		b := openWitnessed(t, image, Always, uint64(len(s.log)))
 		restore := disk.Inject(func(operation, path string) error {
 			if operation == "readdir" && filepath.Base(path) == "msgs" {

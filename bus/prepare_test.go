@@ -59,8 +59,7 @@ func readable(t *testing.T, dir string) []events.Message {
 func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	flip(t, blockPath(image, 1), func(size int64) int64 { return size / 10 })
 	before := readable(t, image)
 	if len(before) != len(log)-1 {
@@ -180,8 +179,7 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 		t.Fatal("a clean stop is not noted")
 	}
 	for block := 1; block <= 3; block++ {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, dir, image)
+		image := storeCopy(t, dir)
 		flip(t, blockPath(image, block),
 			func(int64) int64 { return 2 }) // a length: the server would cut the block to nothing
 		b := openWitnessed(t, image, Interval, head)
@@ -257,8 +255,7 @@ func TestATornEndIsNoDamage(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			path, content, at := last(image)
 			if err := os.WriteFile(path, c.harm(content, at), 0o600); err != nil {
 				t.Fatal(err)
@@ -300,8 +297,7 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, log, _, _ := filledStore(t)
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			told := make(chan error, 2)
 			b.OnDamage(func(err error) { told <- err })
@@ -368,8 +364,7 @@ func TestStreamConfigurationsAreMadeAgain(t *testing.T) {
 		} {
 			t.Run(stream+" "+name, func(t *testing.T) {
 				t.Parallel()
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				harm(t, streamPath(image, stream))
 				b := openWitnessed(t, image, Always, uint64(len(log)))
 				if b.Damage() != nil {
@@ -435,8 +430,7 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 			append([]byte{later[20] ^ 4}, later[21:]...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			if err := os.WriteFile(index(image), content, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -449,8 +443,7 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 	}
 	// An index that knows more than the blocks hold, as a power cut leaves it with lazy syncs: the server would go on
 	// behind what it remembers, and leave a hole for ever.
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	_, at := recordsOf(t, blockPath(image, 1))
 	must(t, os.Truncate(blockPath(image, 1), int64(at[150])), os.Remove(filepath.Join(image, cleanName)))
 	b = openWitnessed(t, image, Interval, 140)
@@ -486,8 +479,7 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 		lost, denied int
 	}{{BlobStream, 1, 0}, {DeniedStream, 0, 1}} {
 		t.Run(c.stream, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			block := filepath.Join(streamPath(image, c.stream), "msgs", "1.blk")
 			content, at := recordsOf(t, block)
 			parser := newRecordParser(c.stream, "", 1)
@@ -546,8 +538,7 @@ func TestABlobWithoutItsDescriptionIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	cut(t, filepath.Join(streamPath(image, BlobStream), "msgs", "1.blk"), 10) // the description comes last
 	again := openWitnessed(t, image, Always, 0)
 	if got, err := again.Blob(t.Context(), digest); err != nil || !bytes.Equal(got, content) {

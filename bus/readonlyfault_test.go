@@ -3,7 +3,6 @@ package bus
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,8 +11,7 @@ import (
 func TestAReadingOnWhichAnOperationFailsHasEverything(t *testing.T) {
 	s := newSmallStore(t)
 	for kind, makeStore := range storeKinds {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, s.dir, image)
+		image := storeCopy(t, s.dir)
 		makeStore(t, s, image)
 		try := func(t *testing.T, nth int, why error) int {
 			t.Helper()

@@ -38,8 +38,7 @@ func (s *stepped) after(d time.Duration) <-chan time.Time {
 func TestFinishedBlocksAreReadAgain(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	b := openWitnessed(t, image, Always, uint64(len(log)))
 	told := make(chan error, 2)
 	b.OnDamage(func(err error) { told <- err })
@@ -80,8 +79,7 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 func TestRecheckAfterAWrongClock(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	b := openWitnessed(t, image, Always, uint64(len(log)))
 	at := time.Unix(1_800_000_000, 0)
 	const years = 30 * 365 * 24 * time.Hour

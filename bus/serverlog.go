@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"maestro/internal/files"
+	"maestro/internal/disk"
 )
 
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
@@ -27,13 +27,13 @@ func (l *serverLog) Debugf(string, ...any)  {}
 func (l *serverLog) Tracef(string, ...any)  {}
 
 func (l *serverLog) Warnf(format string, v ...any) {
-	said := files.Shown(strings.TrimSpace(fmt.Sprintf(format, v...)))
+	said := disk.Shown(strings.TrimSpace(fmt.Sprintf(format, v...)))
 	l.warned.Store(&said)
 	l.logger.Warn("nats-server: " + said)
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {
-	said := files.Shown(fmt.Sprintf(format, v...))
+	said := disk.Shown(fmt.Sprintf(format, v...))
 	if l.failed != nil {
 		if err := failedFile(v); err != nil {
 			l.failed(err)
@@ -53,7 +53,7 @@ func failedFile(words []any) error {
 	for _, word := range words {
 		var path *fs.PathError
 		if err, ok := word.(error); ok && errors.As(err, &path) && !stagingIsGone(path) {
-			return &fs.PathError{Op: path.Op, Path: files.Shown(path.Path), Err: path.Err}
+			return &fs.PathError{Op: path.Op, Path: disk.Shown(path.Path), Err: path.Err}
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func stagingIsGone(err *fs.PathError) bool {
 
 // Fatalf notes that the server gave up: whether the process ends is for its owner to say.
 func (l *serverLog) Fatalf(format string, v ...any) {
-	said := files.Shown(fmt.Sprintf(format, v...))
+	said := disk.Shown(fmt.Sprintf(format, v...))
 	l.fatal.Store(&said)
 	l.logger.Error("nats-server: " + said)
 }

@@ -41,8 +41,7 @@ func TestALateLookUpRestartsNothing(t *testing.T) {
 func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
 	t.Parallel()
 	dir, log, _, denials := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	for _, stream := range []string{BlobStream, DeniedStream} {
 		flip(t, filepath.Join(streamPath(image, stream), "msgs", "1.blk"), func(size int64) int64 { return size / 2 })
 	}

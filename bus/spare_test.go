@@ -64,8 +64,7 @@ func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 				name += " without second names"
 			}
 			t.Run(name, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				before := storedBlocks(t, image)
 				clear := obstruct(t, image, s.name, !copies)
 				for range 2 {
@@ -120,8 +119,7 @@ func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
 		t.Run(s.name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			before := storedBlocks(t, image)
 			clear := obstruct(t, image, s.name, true)
@@ -167,8 +165,7 @@ func giveUp(t *testing.T, image string) (mend func()) {
 // A server that gives up at its start says why at once, stopped or running, and the store is whole.
 func TestAServerThatGivesUpSaysWhy(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	const why = "storage directory is not a directory"
 	mend := giveUp(t, image)
 	_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
@@ -203,8 +200,7 @@ func TestAStartPutsBackWhatAKilledOneDeleted(t *testing.T) {
 		"the last one": func(n int) bool { return n == 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			before := storedBlocks(t, image)
 			e := &embedded{dir: image}
 			must(t, e.spare(nil))

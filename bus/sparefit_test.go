@@ -61,8 +61,7 @@ func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 	for how, spoil := range spoiled {
 		for _, s := range storedStreams {
 			t.Run(s.name+" "+how, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				before := storedBlocks(t, image)
 				newest := newestOf(t, image, s.name)
 				afterSpare(t, image, func() { must(t, spoil(newest)) })
@@ -88,8 +87,7 @@ func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 	for how, spoil := range spoiled {
 		for _, s := range storedStreams {
 			t.Run(s.name+" "+how, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				b := openWitnessed(t, image, Always, uint64(len(log)))
 				newest := newestOf(t, image, s.name)
 				afterSpare(t, image, func() { must(t, spoil(newest)) })
@@ -109,8 +107,7 @@ func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 func TestAStartThatCannotCopyTheNewestBlockIsRefused(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
-		image := filepath.Join(t.TempDir(), "store")
-		copyStore(t, dir, image)
+		image := storeCopy(t, dir)
 		newest := newestOf(t, image, s.name)
 		end := onceSpared(image, func() { must(t, spoiled["cut in its place"](newest)) })
 		var why error = syscall.EIO
@@ -162,8 +159,7 @@ func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
 	for _, s := range storedStreams {
 		for _, how := range []string{"gone", "empty", "without the stream", "copy alone"} {
 			t.Run(s.name+" "+how, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				hides(t, image, s.name, how)
 				r, err := OpenReadOnly(t.Context(), Options{Dir: image})
 				must(t, err)
@@ -214,8 +210,7 @@ func TestStrangeSecondNamesAreSetAside(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, dir, image)
+			image := storeCopy(t, dir)
 			must(t, put(filepath.Join(image, spareName)))
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			holdsAll(t, b, len(log), len(blobs), len(denials))
@@ -246,8 +241,7 @@ func linkAt(to, path string) error {
 // A second name that has more than what is in its place is put back, not deleted.
 func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, dir, image)
+	image := storeCopy(t, dir)
 	newest := newestOf(t, image, StreamName)
 	content, err := os.ReadFile(newest)
 	must(t, err)
@@ -307,8 +301,7 @@ func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 	} {
 		for _, s := range storedStreams {
 			t.Run(s.name+" "+name, func(t *testing.T) {
-				image := filepath.Join(t.TempDir(), "store")
-				copyStore(t, dir, image)
+				image := storeCopy(t, dir)
 				must(t, (&embedded{dir: image}).spare(nil))
 				newest := newestOf(t, image, s.name)
 				_ = os.Remove(filepath.Join(sparePath(image, s.name), filepath.Base(newest)+copySuffix))

@@ -46,7 +46,7 @@ func syncTree(dir string) error {
 // writeAtomically puts content at path, durably and whole or not at all. Only this user can read it.
 func writeAtomically(path string, content ...[]byte) error {
 	if err := files.WritePath(path, content...); err != nil {
-		return fmt.Errorf("write %s: %w", files.Shown(path), full(files.Explain(path, files.ToChange, err)))
+		return fmt.Errorf("write %s: %w", disk.Shown(path), full(files.Explain(path, files.ToChange, err)))
 	}
 	return full(syncPath(filepath.Dir(path)))
 }

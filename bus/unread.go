@@ -69,7 +69,7 @@ func unread(path string, err error) *UnreadError {
 	if errors.As(err, &failed) {
 		path = failed.Path
 	}
-	path = files.Shown(path)
+	path = disk.Shown(path)
 	return &UnreadError{Path: path, Err: files.Explain(path, files.ToRead, err), again: true}
 }
 

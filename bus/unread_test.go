@@ -66,8 +66,7 @@ func TestAReopenThatCannotReadABlockIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
 		for _, why := range failures {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, s.dir, image)
+			image := storeCopy(t, s.dir)
 			b := openWitnessed(t, image, Always, uint64(len(s.log)))
 			restore := failsAt(operation, path, why)
 			for range 12 {
@@ -94,8 +93,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
 		for _, why := range failures {
-			image := filepath.Join(t.TempDir(), "store")
-			copyStore(t, s.dir, image)
+			image := storeCopy(t, s.dir)
 			restore := failsAt(operation, path, why)
 			b, err := Open(t.Context(), s.options(t, image))
 			must(t, err)
@@ -145,8 +143,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 // A text, or a block in the daily check, that cannot be read while the server runs is no damage.
 func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 	s := newSmallStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, s.dir, image)
+	image := storeCopy(t, s.dir)
 	b := openWitnessed(t, image, Always, uint64(len(s.log)))
 	for _, stored := range storedStreams {
 		restore := failsAt("read", filepath.Join(streamPath("", stored.name), "msgs", "1.blk"), syscall.EIO)
@@ -177,8 +174,7 @@ func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 // The same of a text whose place is known, wherever two stretches of failing reads begin: it is looked for twice.
 func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, s.dir, image)
+	image := storeCopy(t, s.dir)
 	b := openWitnessed(t, image, Always, uint64(len(s.log)))
 	digest, content := "", []byte(nil)
 	for digest, content = range s.blobs {
@@ -215,8 +211,7 @@ func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
 // A hole that a power cut left is judged by what is around it: where that cannot be read now, nothing is said.
 func TestAHoleBesideWhatCannotBeReadIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
-	image := filepath.Join(t.TempDir(), "store")
-	copyStore(t, s.dir, image)
+	image := storeCopy(t, s.dir)
 	block := filepath.Join(streamPath(image, StreamName), "msgs", "1.blk")
 	scanned, err := scanPlaces(t.Context(), image, StreamName, events.SubjectPrefix, nil)
 	must(t, err)

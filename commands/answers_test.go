@@ -3,9 +3,6 @@ package commands
 import (
 	"errors"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"maestro/events"
 )
@@ -33,13 +30,7 @@ func TestAnswersThatWaitAreLimited(t *testing.T) {
 		})
 	}
 	answer := func(by Actor, rules string) error {
-		_, err := Decide(g.s, &AnswerInput{InputID: "last", Answer: "yes"}, Call{
-			By:      by,
-			Project: "p",
-			At:      time.Unix(2, 0),
-			ID:      uuid.New(),
-			Rules:   rules,
-		})
+		_, err := Decide(g.s, &AnswerInput{InputID: "last", Answer: "yes"}, called(by, rules))
 		return err
 	}
 	lead := Actor{

@@ -26,6 +26,17 @@ func newGround(t *testing.T) *ground {
 	return g
 }
 
+// called is a call of this project, decided by the rules of a version.
+func called(by Actor, rules string) Call {
+	return Call{
+		By:      by,
+		Project: "p",
+		At:      time.Unix(2, 0),
+		ID:      uuid.New(),
+		Rules:   rules,
+	}
+}
+
 func (g *ground) apply(data events.Data) {
 	g.t.Helper()
 	sequence := g.s.Head().Sequence + 1
@@ -320,13 +331,7 @@ func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 			for _, n := range []int{most / 10, most, most + 1} {
 				g := newGround(t)
 				by, command := c.make(g, n)
-				call := Call{
-					By:      by,
-					Project: "p",
-					At:      time.Unix(2, 0),
-					ID:      uuid.New(),
-					Rules:   RulesVersion,
-				}
+				call := called(by, RulesVersion)
 				reads := g.s.CountReads()
 				_, err := Decide(g.s, command, call)
 				if n > most {
@@ -393,13 +398,7 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 		}, Limit{}},
 	} {
 		reads := g.s.CountReads()
-		_, err := Decide(g.s, c.command, Call{
-			By:      c.by,
-			Project: "p",
-			At:      time.Unix(2, 0),
-			ID:      uuid.New(),
-			Rules:   RulesVersion,
-		})
+		_, err := Decide(g.s, c.command, called(c.by, RulesVersion))
 		if c.limit.Name != "" {
 			isAbove(t, name, err, c.limit)
 		} else if code(err) == CodeLimit {

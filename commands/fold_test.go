@@ -5,9 +5,6 @@ import (
 	"maps"
 	"runtime"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"maestro/events"
 	"maestro/projections"
@@ -410,13 +407,7 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			},
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &[]string{"x"}},
 		} {
-			call := Call{
-				By:      Admin(AuthnToken),
-				Project: "p",
-				At:      time.Unix(2, 0),
-				ID:      uuid.New(),
-				Rules:   RulesVersion,
-			}
+			call := called(Admin(AuthnToken), RulesVersion)
 			_, err := Decide(g.s, command, call)
 			if !full && err != nil {
 				t.Errorf("%s, below the limit: %v", name, err)
@@ -467,13 +458,7 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
 		}
 		for name, command := range allOf(commands, unbounded) {
-			call := Call{
-				By:      Admin(AuthnToken),
-				Project: "p",
-				At:      time.Unix(2, 0),
-				ID:      uuid.New(),
-				Rules:   RulesVersion,
-			}
+			call := called(Admin(AuthnToken), RulesVersion)
 			if name == "report" {
 				call.By = aWorker
 			}

@@ -3,9 +3,6 @@ package commands
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"maestro/events"
 )
@@ -17,13 +14,7 @@ func TestLabelsAreCountedFirst(t *testing.T) {
 	has := many("has", maxList)
 	g.apply(&events.TaskUpdated{TaskID: "x", Labels: &has})
 	add := append(many("add", maxList-1), "with,comma")
-	_, err := Decide(g.s, &UpdateTask{TaskID: "x", AddLabels: add}, Call{
-		By:      Admin(AuthnToken),
-		Project: "p",
-		At:      time.Unix(2, 0),
-		ID:      uuid.New(),
-		Rules:   RulesVersion,
-	})
+	_, err := Decide(g.s, &UpdateTask{TaskID: "x", AddLabels: add}, called(Admin(AuthnToken), RulesVersion))
 	if err == nil || !strings.Contains(err.Error(), "these are 2000") {
 		t.Errorf("too many labels: %v", err)
 	}

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"maestro/events"
 )
@@ -110,13 +107,7 @@ func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
 }
 
 func (w gives) test(t *testing.T) {
-	call := Call{
-		By:      Admin(AuthnToken),
-		Project: "p",
-		At:      time.Unix(2, 0),
-		ID:      uuid.New(),
-		Rules:   RulesVersion,
-	}
+	call := called(Admin(AuthnToken), RulesVersion)
 	refused := func(task string, force bool) {
 		data, err := Decide(workGround(t).s, w.ask(task, force), call)
 		var refusal *Refusal
@@ -190,13 +181,7 @@ func workGround(t *testing.T) *ground {
 
 // An ended session gets tasks only by force; what it has already, it may keep or lose.
 func TestAnEndedSessionIsGivenNothing(t *testing.T) {
-	call := Call{
-		By:      Admin(AuthnToken),
-		Project: "p",
-		At:      time.Unix(2, 0),
-		ID:      uuid.New(),
-		Rules:   RulesVersion,
-	}
+	call := called(Admin(AuthnToken), RulesVersion)
 	for _, c := range []struct {
 		name  string
 		ask   Command

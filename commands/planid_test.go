@@ -3,7 +3,6 @@ package commands
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -43,14 +42,7 @@ func TestAPlanIDIsNoTasksOwn(t *testing.T) {
 			if g.s.Task("other") == nil {
 				g.task("other", "")
 			}
-			call := Call{
-				By:      Admin(AuthnToken),
-				Project: "p",
-				At:      time.Unix(2, 0),
-				ID:      uuid.New(),
-				Rules:   c.rules,
-			}
-			_, err := Decide(g.s, command, call)
+			_, err := Decide(g.s, command, called(Admin(AuthnToken), c.rules))
 			var refusal *Refusal
 			refused := errors.As(err, &refusal) && refusal.Pointer == "/planId"
 			if refused != c.refused || !refused && err != nil {

@@ -3,9 +3,6 @@ package commands
 import (
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/uuid"
 
 	"maestro/events"
 )
@@ -98,13 +95,7 @@ func TestWalksThroughListsAreWork(t *testing.T) {
 			g := newGround(t)
 			by, command, least := c.make(g)
 			steps := g.s.CountReads()
-			data, err := Decide(g.s, command, Call{
-				By:      by,
-				Project: "p",
-				At:      time.Unix(2, 0),
-				ID:      uuid.New(),
-				Rules:   RulesVersion,
-			})
+			data, err := Decide(g.s, command, called(by, RulesVersion))
 			if n := int(*steps); n < least || n > 3*least+2000 {
 				t.Errorf("%d steps are counted, and it looks at what costs %d (%v)", n, least, err)
 			}

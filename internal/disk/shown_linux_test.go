@@ -20,6 +20,9 @@ func TestErrorsNameRealPaths(t *testing.T) {
 	}
 	defer func() { _ = dir.Close() }()
 	held := fmt.Sprintf("%s%d", heldPrefix, dir.Fd())
+	if got, want := Shown("open "+held+"/a: no"), "open "+dir.Name()+"/a: no"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(dir.Name(), "file"), nil, 0o600), os.Mkdir(filepath.Join(dir.Name(), "full"), 0o700),
 		os.WriteFile(filepath.Join(dir.Name(), "full", "file"), nil, 0o600),

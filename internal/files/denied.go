@@ -49,7 +49,7 @@ func Explain(path string, access Access, err error) error {
 	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &known) {
 		return err
 	}
-	path = Shown(path)
+	path = disk.Shown(path)
 	denied := &DeniedError{What: fmt.Sprintf("%s cannot be %s", path, access), err: err}
 	by, info := denier(path, access)
 	what := "it"
