@@ -444,7 +444,6 @@ func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 	})
 }
 
-// The backup just made stays, also when others have later times that a clock may still have.
 // After a restore of an older backup, the backups of what came behind it are all there is of those events.
 func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -467,6 +466,7 @@ func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 	})
 }
 
+// The backup just made stays, also when others have later times that a clock may still have.
 func TestTheBackupJustMadeStays(t *testing.T) {
 	dir := At(t.TempDir(), "", signer)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

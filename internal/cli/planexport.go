@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -45,14 +45,11 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	p := &plan.Plan{Name: of.Name, Description: of.Description, WorkingDir: of.WorkingDir}
-	local := localIDs(tasks)
+	p := plan.Of(&of, tasks)
 	for i := range tasks {
-		t, err := c.planned(ctx, &tasks[i], local)
-		if err != nil {
+		if err := c.wholeTexts(ctx, tasks[i].Blobs, &p.Tasks[i]); err != nil {
 			return err
 		}
-		p.Tasks = append(p.Tasks, t)
 	}
 	file, err := p.YAML()
 	if err != nil {
@@ -66,56 +63,13 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// localIDs gives the ids of tasks in their plan. A plan id that is another task's own id, as an older log may have it,
-// gives way to that.
-func localIDs(tasks []wire.Task) map[string]string {
-	local := make(map[string]string, len(tasks))
-	for _, t := range tasks {
-		local[t.ID] = t.ID
-	}
-	for _, t := range tasks {
-		if _, own := local[t.PlanID]; !own {
-			local[t.ID] = cmp.Or(t.PlanID, t.ID)
-		}
-	}
-	return local
+// wholeTexts puts the long texts of a task in the place of their beginnings.
+func (c *planExport) wholeTexts(ctx context.Context, blobs events.Blobs, t *plan.Task) error {
+	return errors.Join(c.whole(ctx, blobs["description"], &t.Description),
+		c.whole(ctx, blobs["initialPrompt"], &t.InitialPrompt))
 }
 
-// planned gives a task as a plan holds it. Tasks that are not there any more are left out.
-func (c *planExport) planned(ctx context.Context, t *wire.Task, local map[string]string) (plan.Task, error) {
-	task := plan.Task{
-		ID:                 local[t.ID],
-		Title:              t.Title,
-		Description:        t.Description,
-		AcceptanceCriteria: t.AcceptanceCriteria,
-		Priority:           t.Priority,
-		InitialPrompt:      t.InitialPrompt,
-		Skills:             t.SkillIDs,
-		Model:              t.Model,
-		Labels:             t.Labels,
-		Metadata:           t.Metadata,
-	}
-	if t.ParentID != nil {
-		task.Parent = local[*t.ParentID]
-	}
-	for _, id := range t.Dependencies {
-		if id := local[id]; id != "" {
-			task.Dependencies = append(task.Dependencies, id)
-		}
-	}
-	for field, text := range map[string]*string{
-		"description": &task.Description, "initialPrompt": &task.InitialPrompt,
-	} {
-		if err := c.whole(ctx, t.Blobs, field, text); err != nil {
-			return task, err
-		}
-	}
-	return task, nil
-}
-
-// whole reads the whole of a long text, of which a view has the beginning.
-func (c *planExport) whole(ctx context.Context, blobs events.Blobs, field string, text *string) error {
-	digest := blobs[field]
+func (c *planExport) whole(ctx context.Context, digest string, text *string) error {
 	if digest == "" {
 		return nil
 	}

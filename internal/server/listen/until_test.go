@@ -29,15 +29,23 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	ctx, terminate := context.WithCancel(t.Context())
 	stopping, stop := context.WithCancel(t.Context())
 	arrived := make(chan struct{}, waiters)
+	var written sync.WaitGroup
+	written.Add(waiters)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		defer written.Done()
 		arrived <- struct{}{}
 		<-stopping.Done()
 		w.WriteHeader(http.StatusServiceUnavailable)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			t.Error(err)
+		}
 	})
+	// All answers are written before the server shuts down, which would end their connections by itself.
+	stopped := func() { stop(); written.Wait() }
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
 	ended := make(chan error, 1)
-	go func() { ended <- Until(ctx, api.Bound(listener, &service.Limits{}), handler, stop, logger) }()
+	go func() { ended <- Until(ctx, api.Bound(listener, &service.Limits{}), handler, stopped, logger) }()
 
 	for _, said := range []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"} {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())

@@ -248,6 +248,15 @@ func TestFaultsAreSeen(t *testing.T) {
 		{"maestro/api/export", []string{"maestro/commands"}},
 		{"maestro/api/route", []string{"maestro/projections"}},
 		{"maestro/workers/outbox", []string{"maestro/api/client"}},
+		{"maestro/engine", []string{"maestro/bus", "crypto/rand"}},
+		{"maestro/service/wire", []string{"maestro/service", "net/http"}},
+		{"maestro/internal/server/guard", []string{"maestro/internal/server/witness", "maestro/service"}},
+		{"maestro/internal/server/listen", []string{"maestro/service"}},
+		{"maestro/internal/server/process", []string{"maestro/internal/failure"}},
+		{"maestro/internal/server/wallclock", []string{"maestro/engine"}},
+		{"maestro/internal/server/witness", []string{"maestro/internal/server/guard"}},
+		{"maestro/internal/cli", []string{"maestro/service", "maestro/engine", "maestro/internal/cli/offline"}},
+		{"maestro/internal/oracle", []string{"maestro/commands"}},
 	}
 	want := []string{
 		"events imports projections",
@@ -276,6 +285,20 @@ func TestFaultsAreSeen(t *testing.T) {
 		"api/export imports commands",
 		"api/route imports projections",
 		"workers/outbox imports api/client",
+		"engine imports bus",
+		"engine imports crypto/rand, and it is pure",
+		"service/wire imports service",
+		"service/wire imports net/http, and it does not know HTTP",
+		"internal/server/guard imports internal/server/witness",
+		"internal/server/guard imports service",
+		"internal/server/listen imports service",
+		"internal/server/process imports internal/failure",
+		"internal/server/wallclock imports engine",
+		"internal/server/witness imports internal/server/guard",
+		"internal/cli imports service",
+		"internal/cli imports engine",
+		"internal/cli imports internal/cli/offline",
+		"internal/oracle imports commands",
 	}
 	if got := faults(table(t), wrong); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
