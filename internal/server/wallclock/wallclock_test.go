@@ -2,6 +2,7 @@ package wallclock
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,8 @@ func TestAClockBeyondAllEvents(t *testing.T) {
 	for _, at := range []time.Time{now.AddDate(9000, 0, 0), now.AddDate(-9000, 0, 0)} {
 		wall = at
 		status := shown.Status()
-		if year := status.Wall.Year(); year != 9999 && year != 1 || !status.Jumped || status.Next == "" {
+		if year := status.Wall.Year(); year != 9999 && year != 1 || !status.Jumped ||
+			!strings.Contains(status.Next, "events cannot have the time that it shows") {
 			t.Errorf("at %s it is %+v", at, status)
 		}
 		var wrong *events.ClockError
