@@ -3,6 +3,7 @@ package demo
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // exitKilled is the exit code of `maestro session exec` when its command was ended by SIGKILL.
@@ -27,13 +30,18 @@ type actor struct {
 	killed  atomic.Bool
 }
 
-// start runs an agent as a session. Those who wait for it see with ctx if it ends as it must not.
+// endsWithin is how long an agent may take to end when it is told to; then it is killed.
+const endsWithin = 5 * time.Second
+
+// start runs an agent as a session. If it ends as it must not, the demonstration fails. With ctx it is told to end.
 func (d *demonstration) start(ctx context.Context, name, session string) (*actor, error) {
 	a := &actor{name: name, session: session, signs: make(chan sign, 8)}
 	cmd := exec.CommandContext(ctx, d.Binary, playing(d.Binary, session, name)...)
 	cmd.Env = d.you.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // which the agent gets too
+	cmd.WaitDelay = endsWithin
 	var err error
 	if a.cues, err = cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -45,7 +53,10 @@ func (d *demonstration) start(ctx context.Context, name, session string) (*actor
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	noCues := context.AfterFunc(ctx, func() { _ = a.cues.Close() }) // an agent that waits for one ends
 	d.crew.Go(func() {
+		defer close(a.signs)
+		defer noCues()
 		err := d.listen(a, out)
 		if ended := cmd.Wait(); err == nil {
 			err = a.endedAs(ended)
@@ -71,7 +82,6 @@ func (a *actor) endedAs(err error) error {
 
 // listen takes what an agent tells until it ends.
 func (d *demonstration) listen(a *actor, out io.Reader) error {
-	defer close(a.signs)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var s sign
@@ -102,7 +112,7 @@ func (a *actor) await(ctx context.Context, kind signKind) (sign, error) {
 		case s, ok := <-a.signs:
 			switch {
 			case !ok:
-				return sign{}, fmt.Errorf("%s ends, and never %s", a.name, kind)
+				return sign{}, cmp.Or(context.Cause(ctx), fmt.Errorf("%s ends without the sign %q", a.name, kind))
 			case s.Kind == kind:
 				return s, nil
 			}
