@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"maestro/examples"
+	"maestro/internal/cli"
 	"maestro/internal/demo"
 )
 
@@ -58,6 +63,41 @@ func TestFleetByScript(t *testing.T) {
 				t.Errorf("the judge says %+v, expected is a fault with %q", facts[i], plant.want)
 			}
 		})
+	}
+}
+
+// unread is a stream whose reader is gone after some writes.
+type unread struct{ writes int }
+
+func (u *unread) Write(p []byte) (int, error) {
+	if u.writes--; u.writes < 0 {
+		return 0, syscall.EPIPE
+	}
+	return len(p), nil
+}
+
+// TestDemoLeavesNothingRunning: a demonstration that nobody reads any more ends, and so does its server.
+func TestDemoLeavesNothingRunning(t *testing.T) {
+	binary, err := exec.LookPath("maestro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	_, err = demo.Run(t.Context(), demo.Options{
+		Binary: binary,
+		Plan:   examples.Plan,
+		Dir:    dir,
+		Lease:  demoLease,
+		Out:    &unread{writes: 2},
+	})
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the demonstration ends with %v, expected is %v", err, syscall.EPIPE)
+	}
+	cmd := exec.Command(binary, "status")
+	cmd.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(dir, "home"))
+	_ = cmd.Run() // its exit code tells more
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitNoConnection {
+		t.Errorf("exit code %d: a server still answers", code)
 	}
 }
 

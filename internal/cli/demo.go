@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,9 @@ func (c *demonstration) run(ctx context.Context, _ []string) error {
 	if c.agent != "" {
 		return demo.Agent(ctx, binary, c.agent, c.Stdin, c.Stdout)
 	}
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE) // it would end this process only, and leave a server behind
+	defer signal.Stop(unread)
 	dir, err := os.MkdirTemp("", "maestro-demo-")
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -62,7 +63,7 @@ func (d *demonstration) start(ctx context.Context, name, session string) (*actor
 			err = a.endedAs(ended)
 		}
 		if err != nil {
-			d.fail(fmt.Errorf("%s ends badly: %w\n%s", name, err, stderr.String()))
+			d.fail(fmt.Errorf("%s ends badly: %w\n%s", name, err, strings.TrimSpace(stderr.String())))
 		}
 	})
 	return a, nil

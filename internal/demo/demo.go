@@ -107,16 +107,16 @@ func (d *demonstration) environment() (env []string) {
 
 // tell adds a line to the story.
 func (d *demonstration) tell(who, format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	fmt.Fprintf(d.Out, "%6.1fs  %-10s %s\n", time.Since(d.began).Seconds(), who, fmt.Sprintf(format, args...))
+	d.print("%6.1fs  %-10s %s\n", time.Since(d.began).Seconds(), who, fmt.Sprintf(format, args...))
 }
 
-// print writes lines that are no part of the story.
+// print writes text. Without a reader the demonstration ends, with all that it started.
 func (d *demonstration) print(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	fmt.Fprintf(d.Out, format, args...)
+	if _, err := fmt.Fprintf(d.Out, format, args...); err != nil {
+		d.fail(fmt.Errorf("tell what happens: %w", err))
+	}
 }
 
 // acknowledge remembers what the server answered to have in its log.
