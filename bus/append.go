@@ -167,10 +167,9 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 
 // wait gives the answer to reply, dropping what came too late for earlier appends.
 func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
-	w.timer.Reset(w.timeout)
+	until := time.Now().Add(w.timeout)
+	w.timer.Reset(min(w.timeout, lookEvery))
 	defer w.timer.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
 	for {
 		select {
 		case answer, ok := <-w.answers:
@@ -180,12 +179,15 @@ func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
 			if answer.Subject == reply {
 				return answer, nil
 			}
-		case <-look.C:
+		case <-w.timer.C:
 			if err := w.alive(); err != nil {
 				return nil, fmt.Errorf("%w: %w", events.ErrUnknown, err)
 			}
-		case <-w.timer.C:
-			return nil, fmt.Errorf("%w: no acknowledgement within %s", events.ErrUnknown, w.timeout)
+			left := time.Until(until)
+			if left <= 0 {
+				return nil, fmt.Errorf("%w: no acknowledgement within %s", events.ErrUnknown, w.timeout)
+			}
+			w.timer.Reset(min(left, lookEvery))
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", events.ErrUnknown, context.Cause(ctx))
 		}

@@ -188,7 +188,7 @@ func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	}
 	b.mu.Unlock()
 	parser := newRecordParser(StreamName, events.SubjectPrefix, b.index)
-	window := blockWindow{file: f}
+	window, copies := blockWindow{file: f}, copies{together: to-from >= aheadFrom}
 	for ; sequence <= to; sequence++ {
 		if sequence%256 == 0 && ctx.Err() != nil {
 			return max(from, sequence), ctx.Err()
@@ -218,8 +218,12 @@ func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 		if sequence < from {
 			continue
 		}
-		body := append([]byte(nil), record.body...)
-		if err := yield(events.Message{Sequence: sequence, Subject: string(record.subject), Body: body}); err != nil {
+		message := events.Message{
+			Sequence: sequence,
+			Subject:  copies.text(record.subject),
+			Body:     copies.body(record.body),
+		}
+		if err := yield(message); err != nil {
 			return sequence, yieldError{err}
 		}
 	}

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,6 +57,39 @@ func TestLongReadAcrossAReopen(t *testing.T) {
 		return check(m)
 	})
 	if err != nil || next != head {
+		t.Errorf("read %d of %d: %v", next, head, err)
+	}
+}
+
+// A long read takes memory for many messages at once.
+func TestLongReadTakesFewAllocations(t *testing.T) {
+	b := mustOpen(t, t.TempDir(), Interval)
+	head := fill(t, b, 2*aheadFrom, 100)
+	allocations := testing.AllocsPerRun(3, func() {
+		if err := b.Read(t.Context(), 1, head, func(events.Message) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations > float64(head/8) {
+		t.Errorf("%d messages take %v allocations", head, allocations)
+	}
+}
+
+// A caller that leaves a long read is told so, and nothing is left running.
+func TestLongReadEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	b := mustOpen(t, t.TempDir(), Interval)
+	head := fill(t, b, 2*aheadFrom, 100)
+	ctx, leave := context.WithCancel(t.Context())
+	var next uint64
+	check := inOrder(&next)
+	err := b.Read(ctx, 1, head, func(m events.Message) error {
+		if m.Sequence == 10 {
+			leave()
+		}
+		return check(m)
+	})
+	if !errors.Is(err, context.Canceled) || next == head {
 		t.Errorf("read %d of %d: %v", next, head, err)
 	}
 }

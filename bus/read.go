@@ -61,7 +61,11 @@ func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.
 		return to + 1, err
 	}
 	release() // a reader that waits in yield must not keep the log from being reopened
-	next, err = b.onDisk.read(ctx, from, to, acked, yield)
+	if to-from >= aheadFrom {
+		next, err = b.onDisk.readAhead(ctx, from, to, acked, yield)
+	} else {
+		next, err = b.onDisk.read(ctx, from, to, acked, yield)
+	}
 	var damage *events.DamageError
 	var own yieldError
 	switch {
