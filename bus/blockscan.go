@@ -179,14 +179,17 @@ func scanWith(
 				blocks[i], buffer, failed[i] = scanBlock(
 					dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each,
 				)
+				var unread error // what may hold more
 				for _, spare := range spares[indices[i]] {
 					var other scannedBlock
 					other, buffer, err = scanBlock(dir, spare, stream, prefix, indices[i], buffer, each)
+					unread = errors.Join(unread, err)
 					if err == nil && other.key == indices[i] && len(other.places) > len(blocks[i].places) {
 						other.path = spare
 						blocks[i], failed[i] = other, nil
 					}
 				}
+				failed[i] = errors.Join(failed[i], unread)
 			}
 		})
 	}

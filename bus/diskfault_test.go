@@ -55,7 +55,7 @@ var ways = []failure{
 	{syscall.EACCES, true},
 }
 
-// smallStore is what a killed server left, in few and small blocks, and what is in it.
+// smallStore is what a killed server left, in a few small blocks of each stream, and what is in it.
 type smallStore struct {
 	dir     string
 	log     []events.Message
@@ -81,6 +81,7 @@ func newSmallStore(t *testing.T) smallStore {
 	s.log = allOf(t, b)
 	copyStore(t, b.embedded.dir, s.dir)
 	must(t, b.Close())
+	inBlocks(t, s.dir, 3)
 	return s
 }
 
