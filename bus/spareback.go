@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -199,10 +200,28 @@ func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fa
 	if absent, err := e.absent(stored, own); err != nil || absent == 0 {
 		return spareDropped, err
 	}
-	if now.foreign || !own.has(now) {
+	if now.foreign { // unless it is the same block, cut before the end of its first record
+		begins, err := isBeginning(place, spared)
+		if err != nil || !begins {
+			return spareKept, err
+		}
+		return sparePutBack, nil
+	}
+	if !own.has(now) {
 		return spareKept, nil
 	}
 	return sparePutBack, nil
+}
+
+// isBeginning reports whether a block holds what another one begins with, and no more. Of blocks that are longer than
+// the server writes them it says no.
+func isBeginning(part, whole string) (bool, error) {
+	beginning, err := readBlockBegin(part)
+	if err != nil || len(beginning) == maxWindow {
+		return false, err
+	}
+	all, err := readBlockBegin(whole)
+	return bytes.HasPrefix(all, beginning), err
 }
 
 // sameFile reports whether two names are of one file, and whether the second one is there.
