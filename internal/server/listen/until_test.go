@@ -11,12 +11,44 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"maestro/api"
 	"maestro/service"
 )
 
 const waiters = 50
+
+// silent is what connections say that send no request.
+var silent = []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"}
+
+// watching counts the silent connections, which come first, that get a time limit once the server stops.
+type watching struct {
+	net.Listener
+	accepted int
+	stops    atomic.Bool
+	limited  atomic.Int64
+}
+
+func (l *watching) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if l.accepted++; err != nil || l.accepted > len(silent) {
+		return conn, err
+	}
+	return &watchedConn{conn, l}, nil
+}
+
+type watchedConn struct {
+	net.Conn
+	by *watching
+}
+
+func (c *watchedConn) SetReadDeadline(at time.Time) error {
+	if c.by.stops.Load() && !at.IsZero() {
+		c.by.limited.Add(1)
+	}
+	return c.Conn.SetReadDeadline(at)
+}
 
 // A server that is told to stop answers who waits, before it waits for anybody. Connections that say nothing do not
 // hold it up.
@@ -26,6 +58,7 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := URL(listener.Addr())
+	watched := &watching{Listener: listener}
 	ctx, terminate := context.WithCancel(t.Context())
 	stopping, stop := context.WithCancel(t.Context())
 	arrived := make(chan struct{}, waiters)
@@ -41,13 +74,13 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 		}
 	})
 	// All answers are written before the server shuts down, which would end their connections by itself.
-	stopped := func() { stop(); written.Wait() }
+	stopped := func() { stop(); written.Wait(); watched.stops.Store(true) }
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
 	ended := make(chan error, 1)
-	go func() { ended <- Until(ctx, api.Bound(listener, &service.Limits{}), handler, stopped, logger) }()
+	go func() { ended <- Until(ctx, api.Bound(watched, &service.Limits{}), handler, stopped, logger) }()
 
-	for _, said := range []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"} {
+	for _, said := range silent {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +115,9 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 	all.Wait()
 	if n := answered.Load(); n != waiters {
 		t.Errorf("%d of %d got an answer that ends the connection", n, waiters)
+	}
+	if n := watched.limited.Load(); n != int64(len(silent)) {
+		t.Errorf("%d of %d silent connections are given little time", n, len(silent))
 	}
 	if strings.Contains(logged.String(), "did not finish in time") {
 		t.Errorf("it waited in vain:\n%s", logged.String())
