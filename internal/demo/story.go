@@ -265,7 +265,7 @@ func (d *demonstration) pointOut() {
 Look for yourself:
 
   export MAESTRO_HOME=%s
-  maestro serve &
+  maestro serve --listen 127.0.0.1:0 &
   maestro task tree --project %s
   maestro why %-38s # who finished what %s held
   maestro audit replay --session %-19s # what %s did, and what it was told
