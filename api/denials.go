@@ -2,6 +2,7 @@ package api
 
 import (
 	"maestro/api/route"
+	"maestro/events"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -24,6 +25,6 @@ func (s *server) denialRoutes() {
 }
 
 func (s *server) unauthenticatedCalls(v service.View) (wire.Unauthenticated, error) {
-	count := wire.Unauthenticated{Count: s.unauthenticated.Load(), Since: s.started.UnixMilli()}
+	count := wire.Unauthenticated{Count: s.unauthenticated.Load(), Since: events.Millis(s.started.UnixMilli())}
 	return count, v.Permit("audit:denials", "")
 }

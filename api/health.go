@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"maestro/engine"
+	"maestro/events"
 	"maestro/service"
 	"maestro/service/wire"
 )
@@ -20,7 +21,7 @@ func (s *server) health(*http.Request) (wire.Health, error) {
 	now := s.Now()
 	return wire.Health{
 		Status:    "ok",
-		Timestamp: now.UnixMilli(),
+		Timestamp: events.Millis(now.UnixMilli()),
 		Uptime:    now.Sub(s.started).Seconds(),
 		Version:   s.Version,
 	}, nil

@@ -49,17 +49,17 @@ type Denial struct {
 	// Sequence is the place in the log that the first was decided on.
 	Sequence uint64 `json:"sequence"`
 	// First and Last are when it was refused, in milliseconds since 1970; Count how often.
-	First int64 `json:"first"`
-	Last  int64 `json:"last"`
-	Count int   `json:"count"`
+	First events.Millis `json:"first"`
+	Last  events.Millis `json:"last"`
+	Count int           `json:"count"`
 	// More says that this stands for refusals of several kinds, beyond what is recorded one by one.
 	More bool `json:"more,omitempty"`
 	// Kept is a command that had waited in an outbox, whose caller was told that it is kept: its words, and when it was
 	// said.
-	Kept       bool   `json:"kept,omitempty"`
-	Text       string `json:"text,omitempty"`
-	OccurredAt int64  `json:"occurredAt,omitempty"`
-	Key        string `json:"key,omitempty"`
+	Kept       bool          `json:"kept,omitempty"`
+	Text       string        `json:"text,omitempty"`
+	OccurredAt events.Millis `json:"occurredAt,omitempty"`
+	Key        string        `json:"key,omitempty"`
 	// Cut says that a text of it is longer than the record holds.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -124,7 +124,7 @@ func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64
 		}
 	}
 	if !r.OccurredAt.IsZero() {
-		denial.Kept, denial.OccurredAt, denial.Key = true, r.OccurredAt.UnixMilli(), r.Key
+		denial.Kept, denial.OccurredAt, denial.Key = true, events.Millis(r.OccurredAt.UnixMilli()), r.Key
 		denial.Text = cmp.Or(named.Message, named.File)
 	}
 	return denial

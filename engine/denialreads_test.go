@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"maestro/events"
 )
 
 // TestPagesOfRefusals: who reads page by page gets each record that stays once, and in one order, while others arrive,
@@ -81,7 +83,7 @@ func TestPagesOfRefusals(t *testing.T) {
 func TestRecordsWithoutNumbers(t *testing.T) {
 	store := &fakeDenials{slots: map[string]StoredDenial{}}
 	for n := range 20 {
-		x := Denial{ID: fmt.Sprint("denial_", n/2), Actor: fmt.Sprint("/projects/p/sessions/s", n%2), First: int64(n)}
+		x := Denial{ID: fmt.Sprint("denial_", n/2), Actor: fmt.Sprint("/projects/p/sessions/s", n%2), First: events.Millis(int64(n))}
 		body, err := x.encode()
 		if err != nil {
 			t.Fatal(err)

@@ -224,7 +224,7 @@ func (d *Denials) record(denial Denial, then func(error)) {
 		r = d.begin(a, denial, now)
 	}
 	r.Count++
-	r.Last = max(r.Last, now)
+	r.Last = max(r.Last, events.Millis(now))
 	a.root.waiting++
 	d.waiting = append(d.waiting, denied{r, a.root, then})
 	d.mu.Unlock()
@@ -277,7 +277,7 @@ func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord
 		}
 	}
 	d.began++
-	r.ID, r.Number, r.First = fmt.Sprintf("%s_%d", name, a.number[sort]), d.began, now
+	r.ID, r.Number, r.First = fmt.Sprintf("%s_%d", name, a.number[sort]), d.began, events.Millis(now)
 	a.number[sort]++
 	d.free = append(d.free, d.shares.makeRoom(a, sort)...)
 	if len(d.free) > 0 {

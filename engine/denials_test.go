@@ -208,8 +208,8 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 			Message:  "Command 'task:complete' is not allowed for worker (simple strategy)",
 			Why:      "it is for: orchestrator, user",
 			Sequence: at,
-			First:    w.now().UnixMilli(),
-			Last:     w.now().UnixMilli(),
+			First:    events.Millis(w.now().UnixMilli()),
+			Last:     events.Millis(w.now().UnixMilli()),
 			Count:    1,
 		}
 		if fmt.Sprintf("%+v", records[0]) != fmt.Sprintf("%+v", want) {
@@ -401,7 +401,7 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	}
 	for i, record := range records[:3] {
 		if !record.Kept || record.Text != "the words" || record.Key != fmt.Sprint("k", i) ||
-			record.OccurredAt != said.UnixMilli() ||
+			record.OccurredAt != events.Millis(said.UnixMilli()) ||
 			record.Count != 1 ||
 			record.ID != fmt.Sprint("kept_", i) {
 			t.Errorf("%+v", record)

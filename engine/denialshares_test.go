@@ -157,7 +157,7 @@ func TestOldRecordsAreCut(t *testing.T) {
 			Actor: "/projects/p/sessions/s",
 			Kept:  true,
 			Text:  strings.Repeat("x", events.MaxText),
-			First: int64(n),
+			First: events.Millis(int64(n)),
 		}
 		body, err := x.encode()
 		if err != nil {

@@ -22,7 +22,7 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 		words = append(words, Said{
 			SessionID: id,
 			Status:    events.SaysCompleted,
-			At:        int64(i),
+			At:        events.Millis(int64(i)),
 			Sequence:  uint64(i + 1),
 		})
 	}

@@ -3,6 +3,8 @@ package projections
 import (
 	"encoding/json"
 	"slices"
+
+	"maestro/events"
 )
 
 // EntryView shows an entry of a timeline.
@@ -10,8 +12,8 @@ type EntryView struct {
 	ID         string          `json:"id"`
 	Sequence   uint64          `json:"sequence"`
 	Type       string          `json:"type"`
-	Timestamp  int64           `json:"timestamp"`
-	OccurredAt int64           `json:"occurredAt,omitempty"`
+	Timestamp  events.Millis   `json:"timestamp"`
+	OccurredAt events.Millis   `json:"occurredAt,omitempty"`
 	Message    string          `json:"message,omitempty"`
 	TaskID     string          `json:"taskId,omitempty"`
 	SessionID  string          `json:"sessionId,omitempty"`
@@ -28,8 +30,8 @@ func (e *Entry) View() EntryView {
 		ID:         e.ID(),
 		Sequence:   e.Sequence,
 		Type:       e.Type,
-		Timestamp:  e.At,
-		OccurredAt: e.OccurredAt,
+		Timestamp:  events.Millis(e.At),
+		OccurredAt: events.Millis(e.OccurredAt),
 		Message:    e.Text(),
 		TaskID:     e.TaskID,
 		SessionID:  e.SessionID,

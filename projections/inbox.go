@@ -54,8 +54,8 @@ type InboxItem struct {
 	Priority string `json:"priority,omitempty"`
 	HoldsUp  int    `json:"holdsUp,omitempty"`
 	// Since is since when it waits, in milliseconds since 1970; Waited is how long that is.
-	Since  int64 `json:"since"`
-	Waited int64 `json:"waited"`
+	Since  events.Millis `json:"since"`
+	Waited int64         `json:"waited"`
 	// Next is what to do about it.
 	Next string `json:"next"`
 
@@ -79,7 +79,7 @@ func (item *InboxItem) Things() int { return max(1, item.More) }
 
 // NewThings counts those that wait since a time, or since later.
 func (item *InboxItem) NewThings(at int64) (n int) {
-	if item.More == 0 && item.Since >= at {
+	if item.More == 0 && int64(item.Since) >= at {
 		return 1
 	}
 	for _, since := range item.since {
@@ -179,7 +179,7 @@ func (b *inbox) sort() {
 // item builds an item with the beginning of its message.
 func (b *inbox) item(item *InboxItem, w wanted) {
 	*item = w.tell()
-	item.Kind, item.ProjectID, item.Since = w.kind, b.project, w.since
+	item.Kind, item.ProjectID, item.Since = w.kind, b.project, events.Millis(w.since)
 	if w.more > 0 {
 		*item = item.others()
 		item.More, item.since = w.more, w.moreSince
@@ -224,7 +224,7 @@ func (b *inbox) task(t *Task) {
 	kind, since := InboxBlocked, int64(0)
 	if session != "" {
 		b.lookedThrough(t.Speakers())
-		since = t.SaidBy(session).At
+		since = int64(t.SaidBy(session).At)
 	}
 	switch {
 	case says == events.SaysBlocked:
@@ -371,7 +371,7 @@ func UnreadInbox(p *Project, unread []string) InboxItem {
 		Kind:      InboxUnread,
 		ProjectID: p.ID,
 		What:      p.Name,
-		Since:     p.UpdatedAt,
+		Since:     events.Millis(p.UpdatedAt),
 		Message: "this project is too large for the inbox to read in one go; it did not look at all of: " +
 			strings.Join(unread, ", "),
 		Next: "maestro task list --project " + p.ID,

@@ -20,7 +20,7 @@ func drawn(items []InboxItem) []string {
 		if x.InputID != "" {
 			line += fmt.Sprintf(" %s %q", x.InputID, x.Options)
 		}
-		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (x.Since-at(0))/1000, x.What, x.Message,
+		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (int64(x.Since)-at(0))/1000, x.What, x.Message,
 			x.Next))
 	}
 	return lines

@@ -62,5 +62,5 @@ func (item *InboxItem) Urgency() int64 {
 		weight = slices.Index(events.Priorities(), "medium")
 	}
 	below := int64(len(events.Priorities()) - weight)
-	return rank<<60 | below<<56 | item.Since // milliseconds leave room for both
+	return rank<<60 | below<<56 | int64(item.Since) // milliseconds leave room for both
 }

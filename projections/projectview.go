@@ -7,16 +7,16 @@ import "maestro/events"
 
 // ProjectView shows a project.
 type ProjectView struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	WorkingDir  string       `json:"workingDir"`
-	Description string       `json:"description"`
-	CreatedAt   int64        `json:"createdAt"`
-	UpdatedAt   int64        `json:"updatedAt"`
-	CreatedBy   string       `json:"createdBy"`
-	Tasks       int          `json:"tasks"`
-	Sessions    int          `json:"sessions"`
-	Blobs       events.Blobs `json:"blobs,omitempty"`
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	WorkingDir  string        `json:"workingDir"`
+	Description string        `json:"description"`
+	CreatedAt   events.Millis `json:"createdAt"`
+	UpdatedAt   events.Millis `json:"updatedAt"`
+	CreatedBy   string        `json:"createdBy"`
+	Tasks       int           `json:"tasks"`
+	Sessions    int           `json:"sessions"`
+	Blobs       events.Blobs  `json:"blobs,omitempty"`
 }
 
 // View shows the project.
@@ -26,8 +26,8 @@ func (p *Project) View() ProjectView {
 		Name:        p.Name,
 		WorkingDir:  p.WorkingDir,
 		Description: p.Description,
-		CreatedAt:   p.CreatedAt,
-		UpdatedAt:   p.UpdatedAt,
+		CreatedAt:   events.Millis(p.CreatedAt),
+		UpdatedAt:   events.Millis(p.UpdatedAt),
 		CreatedBy:   p.CreatedBy,
 		Tasks:       p.Tasks,
 		Sessions:    p.Sessions,
@@ -53,9 +53,9 @@ type SessionSaid struct {
 	Name      string                   `json:"name"`
 	Says      events.TaskSessionStatus `json:"says"`
 	// Message is the beginning of what it says, Cut that there is more.
-	Message string `json:"message"`
-	Cut     bool   `json:"cut,omitempty"`
-	At      int64  `json:"at"`
+	Message string        `json:"message"`
+	Cut     bool          `json:"cut,omitempty"`
+	At      events.Millis `json:"at"`
 }
 
 // ExpiredSpawner shows a session that goes on although the token that spawned it has expired.
@@ -72,7 +72,7 @@ func sessionSaid(x *Session, word *Entry) SessionSaid {
 		SessionID: x.ID,
 		Name:      x.Name,
 		Says:      events.SaysBlocked,
-		At:        word.At,
+		At:        events.Millis(word.At),
 	}
 	if word.Type == reportType(events.ReportError) {
 		said.Says = events.SaysFailed

@@ -8,15 +8,15 @@ import (
 
 // QueueView shows a queue without its items.
 type QueueView struct {
-	ProjectID    string     `json:"projectId"`
-	Name         string     `json:"name"`
-	SessionID    string     `json:"sessionId,omitempty"`
-	TrustReports bool       `json:"trustReports"`
-	MaxAttempts  int        `json:"maxAttempts"`
-	CreatedAt    int64      `json:"createdAt"`
-	UpdatedAt    int64      `json:"updatedAt"`
-	CreatedBy    string     `json:"createdBy"`
-	Stats        QueueStats `json:"stats"`
+	ProjectID    string        `json:"projectId"`
+	Name         string        `json:"name"`
+	SessionID    string        `json:"sessionId,omitempty"`
+	TrustReports bool          `json:"trustReports"`
+	MaxAttempts  int           `json:"maxAttempts"`
+	CreatedAt    events.Millis `json:"createdAt"`
+	UpdatedAt    events.Millis `json:"updatedAt"`
+	CreatedBy    string        `json:"createdBy"`
+	Stats        QueueStats    `json:"stats"`
 	// Ready counts the queued items that may be started, Waiting those that wait for something.
 	Ready   int `json:"ready"`
 	Waiting int `json:"waiting"`
@@ -27,9 +27,9 @@ type ItemView struct {
 	TaskID      string                 `json:"taskId"`
 	Title       string                 `json:"title"`
 	Status      events.QueueItemStatus `json:"status"`
-	AddedAt     int64                  `json:"addedAt"`
-	StartedAt   int64                  `json:"startedAt,omitempty"`
-	CompletedAt int64                  `json:"completedAt,omitempty"`
+	AddedAt     events.Millis          `json:"addedAt"`
+	StartedAt   events.Millis          `json:"startedAt,omitempty"`
+	CompletedAt events.Millis          `json:"completedAt,omitempty"`
 	FailReason  string                 `json:"failReason,omitempty"`
 	Queue       string                 `json:"queue"`
 	// SessionID holds it, or held it last.
@@ -55,8 +55,8 @@ func (s *State) QueueView(q *Queue) QueueView {
 		SessionID:    q.SessionID,
 		TrustReports: q.TrustReports,
 		MaxAttempts:  q.MaxAttempts,
-		CreatedAt:    q.CreatedAt,
-		UpdatedAt:    q.UpdatedAt,
+		CreatedAt:    events.Millis(q.CreatedAt),
+		UpdatedAt:    events.Millis(q.UpdatedAt),
 		CreatedBy:    q.CreatedBy,
 		Stats:        q.Stats,
 		Ready:        s.ready.get(key).len(),
@@ -78,9 +78,9 @@ func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
 		TaskID:      i.TaskID,
 		Status:      i.Status,
-		AddedAt:     i.AddedAt,
-		StartedAt:   i.StartedAt,
-		CompletedAt: i.CompletedAt,
+		AddedAt:     events.Millis(i.AddedAt),
+		StartedAt:   events.Millis(i.StartedAt),
+		CompletedAt: events.Millis(i.CompletedAt),
 		FailReason:  i.FailReason,
 		Queue:       i.Queue,
 		SessionID:   i.SessionID,
@@ -196,19 +196,19 @@ func (x *ItemSearch) Views() (views []ItemView, more int) { return x.views, x.mo
 
 // InputView shows a question.
 type InputView struct {
-	ID          string      `json:"id"`
-	ProjectID   string      `json:"projectId"`
-	SessionID   string      `json:"sessionId"`
-	TaskIDs     []string    `json:"taskIds"`
-	Question    string      `json:"question"`
-	Blob        string      `json:"blob,omitempty"`
-	Options     []string    `json:"options"`
-	Status      InputStatus `json:"status"`
-	Answer      string      `json:"answer,omitempty"`
-	AnsweredBy  string      `json:"answeredBy,omitempty"`
-	AskedAt     int64       `json:"askedAt"`
-	AnsweredAt  *int64      `json:"answeredAt"`
-	DeliveredAt *int64      `json:"deliveredAt"`
+	ID          string         `json:"id"`
+	ProjectID   string         `json:"projectId"`
+	SessionID   string         `json:"sessionId"`
+	TaskIDs     []string       `json:"taskIds"`
+	Question    string         `json:"question"`
+	Blob        string         `json:"blob,omitempty"`
+	Options     []string       `json:"options"`
+	Status      InputStatus    `json:"status"`
+	Answer      string         `json:"answer,omitempty"`
+	AnsweredBy  string         `json:"answeredBy,omitempty"`
+	AskedAt     events.Millis  `json:"askedAt"`
+	AnsweredAt  *events.Millis `json:"answeredAt"`
+	DeliveredAt *events.Millis `json:"deliveredAt"`
 	// Waited is how long it waits, or waited until its answer or its session's end, in milliseconds.
 	Waited int64 `json:"waited"`
 }
@@ -232,9 +232,9 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		Status:      s.InputStatus(x),
 		Answer:      x.Answer,
 		AnsweredBy:  x.AnsweredBy,
-		AskedAt:     x.AskedAt,
-		AnsweredAt:  orNull(x.AnsweredAt),
-		DeliveredAt: orNull(x.DeliveredAt),
+		AskedAt:     events.Millis(x.AskedAt),
+		AnsweredAt:  orNull(events.Millis(x.AnsweredAt)),
+		DeliveredAt: orNull(events.Millis(x.DeliveredAt)),
 		Waited:      max(0, until-x.AskedAt),
 	}
 }
@@ -245,10 +245,10 @@ type TokenView struct {
 	Kind       events.TokenKind `json:"kind"`
 	ProjectIDs []string         `json:"projectIds"`
 	Generation int              `json:"generation"`
-	CreatedAt  int64            `json:"createdAt"`
+	CreatedAt  events.Millis    `json:"createdAt"`
 	CreatedBy  string           `json:"createdBy"`
-	RevokedAt  *int64           `json:"revokedAt"`
-	ExpiresAt  *int64           `json:"expiresAt"`
+	RevokedAt  *events.Millis   `json:"revokedAt"`
+	ExpiresAt  *events.Millis   `json:"expiresAt"`
 }
 
 // View shows the token.
@@ -258,9 +258,9 @@ func (t *Token) View() TokenView {
 		Kind:       t.Kind,
 		ProjectIDs: list(t.ProjectIDs),
 		Generation: t.Generation,
-		CreatedAt:  t.CreatedAt,
+		CreatedAt:  events.Millis(t.CreatedAt),
 		CreatedBy:  t.CreatedBy,
-		RevokedAt:  orNull(t.RevokedAt),
-		ExpiresAt:  orNull(t.ExpiresAt),
+		RevokedAt:  orNull(events.Millis(t.RevokedAt)),
+		ExpiresAt:  orNull(events.Millis(t.ExpiresAt)),
 	}
 }

@@ -249,7 +249,7 @@ func (s *State) saidDone(t *Task) bool {
 func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.addSaid(Said{session, status, f.at, f.sequence})))
+		s.work(uint64(t.addSaid(Said{session, status, events.Millis(f.at), f.sequence})))
 		t.UpdatedAt = f.at
 		if status == events.SaysCompleted && words != "" {
 			t.state(t.StatusReason(), f.statement())
@@ -283,7 +283,7 @@ func (s *State) speaksOf(session string, t *Task) {
 type Said struct {
 	SessionID string                   `json:"sessionId"`
 	Status    events.TaskSessionStatus `json:"status"`
-	At        int64                    `json:"at"`
+	At        events.Millis            `json:"at"`
 	// Sequence is the event that said so.
 	Sequence uint64 `json:"sequence"`
 }

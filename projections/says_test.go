@@ -36,7 +36,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 			copied = next.dropSaid(session)
 			plain = slices.DeleteFunc(slices.Clone(plain), by)
 		default:
-			said := Said{session, statuses[random.IntN(len(statuses))], int64(step), uint64(step)}
+			said := Said{session, statuses[random.IntN(len(statuses))], events.Millis(int64(step)), uint64(step)}
 			copied = next.addSaid(said)
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}

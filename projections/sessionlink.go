@@ -13,9 +13,9 @@ const MaxUnlinked = 100
 type Unlinked struct {
 	TaskID string `json:"taskId"`
 	// By is the source of the event that took it.
-	By       string `json:"by"`
-	At       int64  `json:"at"`
-	Sequence uint64 `json:"sequence"`
+	By       string        `json:"by"`
+	At       events.Millis `json:"at"`
+	Sequence uint64        `json:"sequence"`
 }
 
 func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
@@ -58,7 +58,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	s.changeSession(d.SessionID, func(x *Session) {
 		fields := x.ownFields()
 		fields.TaskIDs = leave(x.TaskIDs, d.TaskID)
-		unlinked := append(s.unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, f.at, f.sequence})
+		unlinked := append(s.unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, events.Millis(f.at), f.sequence})
 		fields.Unlinked = unlinked[max(0, len(unlinked)-MaxUnlinked):]
 		x.LastActivity = f.at
 	})

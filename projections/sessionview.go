@@ -17,17 +17,17 @@ type SessionView struct {
 	Env          map[string]string    `json:"env"`
 	Strategy     events.Strategy      `json:"strategy"`
 	Status       events.SessionStatus `json:"status"`
-	StartedAt    int64                `json:"startedAt"`
-	LastActivity int64                `json:"lastActivity"`
+	StartedAt    events.Millis        `json:"startedAt"`
+	LastActivity events.Millis        `json:"lastActivity"`
 	// LastHeard is when it last called, which heartbeats and reads do too. The state does not know; who does sets it.
-	LastHeard   int64  `json:"lastHeard,omitempty"`
-	CompletedAt *int64 `json:"completedAt"`
-	EndedAt     *int64 `json:"endedAt,omitempty"`
-	EndReason   string `json:"endReason,omitempty"`
+	LastHeard   events.Millis  `json:"lastHeard,omitempty"`
+	CompletedAt *events.Millis `json:"completedAt"`
+	EndedAt     *events.Millis `json:"endedAt,omitempty"`
+	EndReason   string         `json:"endReason,omitempty"`
 	// LostAt is when it was marked lost, absent while it is heard.
-	LostAt *int64 `json:"lostAt,omitempty"`
+	LostAt *events.Millis `json:"lostAt,omitempty"`
 	// Deadline is when it is ended as failed.
-	Deadline *int64 `json:"deadline,omitempty"`
+	Deadline *events.Millis `json:"deadline,omitempty"`
 	// Queue is what it pulls from, Item the task of it that it holds.
 	Queue          string              `json:"queue,omitempty"`
 	Item           string              `json:"item,omitempty"`
@@ -53,8 +53,8 @@ func (x *Session) View() SessionView {
 		item = x.Hand.TaskID
 	}
 	return SessionView{
-		LostAt:         orNull(x.LostAt),
-		Deadline:       orNull(x.Deadline),
+		LostAt:         orNull(events.Millis(x.LostAt)),
+		Deadline:       orNull(events.Millis(x.Deadline)),
 		Queue:          x.Queue,
 		Item:           item,
 		Unlinked:       x.Unlinked,
@@ -66,10 +66,10 @@ func (x *Session) View() SessionView {
 		Env:            env,
 		Strategy:       x.Strategy,
 		Status:         x.Status,
-		StartedAt:      x.StartedAt,
-		LastActivity:   x.LastActivity,
-		CompletedAt:    orNull(x.CompletedAt),
-		EndedAt:        orNull(x.EndedAt),
+		StartedAt:      events.Millis(x.StartedAt),
+		LastActivity:   events.Millis(x.LastActivity),
+		CompletedAt:    orNull(events.Millis(x.CompletedAt)),
+		EndedAt:        orNull(events.Millis(x.EndedAt)),
 		EndReason:      x.EndReason,
 		SpawnedBy:      x.SpawnedBy,
 		CreatedBy:      x.CreatedBy,

@@ -16,10 +16,10 @@ type TaskView struct {
 	Description   string            `json:"description"`
 	Status        events.TaskStatus `json:"status"`
 	Priority      string            `json:"priority"`
-	CreatedAt     int64             `json:"createdAt"`
-	UpdatedAt     int64             `json:"updatedAt"`
-	StartedAt     *int64            `json:"startedAt"`
-	CompletedAt   *int64            `json:"completedAt"`
+	CreatedAt     events.Millis     `json:"createdAt"`
+	UpdatedAt     events.Millis     `json:"updatedAt"`
+	StartedAt     *events.Millis    `json:"startedAt"`
+	CompletedAt   *events.Millis    `json:"completedAt"`
 	InitialPrompt string            `json:"initialPrompt"`
 	SessionIDs    []string          `json:"sessionIds"`
 	SkillIDs      []string          `json:"skillIds"`
@@ -65,10 +65,10 @@ type StatementView struct {
 	// Cut says that Text is only the beginning of what the event holds, as in a list.
 	Cut bool `json:"cut,omitempty"`
 	// Blob is the digest of the whole text, if Text is only its beginning.
-	Blob     string `json:"blob,omitempty"`
-	By       string `json:"by"`
-	At       int64  `json:"at"`
-	Sequence uint64 `json:"sequence"`
+	Blob     string        `json:"blob,omitempty"`
+	By       string        `json:"by"`
+	At       events.Millis `json:"at"`
+	Sequence uint64        `json:"sequence"`
 }
 
 // Unconfirmed reports whether an agent says of a task that it is done, and nobody has confirmed it.
@@ -156,10 +156,10 @@ func (s *State) taskView(t *Task) TaskView {
 		Description:        t.Description,
 		Status:             t.Status,
 		Priority:           t.Priority,
-		CreatedAt:          t.CreatedAt,
-		UpdatedAt:          t.UpdatedAt,
-		StartedAt:          orNull(t.StartedAt),
-		CompletedAt:        orNull(t.CompletedAt),
+		CreatedAt:          events.Millis(t.CreatedAt),
+		UpdatedAt:          events.Millis(t.UpdatedAt),
+		StartedAt:          orNull(events.Millis(t.StartedAt)),
+		CompletedAt:        orNull(events.Millis(t.CompletedAt)),
 		InitialPrompt:      t.InitialPrompt,
 		SessionIDs:         list(t.SessionIDs),
 		SkillIDs:           list(t.SkillIDs),
@@ -196,7 +196,7 @@ func (s *State) statementOn(t *Task, said *Statement) *StatementView {
 		Text:     e.Message,
 		Blob:     e.Blob,
 		By:       said.By,
-		At:       said.At,
+		At:       events.Millis(said.At),
 		Sequence: said.Sequence,
 	}
 }

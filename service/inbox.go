@@ -215,7 +215,7 @@ func refusedKept(
 			item.EntryID = ""
 			more[session] = &item
 		}
-		more[session].StandsFor(d.Count, d.Last)
+		more[session].StandsFor(d.Count, int64(d.Last))
 		more[session].Since = d.First
 	}
 	slices.Reverse(items)
@@ -239,8 +239,8 @@ func sortedInbox(items []projections.InboxItem, in *wire.InboxFilter, now int64)
 	kept := []projections.InboxItem{}
 	for _, item := range items {
 		if in.Kind == "" || in.Kind == string(item.Kind) {
-			item.Waited = max(0, now-item.Since)
-			if item.Order = item.Since; in.Sort == byUrgency {
+			item.Waited = max(0, now-int64(item.Since))
+			if item.Order = int64(item.Since); in.Sort == byUrgency {
 				item.Order = item.Urgency()
 			}
 			kept = append(kept, item)

@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -98,7 +99,7 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 		Text:     text,
 		Cut:      cut,
 		Question: question,
-		At:       asked.AnsweredAt,
+		At:       events.Millis(asked.AnsweredAt),
 	}
 }
 
@@ -127,6 +128,6 @@ func (v View) mailOf(m *projections.Message) wire.Mail {
 		Text:  text,
 		Cut:   cut,
 		About: m.About,
-		At:    m.At,
+		At:    events.Millis(m.At),
 	}
 }

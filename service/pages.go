@@ -76,16 +76,16 @@ type place struct {
 func placeOf(item any) (place, bool) {
 	switch x := item.(type) {
 	case projections.ProjectView:
-		return place{x.ID, x.CreatedAt}, true
+		return place{x.ID, int64(x.CreatedAt)}, true
 	case projections.TaskView:
-		return place{x.ID, x.CreatedAt}, true
+		return place{x.ID, int64(x.CreatedAt)}, true
 	case Placed:
 		id, order := x.Place()
 		return place{id, order}, true
 	case projections.EntryView:
 		return place{x.ID, int64(x.Sequence)}, true
 	case projections.InputView:
-		return place{x.ID, x.AskedAt}, true
+		return place{x.ID, int64(x.AskedAt)}, true
 	case projections.InboxItem:
 		id := []string{string(x.Kind), x.ProjectID, x.TaskID, x.SessionID, x.Queue, x.InputID, x.EntryID}
 		return place{strings.Join(id, " "), x.Order}, true

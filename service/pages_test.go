@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"maestro/events"
 	"maestro/projections"
 )
 
@@ -18,7 +19,7 @@ func TestPagesAreTheList(t *testing.T) {
 		made := 0
 		add := func() {
 			made++
-			list = append(list, projections.TaskView{ID: fmt.Sprint("task ", made), CreatedAt: int64(made)})
+			list = append(list, projections.TaskView{ID: fmt.Sprint("task ", made), CreatedAt: events.Millis(int64(made))})
 		}
 		for range random.IntN(50) {
 			add()

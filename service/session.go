@@ -57,7 +57,7 @@ func (s *Service) heardAt(x *projections.Session) int64 {
 // SeenBy shows the session as a caller sees it.
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
-	view.LastHeard = max(x.Heard, view.LastActivity)
+	view.LastHeard = max(events.Millis(x.Heard), view.LastActivity)
 	if p := view.Permissions; p != nil {
 		view.Permissions = &events.Permissions{
 			Commands: commands.CurrentRules().Offered(p.Commands),

@@ -100,7 +100,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body.Inbox = body.Inbox[:min(len(body.Inbox), wire.SinceListed)]
 	if s.Denials != nil {
 		body.Refused = s.Denials.Count(func(d *engine.Denial) bool {
-			return d.Last >= at &&
+			return int64(d.Last) >= at &&
 				(seen[d.Project] || found.all)
 		})
 	}
@@ -188,7 +188,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 			things[id] = thing
 		}
 		thing.Events++
-		thing.Last, thing.Sequence, thing.At = what, sequence, at
+		thing.Last, thing.Sequence, thing.At = what, sequence, events.Millis(at)
 	}
 	_, session, _ := projections.SessionOfSource(e.Source)
 	note(f.sessions, session, "")

@@ -38,7 +38,7 @@ func (s *Service) ownTemplate(state *projections.State, id string) wire.Template
 		body.Content, _ = s.Templates.Own(id)
 	}
 	if t := state.Template(id); t != nil {
-		body.CreatedAt, body.UpdatedAt, body.Version = t.CreatedAt, t.UpdatedAt, t.Version
+		body.CreatedAt, body.UpdatedAt, body.Version = events.Millis(t.CreatedAt), events.Millis(t.UpdatedAt), t.Version
 		if t.Name != "" {
 			body.Name = t.Name
 		}
@@ -71,8 +71,8 @@ func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template
 		Name:      t.Name,
 		Role:      t.Role,
 		Content:   t.Content,
-		CreatedAt: t.CreatedAt,
-		UpdatedAt: t.UpdatedAt,
+		CreatedAt: events.Millis(t.CreatedAt),
+		UpdatedAt: events.Millis(t.UpdatedAt),
 		Version:   t.Version,
 	}
 	if body.Content == "" {

@@ -24,7 +24,8 @@ func (v View) ListTokens() (func() ([]wire.TokenView, error), error) {
 		for i, token := range tokens {
 			views[i] = wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
 			if use, ok := v.Service.Uses.of(token.Name, token.Generation); ok {
-				views[i].LastUsedAt, views[i].LastUsedFrom = &use.At, &use.From
+				at := events.Millis(use.At)
+				views[i].LastUsedAt, views[i].LastUsedFrom = &at, &use.From
 			}
 		}
 		ended := func(t wire.TokenView) bool { return t.Expired && t.RevokedAt == nil }

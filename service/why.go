@@ -264,7 +264,7 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 		chain.Steps = append(chain.Steps, wire.WhyStep{
 			Sequence: sequence,
 			ID:       event.ID.String(),
-			Time:     event.Time.UnixMilli(),
+			Time:     events.Millis(event.Time.UnixMilli()),
 			Source:   event.Source,
 			Type:     event.Data.EventType(),
 			What:     event.Data.Describe(),

@@ -20,7 +20,7 @@ type SessionBody struct {
 }
 
 // Place implements service.Placed.
-func (b SessionBody) Place() (id string, order int64) { return b.ID, b.StartedAt }
+func (b SessionBody) Place() (id string, order int64) { return b.ID, int64(b.StartedAt) }
 
 // SessionHead is what stands before the lists of a session.
 type SessionHead struct {
@@ -135,7 +135,7 @@ func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 			}
 			event := SessionEvent{
 				ID:        e.ID,
-				Timestamp: e.Timestamp,
+				Timestamp: int64(e.Timestamp),
 				Type:      e.Type,
 				Data:      e.Data,
 				Sequence:  e.Sequence,

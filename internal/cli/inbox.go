@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/events"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -97,8 +98,8 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 			Next:      "read what is in " + filepath.Join(path, dir) + ", and remove it",
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
-			item.Since = info.ModTime().UnixMilli()
-			item.Waited = max(0, a.Wall().UnixMilli()-item.Since)
+			item.Since = events.Millis(info.ModTime().UnixMilli())
+			item.Waited = max(0, a.Wall().UnixMilli()-int64(item.Since))
 		}
 		items = append(items, item)
 	}

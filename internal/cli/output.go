@@ -97,7 +97,7 @@ func (p *Printer) encode(value any) []byte {
 		}
 		return nil
 	}
-	return safetext.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return safetext.EscapeJSON(withTimes(bytes.TrimSuffix(b.Bytes(), []byte("\n")), value))
 }
 
 // lists is the annotation of a command that lists; oldFile that of one whose --output was the name of a file.

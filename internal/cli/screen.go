@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"maestro/events"
 )
 
 // Screen is the terminal on which a person reads what is printed.
@@ -40,11 +42,11 @@ func (p *Printer) terminal() bool {
 }
 
 // Instant shows milliseconds since 1970.
-func Instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+func Instant(ms events.Millis) string { return ms.Time().Format("2006-01-02T15:04:05.000Z") }
 
 // When shows milliseconds since 1970 as a person says them on a terminal, "5 min ago", and exactly elsewhere.
-func (a *Run) When(ms int64) string {
-	at := time.UnixMilli(ms)
+func (a *Run) When(ms events.Millis) string {
+	at := ms.Time()
 	if a.onScreen() == nil {
 		return Instant(ms)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"maestro/events"
 )
 
 var (
@@ -103,11 +105,11 @@ func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
 	} {
 		a := &Run{Wall: func() time.Time { return now }, Printer: Printer{Screen: &Screen{}}}
 		at := now.Add(x.apart)
-		if got := a.When(at.UnixMilli()); got != x.want {
+		if got := a.When(events.Millis(at.UnixMilli())); got != x.want {
 			t.Errorf("%s: %q, not %q", x.apart, got, x.want)
 		}
 		a = &Run{Printer: Printer{Stdout: &bytes.Buffer{}}}
-		if got := a.When(at.UnixMilli()); got != Instant(at.UnixMilli()) {
+		if got := a.When(events.Millis(at.UnixMilli())); got != Instant(events.Millis(at.UnixMilli())) {
 			t.Errorf("%s in a file: %q", x.apart, got)
 		}
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "maestro/events"
+
 // DenialFilter selects recorded refusals.
 type DenialFilter struct {
 	Cursor  string `query:"cursor" doc:"where the page begins: what the page before gave"`
@@ -11,6 +13,6 @@ type DenialFilter struct {
 
 // Unauthenticated counts the calls of nobody since the server started.
 type Unauthenticated struct {
-	Count uint64 `json:"count"`
-	Since int64  `json:"since"`
+	Count uint64        `json:"count"`
+	Since events.Millis `json:"since"`
 }

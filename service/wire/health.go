@@ -1,9 +1,11 @@
 package wire
 
+import "maestro/events"
+
 // Health is the answer of /health. Older clients know all but the version.
 type Health struct {
-	Status    string `json:"status"`
-	Timestamp int64  `json:"timestamp"`
+	Status    string        `json:"status"`
+	Timestamp events.Millis `json:"timestamp"`
 	// Uptime is in seconds.
 	Uptime  float64 `json:"uptime"`
 	Version string  `json:"version,omitempty"`

@@ -1,5 +1,7 @@
 package wire
 
+import "maestro/events"
+
 // MailOf names a session's mail.
 type MailOf struct {
 	ID string `path:"id" doc:"the session"`
@@ -30,8 +32,8 @@ type Mail struct {
 	// Question is of an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
 	// About is of all but an answer.
-	About string `json:"about,omitempty" doc:"the task that it is about"`
-	At    int64  `json:"at" doc:"when it was written, in milliseconds since 1970"`
+	About string        `json:"about,omitempty" doc:"the task that it is about"`
+	At    events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }
 
 // Mailbox is what waits for a session.

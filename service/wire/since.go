@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maestro/events"
+
 	"maestro/projections"
 )
 
@@ -44,8 +46,8 @@ type SinceThing struct {
 	Is   string `json:"is,omitempty"`
 	Says string `json:"says,omitempty"`
 	// Events counts what happened to it, Last is the newest in words.
-	Events   int    `json:"events"`
-	Last     string `json:"last"`
-	Sequence uint64 `json:"sequence"`
-	At       int64  `json:"at"`
+	Events   int           `json:"events"`
+	Last     string        `json:"last"`
+	Sequence uint64        `json:"sequence"`
+	At       events.Millis `json:"at"`
 }

@@ -6,13 +6,13 @@ import (
 
 // Template shows a template. Older clients know all but the last two members.
 type Template struct {
-	ID        string      `json:"id"`
-	Name      string      `json:"name"`
-	Role      events.Role `json:"role"`
-	Content   string      `json:"content"`
-	IsDefault bool        `json:"isDefault"`
-	CreatedAt int64       `json:"createdAt"`
-	UpdatedAt int64       `json:"updatedAt"`
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Role      events.Role   `json:"role"`
+	Content   string        `json:"content"`
+	IsDefault bool          `json:"isDefault"`
+	CreatedAt events.Millis `json:"createdAt"`
+	UpdatedAt events.Millis `json:"updatedAt"`
 	// Version counts its contents, Changed says of one of Maestro's own that it is not what Maestro comes with.
 	Version int  `json:"version"`
 	Changed bool `json:"changed,omitempty"`

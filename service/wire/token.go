@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"maestro/events"
+
 	"maestro/projections"
 )
 
@@ -14,8 +16,8 @@ type TokenView struct {
 	Running     []string `json:"running,omitempty"`
 	RunningMore int      `json:"runningMore,omitempty"`
 	// LastUsedAt and LastUsedFrom, the caller's address, are null if it was not used, or that was forgotten.
-	LastUsedAt   *int64  `json:"lastUsedAt"`
-	LastUsedFrom *string `json:"lastUsedFrom"`
+	LastUsedAt   *events.Millis `json:"lastUsedAt"`
+	LastUsedFrom *string        `json:"lastUsedFrom"`
 }
 
 // Revoked is what token:revoke of a named token answers beside its event.

@@ -1,5 +1,7 @@
 package wire
 
+import "maestro/events"
+
 // WhyQuery asks why something is as it is.
 type WhyQuery struct {
 	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
@@ -25,10 +27,10 @@ type WhyChain struct {
 
 // WhyStep is an event of a chain of causes.
 type WhyStep struct {
-	Sequence uint64 `json:"sequence"`
-	ID       string `json:"id"`
-	Time     int64  `json:"time"`
-	Source   string `json:"source"`
-	Type     string `json:"type"`
-	What     string `json:"what"`
+	Sequence uint64        `json:"sequence"`
+	ID       string        `json:"id"`
+	Time     events.Millis `json:"time"`
+	Source   string        `json:"source"`
+	Type     string        `json:"type"`
+	What     string        `json:"what"`
 }

@@ -233,7 +233,7 @@ func unreadable(behind uint64, err error) error {
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
 		Sequence: sequence,
-		Time:     cli.Instant(e.Time.UnixMilli()),
+		Time:     cli.Instant(events.Millis(e.Time.UnixMilli())),
 		Who:      cli.Who(e.Source),
 		Source:   e.Source,
 		Type:     e.Data.EventType(),
@@ -241,7 +241,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 		What:     e.Data.Describe(),
 	}
 	if !e.OccurredAt.IsZero() {
-		t.SaidAt = cli.Instant(e.OccurredAt.UnixMilli())
+		t.SaidAt = cli.Instant(events.Millis(e.OccurredAt.UnixMilli()))
 		t.What += " (said at " + t.SaidAt + ")"
 	}
 	about := r.options.session == "" && r.options.task == "" &&
@@ -280,7 +280,7 @@ func showBoard(a *cli.Run, r *replayed) error {
 		Head   events.Head `json:"head"`
 		Time   string      `json:"time"`
 		Boards []board     `json:"projects"`
-	}{Head: r.state.Head(), Time: cli.Instant(r.state.At().UnixMilli()), Boards: []board{}}
+	}{Head: r.state.Head(), Time: cli.Instant(events.Millis(r.state.At().UnixMilli())), Boards: []board{}}
 	for p := range r.state.Projects() {
 		if r.options.project == "" || r.options.project == p.ID {
 			data.Boards = append(data.Boards, board{p.View(), r.state.TaskTrees(p.ID, math.MaxInt)})

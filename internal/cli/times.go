@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"maestro/events"
+)
+
+// withTimes gives the JSON of a value with its times as text: in the shapes that are shared with the server they are
+// numbers, which older clients read. What is JSON already, such as the payload of an event, stays as it is.
+func withTimes(text []byte, value any) []byte {
+	w := timesWriter{text: text, read: json.NewDecoder(bytes.NewReader(text))}
+	w.read.UseNumber()
+	w.value(reflect.ValueOf(value))
+	return append(w.out, text[w.done:]...)
+}
+
+// timesWriter reads JSON beside the value that it was made of.
+type timesWriter struct {
+	text, out []byte
+	read      *json.Decoder
+	// done is how much of text is in out.
+	done int64
+}
+
+var (
+	millisType    = reflect.TypeFor[events.Millis]()
+	marshalerType = reflect.TypeFor[json.Marshaler]()
+)
+
+// value reads one value. An invalid v is one of which nothing is known.
+func (w *timesWriter) value(v reflect.Value) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.Type().Implements(marshalerType) {
+			break
+		}
+		v = v.Elem()
+	}
+	if v.IsValid() && (v.Type().Implements(marshalerType) || reflect.PointerTo(v.Type()).Implements(marshalerType)) {
+		v = reflect.Value{}
+	}
+	token, err := w.read.Token()
+	if err != nil {
+		return // the encoder wrote it: there is no such text
+	}
+	switch token {
+	case json.Delim('{'):
+		for w.read.More() {
+			name, _ := w.read.Token()
+			text, _ := name.(string)
+			w.value(member(v, text))
+		}
+		_, _ = w.read.Token()
+	case json.Delim('['):
+		for i := 0; w.read.More(); i++ {
+			w.value(element(v, i))
+		}
+		_, _ = w.read.Token()
+	default:
+		if number, ok := token.(json.Number); ok && v.IsValid() && v.Type() == millisType {
+			w.instant(number.String(), events.Millis(v.Int()))
+		}
+	}
+}
+
+// instant replaces the number that was just read.
+func (w *timesWriter) instant(number string, at events.Millis) {
+	end := w.read.InputOffset()
+	w.out = append(w.out, w.text[w.done:end-int64(len(number))]...)
+	w.out = strconv.AppendQuote(w.out, Instant(at))
+	w.done = end
+}
+
+// member gives what a member of a JSON object was made of.
+func member(v reflect.Value, name string) reflect.Value {
+	switch v.Kind() {
+	case reflect.Map:
+		if v.Type().Key().Kind() != reflect.String {
+			return reflect.Value{}
+		}
+		return v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key()))
+	case reflect.Struct:
+		return fieldNamed(v, name)
+	default:
+		return reflect.Value{}
+	}
+}
+
+// fieldNamed gives the field of a name in JSON: of several the one that is embedded least deep.
+func fieldNamed(v reflect.Value, name string) reflect.Value {
+	for level := []reflect.Value{v}; len(level) > 0; {
+		var below []reflect.Value
+		for _, of := range level {
+			for i := range of.NumField() {
+				field, tag := of.Type().Field(i), ""
+				if tag, _, _ = strings.Cut(field.Tag.Get("json"), ","); tag == "" && !field.Anonymous {
+					tag = field.Name
+				}
+				if tag == name && field.IsExported() {
+					return of.Field(i)
+				}
+				if embedded := reflect.Indirect(of.Field(i)); tag == "" && embedded.Kind() == reflect.Struct {
+					below = append(below, embedded)
+				}
+			}
+		}
+		level = below
+	}
+	return reflect.Value{}
+}
+
+func element(v reflect.Value, i int) reflect.Value {
+	if (v.Kind() == reflect.Slice || v.Kind() == reflect.Array) && i < v.Len() {
+		return v.Index(i)
+	}
+	return reflect.Value{}
+}
