@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"maestro/events"
 )
@@ -29,18 +30,16 @@ type timesWriter struct {
 
 var (
 	millisType    = reflect.TypeFor[events.Millis]()
+	timeType      = reflect.TypeFor[time.Time]()
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 )
 
 // value reads one value. An invalid v is one of which nothing is known.
 func (w *timesWriter) value(v reflect.Value) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		if v.Type().Implements(marshalerType) {
-			break
-		}
 		v = v.Elem()
 	}
-	if v.IsValid() && (v.Type().Implements(marshalerType) || reflect.PointerTo(v.Type()).Implements(marshalerType)) {
+	if v.IsValid() && v.Type() != timeType && reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		v = reflect.Value{}
 	}
 	token, err := w.read.Token()
@@ -61,17 +60,35 @@ func (w *timesWriter) value(v reflect.Value) {
 		}
 		_, _ = w.read.Token()
 	default:
-		if number, ok := token.(json.Number); ok && v.IsValid() && v.Type() == millisType {
-			w.instant(number.String(), events.Millis(v.Int()))
-		}
+		w.scalar(token, v)
 	}
 }
 
-// instant replaces the number that was just read.
-func (w *timesWriter) instant(number string, at events.Millis) {
+// scalar replaces what was just read if it is a time.
+func (w *timesWriter) scalar(token json.Token, v reflect.Value) {
+	var written string
+	var at time.Time
+	switch of := token.(type) {
+	case json.Number:
+		if !v.IsValid() || v.Type() != millisType {
+			return
+		}
+		written, at = of.String(), events.Millis(v.Int()).Time()
+	case string:
+		var err error
+		if !v.IsValid() || v.Type() != timeType {
+			return
+		}
+		if at, err = time.Parse(time.RFC3339Nano, of); err != nil {
+			return
+		}
+		written = `"` + of + `"`
+	default:
+		return
+	}
 	end := w.read.InputOffset()
-	w.out = append(w.out, w.text[w.done:end-int64(len(number))]...)
-	w.out = strconv.AppendQuote(w.out, Instant(at))
+	w.out = append(w.out, w.text[w.done:end-int64(len(written))]...)
+	w.out = strconv.AppendQuote(w.out, Instant(events.Millis(at.UnixMilli())))
 	w.done = end
 }
 

@@ -34,7 +34,7 @@ func TestTimesAreText(t *testing.T) {
 		Many:     []any{at, &inner{At: at}, 1767225600123, "1767225600123", nil},
 		Named:    map[string]events.Millis{"a\u2028b": at},
 		Ready:    json.RawMessage(`{"at":1767225600123}`),
-		Clock:    at.Time(),
+		Clock:    at.Time().Add(456 * time.Nanosecond),
 		Untagged: at,
 	}
 	const said = `"2026-01-01T00:00:00.123Z"`
