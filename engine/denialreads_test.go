@@ -83,7 +83,11 @@ func TestPagesOfRefusals(t *testing.T) {
 func TestRecordsWithoutNumbers(t *testing.T) {
 	store := &fakeDenials{slots: map[string]StoredDenial{}}
 	for n := range 20 {
-		x := Denial{ID: fmt.Sprint("denial_", n/2), Actor: fmt.Sprint("/projects/p/sessions/s", n%2), First: events.Millis(int64(n))}
+		x := Denial{
+			ID:    fmt.Sprint("denial_", n/2),
+			Actor: fmt.Sprint("/projects/p/sessions/s", n%2),
+			First: events.Millis(n),
+		}
 		body, err := x.encode()
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,8 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	s.changeSession(d.SessionID, func(x *Session) {
 		fields := x.ownFields()
 		fields.TaskIDs = leave(x.TaskIDs, d.TaskID)
-		unlinked := append(s.unlinkedWithout(x.Unlinked, d.TaskID), Unlinked{d.TaskID, f.Source, events.Millis(f.at), f.sequence})
+		last := Unlinked{d.TaskID, f.Source, events.Millis(f.at), f.sequence}
+		unlinked := append(s.unlinkedWithout(x.Unlinked, d.TaskID), last)
 		fields.Unlinked = unlinked[max(0, len(unlinked)-MaxUnlinked):]
 		x.LastActivity = f.at
 	})

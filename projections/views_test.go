@@ -1758,7 +1758,8 @@ func TestTimelines(t *testing.T) {
 
 	s := stateOf(t, then(late)...)
 	e := s.TaskTimeline("t1")[2].View()
-	if e.OccurredAt != events.Millis(said.UnixMilli()) || e.Timestamp != events.Millis(at(6)) || e.Sequence != 6 || e.Source != worker || !e.Late {
+	if e.OccurredAt != events.Millis(said.UnixMilli()) || e.Timestamp != events.Millis(at(6)) ||
+		e.Sequence != 6 || e.Source != worker || !e.Late {
 		t.Errorf("the entry of a report that waited: %+v", e)
 	}
 }

@@ -19,7 +19,8 @@ func TestPagesAreTheList(t *testing.T) {
 		made := 0
 		add := func() {
 			made++
-			list = append(list, projections.TaskView{ID: fmt.Sprint("task ", made), CreatedAt: events.Millis(int64(made))})
+			at := events.Millis(made)
+			list = append(list, projections.TaskView{ID: fmt.Sprint("task ", made), CreatedAt: at})
 		}
 		for range random.IntN(50) {
 			add()

@@ -8,7 +8,8 @@ import (
 	"maestro/events"
 )
 
-// TestTimesAreText: what is printed as JSON has its times in RFC 3339, wherever they are in it, and nothing else changes.
+// TestTimesAreText: what is printed as JSON has its times in RFC 3339, wherever they are in it, and nothing
+// else changes.
 func TestTimesAreText(t *testing.T) {
 	type inner struct {
 		At   events.Millis  `json:"at"`
@@ -38,8 +39,8 @@ func TestTimesAreText(t *testing.T) {
 		Untagged: at,
 	}
 	const said = `"2026-01-01T00:00:00.123Z"`
-	const want = `{"at":` + said + `,"none":null,"number":1767225600123,"when":` + said + `,"many":[` + said + `,{"at":` +
-		said + `,"none":null},1767225600123,"1767225600123",null],"named":{"a\u2028b":` + said +
+	const want = `{"at":` + said + `,"none":null,"number":1767225600123,"when":` + said +
+		`,"many":[` + said + `,{"at":` + said + `,"none":null},1767225600123,"1767225600123",null],"named":{"a\u2028b":` + said +
 		`},"ready":{"at":1767225600123},"clock":` + said + `,"Untagged":` + said + `}`
 	if got := string((&Printer{}).encode(value)); got != want {
 		t.Errorf("it is\n%s\nexpected\n%s", got, want)
