@@ -60,10 +60,10 @@ type SessionSaid struct {
 
 // ExpiredSpawner shows a session that goes on although the token that spawned it has expired.
 type ExpiredSpawner struct {
-	SessionID string `json:"sessionId"`
-	Name      string `json:"name"`
-	Token     string `json:"token"`
-	ExpiredAt int64  `json:"expiredAt"`
+	SessionID string        `json:"sessionId"`
+	Name      string        `json:"name"`
+	Token     string        `json:"token"`
+	ExpiredAt events.Millis `json:"expiredAt"`
 }
 
 // sessionSaid shows what a session says of itself.

@@ -122,7 +122,7 @@ func (x *StatusSearch) session(id string) {
 	}
 	if token := x.in.ExpiredSpawner(session, x.now); token != nil && len(status.SpawnedByExpired) < StatusListed {
 		status.SpawnedByExpired = append(status.SpawnedByExpired,
-			ExpiredSpawner{session.ID, session.Name, token.Name, token.ExpiresAt})
+			ExpiredSpawner{session.ID, session.Name, token.Name, events.Millis(token.ExpiresAt)})
 	} else if token != nil {
 		status.SpawnedByExpiredMore++
 	}

@@ -84,7 +84,7 @@ func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 					var said []string
 					for _, x := range status.SpawnedByExpired {
 						said = append(said, x.SessionID)
-						if x.Token != "brief" || x.ExpiredAt > time.Now().UnixMilli() {
+						if x.Token != "brief" || x.ExpiredAt.Time().After(time.Now()) {
 							t.Errorf("the status says %+v", x)
 						}
 					}
