@@ -39,9 +39,10 @@ func TestTimesAreText(t *testing.T) {
 		Untagged: at,
 	}
 	const said = `"2026-01-01T00:00:00.123Z"`
-	const want = `{"at":` + said + `,"none":null,"number":1767225600123,"when":` + said +
-		`,"many":[` + said + `,{"at":` + said + `,"none":null},1767225600123,"1767225600123",null],"named":{"a\u2028b":` + said +
-		`},"ready":{"at":1767225600123},"clock":` + said + `,"Untagged":` + said + `}`
+	const first = `{"at":` + said + `,"none":null,"number":1767225600123,"when":` + said
+	const many = `,"many":[` + said + `,{"at":` + said + `,"none":null},1767225600123,"1767225600123",null]`
+	const others = `,"named":{"a\u2028b":` + said + `},"ready":{"at":1767225600123},"clock":` + said
+	const want = first + many + others + `,"Untagged":` + said + `}`
 	if got := string((&Printer{}).encode(value)); got != want {
 		t.Errorf("it is\n%s\nexpected\n%s", got, want)
 	}
