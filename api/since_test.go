@@ -209,11 +209,40 @@ func TestALongInboxIsCutInSince(t *testing.T) {
 		if err := json.Unmarshal(r.body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if len(body.Inbox) != wire.SinceListed || body.InboxMore != 5 || body.New != all {
-			t.Errorf("%d items are listed, %d counted, %d new", len(body.Inbox), body.InboxMore, body.New)
+		if len(body.Inbox) != wire.SinceListed || body.InboxMore != 5 || body.New != all ||
+			body.Things != all {
+			t.Errorf("%d items are listed, %d others of %d, %d new", len(body.Inbox), body.InboxMore, body.Things,
+				body.New)
 		}
 		if len(body.Sessions) != wire.SinceListed || body.SessionsMore != 5 {
 			t.Errorf("%d sessions are listed, %d counted", len(body.Sessions), body.SessionsMore)
 		}
 	})
+}
+
+// An item that stands for others counts as what it stands for.
+func TestSinceCountsThingsNotItems(t *testing.T) {
+	w := openManifests(t, nil)
+	project := w.project()
+	id, token := w.session(adminToken, project, w.task(project), ``)
+	before := time.Now().Format(time.RFC3339Nano)
+	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
+	const late = 9
+	for range late {
+		w.do(token, "report:progress", `{"message":"late"}`, wire.HeaderOccurredAt, before).is(200)
+	}
+	var body wire.Since
+	r := w.send(http.MethodGet, "/api/since", adminToken, "").is(200)
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		t.Fatal(err)
+	}
+	others := 0
+	for i := range body.Inbox {
+		if body.Inbox[i].Kind != "late" {
+			others++
+		}
+	}
+	if body.Things != late+others || len(body.Inbox) >= body.Things {
+		t.Errorf("%d items, %d things: %s", len(body.Inbox), body.Things, r.body)
+	}
 }

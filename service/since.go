@@ -92,6 +92,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	}
 	for i := range body.Inbox {
 		item := &body.Inbox[i]
+		body.Things += item.Things()
 		body.New += item.NewThings(at)
 		if i >= wire.SinceListed {
 			body.InboxMore += item.Things()

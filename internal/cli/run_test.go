@@ -373,6 +373,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 	const said = `{"project":{"id":"p","name":"P"},"says":{"blocked":1,"completed":1},` +
 		`"said":[{"taskId":"t1","title":"T","status":"in_progress","sessionStatus":"blocked","saidBy":"s1"}],` +
 		`"saidMore":4,"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress","sessionStatus":"completed","saidBy":"s2"}]}`
+	const news = `{"from":1,"to":9,"events":8,"inbox":[{"kind":"late","sessionId":"s1","more":3}],"things":12,"new":4}`
 	const revoked = `{"sequence":7,"event":null,"revoked":{"kept":["child"],"running":2}}`
 	for _, test := range []struct {
 		args, answer, asked string
@@ -386,6 +387,9 @@ func TestAnswersAreTheServers(t *testing.T) {
 		{"status", said, `GET /api/projects/p/status key= auth=Bearer msu_admin `, []string{
 			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet",
 			"t2  in_progress  says completed  s2",
+		}},
+		{"since 1", news, `GET /api/since?from=1&projectId=p key= auth=Bearer msu_admin `, []string{
+			"Needs you (12, 4 new):",
 		}},
 		{
 			"token revoke maker --keep-children --key k", revoked,

@@ -156,11 +156,7 @@ func showSince(a *Run, since wire.Since) {
 		a.Print("%s since %d, up to %d\n", Many(since.Events, "event"), since.From, since.To)
 	}
 	if len(since.Inbox) > 0 {
-		things := since.InboxMore
-		for i := range since.Inbox {
-			things += since.Inbox[i].Things()
-		}
-		a.Print("\nNeeds you (%d, %d new):\n", things, since.New)
+		a.Print("\nNeeds you (%d, %d new):\n", since.Things, since.New)
 		showInbox(a, since.Inbox)
 		if since.InboxMore > 0 {
 			a.Print("and %d more: see `maestro inbox`\n", since.InboxMore)

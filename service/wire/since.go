@@ -20,10 +20,11 @@ type Since struct {
 	From   uint64 `json:"from"`
 	To     uint64 `json:"to"`
 	Events int    `json:"events"`
-	// Inbox is what needs a person, the longest wait first, at most [SinceListed] items. InboxMore counts the things
-	// that are in none of them; New counts the things that came up since, in the items or not.
+	// Inbox is what needs a person, the longest wait first, at most [SinceListed] items. Things counts all that does,
+	// InboxMore the things that are in none of the items; New counts those that came up since, in the items or not.
 	Inbox     []projections.InboxItem `json:"inbox"`
 	InboxMore int                     `json:"inboxMore,omitempty"`
+	Things    int                     `json:"things"`
 	New       int                     `json:"new"`
 	// Tasks, Sessions and Queues are those that something happened to, what happened last first: the first
 	// [SinceListed] of each. The numbers beside them count the others.
