@@ -217,6 +217,7 @@ Environment:
   MAESTRO_PROJECT_ID     the project that is meant when none is named
   MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
   MAESTRO_HOME           the home; else ~/.maestro
+  MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000
 
 While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
 home's server is back. An answer to a session's question comes on stderr with its next command.
