@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"maestro/events"
 )
 
-// lossyTexts gives every text but those that are lost, and notes what was asked for.
+// lossyTexts gives every text but one that is lost, and notes what was asked for.
 type lossyTexts struct {
 	mu    sync.Mutex
 	lost  bool
@@ -26,7 +27,7 @@ func (l *lossyTexts) Blob(_ context.Context, digest string) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, digest)
-	if l.lost {
+	if l.lost && digest == l.asked[0] {
 		return nil, events.ErrNoBlob
 	}
 	return nil, l.err
@@ -72,8 +73,8 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 		tick <- time.Time{}
 		<-waiting
 	}
-	if lost := watch.Lost(); len(lost) != 2 || strings.Count(log.String(), "are lost") != 1 {
-		t.Errorf("of two lost texts it says %v, %s", lost, log.String())
+	if lost := watch.Lost(); len(lost) != 1 || strings.Count(log.String(), "are lost") != 1 {
+		t.Errorf("of a lost text it says %v, %s", lost, log.String())
 	}
 	texts.set(false, nil)
 	tick <- time.Time{}
@@ -81,7 +82,32 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 	if lost := watch.Lost(); len(lost) > 0 {
 		t.Errorf("lost for good: %v", lost)
 	}
-	if asked := len(slices.Compact(slices.Sorted(slices.Values(texts.asked)))); asked != 2 || len(texts.asked) != 7 {
+	if asked := len(slices.Compact(slices.Sorted(slices.Values(texts.asked)))); asked != 2 || len(texts.asked) != 5 {
 		t.Errorf("it asked %d times for %d texts", len(texts.asked), asked)
+	}
+}
+
+// Others tell of a damaged log: the watch says nothing, and does not look again.
+func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("Long", 30_000)
+	w.must("admin", "task:create", w.fillIn(`{"project":"{p}","title":"T","description":"`+long+`"}`))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var log bytes.Buffer
+	watch := &TextWatch{
+		Log:   w.log,
+		Texts: &lossyTexts{err: fmt.Errorf("%w: damaged", events.ErrReadOnly)},
+		Head:  func() events.Head { return events.Head{Sequence: w.log.head()} },
+		After: func(time.Duration) <-chan time.Time {
+			t.Error("it waits for another look")
+			stop()
+			return nil
+		},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	watch.Run(ctx)
+	if log.Len() > 0 {
+		t.Errorf("it says %s", log.String())
 	}
 }

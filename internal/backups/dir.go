@@ -61,6 +61,9 @@ func CheckPlace(dir string, home ...string) error {
 // Path is the directory itself.
 func (d Dir) Path() string { return d.path }
 
+// make makes the directory if there is none.
+func (d Dir) make() error { return disk.MkdirAll(d.path, 0o700) }
+
 // stamp is the time in a file's name, in UTC.
 const stamp = "20060102T150405Z"
 
@@ -184,7 +187,7 @@ func (d Dir) create(
 	if d.key == "" {
 		return made, errors.New("the home has no key to sign backups with")
 	}
-	if err := disk.MkdirAll(d.path, 0o700); err != nil {
+	if err := d.make(); err != nil {
 		return made, err
 	}
 	f, err := disk.CreateTemp(d.path, d.makingPrefix()+"*") // 0600

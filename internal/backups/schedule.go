@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"maestro/events"
-	"maestro/internal/disk"
 )
 
 const (
@@ -310,7 +309,7 @@ func (s *Schedule) room(last Made) error {
 	if need == 0 {
 		need = s.Estimate()
 	}
-	if err := disk.MkdirAll(s.Dir.path, 0o700); err != nil {
+	if err := s.Dir.make(); err != nil {
 		return err
 	}
 	free, known := s.Free(s.Dir.path)

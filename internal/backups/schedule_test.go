@@ -138,6 +138,9 @@ func TestABackupADay(t *testing.T) {
 			list[0].Time.Sub(list[6].Time) < 6*24*time.Hour {
 			t.Errorf("kept are %+v, expected those of the last seven days", list)
 		}
+		if info, err := os.Stat(m.dir.path); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the directory has mode %v, %v", info.Mode(), err)
+		}
 	})
 }
 
@@ -356,9 +359,6 @@ func TestDirTouchesOnlyItsOwnFiles(t *testing.T) {
 				t.Errorf("%s has mode %v, %v", made.Path, info.Mode(), err)
 			}
 		}
-		if info, err := os.Stat(m.dir.path); err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("the directory has mode %v, %v", info.Mode(), err)
-		}
 	})
 }
 
@@ -441,6 +441,23 @@ func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 			t.Fatal(err)
 		}
 		named("after the other was deleted", m.on(2*time.Hour))
+
+		list = m.list()
+		resize(list[2].Path, 0)
+		s := m.schedule()
+		looks := func() {
+			t.Helper()
+			for range list {
+				if _, err := s.once(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		looks()
+		named("while a server runs", s, list[2].Path)
+		resize(list[2].Path, int64(m.size))
+		looks()
+		named("after it was put right while the server runs", s)
 	})
 }
 
