@@ -131,7 +131,7 @@ func ReadBody(ctx context.Context, body []byte, into any) error {
 		return strict.stop
 	}
 	if known.flat && len(known.fields) > 0 && strict.fault == nil && bytes.HasPrefix(body, []byte{'{'}) &&
-		json.Unmarshal(body, into) == nil { // the scanner knows all names
+		(strict.readPlain(known, into) || json.Unmarshal(body, into) == nil) { // the scanner knows all names
 		return ctx.Err()
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))

@@ -61,6 +61,7 @@ type form struct {
 	fields   []string
 	pointers []string // one for each field
 	counts   map[string]string
+	places   []place // one for each field
 	// flat says that no field holds an object, so a body has the names of fields and no others.
 	flat bool
 }
@@ -78,6 +79,7 @@ func formOf(into any) *form {
 	for _, name := range f.fields {
 		f.pointers = append(f.pointers, "/"+safetext.Printable(name))
 	}
+	f.places = placesOf(t, f.fields)
 	for _, field := range reflect.VisibleFields(t) {
 		f.flat = f.flat && (field.Anonymous || !field.IsExported() || isFlat(field.Type))
 	}
@@ -146,6 +148,10 @@ type bodyScanner struct {
 	names [][]byte
 	// room is where names begins.
 	room [8][]byte
+	// found are the values of fields, and whole says that the body is one value and nothing else.
+	found     []found
+	foundRoom [8]found
+	whole     bool
 	// steps counts the work; tests hold it against the length of the body.
 	steps int
 	// nextCheck is where ctx is asked again.
@@ -164,7 +170,7 @@ func newScanner(ctx context.Context, body []byte) *bodyScanner {
 		what:      "the body",
 		nextCheck: checkCallerEvery,
 	}
-	s.names = s.room[:0]
+	s.names, s.found = s.room[:0], s.foundRoom[:0]
 	return s
 }
 
@@ -174,7 +180,11 @@ func (s *bodyScanner) expect(f *form) {
 }
 
 // scan walks over the whole body. It gives up silently where the body is not JSON.
-func (s *bodyScanner) scan() { s.value(s.root) }
+func (s *bodyScanner) scan() {
+	ok := s.value(s.root)
+	s.space()
+	s.whole = ok && s.i == len(s.b)
+}
 
 func (s *bodyScanner) space() {
 	for s.i < len(s.b) && (s.b[s.i] == ' ' || s.b[s.i] == '\n' || s.b[s.i] == '\t' || s.b[s.i] == '\r') {
@@ -312,9 +322,9 @@ func (s *bodyScanner) object(pointer string) bool {
 		if count++; count > int(LimitNames.Value) {
 			return s.exceeds(LimitNames, pointer)
 		}
-		at := pointer
+		at, field := pointer, -1
 		if top {
-			at = s.field(name)
+			at, field = s.field(name)
 		}
 		if s.repeats(first, &many, name) {
 			s.faulty(at, "the field %q is there twice", safetext.Printable(string(name)))
@@ -327,6 +337,9 @@ func (s *bodyScanner) object(pointer string) bool {
 		from := s.i
 		if !s.value(at) {
 			return false
+		}
+		if field >= 0 {
+			s.found = append(s.found, found{field, from, s.i})
 		}
 		if top && len(s.counts) > 0 {
 			s.count(at, string(name), s.b[from:s.i])
@@ -345,18 +358,18 @@ func (s *bodyScanner) object(pointer string) bool {
 	}
 }
 
-// field gives the pointer of a name of the body itself, and judges one that is no field.
-func (s *bodyScanner) field(name []byte) (pointer string) {
+// field gives the pointer of a name of the body itself and which field it is, and judges one that is none.
+func (s *bodyScanner) field(name []byte) (pointer string, at int) {
 	s.steps += len(s.fields)
 	i := slices.IndexFunc(s.fields, func(field string) bool { return field == string(name) })
 	if i >= 0 && i < len(s.pointers) {
-		return s.pointers[i]
+		return s.pointers[i], i
 	}
 	pointer = "/" + safetext.Printable(string(name))
 	if i < 0 {
 		s.unknown(pointer, string(name))
 	}
-	return pointer
+	return pointer, i
 }
 
 // count refuses an optional number of 0: it would be taken for a number that is absent, and mean "never" or "no limit".
