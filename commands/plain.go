@@ -1,53 +1,9 @@
 package commands
 
-import (
-	"encoding"
-	"reflect"
-	"slices"
-	"strings"
-)
+import "reflect"
 
 // found is where a scanned body has the value of one of its fields.
 type found struct{ field, from, to int }
-
-// place is where a struct keeps a field of its body.
-type place struct {
-	index []int
-	kind  placeKind
-}
-
-type placeKind int
-
-const (
-	otherPlace placeKind = iota
-	textPlace
-	textsPlace
-)
-
-var unmarshalsText = reflect.TypeFor[encoding.TextUnmarshaler]()
-
-// placesOf gives the places of fields, as appendFields names them.
-func placesOf(t reflect.Type, names []string) []place {
-	places := make([]place, len(names))
-	for _, field := range reflect.VisibleFields(t) {
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if i := slices.Index(names, name); i >= 0 && !field.Anonymous && options != "string" {
-			places[i] = placeOf(field)
-		}
-	}
-	return places
-}
-
-func placeOf(field reflect.StructField) place {
-	p := place{index: field.Index}
-	switch t := field.Type; {
-	case t == reflect.TypeFor[[]string]():
-		p.kind = textsPlace
-	case t.Kind() == reflect.String && isFlat(t) && !reflect.PointerTo(t).Implements(unmarshalsText):
-		p.kind = textPlace
-	}
-	return p
-}
 
 // readPlain fills a struct from a body of texts and lists of texts without escapes, as nearly all are, which the
 // scanner walked over. It reports false for any other body, which encoding/json reads then.

@@ -56,54 +56,6 @@ var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
 	return types
 })
 
-// form is what is known of the bodies of one type before any of them comes.
-type form struct {
-	fields   []string
-	pointers []string // one for each field
-	counts   map[string]string
-	places   []place // one for each field
-	// flat says that no field holds an object, so a body has the names of fields and no others.
-	flat bool
-}
-
-// forms keeps the form of each type that was read: there are as many as commands.
-var forms sync.Map
-
-// formOf gives the form of the type that a pointer leads to.
-func formOf(into any) *form {
-	t := reflect.TypeOf(into).Elem()
-	if known, ok := forms.Load(t); ok {
-		return known.(*form)
-	}
-	f := &form{fields: appendFields(nil, t), counts: countsOfTypes()[t], flat: true}
-	for _, name := range f.fields {
-		f.pointers = append(f.pointers, "/"+safetext.Printable(name))
-	}
-	f.places = placesOf(t, f.fields)
-	for _, field := range reflect.VisibleFields(t) {
-		f.flat = f.flat && (field.Anonymous || !field.IsExported() || isFlat(field.Type))
-	}
-	forms.Store(t, f)
-	return f
-}
-
-// isFlat reports whether a type has no object in its JSON, whatever the JSON is.
-func isFlat(t reflect.Type) bool {
-	for !t.Implements(unmarshaler) && !reflect.PointerTo(t).Implements(unmarshaler) {
-		switch t.Kind() {
-		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
-			return true
-		case reflect.Pointer, reflect.Slice:
-			t = t.Elem()
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
-
 func appendFields(names []string, t reflect.Type) []string {
 	for i := range t.NumField() {
 		field := t.Field(i)

@@ -1,0 +1,102 @@
+package commands
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+
+	"maestro/internal/safetext"
+)
+
+// form is what is known of the bodies of one type before any of them comes.
+type form struct {
+	fields   []string
+	pointers []string // one for each field
+	counts   map[string]string
+	places   []place // one for each field
+	// flat says that no field holds an object, so a body has the names of fields and no others.
+	flat bool
+}
+
+// forms keeps the form of each type that was read: there are as many as commands.
+var forms sync.Map
+
+// formOf gives the form of the type that a pointer leads to.
+func formOf(into any) *form {
+	t := reflect.TypeOf(into).Elem()
+	if known, ok := forms.Load(t); ok {
+		return known.(*form)
+	}
+	f := &form{fields: appendFields(nil, t), counts: countsOfTypes()[t], flat: true}
+	for _, name := range f.fields {
+		f.pointers = append(f.pointers, "/"+safetext.Printable(name))
+	}
+	f.places = placesOf(t, f.fields)
+	for _, field := range reflect.VisibleFields(t) {
+		f.flat = f.flat && (field.Anonymous || !field.IsExported() || isFlat(field.Type))
+	}
+	forms.Store(t, f)
+	return f
+}
+
+// isFlat reports whether a type has no object in its JSON, whatever the JSON is.
+func isFlat(t reflect.Type) bool {
+	for !t.Implements(unmarshaler) && !reflect.PointerTo(t).Implements(unmarshaler) {
+		switch t.Kind() {
+		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+			return true
+		case reflect.Pointer, reflect.Slice:
+			t = t.Elem()
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// place is where a struct keeps a field of its body.
+type place struct {
+	index []int
+	kind  placeKind
+}
+
+type placeKind int
+
+const (
+	otherPlace placeKind = iota
+	textPlace
+	textsPlace
+)
+
+var unmarshalsText = reflect.TypeFor[encoding.TextUnmarshaler]()
+
+// placesOf gives the places of fields, as appendFields names them.
+func placesOf(t reflect.Type, names []string) []place {
+	named := map[string]place{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.Anonymous && options != "string" {
+			named[name] = placeOf(field)
+		}
+	}
+	places := make([]place, len(names))
+	for i, name := range names {
+		places[i] = named[name]
+	}
+	return places
+}
+
+func placeOf(field reflect.StructField) place {
+	p := place{index: field.Index}
+	switch t := field.Type; {
+	case t == reflect.TypeFor[[]string]():
+		p.kind = textsPlace
+	case t.Kind() == reflect.String && isFlat(t) && !reflect.PointerTo(t).Implements(unmarshalsText):
+		p.kind = textPlace
+	}
+	return p
+}
