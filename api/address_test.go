@@ -17,8 +17,13 @@ import (
 func (w *world) from(address string) { w.client.Transport = direct{w.api, address} }
 
 // identity asks the server to prove that it knows the token with a public part.
-func (w *world) identity(public string) reply {
-	query := url.Values{"credential": {public}, "challenge": {"a challenge of one's own"}}
+func (w *world) identity(public string) reply { return w.identityOf(public, "") }
+
+const challenge = "a challenge of one's own"
+
+// identityOf is identity for who shows a proof that it holds the token.
+func (w *world) identityOf(public, holder string) reply {
+	query := url.Values{"credential": {public}, "challenge": {challenge}, "holder": {holder}}
 	return w.send(http.MethodGet, wire.IdentityPath+"?"+query.Encode(), "", "")
 }
 
@@ -77,8 +82,8 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 			synctest.Wait() // all have come, and those above the quota are held back
 			began := time.Now()
 			for public, token := range tokens {
-				r := w.identity(public).is(200)
-				if r.text("proof") != wire.Prove(token, "a challenge of one's own") {
+				r := w.identityOf(public, wire.Hold(token, challenge)).is(200)
+				if r.text("proof") != wire.Prove(token, challenge) {
 					t.Errorf("%s: no proof for %s: %s", address, token, r.body)
 				}
 				w.send(http.MethodGet, "/api/whoami", token, "").is(200)
@@ -91,8 +96,9 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 	}
 }
 
-// TestIdentitiesAreSlowedDown: who names no valid credential, and asks more often than the quota says, waits; a
-// revoked credential is none. The budget is one for all addresses of this machine.
+// TestIdentitiesAreSlowedDown: who does not prove that it holds a valid credential, and asks more often than the quota
+// says, waits. A name is no proof, nor is a proof of another credential or challenge, and a revoked credential is none.
+// The budget is one for all addresses of this machine.
 func TestIdentitiesAreSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "address-identities=1/2"))
@@ -100,15 +106,32 @@ func TestIdentitiesAreSlowedDown(t *testing.T) {
 		_, session := w.session(adminToken, project, w.task(project), ``)
 		revoked := w.token("gone", "auditor")
 		w.do(adminToken, "token:revoke", `{"name":"gone"}`).is(200)
-		began := time.Now()
-		names := []string{"", "mss_nobody.1", "mss_", wire.PublicPart(revoked), strings.TrimSuffix(
-			wire.PublicPart(session), ".1") + ".2"}
-		for i := range 20 {
-			w.from([]string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"}[i%3])
-			w.identity(names[i%len(names)]).is(200)
+		next := strings.TrimSuffix(wire.PublicPart(session), ".1") + ".2"
+		held := wire.Hold(session, challenge)
+		asked := [][2]string{
+			{"", held},
+			{"mss_nobody.1", held},
+			{"mss_", held},
+			{wire.PublicPart(revoked), wire.Hold(revoked, challenge)},
+			{next, held},
+			{wire.AdminPart, held},
+			{wire.AdminPart, ""},
+			{wire.PublicPart(session), ""},
+			{wire.PublicPart(session), wire.Hold(session, challenge+".")},
+			{wire.PublicPart(session), wire.Prove(session, challenge)},
 		}
-		if waited := time.Since(began); waited < 9*time.Second {
-			t.Errorf("20 calls took %s", waited)
+		waited := func(i int, public, holder string) bool {
+			w.from([]string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"}[i%3])
+			began := time.Now()
+			w.identityOf(public, holder).is(200)
+			return time.Since(began) > 0
+		}
+		for i, a := range asked {
+			for !waited(i, "", "") { // the budget is used up, and while it waits one more call becomes free
+			}
+			if waited(i+1, "", "") || !waited(i+2, a[0], a[1]) {
+				t.Errorf("who names %q and shows %q is not kept waiting", a[0], a[1])
+			}
 		}
 		w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")
 	})

@@ -21,8 +21,11 @@ func (s *server) identityRoutes() {
 // identity says that this is Maestro, and proves that it knows a token that the caller has not sent yet.
 func (s *server) identity(r *http.Request) (wire.Identity, error) {
 	query := r.URL.Query()
-	public, challenge := query.Get("credential"), query.Get("challenge")
-	s.AwaitIdentity(r.Context(), addressOf(r), public)
+	public, challenge, holder := query.Get("credential"), query.Get("challenge"), query.Get("holder")
+	if len(challenge) > longestChallenge || len(public) > longestPublic {
+		holder = "" // it is refused
+	}
+	s.AwaitIdentity(r.Context(), addressOf(r), public, challenge, holder)
 	said := wire.Identity{Product: wire.Product, Version: s.Version}
 	if public != "" {
 		if len(challenge) < shortestChallenge || len(challenge) > longestChallenge || len(public) > longestPublic {

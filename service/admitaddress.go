@@ -46,13 +46,14 @@ func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 }
 
 // AwaitIdentity returns when a caller that has shown no credential yet may be told who the server is: at once, or after
-// a second if its address asks too often. Who names a credential that this server made and that is valid never waits.
-func (s *Service) AwaitIdentity(ctx context.Context, address, public string) {
+// a second if its address asks too often. Who proves, for its challenge, that it holds a valid credential never waits:
+// anybody can name one.
+func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge, holder string) {
 	name, _ := accountOfAddress(address)
 	account := s.ledger.hold(OfAddress, name)
 	over := s.ledger.take(account, useIdentities, 1)
 	s.ledger.letGo(account)
-	if over == nil || s.auth.knows(public) {
+	if over == nil || s.holds(public, challenge, holder) && s.auth.knows(public) {
 		return
 	}
 	s.limited.note(s, "address "+name, over.quota.Name)

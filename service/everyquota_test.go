@@ -185,7 +185,7 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 				if r == useCalls {
 					return w.AdmitNobody(t.Context(), "192.0.2.1")
 				}
-				w.AwaitIdentity(t.Context(), "192.0.2.1", "")
+				w.AwaitIdentity(t.Context(), "192.0.2.1", "", "", "")
 				return nil
 			})
 		}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"crypto/hmac"
 	"strings"
 
 	"maestro/service/wire"
@@ -9,8 +10,22 @@ import (
 // Prove shows that this server knows the token with that public part: it makes the tokens of sessions and named users
 // from its key. It says nothing of whether the token is good. It gives "" for what names no token.
 func (s *Service) Prove(public, challenge string) string {
+	if token := s.tokenNamed(public); token != "" {
+		return wire.Prove(token, challenge)
+	}
+	return ""
+}
+
+// holds reports whether the proof shows that who sent the challenge holds the token with that public part.
+func (s *Service) holds(public, challenge, proof string) bool {
+	token := s.tokenNamed(public)
+	return token != "" && proof != "" && hmac.Equal([]byte(wire.Hold(token, challenge)), []byte(proof))
+}
+
+// tokenNamed gives the token with that public part, whether it is good or not; "" for what names no token.
+func (s *Service) tokenNamed(public string) string {
 	if public == wire.AdminPart {
-		return wire.Prove(string(s.Keys.AdminToken), challenge)
+		return string(s.Keys.AdminToken)
 	}
 	name, generation, ok := strings.Cut(public, ".")
 	if !ok || strings.Contains(generation, ".") {
@@ -18,10 +33,10 @@ func (s *Service) Prove(public, challenge string) string {
 	}
 	signer := newSigner(s.Keys.ServerKey)
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
-		return wire.Prove(signer.token(wire.SessionTokenPrefix, id, generation), challenge)
+		return signer.token(wire.SessionTokenPrefix, id, generation)
 	}
 	if name, ok = strings.CutPrefix(name, wire.UserTokenPrefix); ok {
-		return wire.Prove(signer.token(wire.UserTokenPrefix, name, generation), challenge)
+		return signer.token(wire.UserTokenPrefix, name, generation)
 	}
 	return ""
 }

@@ -109,7 +109,7 @@ var quotas = []Quota{
 	},
 	{
 		"address-identities", 2000, 10_000,
-		"calls of `GET /identity` from one address; above it, one that names no valid credential is slowed down",
+		"calls of `GET /identity` from one address; above it, one that does not prove that it holds a valid credential is slowed down",
 	},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},

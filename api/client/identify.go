@@ -124,6 +124,7 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 	query := url.Values{"challenge": {challenge}}
 	if public != "" {
 		query.Set("credential", public)
+		query.Set("holder", wire.Hold(c.token, challenge))
 	}
 	req, err := http.NewRequestWithContext(
 		ctx, http.MethodGet, c.Base()+wire.IdentityPath+"?"+query.Encode(), nil,

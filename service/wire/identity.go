@@ -35,11 +35,21 @@ func PublicPart(token string) string {
 	return ""
 }
 
-// Prove answers a challenge with what only those who know the token can. The token's own key is used for nothing else,
-// so that no answer is a proof of anything but this.
+// Prove answers a challenge with what only those who know the token can. Its label gives it a key of its own, so that no
+// answer is a proof of anything but this.
 func Prove(token, challenge string) string {
+	return answerTo(token, "maestro server identity v1", challenge)
+}
+
+// Hold shows that who asks with a challenge of its own holds the token. It is worth nothing but not being slowed down:
+// whoever saw it can show it again.
+func Hold(token, challenge string) string {
+	return answerTo(token, "maestro credential holder v1", challenge)
+}
+
+func answerTo(token, label, challenge string) string {
 	key := hmac.New(sha256.New, []byte(token))
-	_, _ = key.Write([]byte("maestro server identity v1")) // a hash never fails to write
+	_, _ = key.Write([]byte(label)) // a hash never fails to write
 	mac := hmac.New(sha256.New, key.Sum(nil))
 	_, _ = mac.Write([]byte(challenge))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))

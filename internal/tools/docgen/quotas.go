@@ -22,8 +22,8 @@ also when the server has no time to identify itself (429 or 503 to ` + "`GET /id
 kept for its next command, because nothing was sent yet.
 
 A quota of an address slows calls down: a call above one is answered after a second, and stays open until then, so
-that the connections bound how many there are. ` + "`GET /identity`" + ` is never refused, and one that names a valid credential
-never waits. A call without a valid credential gets 429 above ` + "`address-calls`" + `, but on the server's own machine, where
+that the connections bound how many there are. ` + "`GET /identity`" + ` is never refused, and one that proves that it holds a
+valid credential never waits; naming one is not enough. A call without a valid credential gets 429 above ` + "`address-calls`" + `, but on the server's own machine, where
 all programs share one address, it gets 401 as without the quota. A call with a valid credential counts against no address.
 
 ` + "`maestro serve --set-limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
