@@ -35,8 +35,8 @@ func PublicPart(token string) string {
 	return ""
 }
 
-// Prove answers a challenge with what only those who know the token can. Its label gives it a key of its own, so that no
-// answer is a proof of anything but this.
+// Prove answers a challenge with what only those who know the token can. Its label gives it a key of its own, so that
+// no answer is a proof of anything but this.
 func Prove(token, challenge string) string {
 	return answerTo(token, "maestro server identity v1", challenge)
 }
