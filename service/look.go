@@ -66,17 +66,6 @@ func (v View) live() {
 	}
 }
 
-// wait takes one of a few places, and gives the function that leaves it. It panics with brokenOff once the caller is
-// gone.
-func (v View) wait(places chan struct{}) (leave func()) {
-	select {
-	case places <- struct{}{}:
-		return func() { <-places }
-	case <-v.ctx.Done():
-		panic(brokenOff{v.ctx.Err()})
-	}
-}
-
 // brokenOff carries the reason for which an answer ends out of the middle of it.
 type brokenOff struct{ why error }
 

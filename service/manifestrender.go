@@ -8,7 +8,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// rendered is how many manifests are gathered, read and rendered at once; the others wait. One takes some times 16 MiB.
+// rendered is how many manifests are gathered, read and rendered at once, each for another account; the others wait.
+// One takes some times 16 MiB.
 const rendered = 2
 
 // blobSizes is what a store of blobs may answer without reading them.
@@ -34,12 +35,11 @@ func (l longText) of(from *manifest.Source) *string {
 // waits holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long
 // for one. The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
 func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*manifest.Manifest, error) {
-	select {
-	case s.rendering <- struct{}{}:
-		defer func() { <-s.rendering }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	leave, err := s.rendering.take(ctx, c)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	if err := s.gather(ctx, c, g); err != nil {
 		return nil, err
 	}

@@ -1,12 +1,16 @@
 package service
 
-// orderings is how many answers are put in order of dependency at once; the others wait for their turn.
+// orderings is how many answers are put in order of dependency at once, each for another account; the others wait for
+// their turn.
 const orderings = 2
 
 // ordered makes an answer in order of dependency, which takes so many bytes while it is made. Few are made at once, and
 // none for a caller that owes for earlier reads. The state must not stand still for the caller.
 func (v View) ordered(bytes int64, make func() error) error {
-	leave := v.wait(v.Service.ordering)
+	leave, err := v.Service.ordering.take(v.ctx, v.Caller)
+	if err != nil {
+		return err
+	}
 	defer leave()
 	if a := v.Caller.admission; a != nil {
 		for _, account := range a.paying() {

@@ -58,7 +58,7 @@ func TestOrderingCountsItsMemory(t *testing.T) {
 	}
 	defer a.Leave()
 	peak, places := int64(0), 0
-	watched := func() { peak, places = max(peak, a.answered), max(places, len(w.ordering)) }
+	watched := func() { peak, places = max(peak, a.answered), max(places, len(w.ordering.all)) }
 	for name, read := range w.orderedReads(t.Context(), c, project, watched) {
 		peak, places = 0, 0
 		percent := debug.SetGCPercent(-1)
@@ -70,8 +70,8 @@ func TestOrderingCountsItsMemory(t *testing.T) {
 		if took := after.TotalAlloc - before.TotalAlloc; err != nil || uint64(peak) < took {
 			t.Errorf("%s takes %d bytes, and %d are counted: %v", name, took, peak, err)
 		}
-		if places != 1 || len(w.ordering) != 0 {
-			t.Errorf("%s takes %d places, and leaves all but %d", name, places, len(w.ordering))
+		if places != 1 || len(w.ordering.all) != 0 {
+			t.Errorf("%s takes %d places, and leaves all but %d", name, places, len(w.ordering.all))
 		}
 		if a.answered != 0 {
 			t.Errorf("%s: %d bytes still count", name, a.answered)
@@ -106,13 +106,13 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		},
 		"gone": {
 			func(_ *Admission, leave func()) func() {
-				for range cap(w.ordering) {
-					w.ordering <- struct{}{}
+				for range cap(w.ordering.all) {
+					w.ordering.all <- struct{}{}
 				}
 				leave()
 				return func() {
-					for range cap(w.ordering) {
-						<-w.ordering
+					for range cap(w.ordering.all) {
+						<-w.ordering.all
 					}
 				}
 			},
@@ -140,8 +140,8 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		a.Leave()
 		leave()
 	}
-	if len(w.ordering) != 0 {
-		t.Errorf("%d places are not left", len(w.ordering))
+	if len(w.ordering.all) != 0 {
+		t.Errorf("%d places are not left", len(w.ordering.all))
 	}
 }
 

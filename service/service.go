@@ -73,10 +73,8 @@ type Service struct {
 	unread limitedLog
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
-	// rendering holds an item for each manifest that is being made.
-	rendering chan struct{}
-	// ordering holds an item for each answer that is put in order of dependency.
-	ordering chan struct{}
+	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency.
+	rendering, ordering *places
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }
@@ -107,8 +105,8 @@ func New(config Config) (*Service, error) {
 		auth:      auth,
 		ledger:    newLedger(&config.Limits),
 		placing:   make(chan struct{}, 1),
-		rendering: make(chan struct{}, rendered),
-		ordering:  make(chan struct{}, orderings),
+		rendering: newPlaces(rendered),
+		ordering:  newPlaces(orderings),
 		listMost:  engine.ReadMost,
 	}, nil
 }
