@@ -40,6 +40,9 @@ func (w *response) page(v any) (any, error) {
 	case service.TreePage:
 		w.next(v.Next.Cursor())
 		return v, nil
+	case service.PageWithin:
+		w.next(v.NextCursor())
+		return v, nil
 	}
 	list, ok := v.(service.Listed)
 	if r := reflect.ValueOf(v); !ok && r.Kind() == reflect.Slice && !r.IsNil() {

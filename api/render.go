@@ -260,7 +260,7 @@ func memoryOf(v any) int64 {
 			total += int64(reflect.TypeOf(item).Size()) + memoryOf(item)
 		}
 		return total
-	case service.Tree:
+	case interface{ Held() int64 }:
 		return v.Held()
 	case projections.TaskView:
 		return v.Size()

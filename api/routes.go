@@ -23,14 +23,16 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	// What is made while it is written is documented as what it is.
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.Page[engine.Denial]](), reflect.TypeFor[[]engine.Denial]())
+	pageSchema[engine.Denial](schemas)
+	pageSchema[projections.ProjectView](schemas)
+	pageSchema[projections.QueueView](schemas)
+	pageSchema[wire.Template](schemas)
+	pageSchema[wire.TokenView](schemas)
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TaskPage](), reflect.TypeFor[[]projections.TaskView]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.Tree](), reflect.TypeFor[projections.TaskTree]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.TreePage](), reflect.TypeFor[[]projections.TaskTree]())
-	schemas.RegisterTypeAlias(
-		reflect.TypeFor[service.List[projections.EntryView]](),
-		reflect.TypeFor[[]projections.EntryView](),
-	)
+	listSchema[projections.EntryView](schemas)
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.QueuePage](), reflect.TypeFor[wire.QueueBody]())
 	return humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
@@ -41,6 +43,14 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{ourErrors},
 	})
+}
+
+func pageSchema[T any](schemas huma.Registry) {
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.Page[T]](), reflect.TypeFor[[]T]())
+}
+
+func listSchema[T any](schemas huma.Registry) {
+	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
 }
 
 // ourErrors gives the few errors that huma raises itself our form.

@@ -3,6 +3,7 @@ package api
 import (
 	"maestro/api/route"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 func (s *server) templateRoutes() {
@@ -10,7 +11,9 @@ func (s *server) templateRoutes() {
 		Path:    "/api/templates",
 		Name:    "template-list",
 		Summary: "The templates of prompts: Maestro's own first",
-	}, route.Bare(service.View.ListTemplates))
+	}, route.Bare(func(v service.View) (func() (service.Page[wire.Template], error), error) {
+		return v.ListTemplates("")
+	}))
 	route.Read(s.mount(), route.Route{
 		Path:    "/api/templates/{id}",
 		Name:    "template-get",

@@ -61,9 +61,14 @@ func TestPortionsFindWhatOneLookFinds(t *testing.T) {
 		listed := s.SearchItems(q, nil)
 		gather := func(s *State, until uint64) bool { return s.ItemsOn(listed, until) }
 		inPortions(t, s, steps, gather, func() {})
-		listed.Choose()
-		inPortions(t, s, steps, gather, func() {})
-		if got, left := listed.Views(); !reflect.DeepEqual(got, items) || left != more {
+		chosen, left := listed.Choose()
+		show := listed.Show(chosen)
+		var got []ItemView
+		inPortions(t, s, steps, func(s *State, until uint64) (done bool) {
+			got, done = s.ViewItems(show, got, len(chosen), until)
+			return done
+		}, func() {})
+		if !reflect.DeepEqual(got, items) || left != more {
 			t.Errorf("portions of %d: the items are %+v", steps, got)
 		}
 	}
@@ -108,8 +113,13 @@ func TestPortionsCountEachThingOnce(t *testing.T) {
 	if deleted < 10 || counted > all || counted < all-deleted {
 		t.Errorf("of %d tasks, of which %d were deleted meanwhile, %d are counted", all, deleted, counted)
 	}
-	listed.Choose()
-	shown := func(s *State, until uint64) bool { return s.ItemsOn(listed, until) }
+	chosen, _ := listed.Choose()
+	show := listed.Show(chosen)
+	var views []ItemView
+	shown := func(s *State, until uint64) (done bool) {
+		views, done = s.ViewItems(show, views, len(chosen), until)
+		return done
+	}
 	left := s.itemTasks.get(queueKey("p", "w"))
 	inPortions(t, s, 20, shown, func() {
 		for len(left) > 0 { // the last ones go while the first ones are shown
@@ -121,7 +131,6 @@ func TestPortionsCountEachThingOnce(t *testing.T) {
 			}
 		}
 	})
-	views, _ := listed.Views()
 	if len(views) == 0 || len(views) > 240 {
 		t.Errorf("of 250 items, of which many are removed meanwhile, %d are listed", len(views))
 	}

@@ -129,7 +129,7 @@ func (s *State) Items(q *Queue) []*Item {
 // inOrder sorts items of a queue: those that were pushed first come first.
 func inOrder(items []*Item) { slices.SortFunc(items, byPush) }
 
-func byPush(a, b *Item) int { return cmp.Compare(a.Place|notReturned, b.Place|notReturned) }
+func byPush(a, b *Item) int { return cmp.Compare(a.Push(), b.Push()) }
 
 // Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for
 // something.

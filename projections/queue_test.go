@@ -534,7 +534,7 @@ func TestItemsOfAQueueAreBounded(t *testing.T) {
 func itemViews(s *State, q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
 	x := s.SearchItems(q, keep)
 	s.ItemsOn(x, untilDone)
-	x.Choose()
-	s.ItemsOn(x, untilDone)
-	return x.Views()
+	listed, more := x.Choose()
+	views, _ = s.ViewItems(x.Show(listed), nil, len(listed), untilDone)
+	return views, more
 }

@@ -39,6 +39,18 @@ func (t *table[V]) get(id string) V {
 	return value
 }
 
+// at is get for an id that was put together for it: it makes no string of it.
+func (t *table[V]) at(id []byte) V {
+	if t.meter != nil {
+		t.meter.add(1)
+	}
+	value, ok := t.rows[string(id)]
+	if !ok && t.under != nil {
+		value = t.under.rows[string(id)]
+	}
+	return value
+}
+
 func (t *table[V]) put(id string, value V) { t.rows[id] = value }
 
 func (t *table[V]) settle() {

@@ -46,16 +46,21 @@ func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	return &seenProjects{row: row, ids: v.ProjectIDs()}, nil
 }
 
+// meant gives the ids of the projects that may be meant.
+func (x *seenProjects) meant() []string {
+	if x.named == nil {
+		return x.ids
+	}
+	named := make(map[string]bool, len(x.named))
+	for _, id := range x.named {
+		named[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(x.ids), func(id string) bool { return !named[id] })
+}
+
 // each shows the projects to see, in portions. The state must not stand still for the caller.
 func (x *seenProjects) each(v View, see func(v View, p *projections.Project)) error {
-	ids := x.ids
-	if x.named != nil {
-		named := make(map[string]bool, len(x.named))
-		for _, id := range x.named {
-			named[id] = true
-		}
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !named[id] })
-	}
+	ids := x.meant()
 	return v.listing(func(v View, until uint64) (done bool) {
 		for len(ids) > 0 && v.Steps() < until {
 			p := v.Project(ids[0])
@@ -130,16 +135,22 @@ func (v View) namedSession(id string) error {
 var olderLists = map[Query]bool{"task-list": true, "session-list": true}
 
 // ListProjects gives the projects that the caller may see. What it returns finds them when the state may move.
-func (v View) ListProjects(in *wire.ProjectFilter) (func() ([]projections.ProjectView, error), error) {
+func (v View) ListProjects(in *wire.ProjectFilter) (func() (Page[projections.ProjectView], error), error) {
 	projects, err := v.PermitProjects("project:list", "")
-	return func() ([]projections.ProjectView, error) {
-		views := []projections.ProjectView{}
-		err := projects.each(v, func(_ View, p *projections.Project) {
-			if (in.Name == "" || in.Name == p.Name) && strings.HasPrefix(p.ID, in.IDPrefix) {
-				views = append(views, p.View())
+	if err != nil {
+		return nil, err
+	}
+	asked, err := v.Caller.page()
+	return func() (Page[projections.ProjectView], error) {
+		show := func(v View, _, id string) (view projections.ProjectView, shown bool) {
+			p := v.Project(id)
+			if p == nil || in.Name != "" && in.Name != p.Name || !strings.HasPrefix(id, in.IDPrefix) ||
+				v.Permit(projects.row, id) != nil {
+				return view, false
 			}
-		})
-		return views, err
+			return p.View(), true
+		}
+		return pageOf(v, asked, []restOf{{ids: projects.meant()}}, show)
 	}, err
 }
 

@@ -10,28 +10,29 @@ import (
 
 // ListQueues gives the queues that the caller may see, in order of creation. What it returns finds them when the state
 // may move.
-func (v View) ListQueues(in *wire.QueueFilter) (func() ([]projections.QueueView, error), error) {
+func (v View) ListQueues(in *wire.QueueFilter) (func() (Page[projections.QueueView], error), error) {
 	projects, err := v.PermitProjects("queue:status", in.ProjectID)
 	if err != nil {
 		return nil, err
 	}
-	return func() ([]projections.QueueView, error) {
-		views := []projections.QueueView{}
+	asked, err := v.Caller.page()
+	if err != nil {
+		return nil, err
+	}
+	return func() (Page[projections.QueueView], error) {
 		rest, err := projects.ranges(v, PageOf{}, func(v View, project string) []string {
 			return v.QueueNames(project)
 		})
 		if err != nil {
-			return nil, err
+			return Page[projections.QueueView]{}, err
 		}
-		err = v.listing(func(v View, until uint64) (done bool) {
-			return eachOf(v, &rest, until, func(project, name string) (order int64, shown bool) {
-				if q := v.Queue(project, name); q != nil {
-					views = append(views, v.QueueView(q))
-				}
-				return 0, true
-			})
+		return pageOf(v, asked, rest, func(v View, project, name string) (view projections.QueueView, shown bool) {
+			q := v.Queue(project, name)
+			if q == nil {
+				return view, false
+			}
+			return v.QueueView(q), true
 		})
-		return views, err
 	}, nil
 }
 
@@ -50,33 +51,20 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 }
 
 // GetQueue gives a queue with its items. What it returns gathers them when the state may move.
-func (v View) GetQueue(in *wire.QueueName) (func() (wire.QueueBody, error), error) {
+func (v View) GetQueue(in *wire.QueueName) (func() (QueuePage, error), error) {
 	q, err := v.permitQueue("queue:list", in.ProjectID, in.Name)
 	if err != nil {
 		return nil, err
 	}
-	shown, items := v.QueueView(q), v.ListItems(q, in.Status)
-	return func() (wire.QueueBody, error) {
-		views, more, err := items()
-		return wire.QueueBody{QueueView: shown, Items: views, ItemsMore: more}, err
-	}, nil
-}
-
-// ListItems begins to gather the items of a queue with a status, all if it is "". What it returns goes on when the
-// state may move; more counts the items that are left out.
-func (v View) ListItems(
-	q *projections.Queue, status string,
-) func() (views []projections.ItemView, more int, err error) {
-	search := v.SearchItems(q, withStatus(status))
-	on := func(v View, until uint64) (done bool) { return v.ItemsOn(search, until) }
-	return func() (views []projections.ItemView, more int, err error) {
-		if err = v.listing(on); err == nil {
-			search.Choose()
-			err = v.listing(on)
-		}
-		views, more = search.Views()
-		return views, more, err
+	items, err := v.ListItems(q, in.Status)
+	if err != nil {
+		return nil, err
 	}
+	shown := v.QueueView(q)
+	return func() (QueuePage, error) {
+		page, err := items()
+		return QueuePage{shown, page}, err
+	}, nil
 }
 
 // withStatus selects the items with a status, all if it is "".
@@ -107,20 +95,6 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 		return nil, nil, NotFound("Queue", x.ID)
 	}
 	return x, q, nil
-}
-
-// GetSessionQueue gives the queue that a session pulls from, with its items. What it returns gathers them when the
-// state may move.
-func (v View) GetSessionQueue(in *wire.SessionQueueOf) (func() (wire.SessionQueue, error), error) {
-	_, q, err := v.SessionQueue("queue:list", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	items := v.ListItems(q, in.Status)
-	return func() (wire.SessionQueue, error) {
-		views, more, err := items()
-		return wire.SessionQueue{Queue: wire.SessionItems{Name: q.Name, Items: views, ItemsMore: more}}, err
-	}, nil
 }
 
 func otherStrategy(session string) error {

@@ -81,30 +81,31 @@ func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template
 	return body, true
 }
 
-// ListTemplates gives the templates of prompts, Maestro's own first. What it returns finds them when the state may
-// move.
-func (v View) ListTemplates() (func() ([]wire.Template, error), error) {
+// ListTemplates gives the templates of prompts, Maestro's own first; those of a role unless it is "". What it returns
+// finds them when the state may move.
+func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], error), error) {
 	if err := v.Permit("template:list", ""); err != nil {
 		return nil, err
 	}
-	own := commands.OwnTemplates()
-	ids := slices.Concat(own, slices.DeleteFunc(slices.Clone(v.TemplateIDs()), func(id string) bool {
-		return slices.Contains(own, id)
-	}))
-	return func() ([]wire.Template, error) {
-		listed := make([]wire.Template, 0, len(ids))
-		err := v.listing(func(v View, until uint64) (done bool) {
-			for len(ids) > 0 && v.Steps() < until {
-				if body, ok := v.Service.TemplateIn(v.State, ids[0]); ok {
-					listed = append(listed, body)
-				}
-				ids = ids[1:]
+	asked, err := v.Caller.page()
+	own := map[string]bool{}
+	for _, id := range commands.OwnTemplates() {
+		own[id] = true
+	}
+	rest := []restOf{{ids: commands.OwnTemplates()}, {project: ofUsers, ids: v.TemplateIDs()}}
+	return func() (Page[wire.Template], error) {
+		return pageOf(v, asked, rest, func(v View, of, id string) (body wire.Template, shown bool) {
+			if of == ofUsers && own[id] {
+				return body, false // it is among Maestro's own
 			}
-			return len(ids) == 0
+			body, shown = v.Service.TemplateIn(v.State, id)
+			return body, shown && (role == "" || role == body.Role)
 		})
-		return listed, err
-	}, nil
+	}, err
 }
+
+// ofUsers stands for a project in a list of templates: those that were made or changed are of none.
+const ofUsers = "users"
 
 // GetTemplate gives a template.
 func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {

@@ -13,27 +13,30 @@ import (
 
 // ListTokens gives the named tokens, also those that were revoked; never a secret. What it returns finds them when the
 // state may move.
-func (v View) ListTokens() (func() ([]wire.TokenView, error), error) {
+func (v View) ListTokens() (func() (Page[wire.TokenView], error), error) {
 	if err := v.Permit("token:list", ""); err != nil {
 		return nil, err
 	}
-	return func() ([]wire.TokenView, error) {
-		tokens, err := v.tokens()
-		views := make([]wire.TokenView, len(tokens))
+	asked, err := v.Caller.page()
+	names := v.TokenNames()
+	return func() (Page[wire.TokenView], error) {
 		now := v.Service.Now().UnixMilli()
-		for i, token := range tokens {
-			views[i] = wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
+		show := func(v View, _, name string) (wire.TokenView, bool) {
+			token := v.Token(name)
+			view := wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
 			if use, ok := v.Service.Uses.of(token.Name, token.Generation); ok {
 				at := events.Millis(use.At)
-				views[i].LastUsedAt, views[i].LastUsedFrom = &at, &use.From
+				view.LastUsedAt, view.LastUsedFrom = &at, &use.From
 			}
+			return view, true
 		}
+		page, err := pageOf(v, asked, []restOf{{ids: names}}, show)
 		ended := func(t wire.TokenView) bool { return t.Expired && t.RevokedAt == nil }
-		if err == nil && slices.ContainsFunc(views, ended) {
-			err = v.spawnedBy(views, now)
+		if err == nil && slices.ContainsFunc(page.Items, ended) {
+			err = v.spawnedBy(page.Items, now)
 		}
-		return views, err
-	}, nil
+		return page, err
+	}, err
 }
 
 // runningListed is how many sessions of an expired token are listed.

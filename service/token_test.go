@@ -70,7 +70,7 @@ func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 					}
 					tokens, err := list()
 					var running []string
-					for _, token := range tokens {
+					for _, token := range tokens.Items {
 						running = append(running, token.Running...)
 					}
 					if err != nil || !slices.Equal(running, want) {

@@ -1,7 +1,10 @@
 package compat
 
 import (
+	"iter"
 	"net/http"
+	"reflect"
+	"strconv"
 
 	"maestro/api/route"
 	"maestro/events"
@@ -11,6 +14,9 @@ import (
 )
 
 func (s *compat) queueReads() {
+	schemas := s.server.API.OpenAPI().Components.Schemas
+	schemas.RegisterTypeAlias(reflect.TypeFor[lateQueue](), reflect.TypeFor[SessionQueue]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[lateItems](), reflect.TypeFor[queueItems]())
 	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue",
 		Name:    "session-queue",
@@ -66,49 +72,110 @@ type SessionQueue struct {
 
 // SessionQueueBody is the queue that a session pulls from, with its items.
 type SessionQueueBody struct {
-	SessionID string          `json:"sessionId"`
-	Strategy  events.Strategy `json:"strategy"`
+	SessionQueueHead
 	wire.SessionItems
-	CurrentIndex int   `json:"currentIndex"`
-	CreatedAt    int64 `json:"createdAt"`
-	UpdatedAt    int64 `json:"updatedAt"`
-	TrustReports bool  `json:"trustReports"`
-	MaxAttempts  int   `json:"maxAttempts"`
-	Ready        int   `json:"ready"`
-	Waiting      int   `json:"waiting"`
+	CurrentIndex int `json:"currentIndex"`
 }
 
-func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (SessionQueue, error), error) {
+// SessionQueueHead is what stands before the items of a session's queue.
+type SessionQueueHead struct {
+	SessionID    string          `json:"sessionId"`
+	Strategy     events.Strategy `json:"strategy"`
+	CreatedAt    int64           `json:"createdAt"`
+	UpdatedAt    int64           `json:"updatedAt"`
+	TrustReports bool            `json:"trustReports"`
+	MaxAttempts  int             `json:"maxAttempts"`
+	Ready        int             `json:"ready"`
+	Waiting      int             `json:"waiting"`
+}
+
+// statsHead stands before what is made while it is written.
+type statsHead struct {
+	Stats projections.QueueStats `json:"stats"`
+}
+
+// lateQueue is a [SessionQueue] whose items are made while they are written.
+type lateQueue struct {
+	service.ItemPage
+	stats statsHead
+	head  SessionQueueHead
+	name  string
+	// current is where the item stands that the session holds, -1 if there is none: known once the items are written.
+	current *lateIndex
+}
+
+// Parts gives a session's queue in parts.
+func (q lateQueue) Parts() (head any, names []string, members []any) {
+	return q.stats, []string{"queue"}, []any{lateQueueBody(q)}
+}
+
+// lateQueueBody is the [SessionQueueBody] of a queue.
+type lateQueueBody lateQueue
+
+// Parts gives the queue in parts.
+func (q lateQueueBody) Parts() (head any, names []string, members []any) {
+	names, members = q.Members()
+	return struct {
+		SessionQueueHead
+		Name string `json:"name"`
+	}{q.head, q.name}, append(names, "currentIndex"), append(members, q.current)
+}
+
+// lateIndex is a number that is known when what stands before it is written.
+type lateIndex struct{ at int }
+
+// MarshalJSON implements json.Marshaler.
+func (i *lateIndex) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, int64(i.at), 10), nil
+}
+
+func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (lateQueue, error), error) {
 	x, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return nil, err
 	}
-	items, err := v.GetSessionQueue(in)
+	items, err := v.ListItems(q, in.Status)
 	if err != nil {
 		return nil, err
 	}
 	shown := v.QueueView(q)
-	return func() (SessionQueue, error) {
-		listed, err := items()
-		body := SessionQueueBody{
-			SessionID:    x.ID,
-			Strategy:     x.Strategy,
-			SessionItems: listed.Queue,
-			CurrentIndex: -1,
-			CreatedAt:    q.CreatedAt,
-			UpdatedAt:    q.UpdatedAt,
-			TrustReports: q.TrustReports,
-			MaxAttempts:  q.MaxAttempts,
-			Ready:        shown.Ready,
-			Waiting:      shown.Waiting,
-		}
-		for i, item := range body.Items {
-			if item.Status == events.ItemProcessing && item.SessionID == x.ID {
-				body.CurrentIndex = i
+	return func() (lateQueue, error) {
+		page, err := items()
+		current := &lateIndex{-1}
+		page.Items.Items = current.find(x.ID, page.Items.Items)
+		return lateQueue{
+			ItemPage: page,
+			stats:    statsHead{q.Stats},
+			head: SessionQueueHead{
+				SessionID:    x.ID,
+				Strategy:     x.Strategy,
+				CreatedAt:    q.CreatedAt,
+				UpdatedAt:    q.UpdatedAt,
+				TrustReports: q.TrustReports,
+				MaxAttempts:  q.MaxAttempts,
+				Ready:        shown.Ready,
+				Waiting:      shown.Waiting,
+			},
+			name:    q.Name,
+			current: current,
+		}, err
+	}, nil
+}
+
+// find gives the items, and finds the one that a session holds as they are taken.
+func (i *lateIndex) find(session string, items iter.Seq[projections.ItemView]) iter.Seq[projections.ItemView] {
+	return func(yield func(projections.ItemView) bool) {
+		at := 0
+		for item := range items {
+			if item.Status == events.ItemProcessing && item.SessionID == session {
+				i.at = at
+			}
+			at++
+			if !yield(item) {
+				return
 			}
 		}
-		return SessionQueue{Queue: body, Stats: q.Stats}, err
-	}, nil
+	}
 }
 
 type queueItems struct {
@@ -117,14 +184,29 @@ type queueItems struct {
 	Stats     projections.QueueStats `json:"stats"`
 }
 
-func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (queueItems, error), error) {
+// lateItems are [queueItems] that are made while they are written.
+type lateItems struct {
+	service.ItemPage
+	stats statsHead
+}
+
+// Parts gives the items in parts.
+func (q lateItems) Parts() (head any, names []string, members []any) {
+	names, members = q.Members()
+	return q.stats, names, members
+}
+
+func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (lateItems, error), error) {
 	_, q, err := v.SessionQueue("queue:list", in.ID)
 	if err != nil {
 		return nil, err
 	}
-	items := v.ListItems(q, "")
-	return func() (queueItems, error) {
-		views, more, err := items()
-		return queueItems{views, more, q.Stats}, err
+	items, err := v.ListItems(q, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() (lateItems, error) {
+		page, err := items()
+		return lateItems{page, statsHead{q.Stats}}, err
 	}, nil
 }

@@ -1,8 +1,6 @@
 package compat
 
 import (
-	"slices"
-
 	"maestro/api/route"
 	"maestro/events"
 	"maestro/service"
@@ -33,15 +31,14 @@ type roleContent struct {
 	Content string      `json:"content"`
 }
 
-func listTemplatesOfRole(v service.View, in *templateRole) (func() ([]wire.Template, error), error) {
-	templates, err := v.ListTemplates()
-	if err == nil {
-		err = validRole(in.Role)
+func listTemplatesOfRole(
+	v service.View, in *templateRole,
+) (func() (service.Page[wire.Template], error), error) {
+	templates, err := v.ListTemplates(events.Role(in.Role))
+	if err != nil {
+		return nil, err
 	}
-	return func() ([]wire.Template, error) {
-		listed, err := templates()
-		return slices.DeleteFunc(listed, func(t wire.Template) bool { return string(t.Role) != in.Role }), err
-	}, err
+	return templates, validRole(in.Role)
 }
 
 func getDefaultTemplate(v service.View, in *templateRole) (roleContent, error) {

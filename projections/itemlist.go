@@ -1,0 +1,154 @@
+package projections
+
+import (
+	"slices"
+
+	"maestro/events"
+)
+
+// ItemsListed is how many items of a queue one answer lists at most.
+const ItemsListed = 10_000
+
+// ItemSearch gathers items of a queue, in as many portions as it takes; the state may move between two of them.
+// [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and Shown shows them.
+type ItemSearch struct {
+	chores
+
+	state *State
+	queue *Queue
+	keep  func(*Item) bool
+	// after is behind which push the items are gathered, most how many are wanted; 0 for all.
+	after uint64
+	most  int
+	items []*Item
+	// found counts the items to be gathered, also those that are not kept because they come behind what is wanted.
+	found int
+	key   []byte
+}
+
+// SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil.
+func (s *State) SearchItems(q *Queue, keep func(*Item) bool) *ItemSearch {
+	return s.SearchItemsFrom(q, keep, 0, 0)
+}
+
+// SearchItemsFrom is SearchItems for a page: of the items that were pushed later than one, by its [Item.Push], it
+// gathers the first ones, at most so many; all if most is 0.
+func (s *State) SearchItemsFrom(q *Queue, keep func(*Item) bool, after uint64, most int) *ItemSearch {
+	x := &ItemSearch{
+		state: s,
+		queue: q,
+		keep:  keep,
+		after: after,
+		most:  most,
+		key:   []byte(queueKey(q.ProjectID, q.Name) + "/"),
+	}
+	x.add(each(s.itemTasks.get(queueKey(q.ProjectID, q.Name)), x.gather))
+	return x
+}
+
+func (x *ItemSearch) gather(task string) {
+	item := x.item(task)
+	if item == nil || x.after > 0 && item.Push() <= x.after {
+		return
+	}
+	x.found++
+	x.items = append(x.items, item)
+	if x.most > 0 && len(x.items) >= 2*x.most+roomFor {
+		x.cut()
+	}
+}
+
+// roomFor is how many items are gathered beside twice those that are wanted, before the last ones are dropped.
+const roomFor = 64
+
+// cut drops the items behind those that are wanted.
+func (x *ItemSearch) cut() {
+	inOrder(x.items)
+	x.state.work(uint64(len(x.items)))
+	clear(x.items[x.most:])
+	x.items = x.items[:x.most]
+}
+
+// item gives the item of a task if it is to be kept, or nil.
+func (x *ItemSearch) item(task string) *Item {
+	prefix := len(x.key)
+	x.key = append(x.key, task...)
+	item := x.state.items.at(x.key)
+	x.key = x.key[:prefix]
+	if item == nil || item.Removed || x.keep != nil && !x.keep(item) {
+		return nil
+	}
+	return item
+}
+
+// ItemsOn goes on until the state has counted so many steps, and reports whether all is done.
+func (s *State) ItemsOn(x *ItemSearch, until uint64) (done bool) {
+	x.state = s
+	return x.on(s, until)
+}
+
+// Choose gives the items that are listed, those that were pushed first before the others, and counts the others. Of a
+// whole list with more than [ItemsListed] it leaves out those that are done with, the first first, and then the last.
+// It does not look at the state.
+func (x *ItemSearch) Choose() (listed []*Item, more int) {
+	inOrder(x.items)
+	if x.most > 0 {
+		listed = x.items[:min(x.most, len(x.items))]
+		return listed, x.found - len(listed)
+	}
+	more = max(0, len(x.items)-ItemsListed)
+	left := more
+	listed = make([]*Item, 0, len(x.items)-more)
+	for _, item := range x.items {
+		switch {
+		case left > 0 && item.done():
+			left--
+		case len(listed) < ItemsListed:
+			listed = append(listed, item)
+		}
+	}
+	return listed, more
+}
+
+// ItemViews makes the views of items that a search listed, a portion at a time; the state may move between two of them.
+type ItemViews struct {
+	search ItemSearch
+	left   []*Item
+	// looks is at how many more dependencies it looks.
+	looks int
+}
+
+// Show begins to make the views of items that the search listed.
+func (x *ItemSearch) Show(listed []*Item) *ItemViews {
+	return &ItemViews{
+		search: ItemSearch{queue: x.queue, keep: x.keep, key: slices.Clone(x.key)},
+		left:   listed,
+		looks:  WaitsLooked,
+	}
+}
+
+// ViewItems adds the views of the next items, until there are so many or the state has counted so many steps. An item
+// that is gone since it was gathered has none. It reports whether all are made.
+func (s *State) ViewItems(x *ItemViews, views []ItemView, most int, until uint64) (made []ItemView, done bool) {
+	x.search.state = s
+	for ; len(x.left) > 0 && len(views) < most && s.Steps() < until; x.left = x.left[1:] {
+		item := x.search.item(x.left[0].TaskID)
+		if item == nil {
+			continue
+		}
+		view := s.viewOfItem(item)
+		if item.Status == events.ItemQueued {
+			view.Waits = s.waitsWithin(&x.looks, x.search.queue, item)
+		}
+		views = append(views, view)
+	}
+	return views, len(x.left) == 0
+}
+
+// Push orders the items of a queue by their last push.
+func (i *Item) Push() uint64 { return i.Place &^ notReturned }
+
+// done reports whether nothing is left to do about the item.
+func (i *Item) done() bool {
+	return i.Status == events.ItemCompleted || i.Status == events.ItemFailed || i.Status == events.ItemSkipped
+}

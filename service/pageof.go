@@ -1,0 +1,90 @@
+package service
+
+import (
+	"slices"
+	"strings"
+)
+
+// pageOf makes the views of a page, in portions, and of nothing that is not in it: show looks an id up, and says
+// whether it is shown. The cursor of the page names its last id, so the ids must be unique, and keep their order. The
+// state must not stand still for the caller.
+func pageOf[T any](
+	v View, asked PageOf, rest []restOf, show func(v View, project, id string) (view T, shown bool),
+) (page Page[T], err error) {
+	page.Items = []T{}
+	rest, at := behindCursor(rest, asked)
+	var last restOf
+	lastAt := 0
+	err = v.listing(func(v View, until uint64) (done bool) {
+		for ; len(rest) > 0; at++ {
+			of := &rest[0]
+			if len(of.ids) == 0 {
+				rest = rest[1:]
+				at--
+				continue
+			}
+			if v.Steps() >= until {
+				return false
+			}
+			view, shown := show(v, of.project, of.ids[0])
+			switch {
+			case shown && asked.Limit > 0 && len(page.Items) == asked.Limit:
+				page.Next = cursor{place{id: last.nameOf(last.ids[0])}, lastAt}.String()
+				return true
+			case shown:
+				page.Items = append(page.Items, view)
+				last, lastAt = restOf{of.project, of.ids[:1], part{}}, at
+			}
+			of.ids = of.ids[1:]
+		}
+		return true
+	})
+	return page, err
+}
+
+// behindCursor gives what is behind a cursor, and how much is before it: behind its id or, if that is gone, behind its
+// position.
+func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
+	if asked.behind == nil && asked.After == "" {
+		return slices.Clone(rest), 0
+	}
+	for i, of := range rest {
+		id, ok := of.idOf(asked.After)
+		if found := slices.Index(of.ids, id); ok && found >= 0 {
+			behind = slices.Clone(rest[i:])
+			behind[0].ids = of.ids[found+1:]
+			return behind, at + found + 1
+		}
+		at += len(of.ids)
+	}
+	behind, at = slices.Clone(rest), 0
+	for left := asked.Position + 1; len(behind) > 0 && left > 0; {
+		n := min(left, len(behind[0].ids))
+		behind[0].ids = behind[0].ids[n:]
+		at, left = at+n, left-n
+		if len(behind[0].ids) == 0 {
+			behind = behind[1:]
+		}
+	}
+	return behind, at
+}
+
+// nameOf gives an id with its project, by which a cursor names it.
+func (r *restOf) nameOf(id string) string {
+	if r.project == "" {
+		return id
+	}
+	return r.project + "/" + id
+}
+
+// idOf is the reverse of nameOf; ok says that the name is one of this project.
+func (r *restOf) idOf(name string) (id string, ok bool) {
+	if r.project == "" {
+		return name, true
+	}
+	id, ok = strings.CutPrefix(name, r.project)
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(id, "/")
+}
