@@ -9,38 +9,29 @@ import (
 
 // whole are the routes whose answer, or whose work, is as long as what they tell of, and why that is bounded.
 var whole = map[string]string{
-	"/api/audit/can":                 "answers of one actor",
-	"/api/audit/export":              "streams the log; *-streams",
-	"/api/audit/head":                "no list",
-	"/api/audit/limits":              "the limits",
-	"/api/audit/texts":               "streams; *-streams",
-	"/api/audit/unauthenticated":     "no list",
-	"/api/audit/verify":              "reads the log; *-streams",
-	"/api/backup":                    "streams the log; *-streams",
-	"/api/clock":                     "no list",
-	"/api/commands":                  "the commands",
-	"/api/commands/{id}":             "no list",
-	"/api/inbox":                     "what needs a person; each kind is bounded",
-	"/api/manifests/schema":          "a document",
-	"/api/queues":                    "queues",
-	"/api/queues/{name}":             "items of a queue",
-	"/api/queues/{name}/top":         "items of a queue",
-	"/api/sessions/{id}":             "older clients get its timeline with it",
-	"/api/sessions/{id}/credential":  "one secret",
-	"/api/sessions/{id}/manifest":    "a document",
-	"/api/sessions/{id}/queue":       "items of a queue",
-	"/api/sessions/{id}/queue/items": "items of a queue",
-	"/api/sessions/{id}/queue/top":   "items of a queue",
-	"/api/sessions/{id}/workflow":    "a document",
-	"/api/since":                     "reads the log; *-streams",
-	"/api/templates":                 "templates",
-	"/api/templates/default/{role}":  "a document",
-	"/api/templates/role/{role}":     "templates",
-	"/api/templates/{id}":            "a document",
-	"/api/tokens":                    "tokens",
-	"/api/tasks/{id}/tree":           "a tree, 20,000 tasks at most",
-	"/api/whoami":                    "no list",
-	"/api/why/{id...}":               "a chain of causes",
+	"/api/audit/can":                "answers of one actor",
+	"/api/audit/export":             "streams the log; *-streams",
+	"/api/audit/head":               "no list",
+	"/api/audit/limits":             "the limits",
+	"/api/audit/texts":              "streams; *-streams",
+	"/api/audit/unauthenticated":    "no list",
+	"/api/audit/verify":             "reads the log; *-streams",
+	"/api/backup":                   "streams the log; *-streams",
+	"/api/clock":                    "no list",
+	"/api/commands":                 "the commands",
+	"/api/commands/{id}":            "no list",
+	"/api/inbox":                    "what needs a person; each kind is bounded",
+	"/api/manifests/schema":         "a document",
+	"/api/sessions/{id}":            "older clients get its timeline with it",
+	"/api/sessions/{id}/credential": "one secret",
+	"/api/sessions/{id}/manifest":   "a document",
+	"/api/sessions/{id}/workflow":   "a document",
+	"/api/since":                    "reads the log; *-streams",
+	"/api/templates/default/{role}": "a document",
+	"/api/templates/{id}":           "a document",
+	"/api/tasks/{id}/tree":          "a tree, 20,000 tasks at most",
+	"/api/whoami":                   "no list",
+	"/api/why/{id...}":              "a chain of causes",
 }
 
 // costs are the queries of each other route whose answers stay as long as they are, whatever there is.
@@ -53,22 +44,34 @@ var costs = map[string][]string{
 	"/api/projects/{id}":        {""},
 	"/api/projects/{id}/status": {""},
 	"/api/projects/{id}/tree":   {"limit=1"},
+	"/api/queues":               {"limit=1", "limit=1&projectId={project}"},
+	"/api/queues/{name}": {
+		"limit=1&projectId={project}", "limit=1&projectId={project}&status=queued",
+		"limit=1&projectId={project}&status=failed",
+	},
+	"/api/queues/{name}/top": {"projectId={project}"},
 	"/api/sessions": {
 		"limit=1&brief=true", "limit=1&brief=true&status=failed", "limit=1&brief=true&active=true",
 		"limit=1&brief=true&taskId=none", "limit=1&brief=true&projectId={project}",
 		"limit=1&brief=true&living=true", "limit=1&brief=true&spawnedBy=none",
 	},
-	"/api/sessions/{id}/mail":     {""},
-	"/api/sessions/{id}/timeline": {"limit=1"},
+	"/api/sessions/{id}/mail":        {""},
+	"/api/sessions/{id}/queue":       {"limit=1", "limit=1&status=skipped"},
+	"/api/sessions/{id}/queue/items": {"limit=1"},
+	"/api/sessions/{id}/queue/top":   {""},
+	"/api/sessions/{id}/timeline":    {"limit=1"},
 	"/api/tasks": {
 		"limit=1", "limit=1&projectId={project}", "limit=1&status=completed", "limit=1&parentId=none",
 		"limit=1&parentId=null", "limit=1&sessionId=none", "limit=1&sessionStatus=failed", "limit=1&priority=none",
 		"limit=1&unconfirmed=true",
 		"limit=1&ready=true", "limit=1&order=dependencies", "limit=1&order=dependencies&sessionStatus=failed",
 	},
-	"/api/tasks/{id}":          {""},
-	"/api/tasks/{id}/children": {"limit=1"},
-	"/api/tasks/{id}/timeline": {"limit=1"},
+	"/api/tasks/{id}":            {""},
+	"/api/tasks/{id}/children":   {"limit=1"},
+	"/api/tasks/{id}/timeline":   {"limit=1"},
+	"/api/templates":             {"limit=1"},
+	"/api/templates/role/{role}": {"limit=1"},
+	"/api/tokens":                {"limit=1"},
 }
 
 // A read whose answer stays as long as it is makes nothing of what is not in it. A new route is in one of the tables.
@@ -79,8 +82,17 @@ func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 	parent := w.task(project)
 	session, token := w.session(adminToken, project, parent, ``)
 	question := w.ask(token, "How?", ``)
+	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
+	puller, _ := w.session(adminToken, project, w.task(project), `,"strategy":"queue","queue":"q"`)
+	made := 0
 	grow := func(n int) {
 		for i := range n {
+			made++
+			item := w.task(project)
+			w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+item+`"}`).is(200)
+			w.do(adminToken, "queue:create", fmt.Sprintf(`{"project":%q,"queue":"q%d"}`, project, made)).is(200)
+			w.do(adminToken, "template:create", `{"name":"T","role":"worker","content":"c"}`).is(200)
+			w.token(fmt.Sprint("reader", made), "read-only", flat)
 			w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T","parentId":"`+parent+`"}`).is(200)
 			w.do(token, "report:progress", fmt.Sprintf(`{"message":"m%d"}`, i)).is(200)
 			w.do(token, "session:note", `{"message":"m","taskId":"`+parent+`"}`).is(200)
@@ -89,7 +101,8 @@ func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 			w.session(adminToken, project, parent, ``)
 		}
 	}
-	names := strings.NewReplacer("{digest}", "sha256-"+strings.Repeat("0", 64), "{project}", project)
+	names := strings.NewReplacer("{digest}", "sha256-"+strings.Repeat("0", 64), "{project}", project,
+		"{name}", "q", "{role}", "worker")
 	var paths []string
 	for _, route := range w.readRoutes() {
 		queries, measured := costs[route]
@@ -97,9 +110,13 @@ func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 			t.Errorf("%s is in none of the tables, or in both", route)
 		}
 		for _, query := range queries {
-			path := strings.ReplaceAll(route, "{id}", map[string]string{
+			id := map[string]string{
 				"tasks": parent, "sessions": session, "projects": flat, "inputs": question,
-			}[strings.Split(route, "/")[2]])
+			}[strings.Split(route, "/")[2]]
+			if strings.Contains(route, "/queue") {
+				id = puller
+			}
+			path := strings.ReplaceAll(route, "{id}", id)
 			paths = append(paths, names.Replace(path+"?"+query))
 		}
 	}

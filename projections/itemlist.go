@@ -10,7 +10,8 @@ import (
 const ItemsListed = 10_000
 
 // ItemSearch gathers items of a queue, in as many portions as it takes; the state may move between two of them.
-// [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and Shown shows them.
+// [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and Show
+// begins to show them.
 type ItemSearch struct {
 	chores
 
@@ -20,6 +21,8 @@ type ItemSearch struct {
 	// after is behind which push the items are gathered, most how many are wanted; 0 for all.
 	after uint64
 	most  int
+	// last is behind which push no item is wanted; 0 while that is not known.
+	last  uint64
 	items []*Item
 	// found counts the items to be gathered, also those that are not kept because they come behind what is wanted.
 	found int
@@ -52,6 +55,9 @@ func (x *ItemSearch) gather(task string) {
 		return
 	}
 	x.found++
+	if x.last > 0 && item.Push() > x.last {
+		return
+	}
 	x.items = append(x.items, item)
 	if x.most > 0 && len(x.items) >= 2*x.most+roomFor {
 		x.cut()
@@ -67,6 +73,7 @@ func (x *ItemSearch) cut() {
 	x.state.work(uint64(len(x.items)))
 	clear(x.items[x.most:])
 	x.items = x.items[:x.most]
+	x.last = x.items[x.most-1].Push()
 }
 
 // item gives the item of a task if it is to be kept, or nil.

@@ -200,7 +200,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	if err != nil {
 		return err
 	}
-	if resp.Header.Get(wire.HeaderNext) != "" {
+	if resp.Header.Get(wire.HeaderNext) != "" && !bytes.HasPrefix(answer, []byte{'{'}) { // an object says what follows
 		if answer, err = c.pages(ctx, path, query, resp, answer); err != nil {
 			return err
 		}

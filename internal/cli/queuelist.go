@@ -22,7 +22,7 @@ type queueShown struct {
 }
 
 // queueOf reads the queue that is meant.
-func queueOf(ctx context.Context, a *Run, o commands.OfQueue, status string) (queueShown, error) {
+func queueOf(ctx context.Context, a *Run, o commands.OfQueue, filter wire.QueueName) (queueShown, error) {
 	if o.Queue == "" {
 		id := o.SessionID
 		if id == "" {
@@ -31,14 +31,16 @@ func queueOf(ctx context.Context, a *Run, o commands.OfQueue, status string) (qu
 		if id == "" {
 			return queueShown{}, whichQueue()
 		}
-		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, wire.SessionQueueOf{ID: id, Status: status})
+		of := wire.SessionQueueOf{ID: id, Status: filter.Status, Limit: filter.Limit}
+		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, of)
 		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 	}
 	project, err := a.project(ctx, o.Project)
 	if err != nil {
 		return queueShown{}, err
 	}
-	shown, err := Ask(ctx, a, (*client.Client).Queue, wire.QueueName{Name: o.Queue, ProjectID: project, Status: status})
+	filter.Name, filter.ProjectID = o.Queue, project
+	shown, err := Ask(ctx, a, (*client.Client).Queue, filter)
 	return queueShown{shown.Name, shown.Items, shown.ItemsMore}, err
 }
 
@@ -155,11 +157,11 @@ func newQueueList(a *Run) *cobra.Command {
 	queueFlags(cmd, &c.o)
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
-	return Tell(cmd, "queue:list", "status")
+	return Tell(cmd, "queue:list", "status", "limit")
 }
 
 func (c *queueList) run(ctx context.Context, _ []string) error {
-	queue, err := queueOf(ctx, c.Run, c.o, c.filter.Status)
+	queue, err := queueOf(ctx, c.Run, c.o, c.filter)
 	if err != nil {
 		return err
 	}
@@ -175,7 +177,11 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 		}
 		return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
 	})
-	if queue.more > 0 {
+	switch {
+	case queue.more == 0:
+	case c.filter.Limit != "":
+		c.Say("maestro: %s more\n", Many(queue.more, "item"))
+	default:
 		c.Say("maestro: the queue has %s more, mostly done with, that are not listed\n",
 			Many(queue.more, "item"))
 	}

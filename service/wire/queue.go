@@ -15,9 +15,11 @@ type QueueName struct {
 	Name      string `path:"name" doc:"the queue"`
 	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
 	Status    string `query:"status" flag:"status queued|processing|completed|failed|skipped|quarantined" doc:"with this status"`
+	Limit     string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
 }
 
-// QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others.
+// QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others, or on
+// a page those behind it.
 type QueueBody struct {
 	projections.QueueView
 	Items     []projections.ItemView `json:"items"`
@@ -69,6 +71,7 @@ type WorkResult struct {
 type SessionQueueOf struct {
 	ID     string `path:"id" doc:"the session"`
 	Status string `query:"status" doc:"with this status"`
+	Limit  string `query:"limit" doc:"only so many, the first"`
 }
 
 // SessionQueue shows the queue that a session pulls from. Its route is also that of older clients, who find more

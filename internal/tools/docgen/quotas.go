@@ -78,7 +78,7 @@ reader needs to take at least 8 KiB a second. An answer that has no room within 
 
 A list has pages: %s is how many items, %s by default and at most %s, and the header %s holds the cursor of
 the next page as long as there is one. The lists of projects, tasks, sessions and templates, which older clients know,
-come whole unless a limit or a cursor is given. On a timeline and on the refusals, a limit without a cursor gives the
+and the items within a queue come whole unless a limit or a cursor is given. On a timeline and on the refusals, a limit without a cursor gives the
 newest; without a limit, or with an empty cursor, the first page begins with the oldest. The CLI reads all pages.
 
 All recorded refusals can be listed, up to 10,000. They are in the order of their `+"`number`"+`, which never
