@@ -58,7 +58,7 @@ func TestPortionsFindWhatOneLookFinds(t *testing.T) {
 		if got := stands.Status(); !reflect.DeepEqual(got, status) {
 			t.Errorf("portions of %d: the status is %+v", steps, got)
 		}
-		listed := s.SearchItems(q, nil)
+		listed := s.SearchItems(q, nil, 0, 0)
 		gather := func(s *State, until uint64) bool { return s.ItemsOn(listed, until) }
 		inPortions(t, s, steps, gather, func() {})
 		chosen, left := listed.Choose()
@@ -88,7 +88,7 @@ func TestPortionsCountEachThingOnce(t *testing.T) {
 	at := 0
 	stands := s.SearchStatus(s.Project("p"))
 	q := s.Queue("p", "w")
-	listed := s.SearchItems(q, nil)
+	listed := s.SearchItems(q, nil, 0, 0)
 	inPortions(t, s, 20, func(s *State, until uint64) bool {
 		gathered := s.ItemsOn(listed, until)
 		return s.StatusOn(stands, until+20) && gathered

@@ -29,14 +29,9 @@ type ItemSearch struct {
 	key   []byte
 }
 
-// SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil.
-func (s *State) SearchItems(q *Queue, keep func(*Item) bool) *ItemSearch {
-	return s.SearchItemsFrom(q, keep, 0, 0)
-}
-
-// SearchItemsFrom is SearchItems for a page: of the items that were pushed later than one, by its [Item.Push], it
-// gathers the first ones, at most so many; all if most is 0.
-func (s *State) SearchItemsFrom(q *Queue, keep func(*Item) bool, after uint64, most int) *ItemSearch {
+// SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil: the first ones of those
+// that were pushed later than one, by its [Item.Push], or of all if after is 0; at most so many, or all if most is 0.
+func (s *State) SearchItems(q *Queue, keep func(*Item) bool, after uint64, most int) *ItemSearch {
 	x := &ItemSearch{
 		state: s,
 		queue: q,

@@ -532,7 +532,7 @@ func TestItemsOfAQueueAreBounded(t *testing.T) {
 
 // itemViews shows the items of a queue.
 func itemViews(s *State, q *Queue, keep func(*Item) bool) (views []ItemView, more int) {
-	x := s.SearchItems(q, keep)
+	x := s.SearchItems(q, keep, 0, 0)
 	s.ItemsOn(x, untilDone)
 	listed, more := x.Choose()
 	views, _ = s.ViewItems(x.Show(listed), nil, len(listed), untilDone)

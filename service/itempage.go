@@ -56,7 +56,7 @@ func (v View) ListItems(q *projections.Queue, status string) (func() (ItemPage, 
 	if err != nil {
 		return nil, err
 	}
-	search := v.SearchItemsFrom(q, withStatus(status), uint64(max(asked.From, 0)), asked.Limit)
+	search := v.SearchItems(q, withStatus(status), uint64(max(asked.From, 0)), asked.Limit)
 	return func() (ItemPage, error) {
 		err := v.listing(func(v View, until uint64) (done bool) { return v.ItemsOn(search, until) })
 		if err != nil {

@@ -47,7 +47,8 @@ func TestPagesMakeWhatIsOnThem(t *testing.T) {
 		queue := fmt.Sprintf("q%d", i%3)
 		w.do(w.admin(), "queue:create", fmt.Sprintf(`{"project":%q,"queue":%q}`, projects[i/3], queue))
 		queues = append(queues, projects[i/3]+"/"+queue)
-		templates = append(templates, w.make(w.admin(), "template:create", `{"name":"T","role":"worker","content":"c"}`))
+		template := w.make(w.admin(), "template:create", `{"name":"T","role":"worker","content":"c"}`)
+		templates = append(templates, template)
 		tokens = append(tokens, fmt.Sprint("t", i))
 		w.do(w.admin(), "token:create", fmt.Sprintf(`{"name":%q,"kind":"auditor"}`, tokens[i]))
 	}

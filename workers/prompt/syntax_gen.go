@@ -155,7 +155,8 @@ var syntaxes = map[string]usage{
 		"Show the item you hold, or the next one, and what is to be done for it",
 	},
 	"queue:list": {
-		"queue list [--status queued|processing|completed|failed|skipped|quarantined]",
+		"queue list [--status queued|processing|completed|failed|skipped|quarantined] [--limit " +
+			"<number>]",
 		"List the items of a queue in order, and what they wait for",
 	},
 	"queue:status": {

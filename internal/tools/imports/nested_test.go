@@ -35,7 +35,7 @@ var nestedSearches = map[string]string{
 	"projections/says.go dropSaid indexOf":          "the parts of one list",
 	"service/manifestgiven.go ownAtMost Contains":   "the rows of the table",
 	"service/sight.go frame Contains":               "the kinds of changes",
-	"service/template.go ListTemplates Contains":    "the templates that come with the server",
+	"service/pageof.go behindCursor Index":          "the parts of one list",
 	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
 	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
 }
