@@ -107,8 +107,13 @@ func TestACursorOfNoItem(t *testing.T) {
 		want     string
 		at       int
 	}{
-		{"p/b", 9, "[] [a c d]", 2}, {"r/a", 9, "[c d]", 3}, {"r/d", 0, "[]", 5},
-		{"x/a", 0, "[b] [a c d]", 1}, {"", 1, "[a c d]", 2}, {"pr/a", 3, "[d]", 4}, {"p", 7, "", 5},
+		{"p/b", 9, "[] [a c d]", 2},
+		{"r/a", 9, "[c d]", 3},
+		{"r/d", 0, "[]", 5},
+		{"x/a", 0, "[b] [a c d]", 1},
+		{"", 1, "[a c d]", 2},
+		{"pr/a", 3, "[d]", 4},
+		{"p", 7, "", 5},
 	} {
 		asked := PageOf{Limit: 1, After: x.after, Position: x.position}
 		asked.behind = &cursor{place{id: x.after}, x.position}
