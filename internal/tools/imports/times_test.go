@@ -21,8 +21,8 @@ var timeNames = regexp.MustCompile(
 // numbersForTimes are the fields that are times and plain numbers, with the reason.
 var numbersForTimes = map[string]string{
 	"api/compat SessionEvent.timestamp":     "a shape that only older clients read",
-	"api/compat SessionQueueBody.createdAt": "a shape that only older clients read",
-	"api/compat SessionQueueBody.updatedAt": "a shape that only older clients read",
+	"api/compat SessionQueueHead.createdAt": "a shape that only older clients read",
+	"api/compat SessionQueueHead.updatedAt": "a shape that only older clients read",
 	"commands CreateToken.expiresAt":        "what a client asks for; the command line takes RFC 3339",
 	"events TokenCreated.expiresAt":         "the payload of an event, which is for good",
 	"events SessionLost.lastheard":          "the payload of an event, which is for good",
