@@ -42,6 +42,8 @@ type UpdateTask struct {
 	AddDependencies    []string           `json:"addDependencies,omitempty" flag:"add-depends-on <taskIds>" doc:"more tasks that must be completed first"`
 	RemoveDependencies []string           `json:"removeDependencies,omitempty" flag:"remove-depends-on <taskIds>" doc:"tasks that it no longer depends on"`
 	ParentID           *string            `json:"parentId,omitempty" flag:"parent <taskId>" doc:"the task to move it below; null: make it a root task"`
+	Before             string             `json:"before,omitempty" flag:"before <taskId>" doc:"the sibling to put it directly before"`
+	After              string             `json:"after,omitempty" flag:"after <taskId>" doc:"the sibling to put it directly after"`
 	InitialPrompt      *string            `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
 	SkillIDs           *[]string          `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs, in place of the old ones"`
 	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"its agents, in place of the old ones"`
@@ -239,6 +241,10 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	order, err := x.order(s, c, t, parent)
+	if err != nil {
+		return nil, err
+	}
 	if x.PlanID != nil && *x.PlanID != t.PlanID {
 		if err := planIDIn(s, c, t.ProjectID, t.ID, *x.PlanID); err != nil {
 			return nil, err
@@ -262,6 +268,7 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		InitialPrompt:      x.InitialPrompt,
 		PlanID:             x.PlanID,
 		Labels:             labels,
+		Order:              order,
 		Metadata:           x.Metadata,
 		Blobs:              x.blobs,
 	}
@@ -310,6 +317,9 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 		Force:              d.Forced,
 		blobs:              d.Blobs,
 		decided:            true,
+	}
+	if d.Order != nil {
+		x.Before, x.After = d.Order.Before, d.Order.After
 	}
 	if d.Status != nil {
 		x.Status = &d.Status.To

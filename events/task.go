@@ -34,6 +34,14 @@ type Notice struct {
 	SessionIDs []string `json:"sessionIds" doc:"the living sessions that have the task or reported on it, sorted"`
 }
 
+// SiblingOrder is a place of a task among those below the same parent. Siblings stand in the order of their keys, which
+// compare as text; the key of a task without one is "8" and the 15 hexadecimal digits of the sequence that created it.
+type SiblingOrder struct {
+	Key    string `json:"key" doc:"16 hexadecimal digits or more, which no other task of the project has"`
+	Before string `json:"before,omitempty" doc:"the sibling directly before which it was put"`
+	After  string `json:"after,omitempty" doc:"the sibling directly after which it was put"`
+}
+
 // TaskCreated: a task exists from now on, with status todo.
 type TaskCreated struct {
 	TaskID             string          `json:"taskId" doc:"the new task"`
@@ -68,6 +76,7 @@ type TaskUpdated struct {
 	InitialPrompt      *string         `json:"initialPrompt,omitempty" doc:"new text to tell the agent first"`
 	PlanID             *string         `json:"planId,omitempty" doc:"new id in a plan; empty: none"`
 	Labels             *[]string       `json:"labels,omitempty" doc:"new labels, all of them"`
+	Order              *SiblingOrder   `json:"order,omitempty" doc:"new place among its siblings"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
 	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent, as asked"`
@@ -112,6 +121,7 @@ func (d *TaskUpdated) Fields() []string {
 		{"initialPrompt", d.InitialPrompt != nil},
 		{"planId", d.PlanID != nil},
 		{"labels", d.Labels != nil},
+		{"order", d.Order != nil},
 		{"metadata", d.Metadata != nil},
 	} {
 		if field.given {
@@ -170,6 +180,9 @@ func (d *TaskUpdated) Describe() string {
 		words += ", moved to the root"
 	default:
 		words += ", moved below " + *d.ParentID
+	}
+	if d.Order != nil {
+		words += prefixed(", put before ", d.Order.Before) + prefixed(", put after ", d.Order.After)
 	}
 	return words
 }

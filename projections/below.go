@@ -42,7 +42,7 @@ type summed struct {
 	// task is nil for the one whose sum it is.
 	task *Task
 	id   string
-	rest []string
+	rest siblings
 	lower
 }
 
@@ -52,7 +52,7 @@ func (s *State) SumBelow(task string, sums *Sums) *Sum {
 	if known, ok := sums.known[task]; ok {
 		x.below = known
 	} else if children := s.children.get(task); len(children) > 0 {
-		x.path = append(x.path, summed{id: task, rest: children})
+		x.path = append(x.path, summed{id: task, rest: siblings{created: children}})
 	}
 	return x
 }
@@ -66,13 +66,13 @@ func (s *State) SumOn(x *Sum, until uint64) (done bool) {
 		}
 		at := &x.path[len(x.path)-1]
 		if x.sums.left == 0 {
-			at.progress.Unread += len(at.rest)
-			at.rest = nil
+			at.progress.Unread += at.rest.left()
+			at.rest = siblings{}
 		}
-		if len(at.rest) > 0 {
-			id := at.rest[0]
-			at.rest = at.rest[1:]
-			s.sumChild(x, at, id)
+		if !at.rest.empty() {
+			if t := s.next(&at.rest); t != nil && !t.Deleted {
+				s.sumChild(x, at, t)
+			}
 		} else {
 			s.sumUp(x)
 		}
@@ -82,17 +82,14 @@ func (s *State) SumOn(x *Sum, until uint64) (done bool) {
 }
 
 // sumChild adds a task, or enters it if there may be something below it.
-func (s *State) sumChild(x *Sum, at *summed, id string) {
-	t := s.Task(id)
-	if t == nil {
-		return
-	}
+func (s *State) sumChild(x *Sum, at *summed, t *Task) {
+	id := t.ID
 	at.tasks++
 	if known, ok := x.sums.known[id]; ok {
 		at.tasks += known.tasks
 		at.progress.add(known.progress)
 	} else if children := s.children.get(id); len(children) > 0 {
-		x.path = append(x.path, summed{task: t, id: id, rest: children})
+		x.path = append(x.path, summed{task: t, id: id, rest: siblings{created: children}})
 	} else {
 		s.countLeaf(&at.progress, t, x.sums)
 	}

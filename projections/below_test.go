@@ -89,7 +89,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 	if most > portion+100 || total > SumsMost {
 		t.Errorf("a tree takes portions of %d steps, %d in all", most, total)
 	}
-	all := s.NewGrowth("p", 0, 2, MaxTreeTasks, NewSums(SumsMost))
+	all := s.NewGrowth("p", "", 2, MaxTreeTasks, NewSums(SumsMost))
 	if _, most, _ := inPortions(func(s *State) bool { return s.Grow(all, portion) }); most > portion+100 {
 		t.Errorf("the trees of a project take portions of %d steps", most)
 	}

@@ -14,10 +14,10 @@ type Branch struct {
 
 // Growth is trees of tasks on their way. [State.Grow] makes them, in as many portions as it takes.
 type Growth struct {
-	// Branches are the trees, in order of creation.
+	// Branches are the trees, in the order of siblings, as are the children of each.
 	Branches []*Branch
-	// ids are the tasks that may be roots; roots is how many there may be, 0 for all.
-	ids   []string
+	// left are the tasks that may be roots; roots is how many there may be, 0 for all.
+	left  siblings
 	roots int
 	// most is how many tasks below roots may still be shown.
 	most int
@@ -36,7 +36,7 @@ type growing struct {
 	// levels is how many levels it may have, itself too.
 	levels int
 	// rest are those of its children that are not looked at, next the first of the branches below it that is not grown.
-	rest []string
+	rest siblings
 	next int
 	// below sums up what is below it.
 	below lower
@@ -44,17 +44,13 @@ type growing struct {
 	hidden *Sum
 }
 
-// NewGrowth begins trees of a project's tasks, roots in order of creation, with so many tasks below them at most. A
-// task whose parent was deleted is a root. It begins behind the task that was made at a sequence, 0 for the beginning,
-// and ends once it has so many roots, 0 for all.
-func (s *State) NewGrowth(project string, after uint64, roots, most int, sums *Sums) *Growth {
-	ids := s.taskIDs.get(project)
-	if after > 0 {
-		ids = ids[s.behind(ids, after):]
-	}
+// NewGrowth begins trees of a project's tasks, with so many tasks below the roots at most. A task whose parent was
+// deleted is a root. It begins behind the key of a sibling, "" for the beginning, and ends once it has so many roots,
+// 0 for all.
+func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *Growth {
 	return &Growth{
 		Branches: []*Branch{},
-		ids:      ids,
+		left:     s.siblingsIn(s.taskIDs.get(project), orderOf(project), after),
 		roots:    roots,
 		most:     most,
 		sums:     sums,
@@ -69,7 +65,7 @@ func (s *State) GrowthOf(t *Task, sums *Sums) *Growth {
 }
 
 // Branches gives a project's tasks as trees, as NewGrowth says, all at once.
-func (s *State) Branches(project string, after uint64, roots, most int) []*Branch {
+func (s *State) Branches(project, after string, roots, most int) []*Branch {
 	g := s.NewGrowth(project, after, roots, most, NewSums(math.MaxUint64))
 	s.Grow(g, math.MaxUint64)
 	return g.Branches
@@ -83,12 +79,11 @@ func (s *State) Grow(g *Growth, until uint64) (done bool) {
 			return false
 		case len(g.path) > 0:
 			s.growOn(g, until)
-		case len(g.ids) == 0 || g.roots > 0 && len(g.Branches) == g.roots:
+		case g.left.empty() || g.roots > 0 && len(g.Branches) == g.roots:
 			return true
 		default:
-			t := s.Task(g.ids[0])
-			g.ids = g.ids[1:]
-			if t != nil && (t.ParentID == "" || s.Task(t.ParentID) == nil) {
+			t := s.next(&g.left)
+			if t != nil && !t.Deleted && s.ParentOf(t) == "" {
 				g.root(s, t)
 			}
 		}
@@ -99,27 +94,26 @@ func (g *Growth) root(s *State, t *Task) {
 	b := &Branch{Task: t}
 	g.made++
 	g.Branches = append(g.Branches, b)
-	g.path = append(g.path, growing{branch: b, levels: MaxTreeDepth, rest: s.children.get(t.ID)})
+	g.path = append(g.path, growing{branch: b, levels: MaxTreeDepth, rest: s.childrenInOrder(t.ID)})
 }
 
 // growOn takes one step: it finds a child, enters one, sums up those that are not shown, or leaves a branch.
 func (s *State) growOn(g *Growth, until uint64) {
 	at := &g.path[len(g.path)-1]
 	switch b := at.branch; {
-	case len(at.rest) > 0 && at.levels > 1 && g.most > 0:
-		if child := s.Task(at.rest[0]); child != nil {
+	case !at.rest.empty() && at.levels > 1 && g.most > 0:
+		if child := s.next(&at.rest); child != nil && !child.Deleted {
 			g.most--
 			g.made++
 			b.Children = append(b.Children, &Branch{Task: child})
 		}
-		at.rest = at.rest[1:]
 	case at.next < len(b.Children):
 		child := b.Children[at.next]
 		at.next++
-		g.path = append(g.path, growing{branch: child, levels: at.levels - 1, rest: s.children.get(child.Task.ID)})
-	case len(at.rest) > 0:
+		g.path = append(g.path, growing{branch: child, levels: at.levels - 1, rest: s.childrenInOrder(child.Task.ID)})
+	case !at.rest.empty():
 		at.hidden = &Sum{sums: g.sums, path: []summed{{rest: at.rest}}}
-		at.rest = nil
+		at.rest = siblings{}
 	case at.hidden != nil && !s.SumOn(at.hidden, until):
 	default:
 		s.grown(g)

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 12
+const Format = 13
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {
@@ -217,6 +217,7 @@ func (s *State) restore(h *header) error {
 			}
 		}
 	}
+	s.restoreOrder(h.Tasks)
 	for _, x := range h.Sessions {
 		if x == nil || x.SessionFields == nil {
 			return errors.New("a session is missing")

@@ -21,6 +21,7 @@ type State struct {
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
 	children   table[[]string] // by parent, in order of creation
+	ordered    table[[]string] // by parent, and by orderOf the project: tasks with a place of their own, in their order
 	unfinished table[int]      // by parent: the tasks directly below it that are open
 	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
@@ -112,8 +113,8 @@ func build(under *State) *State {
 // tables gives every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.unfinished, &s.plans, &s.sessions, &s.sessionIDs,
-		&s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.unfinished, &s.plans,
+		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.late, &s.blobRefs,

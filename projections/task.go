@@ -47,6 +47,8 @@ type TaskFields struct {
 	// PlanID is its id in a plan, unique among the project's tasks that are not deleted; "" if it has none.
 	PlanID string   `json:",omitempty"`
 	Labels []string `json:",omitempty"`
+	// Order is the task's place among its siblings, "" for the place that its creation gave it.
+	Order string `json:",omitempty"`
 	// Absent stays absent in the encoding: null would come back as a value.
 	Metadata  json.RawMessage `json:",omitempty"`
 	Blobs     events.Blobs
@@ -220,6 +222,9 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	if err := s.mayStandBelow(d.TaskID, d.ParentID); err != nil {
 		return err
 	}
+	if err := s.validOrder(d); err != nil {
+		return err
+	}
 	if err := s.notified(d.Notice); err != nil {
 		return err
 	}
@@ -237,6 +242,9 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 		set(&t.ParentID, d.ParentID)
 		set(&t.InitialPrompt, d.InitialPrompt)
 		set(&t.PlanID, d.PlanID)
+		if d.Order != nil {
+			t.Order = d.Order.Key
+		}
 		set(&t.Labels, d.Labels)
 		if d.Metadata != nil {
 			t.Metadata = d.Metadata
@@ -254,6 +262,7 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	}
 	after := s.Task(d.TaskID)
 	s.movedBelow(after, before.ParentID)
+	s.reordered(before, after)
 	s.plannedAnew(after, before.PlanID)
 	if fields := strings.Join(d.Fields(), ", "); fields != "" {
 		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, What: fields})

@@ -39,7 +39,7 @@ type Walk struct {
 // Left counts the tasks that it has still to come to, deleted ones too.
 func (w *Walk) Left() (n int) {
 	for _, list := range w.lists {
-		n += len(list.ids)
+		n += list.left()
 	}
 	return n
 }
@@ -47,24 +47,32 @@ func (w *Walk) Left() (n int) {
 // WalkTasks adds the tasks of a project to a walk that has not begun, those behind the one that was made at a sequence;
 // 0 for all.
 func (s *State) WalkTasks(w *Walk, project string, after uint64) {
-	w.add(s, s.taskIDs.get(project), after)
-}
-
-// WalkChildren begins a walk through the tasks directly below one, behind the one that was made at a sequence; 0 for
-// all.
-func (s *State) WalkChildren(task string, after uint64) *Walk {
-	w := new(Walk)
-	w.add(s, s.children.get(task), after)
-	return w
-}
-
-func (w *Walk) add(s *State, ids []string, after uint64) {
+	ids := s.taskIDs.get(project)
 	if after > 0 {
 		ids = ids[s.behind(ids, after):]
 	}
-	if len(ids) > 0 {
-		heap.Push(&w.lists, taskList{s.tasks.get(ids[0]).CreatedSequence, ids})
+	w.add(s, siblings{created: ids})
+}
+
+// WalkChildren begins a walk through the tasks directly below one in the order of siblings, behind the key of one of
+// them; "" for all.
+func (s *State) WalkChildren(task, after string) *Walk {
+	w := new(Walk)
+	w.add(s, s.siblingsIn(s.children.get(task), task, after))
+	return w
+}
+
+func (w *Walk) add(s *State, list siblings) {
+	if !list.empty() {
+		heap.Push(&w.lists, taskList{s.firstCreated(list), list})
 	}
+}
+
+func (s *State) firstCreated(list siblings) uint64 {
+	if len(list.created) == 0 {
+		return 0 // it is alone
+	}
+	return s.tasks.get(list.created[0]).CreatedSequence
 }
 
 // WalkOn gives see the next tasks that are not deleted, until see returns false or the state has counted so many steps.
@@ -75,15 +83,17 @@ func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) 
 			return false
 		}
 		first := &w.lists[0]
-		t := s.tasks.get(first.ids[0])
-		w.Last = t
-		if first.ids = first.ids[1:]; len(first.ids) == 0 {
+		t := s.next(&first.siblings)
+		if t != nil {
+			w.Last = t
+		}
+		if first.empty() {
 			heap.Pop(&w.lists)
 		} else if len(w.lists) > 1 {
-			first.created = s.tasks.get(first.ids[0]).CreatedSequence
+			first.first = s.firstCreated(first.siblings)
 			heap.Fix(&w.lists, 0)
 		}
-		if !t.Deleted && !see(t) {
+		if t != nil && !t.Deleted && !see(t) {
 			break
 		}
 	}
@@ -95,10 +105,10 @@ func (s *State) behind(ids []string, after uint64) int {
 	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
 }
 
-// taskList is the rest of a project's tasks, by when the first of them was made.
+// taskList is the rest of a list of tasks, by when the first of them was made.
 type taskList struct {
-	created uint64
-	ids     []string
+	first uint64
+	siblings
 }
 
 // inTurn is a heap of lists: first the one whose first task was made first.
@@ -106,7 +116,7 @@ type inTurn []taskList
 
 func (l inTurn) Len() int { return len(l) }
 
-func (l inTurn) Less(i, j int) bool { return l[i].created < l[j].created }
+func (l inTurn) Less(i, j int) bool { return l[i].first < l[j].first }
 
 func (l inTurn) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
 

@@ -17,7 +17,7 @@ type TaskTree struct {
 
 // TaskTrees shows a project's tasks as trees, as [State.Branches] finds them.
 func (s *State) TaskTrees(project string, most int) []TaskTree {
-	return s.Trees(s.Branches(project, 0, 0, most))
+	return s.Trees(s.Branches(project, "", 0, most))
 }
 
 // Trees shows branches.

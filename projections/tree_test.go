@@ -177,7 +177,7 @@ func TestOrderBranches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, append([]given{project()}, c.story...)...)
-			branches := s.Branches("p", 0, 0, MaxTreeTasks)
+			branches := s.Branches("p", "", 0, MaxTreeTasks)
 			OrderBranches(branches)
 			trees := s.Trees(branches)
 			var draw func(trees []TaskTree) string
@@ -203,7 +203,7 @@ func TestDeepTrees(t *testing.T) {
 	for i := 1; i <= depth; i++ {
 		apply(t, s, below(fmt.Sprint("t", i), fmt.Sprint("t", i-1)))
 	}
-	branches := s.Branches("p", 0, 0, MaxTreeTasks)
+	branches := s.Branches("p", "", 0, MaxTreeTasks)
 	OrderBranches(branches)
 	trees := s.Trees(branches)
 	levels := 0
@@ -247,7 +247,7 @@ func TestOrderBranchesInDeepTrees(t *testing.T) {
 	for i := range waiting {
 		apply(t, s, below(fmt.Sprint("w", i), fmt.Sprint("a", depth-1), awaited...))
 	}
-	branches := s.Branches("p", 0, 0, MaxTreeTasks)
+	branches := s.Branches("p", "", 0, MaxTreeTasks)
 	reads := orderBranches(branches)
 	if branches[0].Task.ID != "b0" {
 		t.Error("what is waited for does not come first")

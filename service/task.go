@@ -107,7 +107,7 @@ func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown pro
 	return shown, err
 }
 
-// ListChildren gives the tasks directly below one.
+// ListChildren gives the tasks directly below one, in the order of siblings.
 func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	t, err := v.PermitTask("task:children", in.ID)
 	if err != nil {
@@ -117,7 +117,7 @@ func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	after, err := v.createdAt(asked.After)
+	after, err := v.placeOf(asked.After)
 	if err != nil {
 		return nil, err
 	}

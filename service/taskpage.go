@@ -86,6 +86,18 @@ func (v View) createdAt(after string) (uint64, error) {
 	return t.CreatedSequence, nil
 }
 
+// placeOf gives the place among its siblings of the task that a page follows.
+func (v View) placeOf(after string) (string, error) {
+	if after == "" {
+		return "", nil
+	}
+	t := v.TaskEver(after)
+	if t == nil {
+		return "", InvalidRequest("", "cursor names no task; start again without it")
+	}
+	return t.SiblingKey(), nil
+}
+
 // taskPage takes a page from a walk. The state must not stand still for the caller.
 func (v View) taskPage(walk *projections.Walk, asked PageOf, filter *taskFilter) (TaskPage, error) {
 	found, next, err := v.findTasks(walk, asked.Limit, filter)

@@ -51,9 +51,9 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 		return nil, err
 	}
 	sums := projections.NewSums(projections.SumsMost)
-	after, roots := uint64(0), 0
+	after, roots := "", 0
 	if in.Order == "" {
-		if after, err = v.createdAt(asked.After); err != nil {
+		if after, err = v.placeOf(asked.After); err != nil {
 			return nil, err
 		}
 		if roots = asked.Limit; roots > 0 {

@@ -61,7 +61,7 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 			}
 		},
 		"a tree": func(v View) (*taskViews, func() int) {
-			tree := v.shownTrees(state.Branches("p", 0, 0, projections.MaxTreeTasks))[0]
+			tree := v.shownTrees(state.Branches("p", "", 0, projections.MaxTreeTasks))[0]
 			return tree.views, func() int {
 				tree.Task()
 				shown := 1

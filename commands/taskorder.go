@@ -1,0 +1,101 @@
+package commands
+
+import (
+	"maestro/events"
+	"maestro/projections"
+)
+
+const (
+	// maxOrderKey is how long the key of a place among siblings is, in characters. Each task that is put at the same
+	// place makes the keys there a fraction of a character longer.
+	maxOrderKey = 256
+	// maxBeside is how many places next to a sibling are looked at to find out whether the task stands there already.
+	maxBeside = 200
+)
+
+// order gives the place among its siblings that an update gives the task; nil if it is not about that, or if the task
+// stands there already.
+func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, parent *string) (*events.SiblingOrder,
+	error,
+) {
+	pointer, id, after := "/before", x.Before, false
+	if x.After != "" {
+		if x.Before != "" {
+			return nil, invalid("/before", "'before' and 'after' exclude each other")
+		}
+		pointer, id, after = "/after", x.After, true
+	}
+	if id == "" {
+		return nil, nil
+	}
+	sibling, err := x.sibling(s, t, parent, pointer, id)
+	if err != nil {
+		return nil, err
+	}
+	if standsBeside(s, t, sibling, after) {
+		return nil, nil
+	}
+	key := s.KeyBeside(sibling, after)
+	if len(key) > maxOrderKey {
+		return nil, &Refusal{
+			Code:    CodeLimit,
+			Pointer: pointer,
+			Message: "There is no room left next to task '" + sibling.ID + "'",
+			Why:     "too many tasks were put at this place, one after the other",
+			Next: "put the siblings in their order anew: move each of them, the first one first, with --after and " +
+				"the last of all",
+		}
+	}
+	return &events.SiblingOrder{Key: key, Before: x.Before, After: x.After}, nil
+}
+
+// sibling gives the task next to which another one is put. It must be below the parent that the update leaves that
+// with.
+func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *string, pointer, id string) (
+	*projections.Task, error,
+) {
+	if err := ValidID(pointer, id); err != nil {
+		return nil, err
+	}
+	sibling := s.Task(id)
+	below := s.ParentOf(t)
+	if parent != nil {
+		below = *parent
+	}
+	switch {
+	case sibling == nil:
+		return nil, notFound("Task", id)
+	case sibling.ID == t.ID:
+		return nil, invalid(pointer, "task '%s' cannot stand next to itself", t.ID)
+	case sibling.ProjectID != t.ProjectID:
+		return nil, invalid(pointer, "task '%s' is in project '%s', not in '%s'", id, sibling.ProjectID, t.ProjectID)
+	case s.ParentOf(sibling) != below:
+		refusal := invalid(pointer, "task '%s' is not below the same parent as task '%s'", id, t.ID)
+		refusal.Next = "move the task there too: --parent " + s.ParentOf(sibling)
+		if s.ParentOf(sibling) == "" {
+			refusal.Next += rootParent
+		}
+		return nil, refusal
+	}
+	return sibling, nil
+}
+
+// standsBeside reports whether a task stands directly before or after a sibling, as far as it is looked for.
+func standsBeside(s *projections.State, t, sibling *projections.Task, after bool) bool {
+	key := sibling.SiblingKey()
+	for range maxBeside {
+		beside, found := s.PositionBeside(t.ProjectID, key, after)
+		if !found {
+			return false
+		}
+		key = beside.Key
+		switch at := beside.Task; {
+		case at == nil || at.Deleted:
+		case at.ID == t.ID:
+			return s.ParentOf(at) == s.ParentOf(sibling)
+		case s.ParentOf(at) == s.ParentOf(sibling):
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,289 @@
+package projections
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+
+	"maestro/events"
+)
+
+// Siblings stand in the order of their keys, which compare as text: 16 hexadecimal digits, and perhaps a fraction that
+// does not end in 0. The key of a task that was never put before or after another says which event created it, so that
+// such tasks stand in order of creation. All tasks of a project have different keys, whatever they are below.
+const (
+	wholeDigits = 16
+	wholeMiddle = 1 << 63
+)
+
+// createdKey is the key of a task that an event created.
+func createdKey(sequence uint64) string { return wholeKey(wholeMiddle + sequence) }
+
+func wholeKey(whole uint64) string {
+	digits := strconv.FormatUint(whole, 16)
+	return zeros[:wholeDigits-len(digits)] + digits
+}
+
+const zeros = "0000000000000000"
+
+// SiblingKey gives the key that says where among its siblings a task stands.
+func (t *Task) SiblingKey() string {
+	if t.Order != "" {
+		return t.Order
+	}
+	return createdKey(t.CreatedSequence)
+}
+
+// SiblingPosition is a key that a task of a project has, or had when it was created.
+type SiblingPosition struct {
+	Key string
+	// Task has the key; nil if it has another one since.
+	Task *Task
+}
+
+// PositionBeside gives the position next to a key among all tasks of a project, before it or after it; false if there
+// is none.
+func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition, bool) {
+	created, ordered := s.taskIDs.get(project), s.ordered.get(orderOf(project))
+	i := sort.Search(len(created), func(i int) bool {
+		return s.beyond(createdKey(s.tasks.get(created[i]).CreatedSequence), key, after)
+	})
+	j := sort.Search(len(ordered), func(j int) bool { return s.beyond(s.tasks.get(ordered[j]).Order, key, after) })
+	if !after {
+		i, j = i-1, j-1
+	}
+	var beside SiblingPosition
+	found := false
+	if i >= 0 && i < len(created) {
+		t := s.tasks.get(created[i])
+		beside, found = SiblingPosition{Key: createdKey(t.CreatedSequence)}, true
+		if t.Order == "" {
+			beside.Task = t
+		}
+	}
+	if j >= 0 && j < len(ordered) {
+		t := s.tasks.get(ordered[j])
+		if !found || after == (t.Order < beside.Key) {
+			beside, found = SiblingPosition{t.Order, t}, true
+		}
+	}
+	return beside, found
+}
+
+// beyond says where a search for a key ends: behind it, or at it.
+func (s *State) beyond(at, key string, after bool) bool {
+	s.work(1)
+	return at > key || !after && at == key
+}
+
+// ParentOf gives the parent below which a task is shown: "" for a root, also for a task whose parent was deleted.
+func (s *State) ParentOf(t *Task) string {
+	if s.Task(t.ParentID) == nil {
+		return ""
+	}
+	return t.ParentID
+}
+
+// KeyBeside gives a key between that of a task and the position next to it, before or after; lowest and highest where
+// there is none.
+func (s *State) KeyBeside(t *Task, after bool) string {
+	key := t.SiblingKey()
+	beside, found := s.PositionBeside(t.ProjectID, key, after)
+	switch {
+	case found && after:
+		return keyBetween(key, beside.Key)
+	case found:
+		return keyBetween(beside.Key, key)
+	case after: // behind all that this event and those before it created
+		return createdKey(s.head.Sequence) + "8"
+	}
+	return wholeKey(wholeMiddle - s.head.Sequence)
+}
+
+// keyBetween gives a short key between two.
+func keyBetween(low, high string) string {
+	var key []byte
+	bounded := true // by high
+	for i := 0; ; i++ {
+		l, h := digitAt(low, i), wholeDigits
+		if bounded {
+			h = digitAt(high, i)
+		}
+		if h-l > 1 {
+			key = append(key, hexDigit(l+(h-l)/2))
+			break
+		}
+		bounded = bounded && h == l
+		key = append(key, hexDigit(l))
+	}
+	if missing := wholeDigits - len(key); missing > 0 {
+		return string(key) + zeros[:missing]
+	}
+	return string(key)
+}
+
+func digitAt(key string, i int) int {
+	if i >= len(key) {
+		return 0
+	}
+	digit, err := strconv.ParseUint(key[i:i+1], 16, 8)
+	if err != nil {
+		return 0
+	}
+	return int(digit) //nolint:gosec // below 16
+}
+
+func hexDigit(digit int) byte { return "0123456789abcdef"[digit] }
+
+// ValidOrder reports whether a text has the form of a key.
+func ValidOrder(key string) bool {
+	for _, c := range []byte(key) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(key) == wholeDigits || len(key) > wholeDigits && key[len(key)-1] != '0'
+}
+
+// siblings is the rest of a list of tasks.
+type siblings struct {
+	// created are in order of creation.
+	created []string
+	// apart is nil where all stand in that order.
+	apart *apart
+}
+
+// apart are tasks of a list that stand elsewhere than their creation says, in the order of siblings.
+type apart struct {
+	ordered []string
+	// passed is how many of them were come to where they were created, which does not count.
+	passed, all int
+}
+
+// siblingsIn gives the tasks of a project, or below a task, in the order of siblings, behind a key; "" for all.
+func (s *State) siblingsIn(list []string, of, behind string) siblings {
+	l := siblings{created: list}
+	if ordered := s.ordered.get(of); len(ordered) > 0 {
+		l.apart = &apart{ordered: ordered, all: len(ordered)}
+	}
+	if behind == "" {
+		return l
+	}
+	l.created = l.created[sort.Search(len(l.created), func(i int) bool {
+		return createdKey(s.tasks.get(l.created[i]).CreatedSequence) > behind
+	}):]
+	if a := l.apart; a != nil {
+		a.ordered = a.ordered[sort.Search(len(a.ordered), func(i int) bool {
+			return s.tasks.get(a.ordered[i]).Order > behind
+		}):]
+	}
+	return l
+}
+
+func (s *State) childrenInOrder(task string) siblings { return s.siblingsIn(s.children.get(task), task, "") }
+
+func (l *siblings) empty() bool {
+	return len(l.created) == 0 && (l.apart == nil || len(l.apart.ordered) == 0)
+}
+
+// left counts the tasks that are left, if the list was begun at the first.
+func (l *siblings) left() int {
+	if l.apart == nil {
+		return len(l.created)
+	}
+	return len(l.created) - (l.apart.all - l.apart.passed) + len(l.apart.ordered)
+}
+
+// next gives the next task, deleted ones too; nil where one of the list was created that stands elsewhere.
+func (s *State) next(l *siblings) *Task {
+	a := l.apart
+	if a != nil && len(l.created) == 0 {
+		t := s.tasks.get(a.ordered[0])
+		a.ordered = a.ordered[1:]
+		return t
+	}
+	t := s.tasks.get(l.created[0])
+	if a != nil && t.Order == "" && len(a.ordered) > 0 {
+		if first := s.tasks.get(a.ordered[0]); first.Order < t.SiblingKey() {
+			a.ordered = a.ordered[1:]
+			return first
+		}
+	}
+	l.created = l.created[1:]
+	if a != nil && t.Order != "" {
+		a.passed++
+		return nil
+	}
+	return t
+}
+
+// validOrder checks the place among its siblings that a task gets.
+func (s *State) validOrder(d *events.TaskUpdated) error {
+	if d.Order == nil || ValidOrder(d.Order.Key) {
+		return nil
+	}
+	return fmt.Errorf("%q is no key that a task can have among its siblings", d.Order.Key)
+}
+
+// reordered keeps the lists of tasks that have a place of their own.
+func (s *State) reordered(before, after *Task) {
+	if before.Order == after.Order && before.ParentID == after.ParentID {
+		return
+	}
+	if before.Order != after.Order {
+		s.leaveOrder(before, orderOf(before.ProjectID))
+		s.enterOrder(after, orderOf(after.ProjectID))
+	}
+	s.leaveOrder(before, before.ParentID)
+	s.enterOrder(after, after.ParentID)
+}
+
+// orderOf is the name of the list of all tasks of a project that have a place of their own. No task has such an id.
+func orderOf(project string) string { return "/" + project }
+
+// byPlace compares tasks that have a place of their own. Only a log at fault has two with the same key.
+func byPlace(a, b *Task) int {
+	return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.CreatedSequence, b.CreatedSequence))
+}
+
+// orderedPerStep is how many entries of a list are copied in the time of a step.
+const orderedPerStep = 16
+
+func (s *State) leaveOrder(t *Task, of string) {
+	if t.Order == "" || of == "" {
+		return
+	}
+	list := s.ordered.get(of)
+	s.work(uint64(len(list)) / orderedPerStep)
+	s.ordered.put(of, without(list, []string{t.ID}))
+}
+
+func (s *State) enterOrder(t *Task, of string) {
+	if t.Order == "" || of == "" {
+		return
+	}
+	list := s.ordered.get(of)
+	s.work(uint64(len(list)) / orderedPerStep)
+	at := sort.Search(len(list), func(i int) bool { return byPlace(s.tasks.get(list[i]), t) > 0 })
+	s.ordered.put(of, slices.Insert(slices.Clone(list), at, t.ID))
+}
+
+// restoreOrder puts the lists of tasks that have a place of their own in order, which hold them as they were created.
+func (s *State) restoreOrder(tasks []*Task) {
+	of := map[string]bool{}
+	for _, t := range tasks {
+		for _, list := range []string{orderOf(t.ProjectID), t.ParentID} {
+			if t.Order != "" && list != "" {
+				of[list] = true
+				s.ordered.put(list, append(s.ordered.get(list), t.ID))
+			}
+		}
+	}
+	for list := range of {
+		slices.SortFunc(s.ordered.get(list), func(a, b string) int {
+			return byPlace(s.tasks.get(a), s.tasks.get(b))
+		})
+	}
+}
