@@ -15,7 +15,7 @@ import (
 // tag lists, has that of a name.
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
-	"inputId": LimitID, "about": LimitID, "before": LimitID,
+	"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
 	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
 
 	"title": LimitTitle,

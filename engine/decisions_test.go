@@ -517,6 +517,41 @@ func TestTaskDecisions(t *testing.T) {
 			"task.updated", `{"taskId":"{t3}","parentId":"{t5}"}`,
 		},
 		{
+			"a place before a sibling", nil,
+			step{"o", "task:update", `{"taskId":"{t5}","before":"{t3}"}`},
+			"task.updated", `"before":"{t3}"`,
+		},
+		{
+			"a place after a sibling below another parent", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","parentId":"{t1}","after":"{t2}"}`},
+			"task.updated", `"after":"{t2}"`,
+		},
+		{
+			"the place that it has", nil,
+			step{"o", "task:update", `{"taskId":"{t4}","after":"{t3}"}`},
+			"already so", "",
+		},
+		{
+			"a place next to a task below another parent", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","after":"{t2}"}`},
+			"VALIDATION_ERROR", "not below the same parent",
+		},
+		{
+			"a place next to itself", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","after":"{t3}"}`},
+			"VALIDATION_ERROR", "next to itself",
+		},
+		{
+			"a place next to a task that is not there", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","before":"task_none"}`},
+			"NOT_FOUND", "task_none",
+		},
+		{
+			"two places", nil,
+			step{"o", "task:update", `{"taskId":"{t3}","before":"{t4}","after":"{t5}"}`},
+			"VALIDATION_ERROR", "exclude each other",
+		},
+		{
 			"a move to the root", nil,
 			step{"o", "task:update", `{"taskId":"{t2}","parentId":"null"}`},
 			"task.updated", `"parentId":""`,

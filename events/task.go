@@ -37,7 +37,7 @@ type Notice struct {
 // SiblingOrder is a place of a task among those below the same parent. Siblings stand in the order of their keys, which
 // compare as text; the key of a task without one is "8" and the 15 hexadecimal digits of the sequence that created it.
 type SiblingOrder struct {
-	Key    string `json:"key" doc:"16 hexadecimal digits or more, which no other task of the project has"`
+	Key    string `json:"key" doc:"16 hexadecimal digits or more"`
 	Before string `json:"before,omitempty" doc:"the sibling directly before which it was put"`
 	After  string `json:"after,omitempty" doc:"the sibling directly after which it was put"`
 }

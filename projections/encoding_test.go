@@ -75,6 +75,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	s.taskIDs.put(p.ID, []string{parent.ID, x.ID, y.ID})
 	s.children.put(parent.ID, []string{x.ID, y.ID})
+	s.restoreOrder([]*Task{parent, x, y})
 	s.sessions.put(session.ID, session)
 	s.sessionIDs.put(p.ID, []string{session.ID})
 	s.referProject(p)

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the
 // story goes on.
 const (
-	goldenFormat = 12
-	goldenDigest = "08d2bb70c9f647f5f9f51f72797db27dfbc47cad0bd2607c7835a382d053ddd0"
+	goldenFormat = 13
+	goldenDigest = "e9a2802583a0127a6dd821aac2bb24ecb162962a426bc619c4b98325c5008969"
 )
 
 // goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written
@@ -162,6 +162,7 @@ func goldenPlans() []given {
 			PlanID:   "second",
 			ParentID: "plan3",
 		}),
+		of(&events.TaskUpdated{TaskID: "plan3", Order: &events.SiblingOrder{Key: "7fffffffffffffb0", Before: "plan2"}}),
 	}
 }
 

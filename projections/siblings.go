@@ -39,7 +39,7 @@ func (t *Task) SiblingKey() string {
 // SiblingPosition is a key that a task of a project has, or had when it was created.
 type SiblingPosition struct {
 	Key string
-	// Task has the key; nil if it has another one since.
+	// Task has the key; nil if it has another one since, which only stands for too many of them.
 	Task *Task
 }
 
@@ -54,6 +54,7 @@ func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition
 	if !after {
 		i, j = i-1, j-1
 	}
+	i = s.inPlace(created, i, after)
 	var beside SiblingPosition
 	found := false
 	if i >= 0 && i < len(created) {
@@ -65,11 +66,29 @@ func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition
 	}
 	if j >= 0 && j < len(ordered) {
 		t := s.tasks.get(ordered[j])
-		if !found || after == (t.Order < beside.Key) {
+		if !found || t.Order == beside.Key || after == (t.Order < beside.Key) {
 			beside, found = SiblingPosition{t.Order, t}, true
 		}
 	}
 	return beside, found
+}
+
+// mostElsewhere is how many tasks that were created next to each other, and stand elsewhere, are passed over.
+const mostElsewhere = 10_000
+
+// inPlace gives the first of these tasks, from one on, that stands where it was created; or one that does not, behind
+// too many.
+func (s *State) inPlace(created []string, from int, after bool) int {
+	step := -1
+	if after {
+		step = 1
+	}
+	i := from
+	for n := 0; n < mostElsewhere && i >= 0 && i < len(created) && s.tasks.get(created[i]).Order != ""; n++ {
+		s.work(1)
+		i += step
+	}
+	return i
 }
 
 // beyond says where a search for a key ends: behind it, or at it.

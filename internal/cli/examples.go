@@ -87,6 +87,7 @@ var shownExamples = map[string]string{
 	"task get":                "maestro task get task_7k1y4 --timeline",
 	"task import":             "maestro task import plan.yaml",
 	"task list":               "maestro task list --ready\nmaestro task list --status blocked -o jsonl",
+	"task move":               "maestro task move task_7k1y4 --after task_9m2x6",
 	"task reopen":             `maestro task reopen task_7k1y4 "The test is still flaky"`,
 	"task report blocked":     `maestro task report blocked task_7k1y4 "The API key is missing"`,
 	"task report complete":    `maestro task report complete task_7k1y4 "Sign-in works"`,

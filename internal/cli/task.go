@@ -118,6 +118,7 @@ func newTask(a *Run) *cobra.Command {
 		newTaskTree(a),
 		newTaskUpdate(a),
 		newTaskEdit(a),
+		newTaskMove(a),
 		newTaskComplete(a),
 		newTaskBlock(a),
 		newTaskReopen(a),

@@ -49,6 +49,7 @@ type fields struct {
 	File         string    `json:"file"`
 	Queue        string    `json:"queue"`
 	Before       string    `json:"before"`
+	After        string    `json:"after"`
 	First        bool      `json:"first"`
 	TrustReports bool      `json:"trustReports"`
 	MaxAttempts  int       `json:"maxAttempts"`

@@ -125,6 +125,7 @@ func (a *asked) updateTask() fact {
 		update.ParentID = &parent
 		a.parent(parent, t.project) // also if it is above it already, and was deleted since
 	}
+	update.Order = a.wantedOrder(t, update.ParentID)
 	if update.Dependencies != nil {
 		wanted := *update.Dependencies
 		if a.f.Dependencies == nil { // who adds some does not answer for the others
@@ -168,6 +169,7 @@ func (f *taskUpdated) narrow(t *task) bool {
 		differs(&f.PlanID, same(t.planID)),
 		differs(&f.Dependencies, all(t.dependencies)),
 		differs(&f.Labels, all(t.labels)),
+		f.Order != nil,
 	}
 	return slices.Contains(left, true)
 }

@@ -67,7 +67,12 @@ func others(items []*item, moved map[*item]*item) []*item {
 }
 
 func (o order) clone() order {
+	siblings := make(map[string][]string, len(o.siblings))
+	for project, tasks := range o.siblings {
+		siblings[project] = slices.Clip(tasks)
+	}
 	return order{
+		siblings:  siblings,
 		projects:  slices.Clip(o.projects),
 		tasks:     slices.Clip(o.tasks),
 		sessions:  slices.Clip(o.sessions),

@@ -68,6 +68,8 @@ type Judge struct {
 type order struct {
 	projects, tasks, sessions, questions, templates []string
 	queues                                          []queueKey
+	// siblings are all tasks of each project, of which those below the same parent stand in this order.
+	siblings map[string][]string
 }
 
 // New makes a Judge that has seen nothing; its first line is sequence 1.
@@ -78,6 +80,7 @@ func New() *Judge {
 		roots:     map[string]string{},
 		projects:  map[string]*project{},
 		tasks:     map[string]*task{},
+		order:     order{siblings: map[string][]string{}},
 		sessions:  map[string]*session{},
 		queues:    map[queueKey]*queue{},
 		questions: map[string]*question{},

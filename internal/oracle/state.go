@@ -8,8 +8,10 @@ import (
 
 // State is what the documents make of the log that a Judge has seen: all that there ever was, in order of creation.
 type State struct {
-	Projects  []Project
-	Tasks     []Task
+	Projects []Project
+	Tasks    []Task
+	// Siblings are all tasks of each project: those below the same parent stand in this order.
+	Siblings  map[string][]string
 	Sessions  []Session
 	Queues    []Queue
 	Questions []Question
@@ -94,7 +96,7 @@ type Template struct {
 
 // State gives what is so, behind the last line.
 func (j *Judge) State() *State {
-	s := &State{At: j.lastTime.UnixMilli()}
+	s := &State{At: j.lastTime.UnixMilli(), Siblings: maps.Clone(j.order.siblings)}
 	for _, id := range j.order.projects {
 		p := j.projects[id]
 		s.Projects = append(s.Projects, Project{ID: id, CreatedBy: p.by, Deleted: p.deleted})

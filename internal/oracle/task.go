@@ -35,6 +35,9 @@ type task struct {
 	open, awaited int
 	// words are what sessions say about it, by session: the sessionStatus of each.
 	words map[string]word
+	// created is the sequence that created it, orderKey the place among its siblings that it was given, "" if none.
+	created  uint64
+	orderKey string
 }
 
 // word is the newest that a session says about a task.
@@ -169,6 +172,7 @@ func (f *taskCreated) fold(c *trial) {
 		dependencies: f.Dependencies,
 		dependents:   map[string]*task{},
 		words:        map[string]word{},
+		created:      c.sequence,
 	}
 	if c.by.kind == bySession {
 		t.creator = c.by.id
@@ -176,6 +180,7 @@ func (f *taskCreated) fold(c *trial) {
 	c.tasks[f.TaskID] = t
 	c.nests(t)
 	c.order.tasks = append(c.order.tasks, f.TaskID)
+	c.order.siblings[t.project] = append(c.order.siblings[t.project], t.id)
 	c.depend(t, true)
 }
 
@@ -194,6 +199,8 @@ type taskUpdated struct {
 	Status       *move     `json:"status"`
 	Forced       bool      `json:"forced"`
 	Notice       *notice   `json:"notice,omitempty"`
+
+	Order *siblingOrder `json:"order,omitempty"`
 }
 
 func (f *taskUpdated) made() string { return f.Notice.made() }
@@ -211,6 +218,7 @@ func (f *taskUpdated) judge(c *trial) {
 		c.awaited(t, *f.Dependencies)
 	}
 	f.place(c, t)
+	f.siblings(c, t)
 	if f.PlanID != nil && t != nil {
 		c.planID(t.id, *f.PlanID, t.project)
 	}
@@ -264,6 +272,10 @@ func (f *taskUpdated) fold(c *trial) {
 	}
 	if f.Labels != nil {
 		t.labels = *f.Labels
+	}
+	if f.Order != nil {
+		c.order.siblings[t.project] = c.placed(t, f.Order)
+		t.orderKey = f.Order.Key
 	}
 	if f.Status != nil {
 		t.move(f.Status.To)

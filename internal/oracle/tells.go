@@ -84,6 +84,10 @@ func members(what fact) map[string]any {
 		if what.Blobs["message"] != "" || len(what.Message) >= maxStored {
 			delete(all, "message")
 		}
+	case *taskUpdated:
+		if place, ok := all["order"].(map[string]any); ok {
+			delete(place, "key") // judged by where it puts the task
+		}
 	case *tokenRevoked:
 		all["children"] = slices.Sorted(slices.Values(what.Children))
 		if what.SessionID == "" {

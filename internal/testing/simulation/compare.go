@@ -143,6 +143,34 @@ func (m *model) compareTasks(s *projections.State) error {
 			)
 		}
 	}
+	for _, id := range m.projectIDs {
+		if err := m.compareSiblings(m.places(id), s.Branches(id, "", 0, projections.MaxTreeTasks)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places gives where each task of a project stands among all of them.
+func (m *model) places(project string) map[string]int {
+	places := map[string]int{}
+	for i, id := range m.siblings[project] {
+		places[id] = i
+	}
+	return places
+}
+
+// compareSiblings holds the order in which siblings are shown against that of the oracle.
+func (m *model) compareSiblings(places map[string]int, shown []*projections.Branch) error {
+	for i, b := range shown {
+		if i > 0 && places[b.Task.ID] < places[shown[i-1].Task.ID] {
+			return fmt.Errorf("task %s is shown after its sibling %s, and stands before it", b.Task.ID,
+				shown[i-1].Task.ID)
+		}
+		if err := m.compareSiblings(places, b.Children); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

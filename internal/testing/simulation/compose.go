@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	documents "maestro/internal/oracle"
 )
 
 // vocabulary are the commands that may become an event in this version, but the beginnings.
@@ -404,12 +406,40 @@ func (c composer) updateTask(f *fields, by caller) {
 	c.place(f)
 }
 
+// order draws a place among siblings: most of the time next to one, below the parent that the task has or gets.
+func (c composer) order(f *fields, t documents.Task) {
+	parent := t.Parent
+	if f.ParentID != nil {
+		parent = *f.ParentID
+	}
+	var siblings []string
+	for _, id := range c.m.siblings[t.Project] {
+		if it := c.m.tasks[id]; !it.Deleted && it.Parent == parent {
+			siblings = append(siblings, id)
+		}
+	}
+	if len(siblings) == 0 || c.chance(10) {
+		siblings = []string{c.task()}
+	}
+	switch next := pick(c, siblings); {
+	case c.chance(5):
+		f.Before, f.After = next, next
+	case c.chance(50):
+		f.Before = next
+	default:
+		f.After = next
+	}
+}
+
 // place draws what moves a task, and what is added to its lists or taken from them.
 func (c composer) place(f *fields) {
 	t := c.m.tasks[f.TaskID]
 	near := func() string { return c.taskOf(caller{kind: "session", project: t.Project}) }
 	if c.chance(25) {
 		f.ParentID = ptr(pick(c, []string{near(), near(), near(), t.Parent, "", "null"}))
+	}
+	if c.chance(25) {
+		c.order(f, t)
 	}
 	if c.chance(15) {
 		f.AddDependencies = []string{near()}

@@ -22,6 +22,9 @@ type model struct {
 	// Their ids in order of creation, deleted ones too.
 	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs, templateIDs []string
 
+	// siblings are all tasks of each project, of which those below the same parent stand in this order.
+	siblings map[string][]string
+
 	at int64 // the time of the last event, in milliseconds
 }
 
@@ -38,6 +41,7 @@ func viewed(s *documents.State) *model {
 		inputs:    map[string]documents.Question{},
 		tokens:    map[string]documents.Token{},
 		templates: map[string]documents.Template{},
+		siblings:  s.Siblings,
 		at:        s.At,
 	}
 	m.projectIDs = by(m.projects, s.Projects, func(p project) string { return p.ID })

@@ -66,6 +66,9 @@ func (c composer) ofPlans() wish {
 		if c.chance(60) {
 			f.ParentID, f.Title = nil, ptr("Planned")
 		}
+	case n < 77 && c.chance(60):
+		w.id = "task:update"
+		c.order(f, t)
 	case n < 77:
 		w.id, f.Status = "task:update", ptr("cancelled")
 	case n < 85:

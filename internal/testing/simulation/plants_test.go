@@ -938,6 +938,12 @@ var plants = []plant{
 		places, "	if !IsTaskID(id) && (other == nil || other.ID == task) {\n",
 		"	if true || other == nil || other.ID == task {\n",
 	}}},
+	{"siblings stand in another order", []edit{{
+		"projections/siblings.go", "first.Order < t.SiblingKey()", "first.Order > t.SiblingKey()",
+	}}},
+	{"a task is put on the wrong side of its sibling", []edit{{
+		"commands/taskorder.go", "s.KeyBeside(sibling, after)", "s.KeyBeside(sibling, !after)",
+	}}},
 	{"a plan id is never free again", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},

@@ -105,6 +105,7 @@ type fields struct {
 	Reason       string    `json:"reason,omitempty"`
 	Queue        string    `json:"queue,omitempty"`
 	Before       string    `json:"before,omitempty"`
+	After        string    `json:"after,omitempty"`
 	First        bool      `json:"first,omitempty"`
 	TrustReports bool      `json:"trustReports,omitempty"`
 	MaxAttempts  int       `json:"maxAttempts,omitempty"`

@@ -1,0 +1,134 @@
+package oracle
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+)
+
+const (
+	// maxOrderKey is how long the key of a place among siblings is.
+	maxOrderKey = 256
+	// maxBeside is how many places next to a sibling are looked at for the task that is put there.
+	maxBeside = 200
+)
+
+// siblingOrder is a place among siblings. What the documents make of a command leaves its key open.
+type siblingOrder struct {
+	Key    string `json:"key"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	open   bool
+}
+
+func (o *siblingOrder) sibling() string {
+	if o.After != "" {
+		return o.After
+	}
+	return o.Before
+}
+
+var orderKeys = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]*[1-9a-f])?$`)
+})
+
+// shownBelow gives the parent below which a task is shown: "" where that was deleted.
+func (j *Judge) shownBelow(t *task) string {
+	if p := j.tasks[t.parent]; p == nil || p.deleted {
+		return ""
+	}
+	return t.parent
+}
+
+// key gives what a task's place compares by.
+func (t *task) key() string {
+	if t.orderKey != "" {
+		return t.orderKey
+	}
+	return fmt.Sprintf("8%015x", t.created)
+}
+
+// placed gives the tasks of a project, as siblings stand, once one of them is put next to another.
+func (j *Judge) placed(t *task, o *siblingOrder) []string {
+	others := slices.DeleteFunc(slices.Clone(j.order.siblings[t.project]), func(id string) bool { return id == t.id })
+	at := slices.Index(others, o.sibling())
+	if at < 0 { // the log is at fault
+		at = len(others)
+	} else if o.After != "" {
+		at++
+	}
+	return slices.Insert(others, at, t.id)
+}
+
+// siblings judges the place among its siblings that a task gets.
+func (f *taskUpdated) siblings(c *trial, t *task) {
+	o := f.Order
+	if o == nil || t == nil {
+		return
+	}
+	parent := c.shownBelow(t)
+	if f.ParentID != nil {
+		parent = *f.ParentID
+	}
+	other := c.tasks[o.sibling()]
+	switch {
+	case o.Before != "" && o.After != "":
+		c.fault(ruleTask, "task %s is put both before and after another", t.id)
+		return
+	case other == nil || other.deleted || other == t || other.project != t.project || c.shownBelow(other) != parent:
+		c.fault(ruleTask, "task %s is put next to %q, which is no sibling", t.id, o.sibling())
+		return
+	case o.open:
+		return
+	}
+	if !orderKeys().MatchString(o.Key) || len(o.Key) > maxOrderKey {
+		c.fault(ruleTask, "the key %q is none that a place among siblings has", o.Key)
+	}
+	all := c.placed(t, o)
+	at := slices.Index(all, t.id)
+	if at > 0 && c.tasks[all[at-1]].key() >= o.Key || at+1 < len(all) && c.tasks[all[at+1]].key() <= o.Key {
+		c.fault(ruleTask, "the key %q does not put task %s next to %s", o.Key, t.id, o.sibling())
+	}
+}
+
+// wantedOrder gives the place among its siblings that an update asks for, nil if the task has it.
+func (a *asked) wantedOrder(t *task, parent *string) *siblingOrder {
+	o := &siblingOrder{Before: a.f.Before, After: a.f.After, open: true}
+	if o.sibling() == "" {
+		return nil
+	}
+	if o.Before != "" && o.After != "" {
+		a.refuse(codeInvalid)
+		return nil
+	}
+	other := a.liveTask(o.sibling())
+	below := a.shownBelow(t)
+	if parent != nil {
+		below = *parent
+	}
+	if other != nil && (other == t || other.project != t.project || a.shownBelow(other) != below) {
+		a.refuse(codeInvalid)
+	}
+	if a.refused() || a.standsNext(t, other, o.After != "") {
+		return nil
+	}
+	return o
+}
+
+// standsNext reports whether a task is the next sibling of another one on a side.
+func (j *Judge) standsNext(t, other *task, after bool) bool {
+	all := j.order.siblings[t.project]
+	step := -1
+	if after {
+		step = 1
+	}
+	at := slices.Index(all, other.id)
+	for i := at + step; i >= 0 && i < len(all) && (i-at)*step <= maxBeside; i += step {
+		next := j.tasks[all[i]]
+		if !next.deleted && (next == t || j.shownBelow(next) == j.shownBelow(other)) {
+			return next == t && j.shownBelow(t) == j.shownBelow(other)
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package projections
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"maestro/events"
+)
+
+func rootsOf(s *State) (ids []string) {
+	for _, b := range s.Branches("p", "", 0, MaxTreeTasks) {
+		ids = append(ids, b.Task.ID)
+	}
+	return ids
+}
+
+func childrenOf(s *State, task string) (ids []string) {
+	w := s.WalkChildren(task, "")
+	s.WalkOn(w, 1<<60, func(t *Task) bool {
+		ids = append(ids, t.ID)
+		return true
+	})
+	return ids
+}
+
+// Wherever tasks are put, siblings are shown in the order that a list has in which one is put next to another; also
+// those that are made later, after a decoding, and from every place on.
+func TestSiblings(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed that can be named
+		s := New()
+		give := func(data events.Data) {
+			t.Helper()
+			apply(t, s, by(admin, data))
+		}
+		give(&events.ProjectCreated{ProjectID: "p", Name: "Alpha"})
+		want := map[string][]string{}
+		var all []string
+		for i := range 300 {
+			if len(all) < 4 || r.IntN(8) == 0 {
+				id, parent := fmt.Sprint("t", i), ""
+				if len(all) > 1 && r.IntN(2) == 0 {
+					parent = all[0]
+				}
+				give(&events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent})
+				all = append(all, id)
+				want[parent] = append(want[parent], id)
+				continue
+			}
+			list := want[[]string{"", all[0]}[r.IntN(2)]]
+			if len(list) < 2 {
+				continue
+			}
+			from, to := r.IntN(len(list)), r.IntN(len(list))
+			if from == to {
+				continue
+			}
+			id, beside, after := list[from], list[to], r.IntN(2) == 0
+			parent := s.Task(id).ParentID
+			order := &events.SiblingOrder{Key: s.KeyBeside(s.Task(beside), after)}
+			give(&events.TaskUpdated{TaskID: id, Order: order})
+			list = slices.DeleteFunc(list, func(other string) bool { return other == id })
+			at := slices.Index(list, beside)
+			if after {
+				at++
+			}
+			want[parent] = slices.Insert(list, at, id)
+		}
+		b, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range map[string]*State{"folded": s, "decoded": decoded} {
+			if got := rootsOf(s); !slices.Equal(got, want[""]) {
+				t.Errorf("seed %d, %s: roots %v, want %v", seed, name, got, want[""])
+			}
+			if got := childrenOf(s, all[0]); !slices.Equal(got, want[all[0]]) {
+				t.Errorf("seed %d, %s: children %v, want %v", seed, name, got, want[all[0]])
+			}
+			for i, id := range want[""] {
+				var rest []string
+				for _, b := range s.Branches("p", s.Task(id).SiblingKey(), 0, MaxTreeTasks) {
+					rest = append(rest, b.Task.ID)
+				}
+				if !slices.Equal(rest, want[""][i+1:]) {
+					t.Errorf("seed %d, %s: behind %s come %v", seed, name, id, rest)
+				}
+			}
+		}
+	}
+}
+
+// A key between two is shorter than both together need, and has the form of one.
+func TestKeyBetween(t *testing.T) {
+	low, high := createdKey(5), createdKey(6)
+	for i := range 400 {
+		key := keyBetween(low, high)
+		if key <= low || key >= high || !ValidOrder(key) {
+			t.Fatalf("%q is not between %q and %q", key, low, high)
+		}
+		if most := wholeDigits + 2 + i/3; len(key) > most {
+			t.Fatalf("the key number %d has %d digits", i, len(key))
+		}
+		if i%2 == 0 {
+			low = key
+		} else {
+			high = key
+		}
+	}
+}
+
+// Putting tasks at either end over and over needs no longer keys.
+func TestKeysAtTheEndsStayShort(t *testing.T) {
+	s := stateOf(t, project(), task("a"), task("b"))
+	for i := range 1000 {
+		roots := rootsOf(s)
+		id, beside, after := roots[1], roots[0], false
+		if i >= 500 {
+			id, beside, after = roots[0], roots[1], true
+		}
+		order := &events.SiblingOrder{Key: s.KeyBeside(s.Task(beside), after)}
+		apply(t, s, by(admin, &events.TaskUpdated{TaskID: id, Order: order}))
+		if got := rootsOf(s); got[0] != roots[1] || len(order.Key) > wholeDigits+1 {
+			t.Fatalf("move %d gives %v with the key %q", i, got, order.Key)
+		}
+	}
+}
+
+func TestOrderOfNoForm(t *testing.T) {
+	for _, key := range []string{"", "8", "80000000000000010", "800000000000000g", "80000000000000AA"} {
+		if ValidOrder(key) {
+			t.Errorf("%q is a key", key)
+		}
+	}
+}
