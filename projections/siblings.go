@@ -201,7 +201,9 @@ func (s *State) siblingsIn(list []string, of, behind string) siblings {
 	return l
 }
 
-func (s *State) childrenInOrder(task string) siblings { return s.siblingsIn(s.children.get(task), task, "") }
+func (s *State) childrenInOrder(task string) siblings {
+	return s.siblingsIn(s.children.get(task), task, "")
+}
 
 func (l *siblings) empty() bool {
 	return len(l.created) == 0 && (l.apart == nil || len(l.apart.ordered) == 0)

@@ -44,7 +44,12 @@ func TestSiblings(t *testing.T) {
 				if len(all) > 1 && r.IntN(2) == 0 {
 					parent = all[0]
 				}
-				give(&events.TaskCreated{TaskID: id, Title: id, Priority: "low", ParentID: parent})
+				give(&events.TaskCreated{
+					TaskID:   id,
+					Title:    id,
+					Priority: "low",
+					ParentID: parent,
+				})
 				all = append(all, id)
 				want[parent] = append(want[parent], id)
 				continue
