@@ -211,3 +211,29 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 		}
 	}
 }
+
+// timeoutOfSpawn declares how long a session may take, in milliseconds.
+var timeoutOfSpawn = regexp.MustCompile("\\bTimeout +int64 +`json:\"timeout\\b")
+
+// How long a session may take is declared by the command, its event, the manifest and the request of one, and by the
+// judges.
+func TestFilesOfASpawnsTimeout(t *testing.T) {
+	var have []string
+	for path, content := range goFiles(t) {
+		if !strings.HasSuffix(path, "_test.go") && timeoutOfSpawn.MatchString(content) {
+			have = append(have, path)
+		}
+	}
+	slices.Sort(have)
+	if want := []string{
+		"commands/spawn.go",
+		"events/session.go",
+		"internal/oracle/asked.go",
+		"internal/oracle/spawn.go",
+		"internal/testing/simulation/wish.go",
+		"service/wire/manifest.go",
+		"workers/manifest/manifest.go",
+	}; !slices.Equal(have, want) {
+		t.Errorf("it is declared in %v, want %v", have, want)
+	}
+}
