@@ -185,6 +185,12 @@ func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fa
 	switch {
 	case isCopy && own.hollow && (there || !own.foreign): // its content never reached the disk
 		return spareDropped, nil
+	case own.foreign && !isCopy: // unless the start has cut it, and its copy is whole
+		begins, err := isBeginning(spared, spared+copySuffix)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !begins {
+			return spareKept, nil
+		}
+		return spareDropped, err
 	case own.foreign:
 		return spareKept, nil
 	case !there:

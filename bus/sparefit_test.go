@@ -333,3 +333,29 @@ func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 		}
 	}
 }
+
+// A block that a start cuts before the end of its first record, and then deletes, is gone under its second name too:
+// only the copy has what it held. The index may tell the server that nothing is missing.
+func TestABlockThatIsCutAndDeletedIsPutBack(t *testing.T) {
+	s := newSmallStore(t)
+	for _, stored := range storedStreams {
+		t.Run(stored.name, func(t *testing.T) {
+			image := filepath.Join(t.TempDir(), "store")
+			copyStore(t, s.dir, image)
+			b, err := Open(t.Context(), s.options(t, image))
+			must(t, err)
+			path := newestOf(t, image, stored.name)
+			end := onceSpared(image, func() { must(t, os.Truncate(path, 10), os.Remove(path)) })
+			_, err = b.reopen(t.Context())
+			end()
+			if err == nil || !strings.Contains(err.Error(), stored.name) {
+				t.Errorf("it opens: %v", err)
+			}
+			_, err = b.reopen(t.Context())
+			must(t, err)
+			s.has(t, b)
+			must(t, b.Close())
+			leavesNothing(t, image)
+		})
+	}
+}

@@ -1,7 +1,9 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -60,7 +62,7 @@ func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server
 			return fmt.Errorf("nats-server cut %s of %s from %d to %d bytes at its start", blockName(index),
 				stored.name, size, now)
 		}
-		own, err := e.readSpare(stored, index, spared)
+		own, err := e.sparedRecords(stored, index, size)
 		if err != nil {
 			return err
 		}
@@ -77,4 +79,26 @@ func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server
 		}
 	}
 	return nil
+}
+
+// sparedRecords gives what a block held before the start, by its second name. What the server cut off in its place is
+// gone there too, also when it deleted the block then: the copy has it. It fails when neither has.
+func (e *embedded) sparedRecords(stored storedStream, index int, size int64) (spareRecords, error) {
+	spared := filepath.Join(sparePath(e.dir, stored.name), blockName(index))
+	own, err := e.readSpare(stored, index, spared)
+	if err != nil {
+		return own, err
+	}
+	info, err := disk.Lstat(spared)
+	if err != nil || info.Size() >= size {
+		return own, err
+	}
+	copied := spared + copySuffix
+	if _, err := disk.Lstat(copied); errors.Is(err, fs.ErrNotExist) {
+		return own, fmt.Errorf("nats-server cut %s of %s from %d to %d bytes at its start, and deleted it",
+			blockName(index), stored.name, size, info.Size())
+	} else if err != nil {
+		return own, err
+	}
+	return e.readSpare(stored, index, copied)
 }
