@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 
@@ -20,6 +21,22 @@ func benchReport(w *world) func(key string) error {
 		report := &commands.Report{Kind: events.ReportProgress, Message: benchMessage, TaskIDs: []string{task}}
 		_, err := w.h.Do(context.Background(), Request{By: actor, Command: report, Key: key})
 		return err
+	}
+}
+
+// A command takes few allocations: what it needs on its way is used again.
+func TestACommandTakesFewAllocations(t *testing.T) {
+	const most = 26 // a few are the test's own, and the race detector's
+	w := newWorld(t)
+	report, next := benchReport(w), 0
+	took := testing.AllocsPerRun(500, func() {
+		next++
+		if err := report(strconv.Itoa(next)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if took > most {
+		t.Errorf("a report takes %v allocations, want at most %d", took, most)
 	}
 }
 
