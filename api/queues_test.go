@@ -332,3 +332,50 @@ func TestQueuesOfAProject(t *testing.T) {
 	w.do(first, "queue:complete", `{}`).is(200)
 	w.do(second, "queue:push", `{"taskId":"`+away+`"}`).refused(400, "VALIDATION_ERROR", "is in project")
 }
+
+// The routes of a queue give its items page by page, and name the one that a session holds by its place on the page.
+func TestAQueueComesInPages(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	tasks := []string{w.task(project), w.task(project), w.task(project)}
+	session, token := w.session(adminToken, project, tasks[0], `,"strategy":"queue"`)
+	for _, task := range tasks[1:] {
+		w.do(token, "queue:push", `{"taskId":"`+task+`"}`).is(200)
+	}
+	w.do(token, "queue:start", `{}`).is(200)
+	for path, at := range map[string][]string{
+		"/api/sessions/" + session + "/queue?":                   {"queue"},
+		"/api/sessions/" + session + "/queue/items?":             {},
+		"/api/queues/" + session + "?projectId=" + project + "&": {},
+	} {
+		var found []string
+		for cursor := ""; ; {
+			r := w.send(http.MethodGet, path+"limit=2"+cursor, adminToken, "").is(200)
+			items := r.at(append(slices.Clone(at), "items")...).([]any)
+			for _, item := range items {
+				found = append(found, item.(map[string]any)["taskId"].(string))
+			}
+			if len(at) > 0 {
+				holds := slices.Index(found, tasks[0]) - len(found) + len(items)
+				if got := r.at("queue", "currentIndex"); got != float64(max(holds, -1)) {
+					t.Errorf("%s%s: the session holds item %v", path, cursor, got)
+				}
+			}
+			next := r.header.Get(wire.HeaderNext)
+			if more := r.at(append(slices.Clone(at), "itemsMore")...); (next != "") != (more == float64(1)) {
+				t.Errorf("%s%s: %v more, and the next page is %q", path, cursor, more, next)
+			}
+			if next == "" {
+				break
+			}
+			cursor = "&cursor=" + next
+		}
+		if !slices.Equal(found, tasks) {
+			t.Errorf("the pages of %s show %q", path, found)
+		}
+	}
+	whole := w.send(http.MethodGet, "/api/sessions/"+session+"/queue", adminToken, "").is(200)
+	if len(whole.at("queue", "items").([]any)) != 3 || whole.header.Get(wire.HeaderNext) != "" {
+		t.Errorf("without a limit: %s", whole.body)
+	}
+}
