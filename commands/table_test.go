@@ -326,7 +326,8 @@ func TestHidden(t *testing.T) {
 }
 
 func TestLettersAsWords(t *testing.T) {
-	if got := (W | Q | T | O | U | R | S).String(); got != "worker, queue worker, tree worker, orchestrator, user, runner, system" {
+	const want = "worker, queue worker, tree worker, orchestrator, user, runner, system"
+	if got := (W | Q | T | O | U | R | S).String(); got != want {
 		t.Error(got)
 	}
 }

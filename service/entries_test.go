@@ -103,7 +103,8 @@ func TestEveryEntryMeetsTheSameRefusals(t *testing.T) {
 			code: "KEY_REUSED",
 			before: func(s *stage) {
 				for _, enter := range entries {
-					if err := enter(s, "report:progress", `{"message":"other"}`, "the key"); codeOf(s, err) == "INTERNAL_ERROR" {
+					err := enter(s, "report:progress", `{"message":"other"}`, "the key")
+					if codeOf(s, err) == "INTERNAL_ERROR" {
 						s.Fatal(err)
 					}
 				}
@@ -168,7 +169,8 @@ func TestAMadeCommandIsCheckedToo(t *testing.T) {
 	s.Templates = strictTemplates{}
 	user.Meta = Meta{Key: "t"}
 	template := &commands.CreateTemplate{Name: "T", Role: events.RoleWorker, Content: "x"}
-	if _, err := s.Do(t.Context(), user, Call{Command: template}); !errors.As(err, &refusal) || refusal.Pointer != "/content" {
+	_, err := s.Do(t.Context(), user, Call{Command: template})
+	if !errors.As(err, &refusal) || refusal.Pointer != "/content" {
 		t.Errorf("a template that cannot be used: %v", err)
 	}
 }

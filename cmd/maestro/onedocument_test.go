@@ -68,8 +68,8 @@ func TestEveryCommandPrintsOneDocument(t *testing.T) {
 			words[i] = strings.Trim(word, `"`)
 		}
 		if words = words[1+len(path):]; cmd.Name() == "wait" || slices.Contains(words, "--wait") {
-			words = append(slices.DeleteFunc(words, func(word string) bool { return word == "--timeout" || word == "90s" }),
-				"--timeout", "1ms")
+			words = slices.DeleteFunc(words, func(word string) bool { return word == "--timeout" || word == "90s" })
+			words = append(words, "--timeout", "1ms")
 		}
 		for name, url := range servers {
 			checkDocuments(t, name, url, path, words)

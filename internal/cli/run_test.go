@@ -372,7 +372,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 	const deleted = `{"sequence":7,"event":null}`
 	const said = `{"project":{"id":"p","name":"P"},"says":{"blocked":1,"completed":1},` +
 		`"said":[{"taskId":"t1","title":"T","status":"in_progress","sessionStatus":"blocked","saidBy":"s1"}],` +
-		`"saidMore":4,"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress","sessionStatus":"completed","saidBy":"s2"}]}`
+		`"saidMore":4,"toConfirm":[{"taskId":"t2","title":"T","status":"in_progress",` +
+		`"sessionStatus":"completed","saidBy":"s2"}]}`
 	const news = `{"from":1,"to":9,"events":8,"inbox":[{"kind":"late","sessionId":"s1","more":3}],"things":12,"new":4}`
 	const revoked = `{"sequence":7,"event":null,"revoked":{"kept":["child"],"running":2}}`
 	for _, test := range []struct {

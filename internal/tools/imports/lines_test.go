@@ -53,6 +53,7 @@ func TestLongLinesAreFound(t *testing.T) {
 		"package p\n\nvar a = f(\"" + long + "\", b, c, d, e, f)\n":                                  0,
 		"package p\n\nvar a = f(\"" + long + "\", b, func() { aVeryLongName(ofAnotherFunction) })\n": 1,
 		"package p\n\nvar a = f(b, \"" + long[:longestLine-10] + "\")\n":                             1,
+		"package p\n\nvar a = b(" + long[:longestLine-17] + " == \"c\")\n":                           1,
 		"package p\n\nvar a = b +\n\t\"" + long + "\" +\n\tc\n":                                      0,
 		"package p\n\nvar a = \"" + long + " \" +\n\t\"c\"\n":                                        1,
 		"package p\n\nvar a = f(\"b\", " + long[:longestLine-20] + ", \"c\")\n":                      1,
@@ -140,7 +141,8 @@ const little = 30
 
 // breakable are the tokens behind which a line can end.
 var breakable = []token.Token{
-	token.COMMA, token.LPAREN, token.LBRACK, token.LBRACE, token.ADD, token.LAND, token.LOR,
+	token.COMMA, token.LPAREN, token.LBRACK, token.LBRACE, token.ADD, token.LAND, token.LOR, token.EQL,
+	token.NEQ,
 }
 
 // mayEnd reports whether a line is long for a string in it, behind a token: without the string, and little behind it,
