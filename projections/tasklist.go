@@ -54,6 +54,12 @@ func (s *State) WalkTasks(w *Walk, project string, after uint64) {
 	w.add(s, siblings{created: ids})
 }
 
+// WalkSiblings adds the tasks of a project to a walk in the order of siblings, behind the key of one of them; "" for
+// all. The walk has those of no other project.
+func (s *State) WalkSiblings(w *Walk, project, after string) {
+	w.add(s, s.siblingsIn(s.taskIDs.get(project), orderOf(project), after))
+}
+
 // WalkChildren begins a walk through the tasks directly below one in the order of siblings, behind the key of one of
 // them; "" for all.
 func (s *State) WalkChildren(task, after string) *Walk {

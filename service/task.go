@@ -23,7 +23,7 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	return t, v.Permit(row, t.ProjectID)
 }
 
-// ListTasks gives the tasks that the caller may see, in order of creation or of dependency. The function that it
+// ListTasks gives the tasks that the caller may see, in order of creation, of siblings or of dependency. The function that it
 // returns may be called when the state has moved.
 func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
@@ -45,15 +45,25 @@ func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	after := uint64(0)
-	if !byDependency(in) {
-		if after, err = v.createdAt(asked.After); err != nil {
-			return nil, err
-		}
+	after, place := uint64(0), ""
+	switch in.Order {
+	case "":
+		after, err = v.createdAt(asked.After)
+	case inSiblingOrder:
+		place, err = v.placeOf(asked.After)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return func() (TaskPage, error) {
 		walk := new(projections.Walk)
-		err := projects.each(v, func(v View, p *projections.Project) { v.WalkTasks(walk, p.ID, after) })
+		err := projects.each(v, func(v View, p *projections.Project) {
+			if in.Order == inSiblingOrder {
+				v.WalkSiblings(walk, p.ID, place)
+			} else {
+				v.WalkTasks(walk, p.ID, after)
+			}
+		})
 		if err != nil {
 			return TaskPage{}, err
 		}

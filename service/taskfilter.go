@@ -29,11 +29,28 @@ const rootTasks = "null"
 // inDependencyOrder names the order in which each task follows those that it depends on.
 const inDependencyOrder = "dependencies"
 
+// inSiblingOrder names the order in which siblings stand.
+const inSiblingOrder = "siblings"
+
 func byDependency(f *wire.TaskFilter) bool { return f.Order == inDependencyOrder }
 
 func unknownOrder(order string) error {
 	return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out",
 		safetext.Printable(order))
+}
+
+// checkListOrder refuses an order that lists of tasks do not have. Siblings of several projects have none.
+func checkListOrder(in *wire.TaskFilter) error {
+	switch {
+	case in.Order == "", byDependency(in):
+		return nil
+	case in.Order != inSiblingOrder:
+		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, siblings, or left out",
+			safetext.Printable(in.Order))
+	case in.ProjectID == "":
+		return Invalid("/order", "siblings is an order of the tasks of one project; name it with projectId")
+	}
+	return nil
 }
 
 // taskFilter says which tasks a list leaves. The zero value leaves all.
@@ -47,8 +64,8 @@ type taskFilter struct {
 }
 
 func filterOf(in *wire.TaskFilter) (*taskFilter, error) {
-	if in.Order != "" && !byDependency(in) {
-		return nil, unknownOrder(in.Order)
+	if err := checkListOrder(in); err != nil {
+		return nil, err
 	}
 	for _, flag := range [][2]string{{"ready", in.Ready}, {"planned", in.Planned}, {"unconfirmed", in.Unconfirmed}} {
 		if name, value := flag[0], flag[1]; value != "" && value != "true" {

@@ -12,7 +12,7 @@ func (c *Client) Tasks(ctx context.Context, filter wire.TaskFilter) ([]wire.Task
 	if filter.Limit != "" {
 		return list[wire.Task](ctx, c, "/api/tasks", query)
 	}
-	if filter.Order == "" { // each page of another order costs as much as the whole list
+	if filter.Order != "dependencies" { // each page of another order costs as much as the whole list
 		query = inPages(query)
 	}
 	return read[[]wire.Task](ctx, c, "/api/tasks", query)

@@ -44,7 +44,7 @@ func newApply(a *Run, use, short string) *cobra.Command {
 its own. A task of the project that has the plan id of an entry is updated; the others are created.
 
 The file decides every field of its tasks but the status: a field that it leaves out becomes empty, and the priority
-medium. Tasks that are not in the file stay as they are. The answer says what changed; applying a plan twice changes
+medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are. The answer says what changed; applying a plan twice changes
 nothing, and --dry-run only shows the difference. The whole plan is checked before anything changes.`,
 	}
 	cmd.RunE = Running(c.run)
@@ -115,6 +115,9 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		if err := i.apply(ctx, &p.Tasks[n]); err != nil {
 			return i.interrupted(err, p.Tasks[n], len(p.Tasks))
 		}
+	}
+	if err := i.order(ctx, p); err != nil {
+		return err
 	}
 	showApplied(a, i)
 	return nil
@@ -250,6 +253,30 @@ func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([
 		changed = append(update.Fields(), changed...)
 	}
 	return changed, err
+}
+
+// order brings siblings into the order of the plan. It comes last, once all are below their parents.
+func (i *applying) order(ctx context.Context, p *plan.Plan) error {
+	var there []string
+	if !i.absent {
+		tasks, err := i.client.Tasks(ctx, wire.TaskFilter{ProjectID: i.Project, Order: "siblings"})
+		if err != nil {
+			return err
+		}
+		for _, t := range tasks {
+			there = append(there, t.ID)
+		}
+	}
+	for _, m := range i.Order(p, there) {
+		if !i.dryRun {
+			body, key := i.Place(m)
+			if _, err := i.do(ctx, "task:update", body, key); err != nil {
+				return i.interrupted(err, *m.Task, len(p.Tasks))
+			}
+		}
+		i.Moved(m.Task)
+	}
+	return nil
 }
 
 // interrupted says how far an apply came.

@@ -25,7 +25,7 @@ func newPlanExport(a *Run) *cobra.Command {
 		Short: "Print the tasks of a project as a plan, a YAML file",
 		Args:  Takes,
 		Long: `Print the tasks of a project as a plan, a YAML file: change it, and apply it with "maestro plan apply". A task that
-comes from no plan has the id that it has in the project. Applying the file unchanged changes nothing.`,
+comes from no plan has the id that it has in the project. Siblings stand in their order. Applying the file unchanged changes nothing.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
@@ -41,7 +41,10 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{ProjectID: project})
+	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
+		ProjectID: project,
+		Order:     "siblings",
+	})
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,9 @@ func newTaskList(a *Run) *cobra.Command {
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
-	cmd.Flags().StringVar(&c.filter.Order, "order", "", "dependencies: each task after those that it depends on")
-	choice(cmd, "order", "dependencies")
+	cmd.Flags().StringVar(&c.filter.Order, "order", "",
+		"dependencies: each task after those that it depends on; siblings: as siblings stand; else in order of creation")
+	choice(cmd, "order", "dependencies", "siblings")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
 	return Tell(cmd, "task:list", "status", "parent")

@@ -11,6 +11,7 @@ import (
 func (p *parser) link() {
 	index := make(map[string]int, len(p.plan.Tasks))
 	for i, t := range p.plan.Tasks {
+		p.plan.Tasks[i].Place = i
 		if _, taken := index[t.ID]; !taken && t.ID != "" {
 			index[t.ID] = i
 		}

@@ -31,6 +31,8 @@ type Task struct {
 	Labels             []string
 	// Metadata is a JSON object, nil if there is none.
 	Metadata json.RawMessage
+	// Place is how many tasks stand before it in the file.
+	Place int
 	// Line is where the task begins in the file.
 	Line int
 }

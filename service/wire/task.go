@@ -21,7 +21,7 @@ type TaskFilter struct {
 	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words, at most 8, in title, description, labels or plan id, in any case"`
 	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit         string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; else in order of creation"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; siblings: as siblings stand, of one project; else in order of creation"`
 }
 
 // TreeOf asks for the tasks of a project, or for those below a task.

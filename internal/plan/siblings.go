@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"maestro/commands"
+)
+
+// Reorder is a task of a plan that is put directly before or after a sibling of the plan.
+type Reorder struct {
+	Task, Before, After *Task
+}
+
+// Order gives the moves that bring siblings into the order of the plan, the fewest there are. there are the ids of the
+// project's tasks, as siblings stand now; tasks that a dry run would create come behind them.
+func (d *Diff) Order(p *Plan, there []string) (moves []Reorder) {
+	stands := make(map[string]int, len(there))
+	for i, id := range there {
+		stands[id] = i
+	}
+	below := map[string][]*Task{}
+	var parents []string
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		if below[t.Parent] == nil {
+			parents = append(parents, t.Parent)
+		}
+		below[t.Parent] = append(below[t.Parent], t)
+	}
+	for _, parent := range parents {
+		has := below[parent]
+		slices.SortStableFunc(has, func(a, b *Task) int {
+			return cmp.Compare(d.standsAt(stands, a), d.standsAt(stands, b))
+		})
+		moves = append(moves, reorder(has)...)
+	}
+	return moves
+}
+
+func (d *Diff) standsAt(stands map[string]int, t *Task) int {
+	if at, there := stands[d.ids[t.ID]]; there {
+		return at
+	}
+	return len(stands)
+}
+
+// reorder gives the moves that bring tasks into the order of their places.
+func reorder(has []*Task) (moves []Reorder) {
+	stay := longestRising(has)
+	want := slices.SortedFunc(slices.Values(has), func(a, b *Task) int { return cmp.Compare(a.Place, b.Place) })
+	first := slices.IndexFunc(want, func(t *Task) bool { return stay[t] })
+	for i, t := range want {
+		switch {
+		case stay[t]:
+		case i == 0:
+			moves = append(moves, Reorder{Task: t, Before: want[first]})
+		default:
+			moves = append(moves, Reorder{Task: t, After: want[i-1]})
+		}
+	}
+	return moves
+}
+
+// longestRising gives a longest part of tasks whose places rise.
+func longestRising(tasks []*Task) map[*Task]bool {
+	before := make([]int, len(tasks))
+	var ends []int // the last task of the best part of each length
+	for i, t := range tasks {
+		at, _ := slices.BinarySearchFunc(ends, t.Place, func(end, place int) int {
+			return cmp.Compare(tasks[end].Place, place)
+		})
+		before[i] = -1
+		if at > 0 {
+			before[i] = ends[at-1]
+		}
+		ends = append(ends[:at], append([]int{i}, ends[min(at+1, len(ends)):]...)...)
+	}
+	stay := map[*Task]bool{}
+	if len(ends) == 0 {
+		return stay
+	}
+	for i := ends[len(ends)-1]; i >= 0; i = before[i] {
+		stay[tasks[i]] = true
+	}
+	return stay
+}
+
+// Place gives the command that moves a task to its place, and its key, "" for a fresh one.
+func (d *Diff) Place(m Reorder) (*commands.UpdateTask, string) {
+	update := &commands.UpdateTask{TaskID: d.ids[m.Task.ID]}
+	if m.Before != nil {
+		update.Before = d.ids[m.Before.ID]
+	} else {
+		update.After = d.ids[m.After.ID]
+	}
+	if !d.given {
+		return update, ""
+	}
+	return update, d.keys + ":order:" + m.Task.ID
+}
+
+// Moved records that a task got another place among its siblings.
+func (d *Diff) Moved(t *Task) {
+	i := slices.IndexFunc(d.Done, func(done Applied) bool { return done.LocalID == t.ID })
+	if i < 0 || d.Done[i].Action == Created {
+		return
+	}
+	d.Done[i].Action = Updated
+	d.Done[i].Changed = append(d.Done[i].Changed, "order")
+}
