@@ -35,7 +35,7 @@ func newTaskMove(a *Run) *cobra.Command {
 below the one that --parent names.
 
 "task tree", "task children" and "plan export" show siblings in their order; "task list" shows tasks in order of
-creation. Where no task was moved, both are the same.`,
+creation unless it has --order siblings. Where no task was moved, both are the same.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bindAs(cmd, &c.body, &commands.UpdateTask{})

@@ -348,7 +348,7 @@ func TestAnExportIsRead(t *testing.T) {
 	}
 	byID := map[string]Task{}
 	for _, task := range got.Tasks {
-		task.Line = 0
+		task.Line, task.Place = 0, 0
 		byID[task.ID] = task
 	}
 	if got.Name != want.Name || got.Description != want.Description || got.WorkingDir != want.WorkingDir {
