@@ -48,6 +48,7 @@ tasks:
 				ID:       "all",
 				Title:    "All of it",
 				Priority: "high",
+				Place:    1,
 				Line:     12,
 			},
 			{
@@ -60,6 +61,7 @@ tasks:
 				Skills:             []string{"go"},
 				Model:              "haiku",
 				Metadata:           []byte(`{"done":false,"points":3,"ticket":"SHOP-7"}`),
+				Place:              2,
 				Line:               16,
 			},
 			{
