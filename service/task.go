@@ -23,8 +23,8 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	return t, v.Permit(row, t.ProjectID)
 }
 
-// ListTasks gives the tasks that the caller may see, in order of creation, of siblings or of dependency. The function that it
-// returns may be called when the state has moved.
+// ListTasks gives the tasks that the caller may see, in order of creation, of siblings or of dependency. The function
+// that it returns may be called when the state has moved.
 func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
 	if err != nil {
