@@ -40,7 +40,7 @@ func hidden(t *testing.T, depth, sessions, leaves int) *State {
 // What is above many tasks is looked at once, not for each of them: the work grows with what there is, not with tasks
 // times levels times sessions.
 func TestInboxLooksAboveOnce(t *testing.T) {
-	const depth, sessions, leaves = 90, 40, 100
+	const depth, sessions, leaves = 90, 40, 400
 	s := hidden(t, depth, sessions, leaves)
 	var inbox []InboxItem
 	steps := stepsOf(s, func(s *State) { inbox = s.Inbox("p", nil) })
