@@ -55,7 +55,7 @@ var ways = []failure{
 	{syscall.EACCES, true},
 }
 
-// smallStore is what a killed server left, in a few small blocks of each stream, and what is in it.
+// smallStore is what a killed server left, in few and small blocks, and what is in it.
 type smallStore struct {
 	dir     string
 	log     []events.Message
@@ -81,6 +81,13 @@ func newSmallStore(t *testing.T) smallStore {
 	s.log = allOf(t, b)
 	copyStore(t, b.embedded.dir, s.dir)
 	must(t, b.Close())
+	return s
+}
+
+// newDividedStore is newSmallStore with several blocks in each stream.
+func newDividedStore(t *testing.T) smallStore {
+	t.Helper()
+	s := newSmallStore(t)
 	inBlocks(t, s.dir, 3)
 	return s
 }
@@ -224,7 +231,7 @@ func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth 
 // Any file operation of a start may fail, and nats-server lose a block in it: whatever comes of that start, the next
 // one has everything.
 func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
-	s := newSmallStore(t)
+	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
 		model := filepath.Join(t.TempDir(), "model", "store")
 		copyStore(t, s.dir, model)
@@ -310,7 +317,7 @@ func leavesNothing(t *testing.T, image string) {
 
 // The same of a running server that is opened again: the next try has everything, without a restart.
 func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
-	s := newSmallStore(t)
+	s := newDividedStore(t)
 	for _, lost := range losses() {
 		eachFails(t, "reopened", lost, func(t *testing.T, nth int, how failure) int {
 			t.Helper()
@@ -341,7 +348,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 
 // Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it goes on.
 func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
-	s := newSmallStore(t)
+	s := newDividedStore(t)
 	image := storeCopy(t, s.dir)
 	eachFails(t, "running", loss{}, func(t *testing.T, nth int, how failure) int {
 		t.Helper()

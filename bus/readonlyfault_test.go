@@ -9,7 +9,7 @@ import (
 
 // Any file operation of who reads a store without a server may fail once: everything is read all the same.
 func TestAReadingOnWhichAnOperationFailsHasEverything(t *testing.T) {
-	s := newSmallStore(t)
+	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
 		image := storeCopy(t, s.dir)
 		makeStore(t, s, image)

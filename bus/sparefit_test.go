@@ -337,7 +337,7 @@ func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 // A block that a start cuts before the end of its first record, and then deletes, is gone under its second name too:
 // only the copy has what it held. The index may tell the server that nothing is missing.
 func TestABlockThatIsCutAndDeletedIsPutBack(t *testing.T) {
-	s := newSmallStore(t)
+	s := newDividedStore(t)
 	for _, stored := range storedStreams {
 		t.Run(stored.name, func(t *testing.T) {
 			image := filepath.Join(t.TempDir(), "store")
