@@ -781,6 +781,26 @@ func TestPredecessor(t *testing.T) {
 	}
 }
 
+// TestTaskIDsAreToldOnce: what a generated manifest has for older clients only is not told beside the tasks.
+func TestTaskIDsAreToldOnce(t *testing.T) {
+	m := full(events.RoleWorker, events.StrategySimple)
+	ids, err := json.Marshal(m.TaskIDs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for custom, told := range map[string]bool{
+		`{"a":1,"taskIds":` + string(ids) + `}`: false,
+		`{"a":1,"taskIds":["another"]}`:         true,
+		`{"a":1,"taskIds":"none"}`:              true,
+	} {
+		m.Context.Custom = json.RawMessage(custom)
+		_, task := prompts(t, m, session)
+		if bytes.Contains(task, []byte("taskIds")) != told || !bytes.Contains(task, []byte(`name="a"`)) {
+			t.Errorf("%s is told as\n%s", custom, task)
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	got := Brief("worker", "simple", []string{
 		"report:progress", "whoami", "no:such", "commands", "task:get", "since",

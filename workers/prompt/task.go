@@ -23,6 +23,7 @@ func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the manifest's context.custom %w", err)
 	}
+	custom.dropTaskIDs(m)
 	var w xmlWriter
 	w.start("maestro_task_prompt", head(a)...)
 	if err := w.tasks(m, a, &custom); err != nil {
@@ -138,6 +139,15 @@ func customOf(m *manifest.Manifest) (custom, error) {
 		c.entries = append(c.entries, e)
 	}
 	return c, err
+}
+
+// dropTaskIDs leaves out the ids of the tasks, which the tasks themselves have: a manifest that was generated has them
+// for older clients.
+func (c *custom) dropTaskIDs(m *manifest.Manifest) {
+	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool {
+		var ids []string
+		return e.key == "taskIds" && json.Unmarshal(e.value, &ids) == nil && slices.Equal(ids, m.TaskIDs())
+	})
 }
 
 // takeInitialPrompt gives the text that is to be told with the primary task, and leaves it out of the rest.
