@@ -75,7 +75,7 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 	if err := validReason(reason); err != nil {
 		return nil, err
 	}
-	if t.Status == to {
+	if t.Status == to && !blocksAnew(s, c, t, to, reason) {
 		return nil, nil
 	}
 	forced, err := mayMove(s, c, t, t.ParentID, to, force)
@@ -89,6 +89,11 @@ func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStat
 		Reason: reason,
 		Forced: forced,
 	}, nil
+}
+
+// blocksAnew reports whether a task that is blocked already is blocked for another reason.
+func blocksAnew(s *projections.State, c Call, t *projections.Task, to events.TaskStatus, reason string) bool {
+	return thirdOn(c.Rules) && to == events.TaskBlocked && reason != "" && reason != s.StatusReasonText(t)
 }
 
 // mayMove refuses to give a task a status, and a task above it ("" for none): only the user takes a cancellation back,

@@ -517,6 +517,24 @@ func TestTaskDecisions(t *testing.T) {
 			"task.updated", `{"taskId":"{t3}","parentId":"{t5}"}`,
 		},
 		{
+			"a block for another reason",
+			[]step{{"o", "task:block", `{"taskId":"{t3}","reason":"no key"}`}},
+			step{"o", "task:block", `{"taskId":"{t3}","reason":"no network"}`},
+			"task.status_changed", `"from":"blocked","to":"blocked","reason":"no network"`,
+		},
+		{
+			"a block for the same reason",
+			[]step{{"o", "task:block", `{"taskId":"{t3}","reason":"no key"}`}},
+			step{"o", "task:block", `{"taskId":"{t3}","reason":"no key"}`},
+			"already so", "",
+		},
+		{
+			"a block for no reason",
+			[]step{{"o", "task:block", `{"taskId":"{t3}","reason":"no key"}`}},
+			step{"o", "task:block", `{"taskId":"{t3}"}`},
+			"already so", "",
+		},
+		{
 			"a place before a sibling", nil,
 			step{"o", "task:update", `{"taskId":"{t5}","before":"{t3}"}`},
 			"task.updated", `"before":"{t3}"`,

@@ -95,6 +95,15 @@ func (s *State) MailText(m *Message) string {
 	return s.TaskTimeline(m.About).at(m.Sequence).Message
 }
 
+// StatusReasonText gives why the task's status was last moved, "" if nobody said so.
+func (s *State) StatusReasonText(t *Task) string {
+	reason := t.StatusReason()
+	if reason == nil {
+		return ""
+	}
+	return s.TaskTimeline(t.ID).at(reason.Sequence).Message
+}
+
 // notified checks whom a move of a task's status is told.
 func (s *State) notified(n *events.Notice) error {
 	if n == nil {

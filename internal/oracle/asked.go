@@ -42,6 +42,7 @@ type fields struct {
 	Strategy     string    `json:"strategy"`
 	Allowed      *[]string `json:"allowedCommands"`
 	Force        bool      `json:"force"`
+	Reason       string    `json:"reason"`
 	Create       bool      `json:"create"`
 	Recursive    bool      `json:"recursive"`
 	Failed       bool      `json:"failed"`

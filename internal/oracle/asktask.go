@@ -183,13 +183,14 @@ func (a *asked) moveTask() fact {
 	switch {
 	case to == inProgress && t.status != completed && t.status != blocked && a.shown(t) != completed:
 		return a.no(codeRule)
-	case to != inProgress && to == t.status:
+	case to != inProgress && to == t.status && (to != blocked || a.f.Reason == "" || a.f.Reason == t.reason):
 		return a.so()
 	}
 	return &taskStatusChanged{
 		TaskID: t.id,
 		From:   t.status,
 		To:     to,
+		Reason: a.f.Reason,
 		Forced: a.f.Force && a.outOfOrder(t, t.parent, to),
 		Notice: a.notify(t, to, to == inProgress, a.fresh),
 	}

@@ -20,11 +20,13 @@ type task struct {
 	// creator is the session that created it; "" for a user.
 	creator string
 	// by is the source of the event that created it.
-	by           string
-	title        string
-	planID       string
-	labels       []string
-	status       string
+	by     string
+	title  string
+	planID string
+	labels []string
+	status string
+	// reason is why its status was last moved, "" if nobody said so.
+	reason       string
 	deleted      bool
 	dependencies []string
 	// children are the tasks that are or were directly below it.
@@ -88,7 +90,7 @@ func (j *Judge) satisfied(dependency string, trust bool) bool {
 // move moves a task's status, if the task is known.
 func (t *task) move(to string) {
 	if t != nil {
-		t.status = to
+		t.status, t.reason = to, ""
 	}
 }
 
@@ -328,6 +330,7 @@ type taskStatusChanged struct {
 	TaskID string  `json:"taskId"`
 	From   string  `json:"from"`
 	To     string  `json:"to"`
+	Reason string  `json:"reason"`
 	Forced bool    `json:"forced"`
 	Notice *notice `json:"notice,omitempty"`
 }
@@ -354,6 +357,8 @@ func (f *taskStatusChanged) judge(c *trial) {
 	}
 	c.notified(f.Notice, t, f.To, f.To == inProgress)
 	switch {
+	case t != nil && f.To == blocked && f.From == blocked && (!c.thirdOn() || f.Reason == "" || f.Reason == t.reason):
+		c.fault(ruleStatus, "task %s is blocked already, and gets no other reason", f.TaskID)
 	case f.To == completed, f.To == blocked:
 	case f.To != inProgress:
 		c.fault(ruleStatus, "no command leads to %q this way", f.To)
@@ -379,6 +384,7 @@ func (f *taskStatusChanged) fold(c *trial) {
 		return
 	}
 	t.move(f.To)
+	t.reason = f.Reason
 	if f.To != inProgress {
 		return
 	}

@@ -280,7 +280,7 @@ func (c composer) wish(by caller, id string) wish {
 	case "task:complete":
 		f.TaskID, f.Force = c.taskOf(by), c.chance(40)
 	case "task:block", "task:reopen":
-		f.TaskID, f.Reason = c.taskOf(by), pick(c, []string{"", "not yet"})
+		f.TaskID, f.Reason = c.taskOf(by), pick(c, []string{"", "not yet", "no key"})
 		f.Force = c.chance(20)
 	case "task:delete":
 		f.TaskID, f.Recursive = c.taskOf(by), c.chance(50)

@@ -51,6 +51,10 @@ func (c composer) ofPlans() wish {
 		}
 		return w
 	}
+	if t.Status == "blocked" && c.chance(30) { // perhaps for another reason
+		w.id, f.Reason = "task:block", pick(c, []string{"", "not yet", "no key"})
+		return w
+	}
 	if c.chance(30) {
 		return c.givesWork(project, f.TaskID)
 	}
