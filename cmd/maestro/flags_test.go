@@ -17,6 +17,7 @@ var meanings = map[string]string{
 	"all":              "everything there is, not what is meant without it",
 	"allowed-commands": "the commands that the session may use",
 	"backup-dir":       "where the automatic backups are",
+	"before":           "what it is put before",
 	"criteria":         "the acceptance criteria of the task",
 	"depends-on":       "the tasks that it depends on",
 	"description":      "the description",
@@ -85,7 +86,8 @@ func kindOf(flag *pflag.Flag) string {
 	kind := regexp.MustCompile(`["…]|s>$`).ReplaceAllStringFunc(flag.Value.Type(), func(part string) string {
 		return strings.TrimLeft(part, `"…s`)
 	})
-	if strings.Contains(kind, "|") && !strings.HasPrefix(kind, "<") {
+	if basic := []string{"", "bool", "int", "string", "duration"}; !strings.HasPrefix(kind, "<") &&
+		!slices.Contains(basic, kind) {
 		kind = "word"
 	}
 	return kind + " -" + flag.Shorthand

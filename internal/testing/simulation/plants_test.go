@@ -205,7 +205,7 @@ var plants = []plant{
 		"if false {",
 	}}},
 	{"a key belongs to nobody", []edit{{
-		writer, "id := EventID(p.By, project, p.Command.ID(), p.Key)",
+		writer, "id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)",
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
 	}}},
 	{"a later token of a reused name uses the keys of the earlier one", []edit{{
@@ -393,7 +393,8 @@ var plants = []plant{
 	}}},
 	{"a worker reports on any task of its project", []edit{{
 		"commands/report.go",
-		"if session.Role == events.RoleOrchestrator || t.CreatedBy", "if true || t.CreatedBy",
+		"if session.Role == events.RoleOrchestrator || session.IsSource(t.CreatedBy)",
+		"if true || session.IsSource(t.CreatedBy)",
 	}}},
 	{"an explicit list may hold writes of others", []edit{{
 		"commands/table.go", "	case row.Write:\n",
