@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"maestro/engine"
 	"maestro/projections"
@@ -230,6 +232,34 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 		if words := before.told().Words; len(words) != want {
 			t.Errorf("of %d entries it is told %d words, want %d", length, len(words), want)
 		}
+	}
+}
+
+// A prompt holds what its predecessor said, so a long report is told by its beginning.
+func TestAPredecessorsLongWordsAreCut(t *testing.T) {
+	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
+	long := strings.Repeat("€", predecessorBytes)
+	before := &predecessor{Session: x, timeline: projections.Timeline{
+		{
+			Sequence: 1,
+			Type:     "progress",
+			Source:   x.Source(),
+			Message:  "short",
+		},
+		{
+			Sequence: 2,
+			Type:     "progress",
+			Source:   x.Source(),
+			Message:  long,
+		},
+	}}
+	words := before.told().Words
+	if len(words) != 2 || words[0].Text != "short" || words[0].Cut {
+		t.Fatalf("%+v", words)
+	}
+	cut := strings.TrimSuffix(words[1].Text, "…")
+	if !words[1].Cut || len(cut) > predecessorBytes || !strings.HasPrefix(long, cut) || !utf8.ValidString(cut) {
+		t.Errorf("%d bytes, cut %t", len(cut), words[1].Cut)
 	}
 }
 

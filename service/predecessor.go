@@ -3,12 +3,17 @@ package service
 import (
 	"slices"
 
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/manifest"
 )
 
-// predecessorWords is how much of what its predecessor said a session is told.
-const predecessorWords = 20
+// A session is told so many of its predecessor's words, and so many bytes of each: the prompt holds them, and what is cut
+// is in the predecessor's timeline.
+const (
+	predecessorWords = 20
+	predecessorBytes = 4 << 10
+)
 
 // predecessor is the session that worked on a task before another one does, and what it left in the state.
 type predecessor struct {
@@ -58,8 +63,8 @@ func (x *predecessor) told() *manifest.Predecessor {
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),
 			TaskIDs: word.TaskIDs,
-			Text:    word.Text,
-			Cut:     word.Blob != "",
+			Text:    safetext.Shorten(word.Text, predecessorBytes),
+			Cut:     word.Blob != "" || len(word.Text) > predecessorBytes,
 		})
 	}
 	return told

@@ -110,8 +110,9 @@ func wanted(t reflect.Type) string {
 		return "a list"
 	case reflect.Pointer:
 		return wanted(t.Elem())
+	default:
+		return "an object"
 	}
-	return "an object"
 }
 
 func ofArchive(err error) string {

@@ -33,6 +33,7 @@ var recursions = map[string]string{
 	"projections split":           "a line is balanced",
 	"projections treapOf":         "a line is balanced",
 	"projections union":           "a line is balanced",
+	"service Tree.whole":          "`tree-depth`",
 	"service count":               "`tree-depth`",
 	"service enter":               "`tree-depth`",
 }
