@@ -8,8 +8,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// A session is told so many of its predecessor's words, and so many bytes of each: the prompt holds them, and what is cut
-// is in the predecessor's timeline.
+// A session is told so many of its predecessor's words, and so many bytes of each, because the prompt holds them. The
+// predecessor's timeline has the rest.
 const (
 	predecessorWords = 20
 	predecessorBytes = 4 << 10
