@@ -26,6 +26,8 @@ type Client struct {
 	token   string
 	version string
 	http    *http.Client
+	dial    dialFunc // nil if the server does not have to identify itself
+	ready   atomic.Pointer[readyConn]
 	mail    func(ids []string)
 	waiting func(limit string, after time.Duration)
 	damage  func(notice string)
@@ -102,7 +104,12 @@ func (c *Client) Move(baseURL string) {
 }
 
 // Close ends the connections that wait for further use.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	if ready := c.ready.Swap(nil); ready != nil {
+		_ = ready.Close()
+	}
+}
 
 // Options go with a command.
 type Options struct {

@@ -23,6 +23,8 @@ const (
 	identifiesWithin = 10 * time.Second
 	// maxIdentity is the longest identification, in bytes.
 	maxIdentity = 64 << 10
+	// readyFor is how long a connection may wait for its first call.
+	readyFor = time.Second
 )
 
 // StrangerError says that the program at an address did not identify itself as Maestro. It was sent no token and no
@@ -67,33 +69,57 @@ func WithIdentification() Option {
 		if !ok {
 			return // a transport of the caller's own knows whom it reaches
 		}
-		dial := transport.DialContext
-		transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return c.identified(ctx, conn)
+		c.dial = c.dialer(transport.DialContext)
+		transport.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return c.connection(ctx, "http", address)
 		}
-		transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			host, _, err := net.SplitHostPort(address)
-			if err != nil {
-				return nil, errors.Join(err, conn.Close())
-			}
-			secure := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
-			if err := secure.HandshakeContext(ctx); err != nil {
-				return nil, errors.Join(err, conn.Close())
-			}
-			return c.identified(ctx, secure)
+		transport.DialTLSContext = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return c.connection(ctx, "https", address)
 		}
 	}
 }
 
-// Identify has the server identify itself now, as WithIdentification does. It fails as Do does.
+// dialFunc opens a connection to the server at an address ("127.0.0.1:3000") on which it has identified itself.
+type dialFunc func(ctx context.Context, scheme, address string) (net.Conn, error)
+
+func (c *Client) dialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) dialFunc {
+	return func(ctx context.Context, scheme, address string) (net.Conn, error) {
+		conn, err := dial(ctx, "tcp", address)
+		if err != nil || scheme == "http" {
+			return c.identified(ctx, conn, err)
+		}
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		secure := tls.Client(conn, &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return c.identified(ctx, secure, nil)
+	}
+}
+
+// readyConn is a connection on which a server has identified itself, and that no call uses yet.
+type readyConn struct {
+	net.Conn
+	scheme, address string
+	since           time.Time
+}
+
+// connection gives the connection that Identify left for a call, or a new one.
+func (c *Client) connection(ctx context.Context, scheme, address string) (net.Conn, error) {
+	if ready := c.ready.Swap(nil); ready != nil {
+		if ready.scheme == scheme && ready.address == address && time.Since(ready.since) < readyFor {
+			return ready.Conn, nil
+		}
+		_ = ready.Close()
+	}
+	return c.dial(ctx, scheme, address)
+}
+
+// Identify has the server identify itself now, as WithIdentification does, on the connection of the next call. It fails
+// as Do does.
 func (c *Client) Identify(ctx context.Context) error {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
@@ -102,12 +128,46 @@ func (c *Client) Identify(ctx context.Context) error {
 		return err
 	}
 	req.Header.Del("Authorization")
-	_, _, err = c.answer(req)
-	return err
+	ask := c.http.Do
+	if c.dial != nil {
+		ask = c.connect
+	}
+	resp, err := c.sendBy(req, ask)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		return errorOf(resp)
+	}
+	return nil
+}
+
+// connect opens a connection for the next call, and answers for the server that has identified itself on it.
+func (c *Client) connect(req *http.Request) (*http.Response, error) {
+	address := req.URL.Host
+	if req.URL.Port() == "" {
+		port := "80"
+		if req.URL.Scheme == "https" {
+			port = "443"
+		}
+		address = net.JoinHostPort(req.URL.Hostname(), port)
+	}
+	conn, err := c.dial(req.Context(), req.URL.Scheme, address)
+	if err != nil {
+		return nil, err
+	}
+	if unused := c.ready.Swap(&readyConn{conn, req.URL.Scheme, address, time.Now()}); unused != nil {
+		_ = unused.Close()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
 // identified gives a connection on which the server has identified itself, and closes any other.
-func (c *Client) identified(ctx context.Context, conn net.Conn) (net.Conn, error) {
+func (c *Client) identified(ctx context.Context, conn net.Conn, err error) (net.Conn, error) {
+	if err != nil {
+		return nil, err
+	}
 	if err := c.identify(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

@@ -37,9 +37,11 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 }
 
 // send sends the request, again after 429 when the server says when, and again when it has no time to identify itself.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
+func (c *Client) send(req *http.Request) (*http.Response, error) { return c.sendBy(req, c.http.Do) }
+
+func (c *Client) sendBy(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	for patience := c.patience; ; {
-		resp, err := c.once(req)
+		resp, err := c.once(req, do)
 		var busy *BusyError
 		var after time.Duration
 		switch {
@@ -94,8 +96,8 @@ func (c *Client) tellWaiting(said *Error, after time.Duration) {
 	c.waiting(over.Limit, after)
 }
 
-func (c *Client) once(req *http.Request) (*http.Response, error) {
-	resp, err := c.http.Do(req)
+func (c *Client) once(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	resp, err := do(req)
 	if err == nil {
 		if ids := resp.Header.Get(wire.HeaderMail); ids != "" && c.mail != nil {
 			c.mail(strings.Split(ids, ","))

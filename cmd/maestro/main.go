@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"maestro/internal/cli"
@@ -42,10 +41,17 @@ func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stder
 // stays ignored, and a server goes on after one.
 func endings(args []string) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	first := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
-	serves := first >= 0 && args[first] == "serve"
-	if !serves && !signal.Ignored(syscall.SIGHUP) {
+	if !serves(args) && !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	return signals
+}
+
+// serves reports whether a command line is one of `maestro serve`.
+func serves(args []string) bool {
+	if !slices.Contains(args, "serve") {
+		return false
+	}
+	called, _, err := cli.Called(args, more...)
+	return err == nil && called.Name() == "serve"
 }

@@ -52,7 +52,13 @@ func TestServeTellsTheServiceManager(t *testing.T) {
 
 // A server goes on when its terminal goes away.
 func TestServeIgnoresHangUps(t *testing.T) {
-	server := exec.Command("maestro", "serve", "--listen", "127.0.0.1:0")
+	for _, line := range [][]string{{"serve"}, {"-o", "table", "serve"}} {
+		t.Run(strings.Join(line, " "), func(t *testing.T) { serveIgnoresHangUps(t, line) })
+	}
+}
+
+func serveIgnoresHangUps(t *testing.T, line []string) {
+	server := exec.Command("maestro", append(line, "--listen", "127.0.0.1:0")...)
 	home := filepath.Join(t.TempDir(), "home")
 	server.Env = append(os.Environ(), "MAESTRO_HOME="+home)
 	log, err := server.StderrPipe()

@@ -60,18 +60,21 @@ func nulWords(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// executes gives the session as which a command line of `maestro session exec` runs a command, else "".
+// executes gives the session as which a command line of `maestro session exec` runs a command, else "". What the
+// program is called and what stands before the noun do not matter: a link and flags change neither.
 func executes(line []string) string {
-	if !strings.Contains(filepath.Base(line[0]), "maestro") {
+	dash := slices.Index(line, "--")
+	if dash < 0 || !slices.Contains(line[:dash], "exec") {
 		return ""
 	}
-	if end := slices.Index(line, "--"); end >= 0 {
-		line = line[:end]
+	for at, word := range line[:dash] {
+		if word != "session" {
+			continue
+		}
+		called, rest, err := Called(line[at:])
+		if err == nil && called.CommandPath() == "maestro session exec" && called.ParseFlags(rest) == nil {
+			return called.Flags().Arg(0)
+		}
 	}
-	isFlag := func(word string) bool { return strings.HasPrefix(word, "-") }
-	line = slices.DeleteFunc(line[1:], isFlag)
-	if len(line) < 3 || line[0] != "session" || line[1] != "exec" {
-		return ""
-	}
-	return line[2]
+	return ""
 }

@@ -62,6 +62,16 @@ func (p *Printer) raw(text []byte) {
 	p.write(text)
 }
 
+// harmlessWriter is where cobra writes what it makes itself: help, and what the shell is offered, with the titles of tasks.
+type harmlessWriter struct{ io.Writer }
+
+func (w harmlessWriter) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, safetext.Harmless(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
 // warnOfSecret says on stderr that what follows on a terminal is a secret, and what to do instead.
 func (p *Printer) warnOfSecret(next string) {
 	if p.terminal() {

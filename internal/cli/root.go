@@ -166,6 +166,12 @@ func (a *Run) rootFor(args []string) *cobra.Command {
 	return a.tree(all)
 }
 
+// Called gives the command that a command line calls, and the line without that command's names. It reads the line as
+// Main does, and runs nothing.
+func Called(args []string, more ...Noun) (called *cobra.Command, rest []string, err error) {
+	return (&Run{More: more}).rootFor(args).Find(args)
+}
+
 // Noun is a command below the root.
 type Noun struct {
 	Name string
@@ -229,8 +235,8 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 		SilenceUsage:  true,
 	}
 	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
+	root.SetOut(harmlessWriter{a.Stdout})
+	root.SetErr(harmlessWriter{a.Stderr})
 	a.outputFlags(root)
 	version := root.Flags().Bool("version", false, "show the version, its commit and its date")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -193,7 +193,7 @@ func (c composer) fresh() wish {
 			id:     "task:create",
 			fields: fields{Project: pick(c, c.m.projectIDs), Title: ptr("A task")},
 		}
-	case working < 4 && live > 0 && c.chance(60):
+	case working < c.staff() && live > 0 && c.chance(60):
 		return c.wish(admin, "session:spawn")
 	}
 	if c.plans && c.chance(70) {
@@ -251,6 +251,14 @@ func (c composer) fresh() wish {
 		}
 	}
 	return c.wish(by, id)
+}
+
+// staff gives how many sessions a run keeps at work: fewer where it is about tasks.
+func (c composer) staff() int {
+	if c.plans {
+		return 2
+	}
+	return 4
 }
 
 // wish makes a command of this kind for this caller.

@@ -21,10 +21,10 @@ func (w *world) fan(rng *rand.Rand) *Failure {
 		}
 		return last(do(admin, "task:create", x).taskIDs)
 	}
-	some := func(of []string, n int) []string {
+	some := func(from []string, n int) []string {
 		var chosen []string
-		for _, i := range rng.Perm(len(of))[:n] {
-			chosen = append(chosen, of[i])
+		for _, i := range rng.Perm(len(from))[:n] {
+			chosen = append(chosen, from[i])
 		}
 		return chosen
 	}
@@ -64,4 +64,4 @@ func (w *world) fan(rng *rand.Rand) *Failure {
 	return f
 }
 
-func last[T any](of []T) T { return of[len(of)-1] }
+func last[T any](list []T) T { return list[len(list)-1] }

@@ -1,8 +1,10 @@
 package simulation
 
+// planQueue is the queue in which the tasks of a plan wait.
+const planQueue = "plans"
+
 // givesWork gives a session a task, in each way that there is besides a spawn, or lets the task wait in a queue.
 func (c composer) givesWork(project, task string) wish {
-	const queue = "plans"
 	w := wish{by: admin, id: pick(c, []string{
 		"session:link", "session:update", "session:register", "queue:push", "queue:push", "queue:push",
 	})}
@@ -17,29 +19,19 @@ func (c composer) givesWork(project, task string) wish {
 		w.id, f.SessionID = "session:kill", pick(c, sessions)
 		return w
 	}
-	_, created := c.m.queues[queueID(project, queue)]
+	_, created := c.m.queues[queueID(project, planQueue)]
 	switch {
 	case w.id == "queue:push" && !created:
-		w.id, f.Project, f.Queue = "queue:create", project, queue
+		w.id, f.Project, f.Queue = "queue:create", project, planQueue
 	case w.id == "queue:push":
-		for _, i := range c.m.queues[queueID(project, queue)].Items {
-			cancelled := c.m.tasks[i.Task].Status == "cancelled"
-			switch {
-			case !c.chance(70):
-				continue
-			case i.Status == "skipped" && cancelled:
-				w.id, f.Queue, f.TaskID = "queue:requeue", queue, i.Task
-			case i.Status == "skipped":
-				w.id, f.TaskID, f.Status = "task:update", i.Task, ptr("cancelled")
-			case i.Status == "queued" && !cancelled:
-				w.id, f.Project, f.Queue = "queue:skip", project, queue
-			default:
-				continue
+		for _, i := range c.m.queues[queueID(project, planQueue)].Items {
+			if i.Status == "queued" && c.m.tasks[i.Task].Status != "cancelled" && c.chance(70) {
+				w.id, f.Project, f.Queue = "queue:skip", project, planQueue
+				return w
 			}
-			return w
 		}
-		f.Project, f.Queue, f.TaskID = project, queue, task
-		switch c.m.itemOf(project, queue, task).Status {
+		f.Project, f.Queue, f.TaskID = project, planQueue, task
+		switch c.m.itemOf(project, planQueue, task).Status {
 		case "":
 		case "skipped":
 			w.id = "queue:requeue"

@@ -2,6 +2,22 @@ package simulation
 
 import "cmp"
 
+// plans lets a queue begin with an item that was skipped, which a run seldom comes to by itself.
+func (w *world) plans() *Failure {
+	project := w.oracle.model().projectIDs[0]
+	if f := w.ask(admin, "queue:create", fields{Project: project, Queue: planQueue}); f != nil {
+		return f
+	}
+	if f := w.ask(admin, "task:create", fields{Project: project, Title: ptr("Skipped")}); f != nil {
+		return f
+	}
+	item := fields{Project: project, Queue: planQueue, TaskID: last(w.oracle.model().taskIDs)}
+	if f := w.ask(admin, "queue:push", item); f != nil {
+		return f
+	}
+	return w.ask(admin, "queue:skip", fields{Project: project, Queue: planQueue})
+}
+
 // ofPlans changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
 // dependencies; and asks for what is so already.
 func (c composer) ofPlans() wish {
@@ -17,9 +33,9 @@ func (c composer) ofPlans() wish {
 			tasks = append(tasks, id)
 		}
 	}
-	if len(tasks) < 6 || c.chance(15) {
+	if len(tasks) < 5 || c.chance(10) {
 		w.id, f.Project, f.Title = "task:create", project, ptr("Planned")
-		f.PlanID = ptr(pick(c, []string{"one", "two", "three", "", "task_0123456789"}))
+		f.PlanID = ptr(pick(c, []string{"one", "one", "two", "", "task_0123456789"}))
 		if len(tasks) > 0 && c.chance(70) {
 			f.ParentID, f.Force = ptr(pick(c, tasks)), c.chance(20)
 		}
@@ -34,11 +50,14 @@ func (c composer) ofPlans() wish {
 		return c.givesWork(project, f.TaskID)
 	}
 	if t.Status == "cancelled" && c.chance(60) {
-		if w.by, w.id = c.caller(), pick(c, []string{"task:complete", "task:block", "task:reopen"}); c.chance(50) {
+		if w.by, w.id = c.orchestrator(project), pick(c, []string{"task:complete", "task:block", "task:reopen"}); c.chance(50) {
 			w.by, w.id, f.TaskID, f.TaskIDs = admin, "session:spawn", "", &[]string{f.TaskID}
 			f.Project, f.Force = project, true
 		}
 		return w
+	}
+	if x, ok := c.skipped(project); ok && c.chance(12) {
+		return x
 	}
 	if _, live := c.m.liveTask(t.Parent); live && c.chance(25) { // the task, then its parent, and then it is open again
 		switch {
@@ -64,16 +83,16 @@ func (c composer) ofPlans() wish {
 	case n < 50:
 		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
 	case n < 60:
-		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", "", pick(c, c.m.taskIDs)}))
+		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", "", "", pick(c, c.m.taskIDs)}))
 	case n < 70: // so already, or nearly
 		w.id, f.ParentID = "task:update", ptr(cmp.Or(t.Parent, "null"))
 		if c.chance(60) {
 			f.ParentID, f.Title = nil, ptr("Planned")
 		}
-	case n < 77 && c.chance(60):
+	case n < 73:
 		w.id = "task:update"
 		c.order(f, t)
-	case n < 77:
+	case n < 80:
 		w.id, f.Status = "task:update", ptr("cancelled")
 	case n < 85:
 		w.id, f.Recursive = "task:delete", c.chance(60)
@@ -83,6 +102,33 @@ func (c composer) ofPlans() wish {
 		w.id, f.Force = "task:complete", c.chance(20)
 	}
 	return w
+}
+
+// orchestrator gives an orchestrator of a project that has not ended; anybody, if there is none.
+func (c composer) orchestrator(project string) caller {
+	for _, id := range c.m.sessionIDs {
+		if x, live := c.m.liveSession(id); live && !x.Ended && x.Project == project && x.Role == "orchestrator" {
+			return caller{kind: "session", name: id, project: project}
+		}
+	}
+	return c.caller()
+}
+
+// skipped cancels the task of an item that was skipped, and then queues the item again.
+func (c composer) skipped(project string) (wish, bool) {
+	for _, i := range c.m.queues[queueID(project, planQueue)].Items {
+		w := wish{by: admin}
+		switch f := &w.fields; {
+		case i.Status != "skipped":
+			continue
+		case c.m.tasks[i.Task].Status == "cancelled":
+			w.id, f.Project, f.Queue, f.TaskID = "queue:requeue", project, planQueue, i.Task
+		default:
+			w.id, f.TaskID, f.Status = "task:update", i.Task, ptr("cancelled")
+		}
+		return w, true
+	}
+	return wish{}, false
 }
 
 // talker lets a session say that its task is done, then that it is done itself, and then that the task goes on.

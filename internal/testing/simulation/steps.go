@@ -139,6 +139,25 @@ type Plan struct {
 	Steps        []Step
 }
 
+// drawSteps draws n steps, each kind as often as its weight says.
+func drawSteps(rng *rand.Rand, n int) []Step {
+	total := 0
+	for _, weight := range weights {
+		total += weight
+	}
+	steps := make([]Step, 0, n)
+	for range n {
+		at := rng.IntN(total)
+		k := kind(0)
+		for at >= weights[k] {
+			at -= weights[k]
+			k++
+		}
+		steps = append(steps, Step{k, rng.Uint64()})
+	}
+	return steps
+}
+
 // NewPlan draws a plan from a seed.
 func NewPlan(seed uint64) Plan {
 	rng := rand.New(rand.NewPCG(seed, 0x6d616573))
@@ -154,23 +173,11 @@ func NewPlan(seed uint64) Plan {
 	if rng.IntN(4) == 0 {
 		p.Lease, p.Quiet = engine.DefaultLease, engine.QuietLease
 	}
-	total := 0
-	for _, weight := range weights {
-		total += weight
-	}
 	length := 20 + rng.IntN(60)
 	if rng.IntN(3) == 0 {
 		length = 100 + rng.IntN(150)
 	}
-	for range length {
-		at := rng.IntN(total)
-		k := kind(0)
-		for at >= weights[k] {
-			at -= weights[k]
-			k++
-		}
-		p.Steps = append(p.Steps, Step{k, rng.Uint64()})
-	}
+	p.Steps = drawSteps(rng, length)
 	// What came later has its own dice, so that the runs without it stay as they were.
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	p.Tokens = rand.New(rand.NewPCG(seed, 0x6578706972)).IntN(4) == 0
@@ -180,7 +187,8 @@ func NewPlan(seed uint64) Plan {
 	}
 	p.Messages = seed%250 >= 216 && seed%250 <= 242
 	if p.Plans = seed%250 >= 40 && seed%250 <= 59; p.Plans {
-		p.Furnished = true
+		p.Furnished = true // and it takes many changes until a plan is one that a fault shows in
+		p.Steps = append(p.Steps, drawSteps(rand.New(rand.NewPCG(seed, 0x706c616e73)), 250)...)
 	}
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	p.Chatter = seed%11 == 8
