@@ -330,7 +330,7 @@ func TestQueuesOfAProject(t *testing.T) {
 		`{"project":"`+project+`","taskIds":["`+task+`"],"strategy":"queue","queue":"none"}`).refused(404, "NOT_FOUND",
 		"Queue")
 	w.do(first, "queue:complete", `{}`).is(200)
-	w.do(second, "queue:push", `{"taskId":"`+away+`"}`).refused(400, "VALIDATION_ERROR", "is in project")
+	w.do(second, "queue:push", `{"taskId":"`+away+`"}`).refused(400, "VALIDATION_ERROR", "is not in project")
 }
 
 // The routes of a queue give its items page by page, and name the one that a session holds by its place on the page.

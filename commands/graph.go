@@ -54,9 +54,7 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		case d == nil:
 			return notFound("Task", dependency)
 		case d.ProjectID != project:
-			return invalid(
-				"/dependencies", "dependency '%s' is in project '%s', not in '%s'", dependency, d.ProjectID, project,
-			)
+			return elsewhere("/dependencies", "dependency", dependency, project)
 		case dependency == id:
 			return invalid("/dependencies", "a task cannot depend on itself")
 		case above[dependency]:

@@ -20,7 +20,11 @@ type MessageSession struct {
 func (*MessageSession) ID() string { return "session:message" }
 
 func (x *MessageSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	to := x.SessionID
+	if caller := s.Session(by.Name); by.Kind == ActorSession && caller != nil && to == "" {
+		to = caller.SpawnedBy
+	}
+	return ofSession(s, by, x.In, to)
 }
 
 // Decide implements Command.
@@ -44,7 +48,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 		if err := ValidID("/about", x.About); err != nil {
 			return nil, err
 		}
-		if t := s.Task(x.About); t == nil || t.ProjectID != receiver.ProjectID {
+		if t := s.Task(x.About); t == nil || !mayTellOf(s, c, t.ProjectID) {
 			return nil, notFound("Task", x.About)
 		}
 	}
@@ -88,6 +92,21 @@ func roomForMail(receiver *projections.Session, by Actor) error {
 	}
 	full.Next = "wait until the session runs a command, which shows it its messages"
 	return full
+}
+
+// mayTellOf reports whether a message may be about a task of a project: that of the receiver, if the sender works there
+// too, or the sender's own. A session and the one that spawned it may work in different projects.
+func mayTellOf(s *projections.State, c Call, project string) bool {
+	if c.By.Kind != ActorSession {
+		return project == c.Project
+	}
+	x := s.Session(c.By.Name)
+	return project == x.ProjectID || project == c.Project && createdProject(s, x, project)
+}
+
+// mayReach reports whether a project is that of the session that spawned another one, which writes to it there.
+func mayReach(s *projections.State, x *projections.Session, project string) bool {
+	return x.SpawnedBy != "" && s.SessionProject(x.SpawnedBy) == project
 }
 
 // receiver gives the session that the message is for: the caller may write to the session that spawned it, to those

@@ -166,7 +166,7 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, notFound("Task", x.TaskID)
 	}
 	if t.ProjectID != q.ProjectID {
-		return nil, invalid("/taskId", "task '%s' is in project '%s', not in '%s'", t.ID, t.ProjectID, q.ProjectID)
+		return nil, elsewhere("/taskId", "task", t.ID, q.ProjectID)
 	}
 	if item := s.Item(q.ProjectID, q.Name, t.ID); item != nil {
 		return nil, &Refusal{

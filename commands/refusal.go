@@ -38,6 +38,12 @@ func invalid(pointer, format string, args ...any) *Refusal {
 	return &Refusal{Code: CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
 }
 
+// elsewhere refuses to connect what stands in different projects. It does not name the other project, which the caller
+// may know nothing of.
+func elsewhere(pointer, what, id, project string) *Refusal {
+	return invalid(pointer, "%s '%s' is not in project '%s'", what, id, project)
+}
+
 func notFound(kind, id string) *Refusal {
 	return &Refusal{
 		Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id),

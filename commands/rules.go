@@ -67,6 +67,7 @@ var rows = []Row{
 	{
 		ID:     "session:message",
 		Who:    agents | U,
+		upward: true,
 		since:  thirdRules,
 		before: O | U,
 		makes:  of((*MessageSession).from),

@@ -372,7 +372,7 @@ func tasksIn(s *projections.State, project string, ids []string) error {
 			return notFound("Task", id)
 		}
 		if t.ProjectID != project {
-			return invalid("/taskIds", "task '%s' is in project '%s', not in '%s'", id, t.ProjectID, project)
+			return elsewhere("/taskIds", "task", id, project)
 		}
 	}
 	return nil

@@ -239,8 +239,7 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 		return "", notFound("Session", x.SpawnedBy)
 	}
 	if parent.ProjectID != project {
-		return "", invalid("/spawnedBy", "session '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID,
-			project)
+		return "", elsewhere("/spawnedBy", "session", parent.ID, project)
 	}
 	return parent.ID, nil
 }

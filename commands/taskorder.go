@@ -68,7 +68,7 @@ func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *
 	case sibling.ID == t.ID:
 		return nil, invalid(pointer, "task '%s' cannot stand next to itself", t.ID)
 	case sibling.ProjectID != t.ProjectID:
-		return nil, invalid(pointer, "task '%s' is in project '%s', not in '%s'", id, sibling.ProjectID, t.ProjectID)
+		return nil, elsewhere(pointer, "task", id, t.ProjectID)
 	case s.ParentOf(sibling) != below:
 		refusal := invalid(pointer, "task '%s' is not below the same parent as task '%s'", id, t.ID)
 		refusal.Next = "move the task there too: --parent " + s.ParentOf(sibling)

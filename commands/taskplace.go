@@ -28,8 +28,7 @@ func parentIn(s *projections.State, project, id string) error {
 		return notFound("Parent task", id)
 	}
 	if parent.ProjectID != project {
-		return invalid("/parentId", "parent task '%s' is in project '%s', not in '%s'", parent.ID, parent.ProjectID,
-			project)
+		return elsewhere("/parentId", "parent task", parent.ID, project)
 	}
 	return nil
 }

@@ -33,12 +33,18 @@ func (d *InputDelivered) Aggregate() (kind, id string) { return AggregateInput, 
 
 // Describe implements Data.
 func (d *InputAnswered) Describe() string {
-	return "answered " + d.InputID + " of " + d.SessionID + ": " + d.Answer
+	_, outline := d.MailFor()
+	return outline + ": " + d.Answer
 }
 
 // Describe implements Data.
 func (d *InputDelivered) Describe() string {
 	return "received " + d.InputID
+}
+
+// MailFor implements Mail.
+func (d *InputAnswered) MailFor() (sessionID, outline string) {
+	return d.SessionID, "answered " + d.InputID + " of " + d.SessionID
 }
 
 func (*InputAnswered) sealed()  {}

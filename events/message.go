@@ -20,9 +20,21 @@ func (d *SessionMessaged) Aggregate() (kind, id string) { return AggregateSessio
 
 // Describe implements Data.
 func (d *SessionMessaged) Describe() string {
-	return "sent a message to session " + d.SessionID + ": " + d.Text
+	_, outline := d.MailFor()
+	return outline + ": " + d.Text
+}
+
+// MailFor implements Mail.
+func (d *SessionMessaged) MailFor() (sessionID, outline string) {
+	return d.SessionID, "sent a message to session " + d.SessionID
 }
 
 func (*SessionMessaged) sealed() {}
 
 func (*SessionMessaged) silent() {} // who is written to may be lost
+
+// Mail is implemented by the payloads whose text is for one session: others learn that it was written, not what.
+type Mail interface {
+	// MailFor returns the session, and what others learn.
+	MailFor() (sessionID, outline string)
+}

@@ -43,6 +43,9 @@ var (
 	}
 )
 
+// IsMail reports whether an entry holds what was written to its session: the answer to a question, or a message.
+func (e *Entry) IsMail() bool { return e.Type == typeAnswered || e.Type == typeMessage }
+
 // Word is what a session said of its work, or was told. TaskIDs are the tasks that it is about.
 type Word struct {
 	Kind    WordKind

@@ -61,7 +61,7 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	if err != nil {
 		return wire.Mailbox{}, err
 	}
-	if by := v.Caller.By; by.Kind == commands.ActorSession && by.Name != x.ID && by.Name != x.SpawnedBy {
+	if by := v.Caller.By; !v.Caller.readsMail(x) {
 		return wire.Mailbox{}, &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
@@ -82,6 +82,11 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	}
 	box.More = len(waiting) - len(box.Mail)
 	return box, nil
+}
+
+// readsMail reports whether the caller may read what was written to a session: answers to its questions, and messages.
+func (c *Caller) readsMail(x *projections.Session) bool {
+	return c.By.Kind != commands.ActorSession || c.By.Name == x.ID || c.By.Name == x.SpawnedBy
 }
 
 func (v View) mail(x *projections.Session, id string) wire.Mail {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"maestro/commands"
+	"maestro/events"
 	"maestro/service/wire"
 )
 
@@ -52,6 +53,82 @@ func TestMailIsTheSessionsOwn(t *testing.T) {
 		var refusal *commands.Refusal
 		if _, err := w.mailOf(c, id); !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What was written to a session is read by those who read its mail, wherever it stands: on the session's timeline, and
+// in the causes of what is so. Others see that something was written.
+func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
+	const message, answer = "the key is under the mat", "hunter2"
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	spawn := func(by *Caller, more string) (*Caller, string) {
+		done := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+more+`}`)
+		_, id := done.Data.Aggregate()
+		return w.caller(done.Token), id
+	}
+	orchestrator, _ := spawn(w.admin(), `,"role":"orchestrator"`)
+	worker, id := spawn(orchestrator, "")
+	other, _ := spawn(w.admin(), "")
+	another, _ := spawn(w.admin(), `,"role":"orchestrator"`)
+	asked := w.do(worker, "report:needs-input", `{"message":"Which?"}`)
+	sent := w.do(w.admin(), "session:message", fmt.Sprintf(`{"sessionId":%q,"text":%q,"about":%q}`, id, message, task))
+	question := asked.Data.(*events.SessionReported).InputID
+	w.do(w.admin(), "input:answer", fmt.Sprintf(`{"inputId":%q,"answer":%q}`, question, answer))
+	for name, c := range map[string]struct {
+		by    *Caller
+		reads bool
+		why   bool
+	}{
+		"the user":             {w.admin(), true, true},
+		"the session itself":   {worker, true, false},
+		"who spawned it":       {orchestrator, true, true},
+		"another worker":       {other, false, false},
+		"another orchestrator": {another, false, true},
+	} {
+		var told strings.Builder
+		err := w.Look(w.Context(), c.by, func(v View) error {
+			timeline, err := v.GetSessionTimeline(&wire.TimelineOf{ID: id})
+			if err != nil {
+				return err
+			}
+			for e := range timeline().Items {
+				fmt.Fprintln(&told, e.Type, e.Message)
+			}
+			if timeline, err = v.GetTaskTimeline(&wire.TimelineOf{ID: task}); err != nil {
+				return err
+			}
+			for e := range timeline().Items {
+				fmt.Fprintln(&told, e.Type, e.Message)
+			}
+			x, err := v.GetSession(&wire.SessionID{ID: id})
+			for e := range x.Entries(0, false).Items {
+				fmt.Fprintln(&told, e.Type, e.Message)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.why {
+			for _, id := range []string{fmt.Sprint(sent.Sequence), question} {
+				why, _, err := w.Why(w.Context(), c.by, id)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				fmt.Fprintln(&told, why)
+			}
+		}
+		text := told.String()
+		for _, said := range []string{message, answer} {
+			if strings.Contains(text, said) != c.reads {
+				t.Errorf("%s is told %q: %t, want %t\n%s", name, said, !c.reads, c.reads, text)
+			}
+		}
+		if !strings.Contains(text, "session_message") || !strings.Contains(text, "input_answered") {
+			t.Errorf("%s does not see that something was written:\n%s", name, text)
 		}
 	}
 }

@@ -237,9 +237,10 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 
 // A prompt holds what its predecessor said, so a long report is told by its beginning.
 func TestAPredecessorsLongWordsAreCut(t *testing.T) {
-	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	long := strings.Repeat("€", predecessorBytes)
-	before := &predecessor{Session: x, timeline: projections.Timeline{
+	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
+	x.EndReason = long
+	before := &predecessor{Session: x, result: &projections.StatementView{Text: long}, timeline: projections.Timeline{
 		{
 			Sequence: 1,
 			Type:     "progress",
@@ -253,7 +254,16 @@ func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 			Message:  long,
 		},
 	}}
-	words := before.told().Words
+	told := before.told()
+	for _, text := range []string{told.EndReason, told.Result} {
+		if len(text) > predecessorBytes+len("…") || !strings.HasSuffix(text, "…") {
+			t.Errorf("%d bytes", len(text))
+		}
+	}
+	if !slices.Equal(told.Cut, []string{"endReason", "result"}) {
+		t.Errorf("cut are %v", told.Cut)
+	}
+	words := told.Words
 	if len(words) != 2 || words[0].Text != "short" || words[0].Cut {
 		t.Fatalf("%+v", words)
 	}

@@ -51,12 +51,18 @@ func (x *predecessor) told() *manifest.Predecessor {
 		SessionID: x.ID,
 		Name:      x.Name,
 		Status:    x.Status,
-		EndReason: x.EndReason,
 		Says:      x.said.Status,
 		Words:     []manifest.Word{},
 	}
+	beginning := func(member, text string) string {
+		if len(text) > predecessorBytes {
+			told.Cut = append(told.Cut, member)
+		}
+		return safetext.Shorten(text, predecessorBytes)
+	}
+	told.EndReason = beginning("endReason", x.EndReason)
 	if x.result != nil {
-		told.Result = x.result.Text
+		told.Result = beginning("result", x.result.Text)
 	}
 	newest := x.timeline[max(0, len(x.timeline)-newestLooked):]
 	for _, word := range x.Words(newest, predecessorWords) {

@@ -35,11 +35,18 @@ type ShownSession struct {
 	Timeline projections.Timeline
 	// Heard is when it last called, in milliseconds since 1970; 0 if only its events tell.
 	Heard int64
+	// mail says that the caller may read what was written to the session.
+	mail bool
 }
 
 // Shown gives what is needed to show a session once the state moves again.
 func (v View) Shown(x *projections.Session) ShownSession {
-	return ShownSession{x, v.SessionTimeline(x.ID), v.Service.heardAt(x)}
+	return ShownSession{
+		Session:  x,
+		Timeline: v.SessionTimeline(x.ID),
+		Heard:    v.Service.heardAt(x),
+		mail:     v.Caller.readsMail(x),
+	}
 }
 
 // heardAt gives when a living session last called this server, in milliseconds since 1970; 0 if it has not yet.
@@ -76,7 +83,7 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	if limit > 0 && len(timeline) > newestLooked {
 		timeline = timeline[len(timeline)-newestLooked:]
 	}
-	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare })
+	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare }, x.mail)
 }
 
 // ListSessions gives the sessions that the caller may see, in order of creation. What it returns finds them in

@@ -3,6 +3,7 @@ package service
 import (
 	"strconv"
 
+	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -20,11 +21,13 @@ func (v View) newest(limit string) (int, error) {
 	return n, nil
 }
 
-// entries shows the newest entries that are to be kept, all if limit is 0, oldest first.
+// entriesOf returns the newest entries that are to be kept, all if limit is 0, oldest first. Without mail, those that
+// hold what was written to the session do not say it.
 func entriesOf(
 	timeline projections.Timeline,
 	limit int,
 	keep func(*projections.Entry) bool,
+	mail bool,
 ) List[projections.EntryView] {
 	from := 0
 	if limit > 0 {
@@ -37,7 +40,14 @@ func entriesOf(
 	}
 	return List[projections.EntryView]{func(yield func(projections.EntryView) bool) {
 		for _, e := range timeline[from:] {
-			if (keep == nil || keep(e)) && !yield(e.View()) {
+			if keep != nil && !keep(e) {
+				continue
+			}
+			view := e.View()
+			if !mail && e.IsMail() {
+				view.Message, view.Blob = e.What, ""
+			}
+			if !yield(view) {
 				return
 			}
 		}
@@ -45,39 +55,39 @@ func entriesOf(
 }
 
 // timeline gives the newest of the entries that the caller may see, oldest first. The function that it returns may be
-// called when the state has moved.
-func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, error)) (
+// called when the state has moved. permitted says whether the caller may read the mail on the timeline.
+func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, bool, error)) (
 	func() List[projections.EntryView], error,
 ) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	timeline, err := permitted(in.ID)
+	timeline, mail, err := permitted(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil) }, nil
+	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil, mail) }, nil
 }
 
 // GetSessionTimeline gives all that a session did, as timeline does.
 func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
-	return v.timeline(in, func(id string) (projections.Timeline, error) {
+	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		x, err := v.PermitSession("session:info", id)
 		if err != nil {
-			return projections.Timeline{}, err
+			return projections.Timeline{}, false, err
 		}
-		return v.SessionTimeline(x.ID), nil
+		return v.SessionTimeline(x.ID), v.Caller.readsMail(x), nil
 	})
 }
 
 // GetTaskTimeline gives all that happened to a task, as timeline does.
 func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
-	return v.timeline(in, func(id string) (projections.Timeline, error) {
+	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		t, err := v.PermitTask("task:get", id)
 		if err != nil {
-			return projections.Timeline{}, err
+			return projections.Timeline{}, false, err
 		}
-		return v.TaskTimeline(t.ID), nil
+		return v.TaskTimeline(t.ID), v.Caller.By.Kind != commands.ActorSession, nil
 	})
 }

@@ -267,12 +267,30 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 			Time:     events.Millis(event.Time.UnixMilli()),
 			Source:   event.Source,
 			Type:     event.Data.EventType(),
-			What:     event.Data.Describe(),
+			What:     w.describe(event.Data),
 		})
 		chain.Root = rootOf(event)
 		sequence = w.sequenceOf(event.CausationID)
 	}
 	return chain, nil
+}
+
+// describe says what an event decided. What was written to a session is for who may read its mail.
+func (w *causes) describe(data events.Data) string {
+	mail, ok := data.(events.Mail)
+	if !ok {
+		return data.Describe()
+	}
+	to, outline := mail.MailFor()
+	may := false
+	w.Handler.View(func(state *projections.State) {
+		x := state.SessionEver(to)
+		may = x != nil && w.caller.readsMail(x)
+	})
+	if may {
+		return data.Describe()
+	}
+	return outline
 }
 
 // whereItGoesOn is the root of a chain that is cut before a sequence.

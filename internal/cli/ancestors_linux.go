@@ -60,21 +60,16 @@ func nulWords(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// executes gives the session as which a command line of `maestro session exec` runs a command, else "". What the
-// program is called and what stands before the noun do not matter: a link and flags change neither.
+// executes returns the session as which a command line of `maestro session exec` runs a command, else "". What the
+// program is called does not matter: it may be a link. A program that runs maestro itself, such as timeout, is not one.
 func executes(line []string) string {
 	dash := slices.Index(line, "--")
 	if dash < 0 || !slices.Contains(line[:dash], "exec") {
 		return ""
 	}
-	for at, word := range line[:dash] {
-		if word != "session" {
-			continue
-		}
-		called, rest, err := Called(line[at:])
-		if err == nil && called.CommandPath() == "maestro session exec" && called.ParseFlags(rest) == nil {
-			return called.Flags().Arg(0)
-		}
+	called, rest, err := Called(line[1:])
+	if err != nil || called.CommandPath() != "maestro session exec" || called.ParseFlags(rest) != nil {
+		return ""
 	}
-	return ""
+	return called.Flags().Arg(0)
 }

@@ -17,7 +17,7 @@ func TestExecIsSeenHoweverItIsWritten(t *testing.T) {
 		"maestro session exec -o table sess_a -- sh":                 "sess_a",
 		"maestro session exec sess_a -o json -- sh":                  "sess_a",
 		"mst session exec sess_a -- sh":                              "sess_a",
-		"/lib64/ld-linux-x86-64.so.2 ./m session exec sess_a -- sh":  "sess_a",
+		"timeout 30m maestro session exec sess_a -- sh":              "",
 		"maestro session exec sess_a -- maestro session exec sess_b": "sess_a",
 		"maestro session exec sess_a":                                "",
 		"maestro session info sess_a -- exec":                        "",

@@ -62,7 +62,7 @@ func (p *Printer) raw(text []byte) {
 	p.write(text)
 }
 
-// harmlessWriter is where cobra writes what it makes itself: help, and what the shell is offered, with the titles of tasks.
+// harmlessWriter is where cobra writes what it makes itself: help, and what the shell is offered, with titles of tasks.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(text []byte) (int, error) {

@@ -232,12 +232,23 @@ func Prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// Who names the source of an event in short: the session's id, or the user's name.
+// Who names the source of an event in short: a session's id, the name of a user's token, or the system. No two have the
+// same name, whatever a token or an older client's session is called.
 func Who(source string) string {
 	if _, session, ok := wire.SessionOfSource(source); ok {
-		return session
+		if strings.HasPrefix(session, "sess_") {
+			return session
+		}
+		return "session " + session
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(source, "/"), "users/")
+	user, ok := strings.CutPrefix(source, "/users/")
+	switch {
+	case !ok:
+		return strings.TrimPrefix(source, "/")
+	case user == wire.AdminPart:
+		return user
+	}
+	return "user " + user
 }
 
 func newTaskReport(a *Run) *cobra.Command {

@@ -84,7 +84,7 @@ func (c *templateGet) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.Result(t, func() { c.Print("%s\n", strings.TrimRight(t.Content, "\n")) })
+	c.Result(t, func() { c.raw([]byte(strings.TrimRight(t.Content, "\n") + "\n")) })
 	return nil
 }
 

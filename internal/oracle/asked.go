@@ -159,6 +159,10 @@ func (a *asked) project() string {
 		a.ID == "queue:delete",
 		a.ID == "queue:return",
 		a.ID == "queue:quarantine":
+	case isMessage([]string{a.ID}) && a.by.kind == bySession && a.f.SessionID == "":
+		if s := a.sessions[a.spawnedBy()]; s != nil {
+			return s.project
+		}
 	default:
 		if s := a.sessions[a.f.SessionID]; s != nil {
 			return s.project
@@ -168,6 +172,14 @@ func (a *asked) project() string {
 		return a.f.Project
 	}
 	return a.by.project
+}
+
+// spawnedBy gives the session that spawned the one that asks, "" if none did.
+func (a *asked) spawnedBy() string {
+	if s := a.sessions[a.by.id]; s != nil {
+		return s.spawnedBy
+	}
+	return ""
 }
 
 // permit asks the table, and whether the credential is good.

@@ -1,6 +1,9 @@
 package oracle
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Limits of the messages that wait for one session (docs/limits.md): those of sessions, or of users; those of one
 // session; and the bytes of one.
@@ -44,9 +47,21 @@ func (f *sessionMessaged) judge(c *trial) {
 	if s.mailFull(c.by) || len(f.Text) > maxMessage {
 		c.fault(ruleLimit, "%d messages wait for session %s, and this one has %d bytes", len(s.mail), s.id, len(f.Text))
 	}
-	if f.About != "" {
-		c.aTask(f.About)
+	if t := c.tasks[f.About]; f.About != "" && (t == nil || t.deleted) {
+		c.fault(ruleExists, "there is no task %q", f.About)
+	} else if f.About != "" && !c.tellsOf(t) {
+		c.fault(ruleScope, "task %s is of project %q, which its sender does not work in", f.About, t.project)
 	}
+}
+
+// tellsOf reports whether a message may be about a task: of the project that the event is of, where its sender works,
+// or of the sender's own project.
+func (c *trial) tellsOf(t *task) bool {
+	if c.by.kind != bySession {
+		return t.project == c.event.Project
+	}
+	s := c.sessions[c.by.id]
+	return s != nil && (t.project == s.project || t.project == c.event.Project && c.worksIn(s, t.project))
 }
 
 // mailFull reports whether so many messages wait for a session that its sender has to wait.
@@ -80,6 +95,11 @@ func (f *sessionMessaged) fold(c *trial) {
 	}
 }
 
+// isMessage reports whether commands are the one that writes to a session.
+func isMessage(commands []string) bool {
+	return slices.Equal(commands, new(sessionMessaged).commands())
+}
+
 func (a *asked) messageSession() fact {
 	if a.by.kind == bySession && a.f.SessionID == "" {
 		if a.f.SessionID = a.sessions[a.by.id].spawnedBy; a.f.SessionID == "" {
@@ -104,7 +124,7 @@ func (a *asked) messageSession() fact {
 	case a.f.About != "" && !isID(a.f.About):
 		return a.no(codeInvalid)
 	}
-	if t := a.tasks[a.f.About]; a.f.About != "" && (t == nil || t.deleted || t.project != s.project) {
+	if t := a.tasks[a.f.About]; a.f.About != "" && (t == nil || t.deleted || !a.tellsOf(t)) {
 		return a.no(codeFound)
 	}
 	return &sessionMessaged{

@@ -68,7 +68,7 @@ func (c *trial) session(commands []string) {
 	}
 	c.listed(s, commands)
 	if commands[0] != "project:create" {
-		c.scope(s)
+		c.scope(s, commands)
 	}
 }
 
@@ -90,16 +90,22 @@ func (c *trial) listed(s *session, commands []string) {
 	}
 }
 
-// scope judges whether the session may write in the event's project.
-func (c *trial) scope(s *session) {
+// scope judges whether the session may write in the event's project. It may write to the session that spawned it.
+func (c *trial) scope(s *session, commands []string) {
 	in := c.event.Project
-	if in == s.project {
+	if c.worksIn(s, in) {
 		return
 	}
-	if p := c.projects[in]; s.letter == "O" && p != nil && p.creator == s.id {
+	if above := c.sessions[s.spawnedBy]; isMessage(commands) && above != nil && above.project == in {
 		return
 	}
 	c.fault(ruleScope, "session %s is of project %q and writes in %q", s.id, s.project, in)
+}
+
+// worksIn reports whether a project is a session's own, or an orchestrator made it.
+func (c *trial) worksIn(s *session, project string) bool {
+	p := c.projects[project]
+	return project == s.project || s.letter == "O" && p != nil && p.creator == s.id
 }
 
 // projectLives judges that the event's project exists. What ends things that outlived their project is let pass: a

@@ -16,6 +16,8 @@ type Predecessor struct {
 	Result string                   `json:"result,omitempty"`
 	// Words are the newest of what it said and was told, oldest first.
 	Words []Word `json:"words"`
+	// Cut names those of endReason and result of which only the beginning is here.
+	Cut []string `json:"cut,omitempty"`
 }
 
 // Word is something that a session said, or was told. Cut says that Text is only the beginning.

@@ -253,14 +253,6 @@ func (c composer) fresh() wish {
 	return c.wish(by, id)
 }
 
-// staff gives how many sessions a run keeps at work: fewer where it is about tasks.
-func (c composer) staff() int {
-	if c.plans {
-		return 2
-	}
-	return 4
-}
-
 // wish makes a command of this kind for this caller.
 func (c composer) wish(by caller, id string) wish {
 	w := wish{by: by, id: id}

@@ -7,12 +7,46 @@ var correspondence = []string{"session:message"}
 func (c composer) ofMessages() wish {
 	if id, message, ok := c.mail(); ok && c.chance(40) {
 		by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
-		if c.chance(15) {
+		if c.chance(40) {
 			by = c.caller()
 		}
 		return wish{by: by, id: "input:received", fields: fields{InputID: message}}
 	}
-	return c.wish(c.caller(), correspondence[0])
+	by := c.caller()
+	if id, ok := c.abroad(); ok && c.chance(30) {
+		by = caller{kind: "session", name: id, project: c.m.sessions[id].Project}
+	}
+	return c.wish(by, correspondence[0])
+}
+
+// abroad returns a session that works in another project than the session that spawned it.
+func (c composer) abroad() (session string, ok bool) {
+	for _, id := range c.m.sessionIDs {
+		x, live := c.m.liveSession(id)
+		if above, ok := c.m.sessions[x.SpawnedBy]; live && ok && above.Project != x.Project {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// goAbroad lets an orchestrator spawn a session in a project that it made, which a run seldom comes to by itself.
+func (w *world) goAbroad() *Failure {
+	var f *Failure
+	do := func(by caller, id string, x fields) *model {
+		if f == nil {
+			f = w.ask(by, id, x)
+		}
+		return w.oracle.model()
+	}
+	home := last(do(admin, "project:create", fields{Name: ptr("Home")}).projectIDs)
+	m := do(admin, "task:create", fields{Project: home, Title: ptr("At home")})
+	m = do(admin, "session:spawn", fields{Project: home, Role: "orchestrator", TaskIDs: &[]string{last(m.taskIDs)}})
+	orchestrator := caller{kind: "session", name: last(m.sessionIDs), project: home}
+	there := last(do(orchestrator, "project:create", fields{Name: ptr("Abroad")}).projectIDs)
+	m = do(admin, "task:create", fields{Project: there, Title: ptr("Abroad")})
+	do(orchestrator, "session:spawn", fields{Project: there, TaskIDs: &[]string{last(m.taskIDs)}})
+	return f
 }
 
 // ofMessage draws whom a caller writes to, and what.
@@ -26,7 +60,9 @@ func (c composer) ofMessage(f *fields, by caller) {
 		f.SessionID = ""
 	}
 	if c.chance(30) {
-		f.About = c.taskOf(by)
+		if f.About = c.taskOf(by); c.chance(30) {
+			f.About = c.task()
+		}
 	}
 }
 

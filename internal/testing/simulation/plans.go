@@ -18,6 +18,14 @@ func (w *world) plans() *Failure {
 	return w.ask(admin, "queue:skip", fields{Project: project, Queue: planQueue})
 }
 
+// staff gives how many sessions a run keeps at work: fewer where it is about tasks.
+func (c composer) staff() int {
+	if c.plans {
+		return 2
+	}
+	return 4
+}
+
 // ofPlans changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
 // dependencies; and asks for what is so already.
 func (c composer) ofPlans() wish {
@@ -50,7 +58,8 @@ func (c composer) ofPlans() wish {
 		return c.givesWork(project, f.TaskID)
 	}
 	if t.Status == "cancelled" && c.chance(60) {
-		if w.by, w.id = c.orchestrator(project), pick(c, []string{"task:complete", "task:block", "task:reopen"}); c.chance(50) {
+		w.by, w.id = c.orchestrator(project), pick(c, []string{"task:complete", "task:block", "task:reopen"})
+		if c.chance(50) {
 			w.by, w.id, f.TaskID, f.TaskIDs = admin, "session:spawn", "", &[]string{f.TaskID}
 			f.Project, f.Force = project, true
 		}

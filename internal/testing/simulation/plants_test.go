@@ -780,6 +780,15 @@ var plants = []plant{
 	{"a session writes to one that it has nothing to do with", []edit{{
 		messages, "	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {\n", "	if false {\n",
 	}}},
+	{"a message to the session that spawned the sender is of the sender's project", []edit{{
+		"commands/message.go", "to = caller.SpawnedBy", "to = caller.ID",
+	}}},
+	{"a message is about any task of its receiver's project", []edit{{
+		"commands/message.go", "project == c.Project && createdProject(s, x, project)", "project == c.Project",
+	}}},
+	{"a session writes to the one that spawned it in its own project only", []edit{{
+		"commands/permit.go", "!(row.upward && mayReach(s, x, project))", "true",
+	}}},
 	{"a message to a session that has ended is taken", []edit{{
 		messages, "	case receiver.Ended():\n",
 		"	case false:\n",

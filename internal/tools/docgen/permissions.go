@@ -32,7 +32,9 @@ and `+"`input:received`"+` for what was written to it. Such a
 list may add reads that the column lacks, but no write that its role does not have; project commands are an orchestrator's, queue commands
 need the queue strategy, and the audit is the user's. A session works in its own project only, an orchestrator also in projects that it created. A
 session whose permissions are unknown may do nothing.
-A session reads its own mail and that of the sessions that it spawned.
+A session reads its own mail and that of the sessions that it spawned. On the timelines of other sessions, and among causes, it sees that
+something was written to them, not what. A successor is told in its manifest what was written to its predecessor. A session writes to the
+session that spawned it also where that session works in another project.
 
 An admin's token may use what the table gives the user, an auditor's token reads everything and writes nothing, a read-only token reads its
 projects.

@@ -40,14 +40,13 @@ var orders = map[string][]string{
 
 // ordered are the files that may, each for a reason of its own.
 var ordered = map[string]string{
-	"ancestors_linux.go": "flags of a process of this machine",
-	"commands.go":        "the layout of the specification, of the commands that this binary has",
-	"inbox.go":           "what was set aside in outboxes of this machine",
-	"init.go":            "what a manifest allows is checked while the server is away",
-	"sessionexec.go":     "variables of a process of this machine",
-	"supervise_unix.go":  "signals of this machine",
-	"syntax.go":          "the command line itself, in the order of the table",
-	"why.go":             "the layout of chains that share their end",
+	"commands.go":       "the layout of the specification, of the commands that this binary has",
+	"inbox.go":          "what was set aside in outboxes of this machine",
+	"init.go":           "what a manifest allows is checked while the server is away",
+	"sessionexec.go":    "variables of a process of this machine",
+	"supervise_unix.go": "signals of this machine",
+	"syntax.go":         "the command line itself, in the order of the table",
+	"why.go":            "the layout of chains that share their end",
 }
 
 // TestTheCommandLineOrdersNothing: the server answers in the order, and with the items, that are printed.
