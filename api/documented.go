@@ -32,7 +32,12 @@ func Routes() (native, compat []Documented) {
 	native = append(s.documented(), Documented{
 		Method:  http.MethodPost,
 		Path:    commandsPath + "{id}",
-		Summary: "Run a command: the only route that writes",
+		Summary: "Run a command: the only route that writes to the log",
+	}, Documented{
+		Method:  http.MethodPost,
+		Path:    manifestsPath,
+		Summary: "Store a manifest, and answer the digest that a command names it by",
+		Rows:    []string{"manifest:generate"},
 	})
 	s.besides = nil
 	s.compatRoutes()

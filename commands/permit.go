@@ -108,7 +108,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	id := t.canonical(row.ID)
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) &&
-		!(row.upward && mayReach(s, x, project)) {
+		(!row.upward || !mayReach(s, x, project)) {
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
 	}

@@ -76,7 +76,23 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 		// Its faults would quote what is none of the caller's business.
 		return nil, Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
-	return m, s.ofOwnProject(c, row, m)
+	if err := s.ofOwnProject(c, row, m); err != nil {
+		return nil, err
+	}
+	return m, s.mayName(ctx, c, digest)
+}
+
+// mayName refuses a digest that somebody named whose things the caller may not read, unless the caller stored that
+// manifest itself: a digest is no key. One that nobody named says nothing of anybody.
+func (s *Service) mayName(ctx context.Context, c *Caller, digest string) error {
+	return s.Look(ctx, c, func(v View) error {
+		if len(v.BlobRefs(digest)) == 0 || s.stored.by(c, digest) || v.mayReadBlob(digest) == nil {
+			return nil
+		}
+		unknown := NotFound("Blob", digest)
+		unknown.Next = "store the manifest with POST /api/manifests, and use the digest that it answers"
+		return unknown
+	})
 }
 
 // said is what a command says beside its manifest; it must say the same or nothing.

@@ -91,6 +91,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 			Why: "the manifest could not be stored", Next: "try again", Err: err,
 		}
 	}
+	s.stored.add(c, digest)
 	axes := m.Axes()
 	return wire.StoredManifest{
 		Digest:   digest,

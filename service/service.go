@@ -75,6 +75,7 @@ type Service struct {
 	placing chan struct{}
 	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency.
 	rendering, ordering *places
+	stored              storedManifests
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }

@@ -2,56 +2,115 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
-// proc is where the kernel shows processes.
-const proc = "/proc"
+const (
+	// proc is where the kernel shows processes.
+	proc = "/proc"
+	// ancestorsAtMost bounds one walk up the process tree, walksAtMost how often it begins again because a process ended
+	// meanwhile.
+	ancestorsAtMost = 1000
+	walksAtMost     = 100
+	// exiting is the kernel's flag PF_EXITING.
+	exiting = 0x4
+)
 
-// ancestorsAtMost bounds the walk up the process tree, which may change meanwhile.
-const ancestorsAtMost = 10_000
-
-// sessionAbove gives the session as which the nearest ancestor of a process was started, "" if there is none. It sees
-// what the kernel shows to this user: the environment that each ancestor had at its start, and its command line.
-func sessionAbove(pid int) (session string) {
-	for range ancestorsAtMost {
-		if pid = parentOf(pid); pid <= 0 {
-			return ""
-		}
-		if session := startedAs(pid); session != "" {
-			return session
-		}
-	}
-	return ""
+// sessionAbove returns the session as which the nearest ancestor of this process was started, "" if there is none. It
+// sees what the kernel shows to this user: the environment that each ancestor had at its start, and its command line.
+func sessionAbove() (session string, err error) {
+	return processes(os.ReadFile).sessionAbove(os.Getpid())
 }
 
-// parentOf gives the parent of a process, 0 if there is none or the kernel does not show it.
-func parentOf(pid int) int {
-	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+// processes reads what the kernel shows below /proc.
+type processes func(name string) ([]byte, error)
+
+func (p processes) sessionAbove(pid int) (session string, err error) {
+	if _, err := p.process(pid); errors.Is(err, fs.ErrNotExist) {
+		return "", nil // this system shows no processes
+	}
+	for range walksAtMost {
+		session, whole := p.walk(pid)
+		if whole || session != "" {
+			return session, nil
+		}
+	}
+	return "", errOrigin
+}
+
+// walk goes up from a process once. It is not whole if a process ended meanwhile: what it had started belongs to
+// another one then.
+func (p processes) walk(pid int) (session string, whole bool) {
+	child, err := p.process(pid)
 	if err != nil {
-		return 0
+		return "", false
+	}
+	for range ancestorsAtMost {
+		above := child.parent
+		if above <= 0 {
+			return "", true
+		}
+		if session := p.startedAs(above); session != "" {
+			return session, false
+		}
+		parent, err := p.process(above)
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) && hides(above) {
+			return "", true // another user's, of whom the kernel shows nothing
+		}
+		if err != nil || parent.flags&exiting != 0 {
+			return "", false
+		}
+		if again, err := p.process(pid); err != nil || again.parent != above {
+			return "", false
+		}
+		pid, child = above, parent
+	}
+	return "", false
+}
+
+// hides reports whether a process is there although the kernel does not show it.
+func hides(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.EPERM) }
+
+// process is what the kernel says of one.
+type process struct {
+	parent int
+	flags  uint64
+}
+
+func (p processes) process(pid int) (process, error) {
+	stat, err := p(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return process{}, err
 	}
 	_, rest, _ := strings.Cut(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]), " ") // the name may hold anything
 	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0
+	if len(fields) < 7 {
+		return process{}, io.ErrUnexpectedEOF
 	}
-	parent, _ := strconv.Atoi(fields[1]) // 0 if it is no number
-	return parent
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return process{}, err
+	}
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	return process{parent, flags}, err
 }
 
-// startedAs gives the session as which a process was started, or as which it runs a command.
-func startedAs(pid int) string {
+// startedAs returns the session as which a process was started, or as which it runs a command.
+func (p processes) startedAs(pid int) string {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
-	environ, _ := os.ReadFile(filepath.Join(dir, "environ")) // another user's is not shown
+	environ, _ := p(filepath.Join(dir, "environ")) // another user's is not shown
 	if session := sessionIn(environment(nulWords(environ))); session != "" {
 		return session
 	}
-	line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+	line, _ := p(filepath.Join(dir, "cmdline"))
 	return executes(nulWords(line))
 }
 

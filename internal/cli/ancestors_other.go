@@ -2,5 +2,5 @@
 
 package cli
 
-// sessionAbove gives "": this system does not show the environment of other processes.
-func sessionAbove(int) (session string) { return "" }
+// sessionAbove returns "": this system does not show the environment of other processes.
+func sessionAbove() (session string, err error) { return "", nil }

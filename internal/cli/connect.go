@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -136,7 +135,17 @@ func sessionIn(env map[string]string) string {
 // userToken gives the token of the home's user. A process that a session started never gets it, whatever its own
 // environment says.
 func userToken(h *home.Home) (string, error) {
-	if session := sessionAbove(os.Getpid()); session != "" {
+	session, err := sessionAbove()
+	if err != nil {
+		return "", &failure.Error{
+			Status:  http.StatusForbidden,
+			Code:    "NOT_ALLOWED",
+			Message: "This process does not get the user's token",
+			Why:     err.Error(),
+			Next:    "run it again, or name a token in MAESTRO_TOKEN",
+		}
+	}
+	if session != "" {
 		return "", &failure.Error{
 			Status:  http.StatusForbidden,
 			Code:    "NOT_ALLOWED",
@@ -147,6 +156,9 @@ func userToken(h *home.Home) (string, error) {
 	}
 	return h.AdminToken()
 }
+
+// errOrigin says that nobody can tell which processes started this one.
+var errOrigin = errors.New("which processes started it cannot be told: some ended meanwhile, or there are too many")
 
 // atHome fills in what the environment left open: where the home's server listens, and the user's token.
 func (a *Run) atHome(ctx context.Context, address, token string) (string, string, error) {

@@ -62,8 +62,9 @@ func childrenOf() map[int][]int {
 	names, _ := filepath.Glob(filepath.Join(proc, "[0-9]*")) // the pattern is good
 	for _, name := range names {
 		if pid, err := strconv.Atoi(filepath.Base(name)); err == nil {
-			parent := parentOf(pid)
-			children[parent] = append(children[parent], pid)
+			if x, err := processes(os.ReadFile).process(pid); err == nil {
+				children[x.parent] = append(children[x.parent], pid)
+			}
 		}
 	}
 	return children

@@ -787,7 +787,7 @@ var plants = []plant{
 		"commands/message.go", "project == c.Project && createdProject(s, x, project)", "project == c.Project",
 	}}},
 	{"a session writes to the one that spawned it in its own project only", []edit{{
-		"commands/permit.go", "!(row.upward && mayReach(s, x, project))", "true",
+		"commands/permit.go", "(!row.upward || !mayReach(s, x, project))", "true",
 	}}},
 	{"a message to a session that has ended is taken", []edit{{
 		messages, "	case receiver.Ended():\n",

@@ -1,0 +1,56 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+
+	"maestro/service/wire"
+)
+
+// A digest is no key: an orchestrator gives a session a manifest that it stored, or one that it may read, and not one
+// of another project, although it has no task that says whose it is.
+func TestADigestOfAnotherProjectIsNoManifest(t *testing.T) {
+	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
+	lead := func(name string) *Caller {
+		project := w.make(w.admin(), "project:create", fmt.Sprintf(`{"name":%q}`, name))
+		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+		body := fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, task)
+		return w.caller(w.do(w.admin(), "session:spawn", body).Token)
+	}
+	theirs, ours := lead("Theirs"), lead("Ours")
+	document := []byte(`{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],` +
+		`"session":{"model":"opus","permissionMode":"interactive"},"context":{"custom":{"told":"between us"}}}`)
+	store := func(c *Caller) wire.StoredManifest {
+		stored, err := w.StoreManifest(w.Context(), c, document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored
+	}
+	digest := store(theirs).Digest
+	body := fmt.Sprintf(`{"strategy":"queue","manifestDigest":%q}`, digest)
+	child := w.make(theirs, "session:spawn", body)
+	again := fmt.Sprintf(`{"sessionId":%q,"manifestDigest":%q}`, child, digest)
+	if _, err := w.try(theirs, "session:update", again, "again"); err != nil {
+		t.Errorf("who may read it: %v", err)
+	}
+	if _, err := w.try(ours, "session:spawn", body, "foreign"); err == nil {
+		t.Error("an orchestrator of another project gives it to a session")
+	}
+	store(ours)
+	if _, err := w.try(ours, "session:spawn", body, "own"); err != nil {
+		t.Errorf("who stored it itself: %v", err)
+	}
+}
+
+// What is remembered is bounded, the newest stay.
+func TestStoredManifestsAreBounded(t *testing.T) {
+	var m storedManifests
+	c := &Caller{}
+	for n := range storedKept + 10 {
+		m.add(c, fmt.Sprint(n))
+	}
+	if len(m.known) != storedKept || len(m.oldest) != storedKept || m.by(c, "0") || !m.by(c, fmt.Sprint(storedKept+9)) {
+		t.Errorf("%d and %d are kept", len(m.known), len(m.oldest))
+	}
+}
