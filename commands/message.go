@@ -104,11 +104,6 @@ func mayTellOf(s *projections.State, c Call, project string) bool {
 	return project == x.ProjectID || project == c.Project && createdProject(s, x, project)
 }
 
-// mayReach reports whether a project is that of the session that spawned another one, which writes to it there.
-func mayReach(s *projections.State, x *projections.Session, project string) bool {
-	return x.SpawnedBy != "" && s.SessionProject(x.SpawnedBy) == project
-}
-
 // receiver gives the session that the message is for: the caller may write to the session that spawned it, to those
 // that it spawned, and a user to any.
 func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {

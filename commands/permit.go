@@ -108,7 +108,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	id := t.canonical(row.ID)
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) &&
-		(!row.upward || !mayReach(s, x, project)) {
+		!row.beyond.reaches(s, x, project) {
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
 	}
@@ -157,6 +157,32 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	}
 	return notAllowed(id, why, verb+line+"`",
 		"Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
+}
+
+// beyond says where a session may use a command besides its own project and those that it created: sessions that
+// spawned each other may work in different ones.
+type beyond int
+
+const (
+	nowhere              beyond = iota
+	whereItsSpawnerWorks        // to write to the session that spawned it
+	whereThoseBelowWork         // to end those below it
+)
+
+func (b beyond) reaches(s *projections.State, x *projections.Session, project string) bool {
+	switch b {
+	case whereItsSpawnerWorks:
+		return x.SpawnedBy != "" && s.SessionProject(x.SpawnedBy) == project
+	case whereThoseBelowWork:
+		p := s.Project(project)
+		if p == nil {
+			return false
+		}
+		_, maker, ok := projections.SessionOfSource(p.CreatedBy)
+		return ok && s.IsBelow(maker, x.ID)
+	case nowhere:
+	}
+	return false
 }
 
 // createdProject reports whether an orchestrator works in a project that it created itself.

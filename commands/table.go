@@ -54,8 +54,8 @@ type Row struct {
 	since string
 	// before is who could use it until then, 0 for nobody.
 	before Letters
-	// upward lets a session use it in the project of the session that spawned it, wherever it works itself.
-	upward bool
+	// beyond says where a session may use it besides the projects that it works in.
+	beyond beyond
 	// makes is nil for a read, an alias in rows, and a command that is not there yet.
 	makes *maker
 }

@@ -1863,6 +1863,26 @@ func TestWordsAreData(t *testing.T) {
 		}
 	}
 
+	// What is delivered late takes the places that are left.
+	late := Timeline{}
+	for i, e := range s.SessionTimeline("w") {
+		copied := *e
+		copied.Late = e.Message == "begun" || e.Message == "both"
+		late = append(late, &copied)
+	}
+	for most, expected := range [][]Word{{}, want[4:], {want[2], want[4]}} {
+		got := w.Words(late, most)
+		if len(got) != len(expected) {
+			t.Errorf("the newest %d in time: %+v", most, got)
+		}
+	}
+	all := w.Words(late, 99)
+	for i, word := range all {
+		if word.Text != want[i].Text || word.Late != (word.Text == "both" || i == 0) {
+			t.Errorf("the late ones among the rest: %+v", all)
+		}
+	}
+
 	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
 		failed("x", "x", "t1", "red"))
 	wordOf := []Word{{Kind: WordFailed, TaskIDs: []string{"t1"}, Text: "red"}}

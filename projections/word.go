@@ -53,23 +53,42 @@ type Word struct {
 	Text    string
 	// Blob is the digest of the whole text, if Text is only its beginning.
 	Blob string
+	// Late says that it was delivered after the session's end, when nobody saw any more what the session did.
+	Late bool
 }
 
-// Words gives the newest words of a session and to it, at most so many, oldest first. A report about several tasks is
-// one word. What the state says in words of its own is none.
+// Words returns the newest words of a session and to it, at most so many, oldest first. A report about several tasks is
+// one word. What the state says in words of its own is none. Late reports take the places that the others leave.
 func (x *Session) Words(timeline Timeline, most int) []Word {
-	words := []Word{}
+	words, sequences := x.newestWords(timeline, most, false)
+	late, lateSequences := x.newestWords(timeline, most-len(words), true)
+	for i, word := range slices.Backward(late) {
+		at, _ := slices.BinarySearch(sequences, lateSequences[i])
+		words, sequences = slices.Insert(words, at, word), slices.Insert(sequences, at, lateSequences[i])
+	}
+	return words
+}
+
+// newestWords returns the newest words that are late, or those that are not, oldest first, with their sequences.
+func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []Word, sequences []uint64) {
+	words = []Word{}
 	last := uint64(0)
 	for _, e := range slices.Backward(timeline) {
 		kind := x.wordKind(e)
-		if kind == "" {
+		if kind == "" || e.Late != late {
 			continue
 		}
 		if e.Sequence != last {
 			if len(words) == most {
 				break
 			}
-			words = append(words, Word{Kind: kind, Text: e.Message, Blob: e.Blob})
+			words = append(words, Word{
+				Kind: kind,
+				Text: e.Message,
+				Blob: e.Blob,
+				Late: late,
+			})
+			sequences = append(sequences, e.Sequence)
 			last = e.Sequence
 		}
 		if e.TaskID != "" {
@@ -81,7 +100,8 @@ func (x *Session) Words(timeline Timeline, most int) []Word {
 		slices.Reverse(word.TaskIDs)
 	}
 	slices.Reverse(words)
-	return words
+	slices.Reverse(sequences)
+	return words, sequences
 }
 
 func (x *Session) wordKind(e *Entry) WordKind {

@@ -64,13 +64,18 @@ func (x *predecessor) told() *manifest.Predecessor {
 	if x.result != nil {
 		told.Result = beginning("result", x.result.Text)
 	}
-	newest := x.timeline[max(0, len(x.timeline)-newestLooked):]
+	inTime := len(x.timeline) // what was delivered after the session's end does not crowd out what it said before
+	for inTime > 0 && x.timeline[inTime-1].Late {
+		inTime--
+	}
+	newest := x.timeline[max(0, inTime-newestLooked):]
 	for _, word := range x.Words(newest, predecessorWords) {
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),
 			TaskIDs: word.TaskIDs,
 			Text:    safetext.Shorten(word.Text, predecessorBytes),
 			Cut:     word.Blob != "" || len(word.Text) > predecessorBytes,
+			Late:    word.Late,
 		})
 	}
 	return told

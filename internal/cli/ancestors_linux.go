@@ -16,7 +16,7 @@ import (
 const (
 	// proc is where the kernel shows processes.
 	proc = "/proc"
-	// ancestorsAtMost bounds one walk up the process tree, walksAtMost how often it begins again because a process ended
+	// ancestorsAtMost bounds one walk up the process tree, walksAtMost how often it begins again since a process ended
 	// meanwhile.
 	ancestorsAtMost = 1000
 	walksAtMost     = 100

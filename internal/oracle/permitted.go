@@ -90,13 +90,17 @@ func (c *trial) listed(s *session, commands []string) {
 	}
 }
 
-// scope judges whether the session may write in the event's project. It may write to the session that spawned it.
+// scope judges whether the session may write in the event's project. It may write to the session that spawned it, and
+// end those below it, wherever they work.
 func (c *trial) scope(s *session, commands []string) {
 	in := c.event.Project
 	if c.worksIn(s, in) {
 		return
 	}
 	if above := c.sessions[s.spawnedBy]; isMessage(commands) && above != nil && above.project == in {
+		return
+	}
+	if p := c.projects[in]; ends(commands) && p != nil && c.below(c.sessions[p.creator]) {
 		return
 	}
 	c.fault(ruleScope, "session %s is of project %q and writes in %q", s.id, s.project, in)

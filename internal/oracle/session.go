@@ -327,6 +327,9 @@ type sessionKilled struct {
 func (f *sessionKilled) about() (kind, id string) { return "session", f.SessionID }
 func (f *sessionKilled) commands() []string       { return []string{"session:kill"} }
 
+// ends reports whether commands are the one that ends a session.
+func ends(commands []string) bool { return slices.Equal(commands, new(sessionKilled).commands()) }
+
 func (f *sessionKilled) judge(c *trial) {
 	if s := c.aLiveSession(f.SessionID); !c.thirdOn() || !c.below(s) {
 		c.spawner(s)

@@ -236,12 +236,15 @@ func wordsIn(e entry) (words []manifest.Word) {
 
 func (w *xmlWriter) words(words []manifest.Word) {
 	for _, word := range words {
-		cut := ""
-		if word.Cut {
-			cut = "true"
+		mark := func(marked bool) string {
+			if marked {
+				return "true"
+			}
+			return ""
 		}
 		w.text("word", word.Text, slices.Concat(
-			some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")), some("cut", cut),
+			some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")), some("cut", mark(word.Cut)),
+			some("late", mark(word.Late)),
 		)...)
 	}
 }

@@ -7,10 +7,15 @@ var correspondence = []string{"session:message"}
 func (c composer) ofMessages() wish {
 	if id, message, ok := c.mail(); ok && c.chance(40) {
 		by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
-		if c.chance(40) {
-			by = c.caller()
+		if others := c.m.sessionIDs; c.chance(40) {
+			by = caller{kind: "session", name: pick(c, others)}
+			by.project = c.m.sessions[by.name].Project
 		}
 		return wish{by: by, id: "input:received", fields: fields{InputID: message}}
+	}
+	if len(c.m.sessionIDs) > 0 && c.chance(10) { // the orchestrator at home ends somebody, perhaps two projects away
+		top := c.m.sessions[c.m.sessionIDs[0]]
+		return c.wish(caller{kind: "session", name: top.ID, project: top.Project}, "session:kill")
 	}
 	by := c.caller()
 	if id, ok := c.abroad(); ok && c.chance(30) {
@@ -30,7 +35,8 @@ func (c composer) abroad() (session string, ok bool) {
 	return "", false
 }
 
-// goAbroad lets an orchestrator spawn a session in a project that it made, which a run seldom comes to by itself.
+// goAbroad lets an orchestrator spawn sessions in a project that it made, one of which does the same, which a run seldom
+// comes to by itself.
 func (w *world) goAbroad() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
@@ -45,7 +51,15 @@ func (w *world) goAbroad() *Failure {
 	orchestrator := caller{kind: "session", name: last(m.sessionIDs), project: home}
 	there := last(do(orchestrator, "project:create", fields{Name: ptr("Abroad")}).projectIDs)
 	m = do(admin, "task:create", fields{Project: there, Title: ptr("Abroad")})
-	do(orchestrator, "session:spawn", fields{Project: there, TaskIDs: &[]string{last(m.taskIDs)}})
+	work := &[]string{last(m.taskIDs)}
+	do(orchestrator, "session:spawn", fields{Project: there, TaskIDs: work})
+	m = do(orchestrator, "session:spawn", fields{Project: there, TaskIDs: work, Role: "orchestrator"})
+	second := caller{kind: "session", name: last(m.sessionIDs), project: there}
+	further := last(do(second, "project:create", fields{Name: ptr("Further")}).projectIDs)
+	m = do(admin, "task:create", fields{Project: further, Title: ptr("Further away")})
+	work = &[]string{last(m.taskIDs)}
+	do(second, "session:spawn", fields{Project: further, TaskIDs: work})
+	do(admin, "session:spawn", fields{Project: further, TaskIDs: work})
 	return f
 }
 

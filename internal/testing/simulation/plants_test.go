@@ -786,8 +786,14 @@ var plants = []plant{
 	{"a message is about any task of its receiver's project", []edit{{
 		"commands/message.go", "project == c.Project && createdProject(s, x, project)", "project == c.Project",
 	}}},
+	{"a session ends those below it in its own project only", []edit{{
+		"commands/permit.go", "return ok && s.IsBelow(maker, x.ID)", "return ok && maker == x.ID",
+	}}},
+	{"a session ends what it likes in the project of a session below it", []edit{{
+		"commands/session.go", "below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below", "false",
+	}}},
 	{"a session writes to the one that spawned it in its own project only", []edit{{
-		"commands/permit.go", "(!row.upward || !mayReach(s, x, project))", "true",
+		"commands/permit.go", "return x.SpawnedBy != \"\" && s.SessionProject(x.SpawnedBy) == project", "return false",
 	}}},
 	{"a message to a session that has ended is taken", []edit{{
 		messages, "	case receiver.Ended():\n",
