@@ -1865,7 +1865,7 @@ func TestWordsAreData(t *testing.T) {
 
 	// What is delivered late takes the places that are left.
 	late := Timeline{}
-	for i, e := range s.SessionTimeline("w") {
+	for _, e := range s.SessionTimeline("w") {
 		copied := *e
 		copied.Late = e.Message == "begun" || e.Message == "both"
 		late = append(late, &copied)
