@@ -60,8 +60,8 @@ func (r *tree) add(pid, parent, flags int, line, environment string) {
 	r.files[dir+"cmdline"], r.files[dir+"environ"] = line, environment
 }
 
-// TestAnAncestorThatEndsHidesNoSession: a process between a session's and the one that asks ends at any moment of the look
-// at its ancestors; then the session's process has it.
+// TestAnAncestorThatEndsHidesNoSession: a process between a session's and the one that asks ends at any moment of
+// the walk; then the session's process has it.
 func TestAnAncestorThatEndsHidesNoSession(t *testing.T) {
 	const executing = "maestro\x00session\x00exec\x00sess_a\x00--\x00sh\x00"
 	for name, ends := range map[string]func(r *tree){

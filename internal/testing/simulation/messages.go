@@ -35,8 +35,8 @@ func (c composer) abroad() (session string, ok bool) {
 	return "", false
 }
 
-// goAbroad lets an orchestrator spawn sessions in a project that it made, one of which does the same: a run seldom comes
-// to that by itself.
+// goAbroad lets an orchestrator spawn sessions in a project that it made, one of which does the same. A run seldom does
+// so by itself.
 func (w *world) goAbroad() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
