@@ -54,8 +54,9 @@ func newClockConfirm(a *Run) *cobra.Command {
 		Use:   "confirm",
 		Short: "Confirm the machine's wall clock after it was set, so that events follow it again",
 		Args:  Takes,
-		Long: `A server does not follow a wall clock that moves by more than an hour while it runs: every later event would get a wrong
-time, for good. Check the machine's clock first, then confirm it. The server's log records who did.`,
+		Long: `Confirm that the machine's clock is right. A server does not follow a wall clock that jumps by more than an hour while it
+runs, because every later event would permanently get a wrong time. Check the machine's clock first, then confirm it. The
+server's log records who confirmed it.`,
 		RunE: Running(c.run),
 	}
 }

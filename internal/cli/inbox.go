@@ -30,8 +30,9 @@ func newInbox(a *Run) *cobra.Command {
 		Use:   "inbox",
 		Short: "Show everything that needs you, first what holds up a session",
 		Args:  Takes,
-		Long: `Show everything that needs you: first what a session at work waits for, then what holds up other work, then the
-rest; among these the highest priority of the task, and then the longest wait. Last comes what only this machine knows.`,
+		Long: `Show everything that needs you: first items that a working session waits for, then items that hold up other work, then
+the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this
+machine knows about come last.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.filter.ProjectID)

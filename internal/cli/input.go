@@ -93,11 +93,12 @@ func newInputWait(a *Run) *cobra.Command {
 		Use:   "wait [<questionId>]",
 		Short: "Wait for mail and print it: answers, messages, and tasks of yours that are open again",
 		Args:  Takes,
-		Long: `Wait until there is mail for this session, and print it: answers to its questions, messages from the user and from
-sessions, and tasks of its own that were reopened or are no longer blocked. With a question, wait for its answer only.
+		Long: `Wait until there is mail for this session, and print it: answers to its questions, messages from the user and from other
+sessions, and notices that a task of its own was reopened or is no longer blocked. With a question id, wait for the answer
+to that question only.
 
-It waits for as long as --timeout says (exit 7), and ends with the process that started it. Mail that comes while nobody
-waits is printed on stderr with the session's next command.`,
+If no mail arrives before --timeout, the exit code is 7. The command also ends with the process that started it. Mail that
+arrives while no command waits is printed on stderr by the session's next command.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

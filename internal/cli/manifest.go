@@ -63,7 +63,7 @@ func newManifestMigrate(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate <file>",
 		Short: "Convert an older manifest to the current version, and print it",
-		Long:  `Convert an older manifest to the current version. The result is printed; the file changes only with --write.`,
+		Long:  `Convert an older manifest to the current version, and print it. The file itself changes only with --write.`,
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

@@ -33,8 +33,8 @@ func newManifestGenerate(a *Run) *cobra.Command {
 		Use:   "generate",
 		Short: "Generate a manifest that you can edit and pass to session spawn --manifest",
 		Args:  Takes,
-		Long: `Generate a manifest from the server's tasks. Without --file it is printed; with it, it is written whole or not at all, readable by
-you alone. Give it to a session with "maestro session spawn --manifest FILE".
+		Long: `Generate a manifest from tasks on the server, and print it. With --file, the manifest is written to that file, completely
+or not at all, and only you can read it. Spawn a session with it: "maestro session spawn --manifest FILE".
 
 --context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
 	}

@@ -28,11 +28,11 @@ func newSessionMessage(a *Run) *cobra.Command {
 		Use: `message <sessionId> "<text>"`,
 		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that ` +
 			`spawned you, --all in place of <sessionId> means all that you spawned`,
-		Long: `Send a message to a session, which sees it with its next command. A session writes to the one that spawned it
-("parent"), and an orchestrator also to those that it spawned; a user writes to any.
+		Long: `Send a message to a session, which gets it with its next command. A session may write to the session that spawned it
+("parent"), an orchestrator also to the sessions that it spawned, and a user to any session.
 
-With --all, and without <sessionId>, the message goes to a whole team: an orchestrator's to all living sessions that it
-spawned, a user's to all living sessions of a project.`,
+With --all, and without <sessionId>, the message goes to a whole team: from an orchestrator to all living sessions that it
+spawned, from a user to all living sessions of a project.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all && len(args) == 1 {
 				return Takes(cmd, []string{"all", args[0]})

@@ -40,12 +40,14 @@ func newApply(a *Run, use, short string) *cobra.Command {
 		Use:   use,
 		Short: short,
 		Args:  Takes,
-		Long: `Create and update tasks from a plan, a YAML file that lists tasks with their parents and dependencies under ids of
-its own. A task of the project that has the plan id of an entry is updated; the others are created.
+		Long: `Create and update tasks from a plan: a YAML file that lists tasks with ids of its own, parents and dependencies. If the
+project has a task with the plan id of an entry, that task is updated; otherwise a task is created.
 
-The file decides every field of its tasks but the status: a field that it leaves out becomes empty, and the priority
-medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are. The answer says what changed; applying a plan twice changes
-nothing, and --dry-run only shows the difference. The whole plan is checked before anything changes.`,
+The file determines every field of its tasks except the status: a field that it omits becomes empty, and an omitted
+priority medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are.
+
+The answer shows what changed. Applying a plan twice changes nothing, and --dry-run only shows the difference. The whole
+plan is checked before anything changes.`,
 	}
 	cmd.RunE = Running(c.run)
 	c.cmd = cmd

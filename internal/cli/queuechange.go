@@ -51,8 +51,8 @@ func newQueueRemove(a *Run) *cobra.Command {
 		Use:   "remove <taskId>…",
 		Short: "Remove items that nobody holds from a queue",
 		Args:  Takes,
-		Long: `Remove items that nobody holds from a queue. Their tasks stay, and may be pushed again. Each item gets an answer; if
-some are refused, the others are removed all the same.`,
+		Long: `Remove items that no session holds from a queue. Their tasks stay, and can be pushed again. Each item gets its own
+answer: if some are refused, the others are still removed.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)

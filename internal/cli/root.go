@@ -214,13 +214,13 @@ func (a *Run) tree(below []Noun) *cobra.Command {
 		Long: `Maestro coordinates fleets of AI coding agents: tasks, the sessions that work on them, and a log of everything that
 was said and decided.
 
-Start a server with "maestro serve"; everything else talks to it.
+Start a server with "maestro serve"; the other commands talk to it.
 
 Environment:
-  MAESTRO_API_URL        the server's address; else the one of the home, else http://127.0.0.1:3000
-  MAESTRO_TOKEN          the token of the session or user that asks
-  MAESTRO_SESSION_ID     the session that asks
-  MAESTRO_PROJECT_ID     the project that is meant when none is named
+  MAESTRO_API_URL        the server's address; else the one in the home, else http://127.0.0.1:3000
+  MAESTRO_TOKEN          the token of the session or user that runs the command
+  MAESTRO_SESSION_ID     the session that runs the command
+  MAESTRO_PROJECT_ID     the project, if the command names none
   MAESTRO_MANIFEST_PATH  the session's manifest; else the copy in the home, else the server's
   MAESTRO_HOME           the home; else ~/.maestro
   MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000

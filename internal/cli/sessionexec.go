@@ -44,9 +44,9 @@ func newSessionExec(a *Run) *cobra.Command {
 		Use:   "exec <sessionId> -- <command>...",
 		Short: "Run a command as a session, with heartbeats, and record its exit code",
 		Long: `Run a command as a session. The command gets the session's environment and none of your credentials. While it runs,
-heartbeats are sent for the session, and signals are passed on to the command. When it ends, its exit code is recorded
-on the session's timeline, and is the exit code of this command. When the session ends first, such as by
-"maestro session kill", the command is ended and the exit code is 4.`,
+Maestro sends heartbeats for the session and passes signals on to the command. When the command ends, Maestro records its
+exit code on the session's timeline and exits with the same code. If the session ends first, for example by
+"maestro session kill", the command is terminated and the exit code is 4.`,
 		Example: `  maestro session exec sess_k3f9x2m7qa -- claude
   maestro session exec "$(maestro session spawn --task-ids task_4096vraqss -q)" -- ./agent.sh --fast`,
 		Args: execTakes,

@@ -14,10 +14,10 @@ func newSessionHeartbeat(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heartbeat [<sessionId>]",
 		Short: "Tell the server that your session is alive; for scripts",
-		Long: `Tell the server that your session is alive. From the first heartbeat on, the session is lost when nothing is heard of
-it for the short lease (1m, or "maestro serve --lease"). Exit code 4 says that the session has ended.
+		Long: `Tell the server that your session is alive. After the first heartbeat, the session is lost if the server hears nothing
+from it for the short lease (1m, or "maestro serve --lease"). Exit code 4 means that the session has ended.
 
-"maestro session exec" sends heartbeats by itself.`,
+"maestro session exec" sends heartbeats automatically.`,
 		Example: "  while maestro session heartbeat; do sleep 10; done",
 		Args:    Takes,
 		RunE:    Running(c.run),

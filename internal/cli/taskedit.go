@@ -34,9 +34,9 @@ func newTaskEdit(a *Run) *cobra.Command {
 		Use:   "edit <taskId>",
 		Short: "Edit a task's title, description and criteria in your editor",
 		Args:  Takes,
-		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is the program that VISUAL names, else EDITOR, else
-vi; the name may have arguments ("code --wait"), which no shell reads. What you change is sent when the editor exits
-with 0. If you change nothing, nothing is sent.`,
+		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is the program named by VISUAL, else EDITOR,
+else vi. The name may have arguments ("code --wait"); no shell interprets them. Your changes are sent when the editor
+exits with code 0. If you change nothing, nothing is sent.`,
 		RunE: Running(c.run),
 	}
 	a.keyFlag(cmd, &c.key)

@@ -47,14 +47,15 @@ func newTokenCreate(a *Run) *cobra.Command {
 		Use:   "create",
 		Short: "Create a named token, and print its secret",
 		Args:  Takes,
-		Long: `Make a named token. An admin may do what you may, an auditor reads everything and writes nothing, a read-only one reads
-the projects that it names.
+		Long: `Create a named token. An admin token may do what you may, an auditor token reads everything and writes nothing, and a
+read-only token reads the projects that it names.
 
-With --expires it is refused after that time, and its open calls end. A token that expires makes only tokens that expire
-no later. Sessions that it spawned go on with secrets of their own; 'maestro token list' and 'maestro status' name them.
+With --expires, the server refuses the token after that time, and ends its open calls. A token that expires can only
+create tokens that expire no later. Sessions that it spawned keep running with their own secrets; 'maestro token list' and
+'maestro status' name them.
 
-The secret is not stored: asked again with the same --key, it is printed again.
-With --quiet it is all that is printed.`,
+The secret is not stored. To print it again, repeat the command with the same --key.
+With --quiet, the command prints only the secret.`,
 		RunE: Running(c.run),
 	}
 	bind(cmd, &c.body)
@@ -213,11 +214,11 @@ func newTokenRevoke(a *Run) *cobra.Command {
 		Use:   "revoke [<name>]",
 		Short: "Revoke a token and those that it made, or replace a session's secret",
 		Args:  Takes,
-		Long: `Revoke a named token and all tokens that it made, directly or not; or revoke a session's secret.
-Their open calls end. With --keep-children the tokens that it made stay valid; revoke it again without --keep-children
-to revoke those too.
+		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or revoke a session's secret.
+Their open calls end. With --keep-children, the tokens created with it stay valid; to revoke those too, revoke the token
+again without --keep-children.
 
-Sessions that the token spawned go on; the command says how many there are.`,
+Sessions that the token spawned keep running; the command prints how many there are.`,
 		RunE: Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "of a session: revoke")

@@ -31,10 +31,11 @@ func newWhoami(a *Run) *cobra.Command {
 		Use:   "whoami",
 		Short: "Show who you are to the server",
 		Args:  Takes,
-		Long: `Show who you are to the server. A session also sees its tasks and what to do next, and when and by whom it was ended.
+		Long: `Show who you are to the server. A session also sees its tasks and what to do next and, if it has ended, when and by whom
+it was ended.
 
-With --all: also how the server knows you, and the commands that you may use. With --system-prompt: what an agent is told, which is a
-session's system prompt, and the list of commands for a user.`,
+With --all, also show how the server identifies you, and the commands that you may use. With --system-prompt, print the
+text for an agent: a session's system prompt or, for a user, the list of commands.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "system-prompt", false, "what an agent is told of it")

@@ -28,10 +28,11 @@ func NewBackup(a *cli.Run) *cobra.Command {
 		Use:   "backup <file>",
 		Short: "Write the log and its texts into a new file, and no secrets",
 		Args:  cli.Takes,
-		Long: `Write the log and the long texts beside it into a new file, signed by the home's key, and read it back. The user's token and
-the server's key stay where they are: a home that is made of the backup gets its own, so sessions of the old one must be spawned again to go on.
+		Long: `Write the log and its long texts to a new file, sign it with the home's key, and read it back. The backup does not contain
+the user's token and the server's key: a home that is made from it gets its own, so you have to spawn its sessions again.
 
-A long text that is lost does not stop the backup of the rest: the file is written, the text is named, and the exit code is 1.`,
+A lost long text does not prevent the backup: the file contains everything else and names the text, and the exit code is
+1.`,
 		RunE: cli.Running(c.run),
 	}
 }

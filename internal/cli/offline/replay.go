@@ -41,8 +41,9 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 		Long: `Show what happened, from the server's log or from an export.
 
-With --session or --task: everything that was said and decided about it, up to --at if that is given. Otherwise the story of
-the project (or of all), or with --at the board as it was then. Each line has its event's sequence, its time, who and what.`,
+With --session or --task, it shows everything that was said and decided about it, up to --at if given. Otherwise it shows
+the history of the project (or of all projects) or, with --at, the board as it was then. Each line shows an event's
+sequence, its time, its actor and what happened.`,
 		RunE: cli.Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")

@@ -46,17 +46,17 @@ func NewSalvage(a *cli.Run) *cobra.Command {
 		Use:   "salvage [<home>]",
 		Short: "Make a new home out of a damaged one, with all that can be read",
 		Args:  cli.Takes,
-		Long: `Make a new home out of a damaged one, whose server must be stopped. The damaged home is only read.
+		Long: `Make a new home from a damaged one. Stop the server first. The command only reads the damaged home.
 
-The new log takes one event after the other, from the damaged store or, where that has none, from backups and exports:
-those named by --with, and the home's automatic backups. The hashes of the chain prove which event belongs where. Where
-no source has the next event, the new log ends, and what can be read behind the gap goes into salvaged-events.ndjson in
-the new home. Secrets and what sessions kept are copied, so running sessions keep their tokens. salvage.json in the new
-home says what was recovered and what is missing.
+It builds the new log event by event, from the damaged store or, where that lacks one, from backups and exports: those
+named by --with, and the home's automatic backups. The hash chain proves which event belongs where. The new log ends
+where no source has the next event; what can be read after that gap goes into salvaged-events.ndjson in the new home.
+Secrets and kept reports are copied, so running sessions keep their tokens. salvage.json in the new home says what was
+recovered and what is missing.
 
-Exit code 0: everything that was acknowledged is in the new home. 1: the new home is there, and what it lacks is
-listed, or it is not known where the log ended, or a newer maestro, which is named, must serve it. 6: --to is not empty, or is inside the damaged home, or another salvage
-makes a home there.`,
+Exit code 0: everything that was acknowledged is in the new home. 1: the new home was created, but it lacks what is
+listed, or nobody knows where the log ended, or only a newer maestro, which is named, can serve it. 6: --to is not empty,
+or is inside the damaged home, or another salvage is writing to it.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
