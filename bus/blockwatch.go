@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"slices"
 	"sync"
 
@@ -165,6 +166,9 @@ func (w *blockWatch) placesLocked() error {
 		if leadsElsewhere(held.path, held.info) {
 			return lostPlace(held.path)
 		}
+		if link := w.linkAbove(held.path); link != "" {
+			return lostPlace(link)
+		}
 	}
 	for _, stored := range storedStreams {
 		for _, path := range otherRemade(w.store, stored.name) {
@@ -178,7 +182,7 @@ func (w *blockWatch) placesLocked() error {
 	there := make(map[int]bool, len(entries))
 	for _, entry := range entries {
 		if index, isBlock := blockIndex(entry.Name()); isBlock {
-			there[index] = entry.Type().IsRegular() || leadsToFile(filepath.Join(w.dir, entry.Name()))
+			there[index] = entry.Type().IsRegular()
 		}
 	}
 	for _, index := range w.known {
@@ -198,6 +202,16 @@ func (w *blockWatch) placesLocked() error {
 		return lostPlace(w.path())
 	}
 	return nil
+}
+
+// linkAbove returns the symbolic link by way of which a directory of the store is elsewhere, "" if it is in its place.
+func (w *blockWatch) linkAbove(path string) string {
+	for ; path == w.store || strings.HasPrefix(path, w.store+string(filepath.Separator)); path = filepath.Dir(path) {
+		if isLink(path) {
+			return path
+		}
+	}
+	return ""
 }
 
 // leadsElsewhere reports whether a path leads to nothing, or to something else than it did. What cannot be told is no.

@@ -106,6 +106,32 @@ func TestOtherKindsAboveARunningStore(t *testing.T) {
 	}
 }
 
+// TestAPartOfARunningStoreThatGoesElsewhereIsNoticed: a directory or a block that is moved away, and linked to from its
+// place, is not in the store any more, although the same bytes are found there.
+func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
+	dir, _, _, _ := filledStore(t)
+	for _, stream := range []string{StreamName, BlobStream} {
+		for _, place := range []string{".", "..", "../..", "../../..", "../../../..", "1.blk"} { // as far as jetstream
+			if place == "1.blk" && stream != StreamName {
+				continue // it is read when somebody asks for a text
+			}
+			t.Run(place+" of "+stream, func(t *testing.T) {
+				image := storeCopy(t, dir)
+				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
+				must(t, err)
+				defer func() { _ = b.Close() }() // it says that something is elsewhere
+				must(t, b.Here())
+				path := filepath.Join(b.embedded.messagesDir(stream), place)
+				elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+				must(t, os.Rename(path, elsewhere), os.Symlink(elsewhere, path))
+				if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+					t.Errorf("not noticed: %v", err)
+				}
+			})
+		}
+	}
+}
+
 // TestOtherKindsWhileRunning: what takes the place of a block is seen before the server opens it, which would wait for
 // ever at a pipe.
 func TestOtherKindsWhileRunning(t *testing.T) {

@@ -93,6 +93,7 @@ func explain(err error) explained {
 	var unreachable *client.ConnectionError
 	var busy *outbox.BusyError
 	var kind *home.KindError
+	var elsewhere *home.ElsewhereError
 	var problem *home.Problem
 	var stranger *client.StrangerError
 	var denied *files.DeniedError
@@ -121,6 +122,13 @@ func explain(err error) explained {
 			message: kind.Path + " is " + kind.Is,
 			why:     "in a home it must be " + kind.Want,
 			next:    kind.Next(),
+		}
+	case errors.As(err, &elsewhere):
+		return explained{
+			code:    "HOME",
+			message: elsewhere.What(),
+			why:     "the whole store must be in its home: the server locks it there, and renames parts of it",
+			next:    elsewhere.Next(),
 		}
 	case errors.As(err, &problem):
 		code := "HOME"

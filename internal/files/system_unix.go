@@ -85,6 +85,14 @@ func Links(info fs.FileInfo) uint64 {
 	return 1
 }
 
+// SameFileSystem reports whether two files are on one file system, where that can be told: a name goes from one to the
+// other.
+func SameFileSystem(a, b fs.FileInfo) bool {
+	one, ok := a.Sys().(*syscall.Stat_t)
+	other, too := b.Sys().(*syscall.Stat_t)
+	return !ok || !too || one.Dev == other.Dev
+}
+
 // allowed reports whether this user may use what a path leads to.
 func allowed(path string, read, write, enter bool) bool {
 	mode := uint32(unix.F_OK)

@@ -66,6 +66,9 @@ func checkVersions(dir string, known home.Version) error {
 	}
 	err = h.CheckKinds()
 	if err == nil {
+		err = h.CheckStorePlace()
+	}
+	if err == nil {
 		err = tooNew(dir, h.Check(known))
 	}
 	return errors.Join(err, h.Close())
