@@ -1,10 +1,10 @@
-// Package api is how others reach Maestro over HTTP: the one route of commands, the reads, the audit and the health
-// checks. The routes that older clients know are in api/compat, which it mounts.
+// Package api is the HTTP interface of Maestro: the one route for commands, the reads, the audit and the health checks.
+// The routes that only older clients know are in api/compat, which it mounts.
 //
-// It decides nothing: a write goes to service.Do, a read to a query of service.View. It cuts lists into pages.
+// It decides nothing: a write goes to service.Do, a read to a query of service.View. It splits lists into pages.
 //
-// One way round: [New] gives a handler whose ServeHTTP checks Host and Origin (origin.go), learns from the credential
-// who calls (auth.go), and routes. POST /api/commands/<id> is answered without a router or a framework (commands.go),
-// because nearly all calls are it; everything else is a file of a noun, registered through api/route, which also makes
-// the OpenAPI document. Every error leaves through errors.go.
+// The path of a request: [New] returns a handler whose ServeHTTP checks Host and Origin (origin.go), identifies the
+// caller by the credential (auth.go), and routes. POST /api/commands/<id> is answered without a router or a framework
+// (commands.go), because it gets nearly all calls. Every other route is in the file of its noun and is registered
+// through api/route, which also generates the OpenAPI document. errors.go writes every error.
 package api

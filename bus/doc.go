@@ -2,9 +2,9 @@
 //
 // # Who is authoritative
 //
-// The stream is. A [Bus] holds no truth of its own: only what it was last told, which it believes when that is safe.
-// One caller appends at a time; the guard on every append (the sequence it expects) makes a second writer harmless, and
-// a refused append is a fact, not an error of the log.
+// The stream is. A [Bus] has no authoritative state of its own: it only caches the last answer, and relies on it when
+// that is safe. One caller appends at a time; the guard on every append (the sequence it expects) makes a second writer
+// harmless, and a refused append is a normal outcome, not an error of the log.
 //
 // # States of the embedded log
 //
@@ -31,5 +31,5 @@
 //   - a cut tail looks like a shorter log: only a witness (HeadFile, snapshots, a head kept elsewhere) can show it.
 //   - the connection to a cluster breaks, or its leader changes: ErrUnknown; the Handler syncs, reads, decides again.
 //
-// Reads go on while the log is reopened: they wait for it between two pages.
+// Reads continue while the log is reopened: they wait for it between two pages.
 package bus

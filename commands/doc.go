@@ -1,6 +1,6 @@
-// Package commands says what may happen: the permission table, and the decision of each command.
+// Package commands decides what may happen: it has the permission table, and the decision of each command.
 //
-// It is pure, and imports events and projections. [Permit] answers whether an actor may use a command; [Decide] answers
-// what a command would do: one event, nothing, or a *[Refusal]. Package engine asks both, and appends what they allow.
+// It is pure, and imports events and projections. [Permit] says whether an actor may use a command; [Decide] returns
+// the result of a command: one event, nothing, or a *[Refusal]. Package engine calls both, and appends the events.
 // Start reading at [Command], then any file of a noun, such as task.go; table.go is the permission table.
 package commands

@@ -1,7 +1,7 @@
-// Package cli is the command line: what people and agents type. A command calls the typed client of api/client and
-// prints the answer; what the server can compute, it does not compute.
+// Package cli is the command line for people and agents. A command calls the typed client of api/client and prints the
+// answer; it does not compute what the server can compute.
 //
-// A noun is a file, and a command in it is options, flags, and a function that runs them; root.go puts them together,
-// and Main runs them. connect.go finds the server and the credential, failure.go turns every error into words and an
-// exit code, and output.go is the only place that writes.
+// Each noun has a file. A command in it consists of options, flags, and a function that runs it; root.go puts them
+// together, and Main runs them. connect.go finds the server and the credential, failure.go turns every error into a
+// message and an exit code, and output.go is the only place that writes.
 package cli

@@ -1,7 +1,7 @@
-// Package clock gives the time that events are stamped with and that deadlines are held against.
+// Package clock gives the time for the stamps of events and for deadlines.
 //
-// A machine has two clocks: the wall clock, which somebody may set, and the time since it was started, which only
-// goes on and counts sleep. A [Clock] follows the wall clock as long as the two agree. When the wall clock moves by
-// more than [Tolerance] against the other one, the Clock goes on by the other one until an operator confirms the wall
-// clock. It never goes back and never stands still, so a deadline always comes.
+// A machine has two clocks: the wall clock, which somebody may set, and the time since boot, which only moves forward
+// and counts sleep. A [Clock] follows the wall clock as long as the two agree. If the wall clock moves by more than
+// [Tolerance] relative to the other one, the Clock follows the other one until an operator confirms the wall clock. It
+// never goes back and never stands still, so every deadline is eventually reached.
 package clock

@@ -1,20 +1,21 @@
-// Package oracle judges an exported log: was every event in it permitted, at that moment, to whom it says it came from?
-// It is written from the documents (docs/spec, and docs/contract.md, "Permissions", "Decisions", "Queues" and
-// "Late reports and lost sessions") and shares no code with what decides, folds or encodes: a mistake made there is not
-// made here again, so the two can be held against each other.
+// Package oracle judges an exported log: was every event in it permitted, at that moment, to the actor that it names?
+// It is written from the documents (docs/spec, and docs/contract.md, "Permissions", "Decisions", "Queues" and "Late
+// reports and lost sessions") and shares no code with the packages that decide, fold or encode. A mistake made there is
+// not repeated here, so the two can be compared.
 //
 // It therefore imports the standard library and nothing of ours. It has its own envelope and payloads, its own
 // permission table, transcribed by hand, and its own state, no larger than its rules need. Where the documents leave
-// room it lets pass; every fault it names is against a sentence in them.
+// room, it accepts either way; every fault that it reports contradicts a sentence in them.
 //
-// A log is taken as it was written: an event that is a fault is named, and then counts as having happened, so that what
-// follows is judged on what the log says.
+// A log is taken as it was written: a faulty event is reported, and then counts as having happened, so that the events
+// after it are judged by what the log says.
 //
-// It also answers for commands: [Judge.Ask] says what one must come to, by the event that it would be, and
-// [Judge.Tells] compares an event with it. [Judge.State] is what there is. The simulation has no rules of its own; it
-// asks here.
+// It also answers for commands: [Judge.Ask] gives the required result of one, as the event that it would become, and
+// [Judge.Tells] compares an event with it. [Judge.State] returns the existing objects. The simulation has no rules of
+// its own; it uses these.
 //
-// Start at [Judge.Line] (one line: the chain, then the event), then table.go (who may do what) and permitted.go (how it
-// is asked). Each payload has a file by its noun, with what it must be (judge) and what is true afterwards (fold). Each
-// command has its event, and what no event shows, in the ask file of its noun. rules.go names every rule.
+// Start at [Judge.Line] (one line: the chain, then the event), then table.go (who may do what) and permitted.go (how
+// the table is applied). Each payload is in the file of its noun, with the rules for it (judge) and its effect (fold).
+// Each command is in the ask file of its noun, with its event and the checks that no event shows. rules.go names every
+// rule.
 package oracle

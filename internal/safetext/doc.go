@@ -1,5 +1,5 @@
-// Package safetext shows text that somebody else wrote: shortened, on one line, and without what would act on a
+// Package safetext makes untrusted text safe to show: shortened, on one line, and without anything that would control a
 // terminal or hide from a reader. It imports nothing of ours, and any package may import it.
 //
-// Start with [Acts], which says what is never shown as it is.
+// Start with [Acts], which says which characters are never shown as they are.
 package safetext

@@ -1,4 +1,4 @@
-// Package syntax says in plain words why an input could not be parsed: the words of the libraries that parse it
-// ("bufio.Scanner: token too long", "json: cannot unmarshal array into Go value") mean nothing to who gave the input.
-// Start with [Plain].
+// Package syntax explains in plain words why an input could not be parsed. The parsing libraries' own messages
+// ("bufio.Scanner: token too long", "json: cannot unmarshal array into Go value") mean nothing to whoever wrote the
+// input. Start with [Plain].
 package syntax

@@ -1,6 +1,6 @@
-// Package wire holds the shapes that cross the wire, each declared once: what a query asks for, and what it answers.
-// Every interface and the typed client use them. A field's `query` or `path` tag names the parameter that it is.
+// Package wire declares the types that cross the wire, each once: the parameters of a query, and its result. Every
+// interface and the typed client use them. A field's `query` or `path` tag names its parameter.
 //
-// It has next to no behaviour: how an inbox is ordered, and how a source is written. A client that imports it links no
-// NATS, no HTTP server and nothing that keeps a log.
+// It has almost no behaviour: only the order of an inbox, and the text form of a source. A client that imports it links
+// no NATS, no HTTP server and nothing that keeps a log.
 package wire

@@ -1,3 +1,3 @@
-// Package offline holds the commands that need no server: they judge, restore and salvage files and homes. They may use
-// what keeps and decides a log, which the rest of the command line may not.
+// Package offline has the commands that need no server: they verify, restore and salvage files and homes. They may
+// import the packages that keep and decide a log, which the rest of the command line may not.
 package offline

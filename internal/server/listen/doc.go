@@ -1,5 +1,5 @@
-// Package listen is how a server takes its address and answers there until it is told to stop. It imports api, whose
+// Package listen listens on a server's address and answers until the server is told to stop. It imports api, whose
 // listener bounds the connections, and internal/failure.
 //
-// Start with On, which takes the address, and Until, which serves and ends in order.
+// Start with On, which listens on the address, and Until, which serves and shuts down in order.
 package listen

@@ -1,5 +1,5 @@
-// Package imports holds nothing but tests of the source itself: who may import whom, as docs/architecture.md says it;
-// that comments name what is there and citations lead somewhere, that NOTICE names what is linked, that the recipes of
-// CONTRIBUTING.md are true, that the command line and the server leave decisions to those who make them, and how lines
-// and literals are written.
+// Package imports contains only tests of the source itself: packages import only what docs/architecture.md allows;
+// names in comments exist and citations lead somewhere; NOTICE names every linked module; the recipes of
+// CONTRIBUTING.md are true; the command line and the server leave decisions to the packages that make them; and lines
+// and literals have their form.
 package imports

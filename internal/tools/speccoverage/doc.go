@@ -1,3 +1,3 @@
-// Package speccoverage holds docs/spec-coverage.md to what there is: each test and each script that the page names
-// exists, and its sections are those of docs/spec.
+// Package speccoverage checks docs/spec-coverage.md: every test and script that the page names exists, and its sections
+// are those of docs/spec.
 package speccoverage
