@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"net/http"
 	"regexp"
 	"strings"
 
@@ -26,6 +27,23 @@ type candidate struct{ id, title string }
 type idKind struct {
 	word string
 	find func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error)
+}
+
+// is reports whether there is a thing whose whole id was typed. What cannot be told is yes: then the command says why.
+func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
+	var err error
+	switch k.word {
+	case "task":
+		_, err = c.Task(ctx, id)
+	case "sess":
+		_, err = c.Session(ctx, id)
+	case "proj":
+		_, err = c.Project(ctx, id)
+	default:
+		return false // clients choose no ids of this kind
+	}
+	var said *client.Error
+	return !errors.As(err, &said) || said.Status != http.StatusNotFound
 }
 
 // idKinds are the kinds by what a command line calls an id of theirs.
@@ -73,6 +91,13 @@ var (
 	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
 )
 
+// makesSession are the commands that make a session of the id that they are given, if there is none.
+var makesSession = map[string]bool{
+	"maestro session register":  true,
+	"maestro worker init":       true,
+	"maestro orchestrator init": true,
+}
+
 // shortest is how much of an id must be there without the word before it.
 const shortest = 4
 
@@ -83,6 +108,9 @@ const candidatesMost = 10
 func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 	if of := cmd.Flags().Lookup("api-url"); of != nil && of.Changed {
 		return nil // another server is meant
+	}
+	if makesSession[cmd.CommandPath()] {
+		return nil // the id is of a session that may come to be
 	}
 	ctx := cmd.Context()
 	places := placeholders(cmd.Use)
@@ -172,6 +200,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	c, err := a.Connect(ctx)
 	if err != nil {
 		return text, nil //nolint:nilerr // the command finds that out itself, and may be kept
+	}
+	if begins != text && kind.is(ctx, c, text) {
+		return text, nil // a client chose it, and it is no beginning of another
 	}
 	found, err := kind.find(ctx, c, begins, candidatesMost+1)
 	switch {
