@@ -95,7 +95,24 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		}
 		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
 	}
-	return digest, nil
+	return digest, b.blobIsThere(alive, digest)
+}
+
+// blobIsThere fails when a blob that nats-server took is not in the newest block: an event that names it may be
+// appended next.
+func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
+	if b.embedded == nil {
+		return nil
+	}
+	stream, err := b.js.Stream(ctx, BlobStream)
+	if err != nil {
+		return b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
+	}
+	b.watch.acknowledged(BlobStream, stream.CachedInfo().State.LastSeq)
+	if err := b.watch.checkSides(BlobStream)[BlobStream]; err != nil {
+		return b.damaged(err)
+	}
+	return nil
 }
 
 // Blob gives the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with

@@ -2,9 +2,11 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"maestro/internal/disk"
 )
@@ -17,8 +19,11 @@ type sideWatch struct {
 	index   int      // of the newest block
 	block   *os.File // nil while there is none
 	at, end int64    // the last record that was read
+	last    uint64   // the last sequence that was read
 	window  blockWindow
 	newest  *sync.Map // of the blockWatch
+	// acked is the last sequence that nats-server acknowledged since the watching began.
+	acked *atomic.Uint64
 }
 
 // hold begins to watch. What the newest block holds is read by the first check.
@@ -52,8 +57,10 @@ func (w *sideWatch) release() {
 }
 
 // check fails with *events.StoppedError when the newest block is gone, and with *storeDamage when it was cut or does
-// not hold what it must. It reads the last record that it knows again, and what came since.
+// not hold what it must: what was acknowledged stands in it, or before it. It reads the last record that it knows
+// again, and what came since.
 func (w *sideWatch) check() error {
+	acked := w.acked.Load() // what is acknowledged later need not be seen
 	blocks, err := blockFiles(w.dir)
 	if err != nil {
 		return ifGone(err, w.dir)
@@ -64,12 +71,22 @@ func (w *sideWatch) check() error {
 	}
 	switch {
 	case newest > w.index || w.block == nil && newest > 0:
-		if err := w.follow(newest); err != nil {
-			path := filepath.Join(w.dir, blockName(newest))
-			if _, missing := disk.Lstat(path); missing != nil {
-				return nil // it was there when the directory was listed: the next look tells
+		for _, index := range blocks {
+			if index <= w.index && w.block != nil {
+				continue
 			}
-			return ifGone(err, path)
+			if w.block != nil { // its end may not have been read
+				if _, err := w.read(); err != nil {
+					return err
+				}
+			}
+			if err := w.follow(index); err != nil {
+				path := filepath.Join(w.dir, blockName(index))
+				if _, missing := disk.Lstat(path); missing != nil {
+					return nil // it was there when the directory was listed: the next look tells
+				}
+				return ifGone(err, path)
+			}
 		}
 	case w.block == nil:
 		return nil
@@ -86,25 +103,30 @@ func (w *sideWatch) check() error {
 	if held.Size() < w.end {
 		return w.damage(held.Size(), "it was cut while this server was using it")
 	}
-	return w.read()
+	whole, err := w.read()
+	if err == nil && whole && w.last < acked {
+		err = w.damage(w.end, fmt.Sprintf("message %d was acknowledged, and is not there", acked))
+	}
+	return err
 }
 
-func (w *sideWatch) read() error {
+// read takes in what the newest block holds. It is not whole if the block cannot be read now.
+func (w *sideWatch) read() (whole bool, err error) {
 	w.window.file, w.window.buffer = w.block, w.window.buffer[:0]
 	parser := newRecordParser(w.stream, w.prefix, w.index)
 	for at := w.at; ; {
 		content, err := w.window.from(at)
 		if err != nil || len(content) == 0 {
-			return nil //nolint:nilerr // the disk's errors are for who reads
+			return err == nil, nil //nolint:nilerr // the disk's errors are for who reads
 		}
 		record, err := parser.parse(content)
 		if errors.Is(err, errRecordCut) && at >= w.end {
-			return nil // it is being written
+			return true, nil // it is being written
 		}
 		if err != nil {
-			return w.damage(at, err.Error())
+			return false, w.damage(at, err.Error())
 		}
-		w.at, w.end = at, at+int64(record.length)
+		w.at, w.end, w.last = at, at+int64(record.length), max(w.last, record.sequence)
 		at = w.end
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"maestro/events"
 	"maestro/internal/disk"
@@ -35,6 +36,9 @@ type blockWatch struct {
 	finished map[int]blockNote
 
 	sides []*sideWatch
+
+	// acked is the last sequence of each stream beside the log that nats-server acknowledged since the watching began.
+	acked map[string]*atomic.Uint64
 
 	// newest holds the newest block of each stream, an *os.File by the stream's name. Who writes looks at it without
 	// waiting for mu.
@@ -73,13 +77,16 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 		}
 		w.held = append(w.held, held)
 	}
+	w.acked = map[string]*atomic.Uint64{}
 	for _, s := range storedStreams[1:] {
 		side := &sideWatch{
 			stream: s.name,
 			prefix: s.prefix,
 			dir:    e.messagesDir(s.name),
 			newest: &w.newest,
+			acked:  &atomic.Uint64{},
 		}
+		w.acked[s.name] = side.acked
 		w.sides = append(w.sides, side)
 		if err := side.hold(); err != nil {
 			return err
@@ -149,6 +156,15 @@ func (w *blockWatch) closeBlock() {
 		_ = w.block.Close()
 	}
 	w.block, w.at, w.end = nil, 0, 0
+}
+
+// acknowledged takes note of what nats-server acknowledged of a stream beside the log: the next check looks for it.
+func (w *blockWatch) acknowledged(stream string, sequence uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if acked := w.acked[stream]; acked != nil && sequence > acked.Load() {
+		acked.Store(sequence)
+	}
 }
 
 // places fails with *events.StoppedError when a directory, or a block of the log, is not the one that the server uses.
@@ -301,12 +317,15 @@ func (w *blockWatch) changed() (paths []string) {
 	return paths
 }
 
-// checkSides looks at the streams beside the log, and gives what is wrong by stream, once for each.
-func (w *blockWatch) checkSides() map[string]error {
+// checkSides looks at streams beside the log, and returns what is wrong by stream, once for each.
+func (w *blockWatch) checkSides(streams ...string) map[string]error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found := map[string]error{}
 	w.sides = slices.DeleteFunc(w.sides, func(side *sideWatch) bool {
+		if !slices.Contains(streams, side.stream) {
+			return false
+		}
 		err := side.check()
 		if err != nil {
 			side.release()
@@ -424,7 +443,7 @@ func (b *Bus) here() error {
 	if err := b.logHere(); err != nil || b.embedded == nil || b.closed || b.files.Load() != nil {
 		return err
 	}
-	found := b.watch.checkSides()
+	found := b.watch.checkSides(DeniedStream, BlobStream)
 	if err := found[DeniedStream]; err != nil {
 		b.options.Logger.Error("recorded refusals are damaged; the next start makes them again from the rest",
 			"why", err)

@@ -78,7 +78,8 @@ func (b *Bus) publishDenials(ctx context.Context, records []events.StoredDenial)
 	}
 	for _, ack := range acks {
 		select {
-		case <-ack.Ok():
+		case stored := <-ack.Ok():
+			b.watch.acknowledged(DeniedStream, stored.Sequence)
 		case err := <-ack.Err():
 			return fmt.Errorf("record a refusal: %w", err)
 		case <-ctx.Done():
