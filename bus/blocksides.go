@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -139,4 +140,32 @@ func (w *sideWatch) damage(at int64, why string) error {
 		Offset: at,
 		Why:    why,
 	}}
+}
+
+// acknowledged takes note of what nats-server acknowledged of a stream beside the log: the next check looks for it.
+func (w *blockWatch) acknowledged(stream string, sequence uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if acked := w.acked[stream]; acked != nil && sequence > acked.Load() {
+		acked.Store(sequence)
+	}
+}
+
+// checkSides looks at streams beside the log, and returns what is wrong by stream, once for each.
+func (w *blockWatch) checkSides(streams ...string) map[string]error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[string]error{}
+	w.sides = slices.DeleteFunc(w.sides, func(side *sideWatch) bool {
+		if !slices.Contains(streams, side.stream) {
+			return false
+		}
+		err := side.check()
+		if err != nil {
+			side.release()
+			found[side.stream] = err
+		}
+		return err != nil
+	})
+	return found
 }

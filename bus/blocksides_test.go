@@ -212,7 +212,8 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 			_, err = b.blobs.PutBytes(t.Context(), Digest(text), text)
 			must(t, err)
 			overwrite()
-			if err := b.blobIsThere(t.Context(), Digest(text)); !errors.Is(err, events.ErrReadOnly) || b.Damage() == nil {
+			err = b.blobIsThere(t.Context(), Digest(text))
+			if !errors.Is(err, events.ErrReadOnly) || b.Damage() == nil {
 				t.Errorf("it is acknowledged: %v, damage %v", err, b.Damage())
 			}
 		})

@@ -158,15 +158,6 @@ func (w *blockWatch) closeBlock() {
 	w.block, w.at, w.end = nil, 0, 0
 }
 
-// acknowledged takes note of what nats-server acknowledged of a stream beside the log: the next check looks for it.
-func (w *blockWatch) acknowledged(stream string, sequence uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if acked := w.acked[stream]; acked != nil && sequence > acked.Load() {
-		acked.Store(sequence)
-	}
-}
-
 // places fails with *events.StoppedError when a directory, or a block of the log, is not the one that the server uses.
 func (w *blockWatch) places() error {
 	w.mu.Lock()
@@ -315,25 +306,6 @@ func (w *blockWatch) changed() (paths []string) {
 	}
 	slices.Sort(paths)
 	return paths
-}
-
-// checkSides looks at streams beside the log, and returns what is wrong by stream, once for each.
-func (w *blockWatch) checkSides(streams ...string) map[string]error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	found := map[string]error{}
-	w.sides = slices.DeleteFunc(w.sides, func(side *sideWatch) bool {
-		if !slices.Contains(streams, side.stream) {
-			return false
-		}
-		err := side.check()
-		if err != nil {
-			side.release()
-			found[side.stream] = err
-		}
-		return err != nil
-	})
-	return found
 }
 
 // read takes in the newest block's records to a sequence. It reports whether it came there, or the files cannot be
