@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -81,15 +80,24 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	if err = errors.Join(err, b.Close()); err != nil {
 		return head, err
 	}
-	return builder.head, PutInPlace(temporary, dir)
+	return builder.head, PutInPlace(temporary, dir, "jetstream")
 }
 
-// PutInPlace makes a new directory with all that is in it durable, and then gives it its name.
-func PutInPlace(temporary, dir string) error {
+// PutInPlace makes a files.Scratch for a directory durable with all that is in it, and then gives it the directory's
+// name. Where the directory was there before, the content moves into it, and last tells that all of it is there; see
+// files.FillInPlace.
+func PutInPlace(temporary, dir, last string, beside ...string) error {
 	if err := syncTree(temporary); err != nil {
 		return full(err)
 	}
-	// An empty directory may be there; os.Rename does not replace one.
+	if filepath.Dir(temporary) == dir {
+		if err := files.FillInPlace(temporary, last, beside...); err != nil {
+			return full(err)
+		}
+		_ = disk.RemoveAll(temporary) // nothing is in it any more
+		return nil
+	}
+	// An empty directory may be there since; os.Rename does not replace one.
 	if info, err := disk.Lstat(dir); err == nil && info.IsDir() {
 		if err := disk.Remove(dir); err != nil {
 			return err
@@ -103,11 +111,8 @@ func PutInPlace(temporary, dir string) error {
 
 // vacant reports why dir cannot be restored into.
 func vacant(dir string) error {
-	entries, err := disk.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && len(entries) > 0 {
+	name, err := files.Occupied(dir, scratchPurpose)
+	if err == nil && name != "" {
 		return errors.New("the directory is not empty: choose another, or move it away")
 	}
 	return err

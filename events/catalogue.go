@@ -54,7 +54,11 @@ var byType = func() map[string]*Entry {
 func Catalogue() []Entry { return append([]Entry(nil), catalogue...) }
 
 // UnknownTypeError stops a fold: the log holds an event that this version cannot understand.
-type UnknownTypeError struct{ Type string }
+type UnknownTypeError struct {
+	Type string
+	// PrevHash is what the event says it follows; zero if it does not say that in a way that is known here.
+	PrevHash Hash
+}
 
 func (e *UnknownTypeError) Error() string {
 	if at := strings.LastIndex(e.Type, ".v"); at >= 0 {

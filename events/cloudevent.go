@@ -19,7 +19,13 @@ func FromCloudEvent(in cloudevent.Event) (*Event, error) {
 	}
 	entry := byType[in.Type()]
 	if entry == nil {
-		return nil, &UnknownTypeError{Type: in.Type()}
+		unknown := &UnknownTypeError{Type: in.Type()}
+		if text, ok := in.Extensions()["prevhash"].(string); ok {
+			if prev, err := ParseHash(text); err == nil {
+				unknown.PrevHash = prev
+			}
+		}
+		return nil, unknown
 	}
 	id, err := uuid.Parse(in.ID())
 	if err != nil {

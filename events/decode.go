@@ -173,7 +173,7 @@ func (d *Decoder) fast(body []byte, e *Event) error {
 	}
 	entry := byType[string(eventType)]
 	if entry == nil {
-		return &UnknownTypeError{Type: string(eventType)}
+		return &UnknownTypeError{Type: string(eventType), PrevHash: e.PrevHash}
 	}
 	e.Data, err = d.data(entry, body[s.i:len(body)-1])
 	if err != nil {

@@ -114,6 +114,9 @@ func TestUnknownTypeIsNamed(t *testing.T) {
 			if !errors.As(err, &unknown) || unknown.Type != is || err.Error() != want {
 				t.Errorf("%s: got %v, want %s", is, err, want)
 			}
+			if unknown.PrevHash == (Hash{}) || !bytes.Contains(body, []byte(unknown.PrevHash.String())) {
+				t.Errorf("%s: it follows %s in %s", is, unknown.PrevHash, body)
+			}
 		}
 	}
 }

@@ -163,6 +163,9 @@ func TestAHomeThatWasMadeHasWitnesses(t *testing.T) {
 				t.Errorf("as an older copy, the server starts with %q", s.banner)
 			}
 			s.stop()
+			if way := "maestro salvage --to NEWHOME --backup-dir " + place; !strings.Contains(s.said.String(), way) {
+				t.Errorf("as an older copy, the server does not say %q: %s", way, s.said.String())
+			}
 			// Without backups, nothing knows where the log ended.
 			err = errors.Join(forgetIfThere(s.home), os.RemoveAll(filepath.Join(s.home, "store", "jetstream")))
 			if err != nil {

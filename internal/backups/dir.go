@@ -121,6 +121,13 @@ func parse(name string) (made Made, ok bool) {
 	}, err == nil
 }
 
+// Named reads what the name of an automatic backup says; false if it is not the name of one.
+func Named(path string) (made Made, ok bool) {
+	made, ok = parse(filepath.Base(path))
+	made.Path = path
+	return made, ok
+}
+
 // List gives the backups that carry the home's key, newest first.
 func (d Dir) List() ([]Made, error) {
 	return d.list(func(made Made) bool { return d.key != "" && made.Key == d.key })

@@ -15,6 +15,9 @@ import (
 type Earlier struct {
 	// Served says that a server had the home since: no further backup is from before it.
 	Served bool `json:"served"`
+	// Salvaged says that a salvage made the home, of all that it was told of. Backups in another place that know more
+	// were not asked, and are witnesses.
+	Salvaged bool `json:"salvaged,omitempty"`
 	// Places are the directories that were listed; "" is the default one.
 	Places  []string `json:"places"`
 	Backups []Seen   `json:"backups"`
@@ -57,6 +60,9 @@ func (e *Earlier) Serve(home, dir string) (changed bool, err error) {
 		return false, nil
 	}
 	e.Served = true
+	if e.Salvaged {
+		return true, nil
+	}
 	return true, e.list(home, dir)
 }
 

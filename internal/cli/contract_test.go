@@ -38,7 +38,7 @@ func TestContractIsTrueOfTheCommandLine(t *testing.T) {
 			}
 		}
 	}
-	for code := range ExitTimedOut + 1 {
+	for code := range ExitPartial + 1 {
 		if !codes[code] {
 			t.Errorf("the page does not say what exit code %d means", code)
 		}

@@ -29,6 +29,7 @@ const (
 	ExitInvalid      = 5
 	ExitConflict     = 6
 	ExitTimedOut     = 7
+	ExitPartial      = 8
 	ExitInterrupted  = 130
 )
 
@@ -46,6 +47,8 @@ func exitCode(err error) int {
 		return command.code
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
+	case errors.As(err, &own) && own.Partial:
+		return ExitPartial
 	case errors.As(err, &own) && own.Status == 0:
 		return exitCode(own.Err)
 	case errors.As(err, &own):

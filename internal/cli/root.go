@@ -229,7 +229,7 @@ While the server is away, a session's reports are kept in the home, and go out i
 home's server is back. An answer to a session's question comes on stderr with its next command.
 
 Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out,
-130 interrupted.`,
+8 done but something is missing, 130 interrupted.`,
 		Args:          Takes,
 		SilenceErrors: true,
 		SilenceUsage:  true,

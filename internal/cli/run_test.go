@@ -227,6 +227,8 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("so: %w", context.DeadlineExceeded), ExitTimedOut},
 		{context.Canceled, ExitInterrupted},
 		{&failure.Error{Err: &client.ConnectionError{Err: io.EOF}}, ExitNoConnection},
+		{&failure.Error{Status: http.StatusInternalServerError}, ExitFailed},
+		{&failure.Error{Status: http.StatusInternalServerError, Partial: true}, ExitPartial},
 		{&failure.Error{Status: http.StatusConflict, Err: &client.ConnectionError{Err: io.EOF}}, ExitConflict},
 	}
 	for _, test := range tests {

@@ -16,6 +16,9 @@ type Error struct {
 	Why, Next string
 	Details   map[string]any
 	Err       error
+	// Partial says that what was asked for is made, and lacks something: the exit code tells it from a failure, which
+	// makes nothing.
+	Partial bool
 	// Shown says that the answer has been printed already, and only the exit code is left.
 	Shown bool
 }

@@ -18,13 +18,34 @@ func SyncDir(path string) error {
 	return errors.Join(SyncNames(dir), dir.Close())
 }
 
+// ReadError says that what was to be copied cannot be read; nothing is wrong with the copy. Match it with errors.As.
+type ReadError struct{ Err error }
+
+func (e *ReadError) Error() string { return e.Err.Error() }
+
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// reading is a file whose errors are *ReadError.
+type reading struct{ file *os.File }
+
+func (r reading) Read(p []byte) (int, error) {
+	if err := disk.Check("read", r.file.Name()); err != nil {
+		return 0, &ReadError{err}
+	}
+	n, err := r.file.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &ReadError{err}
+	}
+	return n, err
+}
+
 // Copy writes all that is left of a file into a new one that only this user can read. It does not make it durable.
 func Copy(from *os.File, to string) error {
 	out, err := disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, from)
+	_, err = io.Copy(out, reading{from})
 	return errors.Join(err, out.Close())
 }
 

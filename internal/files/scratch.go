@@ -6,22 +6,29 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"maestro/internal/disk"
 )
 
-// Scratch is a new directory beside the place that it will take. It is locked while its process lives, so that another
-// can tell it from what a killed process left.
+// Scratch is a new directory beside the place that it will take, or in it where a directory is there already: that may
+// be a mount point, or its parent may be closed to this user, so it cannot be replaced. It is locked while its process
+// lives, so that another can tell it from what a killed process left.
 type Scratch struct {
 	// Path is where it is.
 	Path string
 	lock *os.File // nil where directories cannot be locked
 }
 
-// NewScratch makes one for a path, which is called ".NAME.PURPOSE-<digits>", with mode 0700.
+// NewScratch makes one for a path, with mode 0700. It is called ".NAME.PURPOSE-<digits>" beside the path, and
+// ".PURPOSE-<digits>" in it.
 func NewScratch(path, purpose string) (*Scratch, error) {
+	dir, pattern := filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*"
+	if info, err := disk.Stat(path); err == nil && info.IsDir() {
+		dir, pattern = path, "."+purpose+"-*"
+	}
 	for {
-		made, err := disk.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*")
+		made, err := disk.MkdirTemp(dir, pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -70,18 +77,22 @@ func Leftovers(path, purpose string) (left []string, err error) {
 	return eachLeftover(path, purpose, func(string) error { return nil })
 }
 
-// RemoveLeftovers removes them, and says which. A process that was killed left them.
+// RemoveLeftovers removes them, and what they had begun to move to the path, and says which. A process that was killed
+// left them.
 func RemoveLeftovers(path, purpose string) (removed []string, err error) {
-	return eachLeftover(path, purpose, disk.RemoveAll)
+	return eachLeftover(path, purpose, func(dir string) error {
+		for _, name := range unplaced(dir) {
+			if err := disk.RemoveAll(filepath.Join(path, name)); err != nil {
+				return err
+			}
+		}
+		return disk.RemoveAll(dir)
+	})
 }
 
 // eachLeftover calls do for each of them, while it is locked.
 func eachLeftover(path, purpose string, do func(dir string) error) (done []string, err error) {
-	dirs, err := scratches(path, purpose)
-	if err != nil {
-		return nil, err
-	}
-	var failed error
+	dirs, failed := scratches(path, purpose)
 	for _, dir := range dirs {
 		lock, err := LockDir(dir, false)
 		if err != nil {
@@ -97,21 +108,29 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 	return done, failed
 }
 
-// scratches lists the directories that have a name of NewScratch for a path.
+// scratches lists the directories that have a name of NewScratch for a path, beside it and in it. Next to an error it
+// gives those that it could see.
 func scratches(path, purpose string) (dirs []string, err error) {
-	parent := filepath.Dir(path)
-	entries, err := disk.ReadDir(parent)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	name := regexp.MustCompile(`^\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose + `-\d+$`)
-	for _, entry := range entries {
-		if entry.IsDir() && name.MatchString(entry.Name()) {
-			dirs = append(dirs, filepath.Join(parent, entry.Name()))
+	beside := scratchName(`\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose)
+	for dir, name := range map[string]*regexp.Regexp{filepath.Dir(path): beside, path: scratchName(`\.` + purpose)} {
+		entries, listErr := disk.ReadDir(dir)
+		if info, statErr := disk.Stat(dir); statErr == nil && !info.IsDir() {
+			continue
+		}
+		if listErr != nil && !errors.Is(listErr, fs.ErrNotExist) {
+			err = errors.Join(err, listErr)
+		}
+		for _, entry := range entries {
+			if entry.IsDir() && name.MatchString(entry.Name()) {
+				dirs = append(dirs, filepath.Join(dir, entry.Name()))
+			}
 		}
 	}
-	return dirs, nil
+	slices.Sort(dirs)
+	return dirs, err
 }
+
+func scratchName(begin string) *regexp.Regexp { return regexp.MustCompile(`^` + begin + `-\d+$`) }
 
 // holds reports whether an open directory is the one that has the path.
 func holds(dir *os.File, path string) bool {

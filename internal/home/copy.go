@@ -13,17 +13,31 @@ import (
 	"maestro/internal/files"
 )
 
-// ofTheLog are the names in a home that belong to its log or to a running server. What begins with one of them and a
-// dot does too, such as a damaged store that was set aside.
+// ofTheLog are the names in a home that belong to its log, to a running server, or to the file system. What begins with
+// one of them and a dot does too, such as a damaged store that was set aside.
 var ofTheLog = []string{
-	storeDir, headFile, snapshotsDir, lockFile, serverFile, listenedFile, restoredFile, earlierFile,
+	storeDir, headFile, snapshotsDir, lockFile, serverFile, listenedFile, restoredFile, earlierFile, files.LostAndFound,
 }
+
+// outboxDir is where sessions keep reports that their server has not got yet.
+const outboxDir = "outbox"
+
+// Left is what CopyRest left out, and why.
+type Left struct {
+	Path, Why string
+	// Reports says that it is of the outboxes: reports may be in it that were acknowledged to a session.
+	Reports bool
+}
+
+func (l Left) String() string { return l.Path + " was not copied: " + l.Why }
 
 // CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
 // Only this user can read the copies. It does not make them durable. What cannot be read, and what a server would
 // refuse to start with, is left out; the lines say what and why.
-func (h *Home) CopyRest(dir string) (left []string, err error) {
-	leave := func(path, why string) { left = append(left, fmt.Sprintf("%s was not copied: %s", path, why)) }
+func (h *Home) CopyRest(dir string) (left []Left, err error) {
+	leave := func(path, why string) {
+		left = append(left, Left{path, why, strings.HasPrefix(path+"/", outboxDir+"/")})
+	}
 	err = h.root.WalkDir(func(path string, entry fs.DirEntry, err error) error {
 		if path == "." {
 			return err
@@ -39,6 +53,9 @@ func (h *Home) CopyRest(dir string) (left []string, err error) {
 			return nil
 		case err != nil:
 			leave(path, err.Error())
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
 			return nil
 		}
 		want, known := kindNamed(path)
@@ -58,7 +75,13 @@ func (h *Home) CopyRest(dir string) (left []string, err error) {
 			return nil
 		}
 		defer func() { _ = from.Close() }()
-		return files.Copy(from, filepath.Join(dir, path))
+		err = files.Copy(from, filepath.Join(dir, path))
+		var unread *files.ReadError
+		if errors.As(err, &unread) {
+			leave(path, unread.Error())
+			return disk.Remove(filepath.Join(dir, path))
+		}
+		return err
 	})
 	if err != nil {
 		return left, fmt.Errorf("copy the home: %w", err)
@@ -67,7 +90,7 @@ func (h *Home) CopyRest(dir string) (left []string, err error) {
 	for path, why := range refused {
 		leave(path, strings.ReplaceAll(why.Error(), dir, h.dir))
 	}
-	slices.Sort(left)
+	slices.SortFunc(left, func(a, b Left) int { return strings.Compare(a.String(), b.String()) })
 	return left, err
 }
 

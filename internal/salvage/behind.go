@@ -14,10 +14,14 @@ import (
 
 // behind writes what can be read behind the gap, and lists what cannot.
 func (s *salvage) behind(head events.Head, dir string) error {
-	last, _ := s.seen()
-	s.settleEnd()
-	if head.Sequence >= last {
-		return nil
+	defer s.settleEnd()
+	if last, _ := s.seen(); head.Sequence >= last {
+		if s.endIsKnown() {
+			return nil
+		}
+		if s.further(head); !s.isSeen(head.Sequence + 1) {
+			return nil
+		}
 	}
 	name := s.fileName(behindFile)
 	f, err := disk.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -25,7 +29,7 @@ func (s *salvage) behind(head events.Head, dir string) error {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	err = s.writeBehind(out, head.Sequence+1, last)
+	err = s.writeBehind(out, head)
 	if err = errors.Join(err, out.Flush(), f.Close()); err != nil {
 		return err
 	}
@@ -38,25 +42,40 @@ func (s *salvage) behind(head events.Head, dir string) error {
 	return nil
 }
 
-func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
+// isSeen reports whether the log is known to have had a sequence.
+func (s *salvage) isSeen(sequence uint64) bool {
+	last, _ := s.seen()
+	return sequence <= last
+}
+
+func (s *salvage) writeBehind(out *bufio.Writer, head events.Head) error {
 	named := map[string]bool{}
 	var line []byte
-	var before events.Head // the last that was written
-	for sequence := from; sequence <= to; sequence++ {
-		if err := errors.Join(s.ctx.Err(), s.intact.err); err != nil {
+	before := head // the last that the log or the file has
+	for sequence := head.Sequence + 1; ; sequence++ {
+		if err := s.unreadable(); err != nil {
 			return err
+		}
+		if before.Sequence+1 == sequence {
+			s.further(before)
+		}
+		if !s.isSeen(sequence) {
+			return nil
 		}
 		m, ok := s.any(sequence, before)
 		if !ok {
-			next := min(s.nextThere(sequence+1), to+1)
+			last, _ := s.seen()
+			next := min(s.nextThere(sequence+1), last+1)
 			s.report.miss(sequence, next-1)
 			sequence = next - 1
 			continue
 		}
-		var hash events.Hash
-		if event, err := events.Decode(m.Body); err == nil {
-			hash = hashBehind(event, m)
+		s.noteType(m)
+		hash, ok := hashBehind(m)
+		if ok {
 			before = events.Head{Sequence: sequence, Hash: hash}
+		}
+		if event, err := events.Decode(m.Body); err == nil {
 			for _, d := range events.Digests(event.Data) {
 				if !named[d.Digest] {
 					named[d.Digest] = true
@@ -71,5 +90,4 @@ func (s *salvage) writeBehind(out *bufio.Writer, from, to uint64) error {
 		s.found(m)
 		s.report.Behind++
 	}
-	return s.ctx.Err()
 }

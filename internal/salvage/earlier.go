@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"maestro/internal/backups"
 	"maestro/internal/files"
+	"maestro/internal/home"
 	"maestro/internal/syntax"
 )
 
@@ -37,6 +39,20 @@ func (s *salvage) readEarlier() {
 		s.unread(filepath.Join(s.options.Home.Dir(), reportFile)+", the report of an earlier salvage", err)
 	default:
 		s.earlier = earlier
+	}
+}
+
+// readEarlierBackups lists the backups from before the damaged home was made: that they saw more than its log is no
+// fault. A note that cannot be read excuses none.
+func (s *salvage) readEarlierBackups() {
+	note, err := s.options.Home.EarlierBackups()
+	if err == nil {
+		s.before, err = backups.ParseEarlier(note)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.before = backups.Earlier{}
+		s.note("%s cannot be read, so backups from before the home was made are used too: %s",
+			filepath.Join(s.options.Home.Dir(), home.EarlierNote), err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 
+	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/backups"
 )
 
 // next gives the event that follows the head by the chain, from whichever source has it.
@@ -15,9 +17,6 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	if follows(s.intact, sequence, head.Hash) {
 		return s.intact.at, true
 	}
-	if s.intact.at.Sequence == sequence && !s.intact.done {
-		s.noteType(s.intact.at)
-	}
 	for _, cut := range s.tails {
 		cut.source.seek(sequence)
 		if follows(cut.source, sequence, head.Hash) {
@@ -25,29 +24,60 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 			return cut.source.at, true
 		}
 	}
-	if seen, _ := s.seen(); s.intact.done && s.endIsKnown() && sequence > seen {
-		return events.Message{}, false // nothing is missing
-	}
 	for i := 0; ; i++ {
-		if i == len(s.others) && !s.openNext() {
+		if i == len(s.others) && !s.openNext(sequence) {
 			return events.Message{}, false
 		}
 		other := s.others[i]
+		if !s.asks(other.upTo, sequence) {
+			continue
+		}
 		other.seek(sequence)
 		if follows(other, sequence, head.Hash) {
 			s.report.Filled[other.name]++
-			s.end.saw(sequence, other.name)
+			s.end.saw(max(sequence, other.head), other.name)
 			return other.at, true
 		}
 	}
 }
 
-// noteType takes note of an event that is of no known type, as those of a newer maestro are: the log ends before it.
+// asks reports whether a file that may have events up to a sequence is asked for the one at another. While the log is
+// known to have ended before that one, only those are asked that may know better, because the home is an older copy of
+// what it was: the note of its last clean stop knows no more than the copy.
+func (s *salvage) asks(upTo, sequence uint64) bool {
+	seen, _ := s.seen()
+	return upTo >= sequence || sequence <= seen || !s.intact.done || !s.endIsKnown()
+}
+
+// noteType takes note of the first event that is in no known type, as those of a newer maestro are: the log ends before
+// it, whichever source has it.
 func (s *salvage) noteType(m events.Message) {
 	var unknown *events.UnknownTypeError
-	if _, err := events.Decode(m.Body); errors.As(err, &unknown) {
+	if _, err := events.Decode(m.Body); s.unknown == nil && errors.As(err, &unknown) {
 		s.unknown = &events.NewerError{Sequence: m.Sequence, What: err.Error()}
 	}
+}
+
+// further asks all sources for the event behind a head: one of an unknown type does not get into the log, and shows
+// that the log went on.
+func (s *salvage) further(head events.Head) {
+	for _, source := range s.all() {
+		if !s.asks(source.upTo, head.Sequence+1) {
+			continue
+		}
+		if source.seek(head.Sequence + 1); chained(source, head.Sequence+1, head.Hash) {
+			s.end.saw(source.at.Sequence, source.name)
+		}
+	}
+}
+
+// all lists the sources that are open.
+func (s *salvage) all() []*source {
+	sources := []*source{s.intact}
+	for _, cut := range s.tails {
+		sources = append(sources, cut.source)
+	}
+	return append(sources, s.others...)
 }
 
 // follows reports whether a source has the event that the chain asks for.
@@ -59,22 +89,75 @@ func follows(s *source, sequence uint64, prev events.Hash) bool {
 	return err == nil && event.PrevHash == prev
 }
 
-// openNext opens one more of the files; false when there are no more.
-func (s *salvage) openNext() bool {
-	for s.opened < len(s.sources) && s.ctx.Err() == nil {
-		f := s.sources[s.opened]
-		s.opened++
-		other, head, err := f.open(s.ctx, s.options.Signer)
+// chained reports whether a source has the event that the chain asks for, whether its type is known or not.
+func chained(s *source, sequence uint64, prev events.Hash) bool {
+	if s.done || s.at.Sequence != sequence {
+		return false
+	}
+	said, ok := prevOf(s.at)
+	return ok && said == prev
+}
+
+// prevOf gives the hash that an event says it follows. A newer maestro keeps the chain too, so an event of an unknown
+// type can be told from one of another log.
+func prevOf(m events.Message) (prev events.Hash, ok bool) {
+	event, err := events.Decode(m.Body)
+	var unknown *events.UnknownTypeError
+	switch {
+	case err == nil:
+		return event.PrevHash, true
+	case errors.As(err, &unknown):
+		return unknown.PrevHash, true
+	}
+	return prev, false
+}
+
+// openNext opens one more of the files that are asked for a sequence; false when there are no more.
+func (s *salvage) openNext(sequence uint64) bool {
+	for i := 0; i < len(s.sources) && s.ctx.Err() == nil; {
+		f := s.sources[i]
+		if s.opened[f.path] || !s.asks(f.upTo(s.before), sequence) {
+			i++
+			continue
+		}
+		s.opened[f.path] = true
+		i = 0 // what this one says may change which are asked
+		other, signed, err := f.open(s.ctx, s.options.Signer)
 		if err != nil {
 			s.report.Unused[f.path] = err.Error()
 			s.noteForeign(f.path, err)
+			s.noteFormat(f.path, err)
+			s.noteName(f, err)
 			continue
 		}
-		s.end.saw(head.Sequence, f.path)
+		other.upTo = f.upTo(s.before)
+		if seen, _ := s.seen(); signed || sequence <= seen || !s.endIsKnown() {
+			s.end.saw(other.head, f.path)
+		}
 		s.others = append(s.others, other)
 		return true
 	}
 	return false
+}
+
+// noteName counts what the name of an automatic backup says that cannot be read: the log went that far.
+func (s *salvage) noteName(f file, err error) {
+	var refused *refusedError
+	seen, _ := s.seen()
+	made, ok := backups.Named(f.path)
+	if f.trusted || !ok || errors.As(err, &refused) || s.ctx.Err() != nil {
+		return
+	}
+	if made.Sequence <= seen+nearName {
+		s.end.saw(made.Sequence, "the name of "+f.path)
+	}
+}
+
+// noteFormat takes note of a backup that only a newer maestro can read.
+func (s *salvage) noteFormat(path string, err error) {
+	if errors.Is(err, bus.ErrNewerBackup) && s.newerBackup == "" {
+		s.newerBackup = path + ": " + err.Error()
+	}
 }
 
 // noteForeign says once for each signer how to use the backups of a home whose key is lost.
@@ -112,7 +195,7 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 	}
 	for _, other := range s.others {
 		other.seek(sequence)
-		if before.Sequence+1 == sequence && follows(other, sequence, before.Hash) || leads(other, sequence, s.intact) {
+		if before.Sequence+1 == sequence && chained(other, sequence, before.Hash) || s.leads(other, sequence) {
 			return other.at, true
 		}
 	}
@@ -123,16 +206,21 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 // is nowhere. No number that a file merely names is counted up to.
 func (s *salvage) nextThere(sequence uint64) uint64 {
 	next := uint64(math.MaxUint64)
-	sources := append([]*source{s.intact}, s.others...)
-	for _, cut := range s.tails {
-		sources = append(sources, cut.source)
-	}
-	for _, source := range sources {
+	for _, source := range s.all() {
 		if source.seek(sequence); !source.done {
 			next = min(next, source.at.Sequence)
 		}
 	}
 	return next
+}
+
+// unreadable says why the home's own events cannot be read on: what is damaged is passed over, and is no error.
+func (s *salvage) unreadable() error {
+	err := errors.Join(s.ctx.Err(), s.intact.err)
+	for _, cut := range s.tails {
+		err = errors.Join(err, cut.source.err)
+	}
+	return err
 }
 
 // noteSources says which files could be read to some place only.
@@ -145,16 +233,28 @@ func (s *salvage) noteSources() {
 	}
 }
 
-// leads reports whether a file has the event that the store's next one follows.
-func leads(s *source, sequence uint64, next *source) bool {
-	if s.done || s.at.Sequence != sequence {
+// leads reports whether a file has the event that the next one of the store, or of an end that was cut off, follows.
+func (s *salvage) leads(other *source, sequence uint64) bool {
+	if other.done || other.at.Sequence != sequence {
 		return false
 	}
-	event, err := events.Decode(s.at.Body)
-	return err == nil && follows(next, sequence+1, hashBehind(event, s.at))
+	behind, ok := hashBehind(other.at)
+	if !ok {
+		return false
+	}
+	for _, cut := range s.tails {
+		if chained(cut.source, sequence+1, behind) {
+			return true
+		}
+	}
+	return chained(s.intact, sequence+1, behind)
 }
 
-// hashBehind gives the chain's hash behind an event.
-func hashBehind(event *events.Event, m events.Message) events.Hash {
-	return events.Next(event.PrevHash, events.BodyHash(m.Body))
+// hashBehind gives the chain's hash behind an event; false if the event does not say what it follows.
+func hashBehind(m events.Message) (events.Hash, bool) {
+	prev, ok := prevOf(m)
+	if !ok {
+		return events.Hash{}, false
+	}
+	return events.Next(prev, events.BodyHash(m.Body)), true
 }

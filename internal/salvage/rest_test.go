@@ -9,6 +9,7 @@ import (
 
 	"maestro/bus"
 	"maestro/internal/backups"
+	"maestro/internal/disk"
 	"maestro/internal/home"
 )
 
@@ -64,6 +65,54 @@ func TestSalvageMakesAHomeThatStarts(t *testing.T) {
 				t.Errorf("a server does not start there: %v", errors.Join(h.CheckKinds(), err))
 			}
 		})
+	}
+}
+
+// TestSalvagePassesOverWhatCannotBeRead: a file beside the log that the disk does not give is named, and the rest is
+// taken. An outbox has reports that were acknowledged: without one, no home is whole.
+func TestSalvagePassesOverWhatCannotBeRead(t *testing.T) {
+	original := shared(t)
+	for name, reports := range map[string]bool{
+		"sessions/sess_1/manifest.json": false,
+		"admin.token":                   false,
+		"version":                       false,
+		"uses":                          false,
+		"outbox/sess_1/1.json":          true,
+		"outbox/sess_1":                 true,
+	} {
+		l := original.copied(t)
+		l.sameTimes(t, original.dir)
+		path := filepath.Join(l.dir, name)
+		if _, err := os.Lstat(path); err != nil {
+			err := os.MkdirAll(filepath.Dir(path), 0o700)
+			if name == "outbox/sess_1" {
+				err = errors.Join(err, os.Mkdir(path, 0o700))
+			} else {
+				err = errors.Join(err, os.WriteFile(path, []byte("{}"), 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		bad := errors.New("input/output error")
+		restore := disk.Inject(func(operation, at string) error {
+			if (operation == "read" || operation == "walk" && name == "outbox/sess_1") && at == path {
+				return bad
+			}
+			return nil
+		})
+		report := l.salvage(t, nil)
+		restore()
+		if report.Head != l.head || report.Whole() == reports {
+			t.Errorf("%s: head %s of %s, lost %q", name, report.Head, l.head, report.Lost())
+		}
+		if said := strings.Join(append(report.Notes, report.Lost()), "\n"); !strings.Contains(said, name) ||
+			!strings.Contains(said, "input/output error") {
+			t.Errorf("%s is not named: %s", name, said)
+		}
+		if _, err := os.Lstat(filepath.Join(report.To, name)); err == nil && name != "outbox/sess_1" {
+			t.Errorf("half of %s is in the new home", name)
+		}
 	}
 }
 

@@ -74,6 +74,7 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 		kept:     map[string]bool{},
 		why:      map[string]string{},
 		foreign:  map[string]bool{},
+		opened:   map[string]bool{},
 		report: &Report{
 			From:        o.Home.Dir(),
 			To:          o.To,
@@ -100,13 +101,14 @@ func Home(ctx context.Context, o Options) (_ *Report, err error) {
 			"no automatic backup was used, because they cannot be listed: %s; if anything is missing, name them with "+
 				"--with, or their directory with --backup-dir", o.Unlisted)
 	case len(o.Backups) == 0 && o.BackupDir != "":
-		s.note("no automatic backups in %s", o.BackupDir)
+		s.note("no automatic backups in %s; if `serve` has another --backup-dir, name it here too", o.BackupDir)
 	}
 	for _, path := range o.Others {
 		s.report.Unused[path] = "it is not a plain file: name the backup itself with --with"
 	}
 	s.noteOtherStores()
 	s.readEarlier()
+	s.readEarlierBackups()
 	if err := s.openStore(); err != nil {
 		return nil, err
 	}
@@ -131,11 +133,15 @@ type salvage struct {
 	sources  []file
 	verifier *engine.Verifier
 	judging  bool
-	unknown  *events.NewerError // the event of an unknown type before which the log ends, nil for none
+	unknown  *events.NewerError // the first event of an unknown type, before which the log ends; nil for none
+	// newerBackup is a backup that only a newer maestro can read, and why; "" for none.
+	newerBackup string
 
-	intact *source   // the damaged store's events
-	others []*source // the files', once they are needed
-	opened int       // how many of the files were
+	intact *source         // the damaged store's events
+	others []*source       // the files', once they are needed
+	opened map[string]bool // the paths of files that were, or could not be
+	// before are the backups from before the damaged home was made.
+	before backups.Earlier
 	// foreign are the signers that were noted; see noteForeign.
 	foreign map[string]bool
 	earlier *Report // of the salvage that made the damaged home, nil if none did
@@ -186,6 +192,11 @@ func (s *salvage) build() (err error) {
 	if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
+	release, err := hold(to)
+	if err != nil {
+		return err
+	}
+	defer release()
 	left, err := files.RemoveLeftovers(to, ScratchPurpose)
 	if err != nil {
 		s.note("what an earlier salvage left cannot be removed: %s", err)
@@ -207,7 +218,7 @@ func (s *salvage) build() (err error) {
 	if err = s.findEnd(); err != nil {
 		return err
 	}
-	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, "store"), func(b *bus.Builder) error {
+	s.report.Head, err = bus.Build(s.ctx, filepath.Join(temporary, storeName), func(b *bus.Builder) error {
 		return s.fill(b, temporary)
 	})
 	if err != nil {
@@ -223,7 +234,7 @@ func (s *salvage) build() (err error) {
 	if err := disk.WriteFile(filepath.Join(temporary, reportFile), append(content, '\n'), 0o600); err != nil {
 		return err
 	}
-	if err := bus.PutInPlace(temporary, to); err != nil {
+	if err := bus.PutInPlace(temporary, to, storeName, lockName); err != nil {
 		_, taken := target(to, s.options.Home.Dir()) // who came first says why
 		return cmp.Or(taken, err)
 	}
@@ -233,7 +244,13 @@ func (s *salvage) build() (err error) {
 // copyRest copies what the home holds beside its log, and says what of it is not in the new home.
 func (s *salvage) copyRest(dir string) error {
 	left, err := s.options.Home.CopyRest(dir)
-	s.report.Notes = append(s.report.Notes, left...)
+	for _, l := range left {
+		if l.Reports {
+			s.unread(filepath.Join(s.options.Home.Dir(), l.Path), errors.New(l.Why))
+		} else {
+			s.note("%s", l)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -273,26 +290,32 @@ func (s *salvage) noteVersion(h *home.Home) error {
 		return err
 	}
 	var event *events.NewerError
-	newer := errors.As(s.verifier.Newer(), &event)
 	r := s.report
-	r.Install = "install the version that wrote it, or a newer one"
-	if wrote != nil {
+	var newer error
+	switch {
+	case wrote != nil:
 		wrote.Dir = s.options.Home.Dir()
-		r.Install = wrote.Install()
+		r.Install, newer = wrote.Install(), wrote
+	case errors.As(s.verifier.Newer(), &event):
+		newer = event
 	}
+	r.Install = cmp.Or(r.Install, "install the version that wrote it, or a newer one")
 	serve, again := ", and start its server with MAESTRO_HOME="+r.To, ", and run its salvage, with another --to"
 	switch {
 	case s.unknown != nil:
 		r.Newer = "this version cannot read the rest of the log: " + s.unknown.Error()
 		r.Install += again
+	case s.newerBackup != "" && !r.Whole():
+		r.Newer = "this version cannot read what may have the rest: " + s.newerBackup
+		r.Install += again
 	case wrote != nil && wrote.Wrote.Home > wrote.Known.Home:
 		r.Newer = "this version does not know whether it has copied all: " + wrote.Error()
 		r.Install += again
-	case wrote != nil:
-		r.Newer = "this version cannot serve the new home: " + wrote.Error()
-		r.Install += serve
-	case newer:
-		r.Newer = "this version cannot serve the new home: " + event.Error()
+	case newer != nil && (r.lacks() || len(r.LostTexts) > 0):
+		r.Newer = "this version cannot serve the new home, and a newer one may find more: " + newer.Error()
+		r.Install += again
+	case newer != nil:
+		r.Newer = "this version cannot serve the new home: " + newer.Error()
 		r.Install += serve
 	default:
 		r.Install = ""
@@ -310,6 +333,7 @@ func (s *salvage) noteBackups(h *home.Home) error {
 	if err != nil {
 		s.note("backups beside the new home could not be listed, so a newer one may make it read-only: %s", err)
 	}
+	earlier.Salvaged = true
 	note, err := earlier.Encode()
 	if err != nil {
 		return err
@@ -337,7 +361,7 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 		s.compare(b.Head())
 		s.found(m)
 	}
-	if err := errors.Join(s.ctx.Err(), s.intact.err); err != nil {
+	if err := s.unreadable(); err != nil {
 		return err
 	}
 	if err := s.behind(b.Head(), dir); err != nil {

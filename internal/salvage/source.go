@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"maestro/api/export"
 	"maestro/bus"
 	"maestro/events"
+	"maestro/internal/backups"
 	"maestro/internal/files"
 )
 
@@ -26,11 +28,14 @@ type source struct {
 	done bool
 	// err is why it ended early.
 	err error
+
+	// head is where a backup ends, and upTo the highest sequence for which it is asked; see salvage.asks.
+	head, upTo uint64
 }
 
 // newSource begins to read; read calls its function for each message until that fails.
 func newSource(name string, read func(yield func(events.Message) error) error) *source {
-	s := &source{name: name}
+	s := &source{name: name, upTo: math.MaxUint64}
 	s.next, s.stop = iter.Pull2(func(yield func(events.Message, error) bool) {
 		err := read(func(m events.Message) error {
 			if !yield(m, nil) {
@@ -71,13 +76,26 @@ type file struct {
 	trusted bool
 }
 
-// open opens the file as a source of events. It gives the head of a backup.
-func (f file) open(ctx context.Context, signer string) (*source, events.Head, error) {
-	exported, head, err := f.check(ctx, signer)
-	if err != nil {
-		return nil, head, err
+// upTo gives the highest sequence that the file may know of. A file that the user named may know anything; an automatic
+// backup says it in its name, and knows nothing if it is from before the home was made.
+func (f file) upTo(before backups.Earlier) uint64 {
+	made, ok := backups.Named(f.path)
+	switch {
+	case f.trusted || !ok:
+		return math.MaxUint64
+	case before.Has(made):
+		return 0
 	}
-	return newSource(f.path, func(yield func(events.Message) error) error {
+	return made.Sequence
+}
+
+// open opens the file as a source of events, and says whether the home's key signed it.
+func (f file) open(ctx context.Context, signer string) (s *source, signed bool, err error) {
+	exported, contents, err := f.check(ctx, signer)
+	if err != nil {
+		return nil, false, err
+	}
+	s = newSource(f.path, func(yield func(events.Message) error) error {
 		return f.with(ctx, func(in *bufio.Reader) error {
 			if exported {
 				return export.Read(in, yield)
@@ -85,8 +103,15 @@ func (f file) open(ctx context.Context, signer string) (*source, events.Head, er
 			_, err := bus.ReadBackup(in, bus.BackupVisitor{Message: yield})
 			return err
 		})
-	}), head, nil
+	})
+	s.head = contents.Head.Sequence
+	return s, signer != "" && contents.Signer == signer && contents.Unsealed == nil, nil
 }
+
+// refusedError says that nothing proves that a whole backup is the home's.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
 
 // foreignError says that nobody can tell whose a backup is: the home's key is lost, and the user named no signer.
 type foreignError struct {
@@ -103,7 +128,7 @@ func (e *foreignError) Error() string {
 }
 
 // check reads the whole file once: a backup's signature is at its end.
-func (f file) check(ctx context.Context, signer string) (exported bool, head events.Head, err error) {
+func (f file) check(ctx context.Context, signer string) (exported bool, contents bus.BackupContents, err error) {
 	err = f.with(ctx, func(in *bufio.Reader) error {
 		first, err := in.Peek(1)
 		if err != nil {
@@ -112,22 +137,21 @@ func (f file) check(ctx context.Context, signer string) (exported bool, head eve
 		if exported = first[0] == '{'; exported {
 			return nil
 		}
-		contents, err := bus.ReadBackup(in, bus.BackupVisitor{})
+		contents, err = bus.ReadBackup(in, bus.BackupVisitor{})
 		switch {
 		case err != nil:
 			return err
 		case f.trusted:
 		case contents.Unsealed != nil:
-			return contents.Unsealed
+			return &refusedError{contents.Unsealed}
 		case signer == "":
-			return &foreignError{contents.Signer}
+			return &refusedError{&foreignError{contents.Signer}}
 		case contents.Signer != signer:
-			return fmt.Errorf("%q signed it, and this home's key is %s", contents.Signer, signer)
+			return &refusedError{fmt.Errorf("%q signed it, and this home's key is %s", contents.Signer, signer)}
 		}
-		head = contents.Head
 		return nil
 	})
-	return exported, head, err
+	return exported, contents, err
 }
 
 // blobs calls found for every long text in the file that is wanted.

@@ -102,10 +102,8 @@ func (s *salvage) keepTails(dir string) (err error) {
 				return nil
 			}
 			s.found(m)
-			var hash events.Hash
-			if event, err := events.Decode(m.Body); err == nil {
-				hash = hashBehind(event, m)
-			}
+			s.noteType(m)
+			hash, _ := hashBehind(m)
 			s.report.Tail++
 			line = export.Append(line[:0], m, hash)
 			_, err := out.Write(line)

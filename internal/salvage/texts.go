@@ -40,6 +40,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 		if err := errors.Join(unwritten, s.ctx.Err()); err != nil { // no fault of the file
 			return err
 		}
+		s.noteFormat(f.path, err)
 		if err != nil && s.report.Unused[f.path] == "" {
 			s.report.Unused[f.path] = err.Error()
 		}

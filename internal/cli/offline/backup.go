@@ -32,7 +32,7 @@ func NewBackup(a *cli.Run) *cobra.Command {
 the user's token and the server's key: a home that is made from it gets its own, so you have to spawn its sessions again.
 
 A lost long text does not prevent the backup: the file contains everything else and names the text, and the exit code is
-1.`,
+8.`,
 		RunE: cli.Running(c.run),
 	}
 }
@@ -86,8 +86,9 @@ func wroteBackup(a *cli.Run, file string, size int64) error {
 	}{file, size, contents.Head, contents.Signer, append([]bus.LostBlob{}, contents.Lost...)}
 	if len(contents.Lost) > 0 {
 		return &failure.Error{
-			Status: http.StatusInternalServerError,
-			Code:   "BACKUP_PARTIAL",
+			Status:  http.StatusInternalServerError,
+			Partial: true,
+			Code:    "BACKUP_PARTIAL",
 			Message: fmt.Sprintf(
 				"Wrote %s, which lacks %s that the log names", file, cli.Many(len(contents.Lost), "long text"),
 			),

@@ -54,9 +54,10 @@ where no source has the next event; what can be read after that gap goes into sa
 Secrets and kept reports are copied, so running sessions keep their tokens. salvage.json in the new home says what was
 recovered and what is missing.
 
-Exit code 0: everything that was acknowledged is in the new home. 1: the new home was created, but it lacks what is
-listed, or nobody knows where the log ended, or only a newer maestro, which is named, can serve it. 6: --to is not empty,
-or is inside the damaged home, or another salvage is writing to it.`,
+Exit code 0: everything that was acknowledged is in the new home. 8: the new home was created, but it lacks what is
+listed, or nobody knows where the log ended, or only a newer maestro, which is named, can serve or salvage it. With any
+other exit code no home was created. 1: it could not be, such as on a full disk. 6: --to is not empty, or is inside the
+damaged home, or another salvage is writing to it.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
@@ -177,8 +178,9 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	}
 	if !report.Whole() {
 		return &failure.Error{
-			Status: http.StatusInternalServerError,
-			Code:   codeOf(report),
+			Status:  http.StatusInternalServerError,
+			Partial: true,
+			Code:    codeOf(report),
 			Message: fmt.Sprintf("Salvaged %s into %s, head %s; %s",
 				cli.Many(int(report.Head.Sequence), "event"), report.To, report.Head, lacking(report)),
 			Why:     strings.Join(slices.Concat([]string{report.Lost()}, report.Notes, unused(report)), "\n"),

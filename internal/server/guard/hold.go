@@ -8,6 +8,7 @@ import (
 	"maestro/internal/disk"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/salvage"
 )
 
 // Hold makes the home if there is none, and takes it.
@@ -19,6 +20,9 @@ func Hold(dir string) (*home.Lock, error) {
 	}
 	if err := h.CheckKinds(); err != nil {
 		return nil, errors.Join(err, h.Close())
+	}
+	if left := salvage.Unfinished(h); left != "" {
+		return nil, errors.Join(unfinished(dir, left), h.Close())
 	}
 	lock, err := h.Lock()
 	if err == nil {
@@ -41,4 +45,16 @@ func Hold(dir string) (*home.Lock, error) {
 		_ = disk.Remove(dir) // it could not even be locked; what another process put there stays
 	}
 	return nil, err
+}
+
+// unfinished says that a home is not one yet: a server would begin an empty log in it.
+func unfinished(dir, left string) error {
+	return &failure.Error{
+		Status:  http.StatusConflict,
+		Code:    "CONFLICT",
+		Message: "The home " + dir + " is not whole: a salvage that was to make it was killed",
+		Why:     "what it had made so far is in " + left,
+		Next: "run the salvage again, with the same --to: it removes what was left. Or empty the directory, if you " +
+			"want no salvage there",
+	}
 }

@@ -90,7 +90,7 @@ func Backups(
 		}
 		logger.Warn("an automatic backup saw more of the log than the head file and the snapshots",
 			"file", made.Path, "head", head.Sequence, "known", known,
-			"next", "if the server is read-only now, run `maestro salvage`; if you want the log to be shorter, "+
+			"next", "if the server is read-only now, run `"+salvageFrom(dir)+"`; if you want the log to be shorter, "+
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
@@ -98,6 +98,15 @@ func Backups(
 		warnOfNoWitness(h, logger)
 	}
 	return engine.Witnessed{}, nil
+}
+
+// salvageFrom gives the command that finds the backups in dir; "" is where it looks by itself.
+func salvageFrom(dir string) string {
+	command := "maestro salvage --to NEWHOME"
+	if dir != "" {
+		command += " --backup-dir " + dir
+	}
+	return command
 }
 
 // earlierBackups gives the backups from before the home was made, those in dir too if no server had it yet. It reports

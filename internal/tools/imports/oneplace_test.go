@@ -25,6 +25,7 @@ var onePlace = []struct {
 			"internal/files/write.go":         "the place",
 			"internal/disk/disk.go":           "the operation itself",
 			"internal/disk/root.go":           "the operation itself",
+			"internal/files/fill.go":          "moves what is new into an empty directory",
 			"internal/home/noted.go":          "moves a damaged file aside",
 			"internal/server/witness/head.go": "moves a damaged file aside",
 			"internal/backups/dir.go":         "a stream that is not held in memory",
