@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,13 +122,11 @@ func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	if len(projects) == 0 {
 		return name, nil
 	}
-	var meant []wire.Project
-	for _, p := range projects {
-		if makingSession(p) == "" {
-			meant = append(meant, p)
-		}
-	}
+	meant := usersOwn(projects)
 	if len(meant) == 0 {
+		if id, err := a.usersProject(ctx, name); id != "" || err != nil {
+			return id, err
+		}
 		meant = projects
 	}
 	if len(meant) > 1 {
@@ -140,6 +139,24 @@ func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	}
 	a.sayWhoseName(name, meant[0], len(projects)-1)
 	return meant[0].ID, nil
+}
+
+// usersProject returns the project that a user made and whose id begins like a text, "" if there is none: a session
+// cannot take the beginning of an id by calling its project like it.
+func (a *Run) usersProject(ctx context.Context, text string) (id string, err error) {
+	if id, err = a.fullID(ctx, "projectId", text); err != nil || id == text {
+		return "", err
+	}
+	p, err := Ask(ctx, a, (*client.Client).Project, id)
+	if err != nil || makingSession(p) != "" {
+		return "", err
+	}
+	return id, nil
+}
+
+// usersOwn returns the projects that users made.
+func usersOwn(projects []wire.Project) []wire.Project {
+	return slices.DeleteFunc(slices.Clone(projects), func(p wire.Project) bool { return makingSession(p) != "" })
 }
 
 // sayWhoseName says that a name is not only that of a user's project.

@@ -276,8 +276,12 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if own := usersOwn(projects); len(own) > 0 {
+		projects = own // those that sessions made are meant by name only
+	}
 	switch len(projects) {
 	case 1:
+		a.sayWhoseName(projects[0].Name, projects[0], 0)
 		return projects[0].ID, nil
 	case 0:
 		if a.damage != "" {

@@ -97,6 +97,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		client: c,
 		key:    o.key,
 		dryRun: a.dryRun,
+		user:   !a.isSession(),
 	}
 	if !o.byName {
 		i.Project, err = a.project(ctx, o.project)
@@ -151,8 +152,8 @@ type applying struct {
 	client *client.Client
 	// key is the one that was given, "" for none.
 	key string
-	// dryRun changes nothing. absent says that the project is not there yet.
-	dryRun, absent bool
+	// dryRun changes nothing. absent says that the project is not there yet, user that no session applies the plan.
+	dryRun, absent, user bool
 }
 
 func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
@@ -165,14 +166,22 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	if err != nil {
 		return err
 	}
-	switch len(projects) {
-	case 0:
-	case 1:
-		i.Project = projects[0].ID
+	meant := projects
+	if i.user {
+		meant = usersOwn(projects)
+	}
+	switch {
+	case len(meant) == 1:
+		i.Project = meant[0].ID
 		return nil
-	default:
-		return failure.Usage("%d projects have the name %q", len(projects), name).
-			WithNext("name one by its id: --project %s", projects[0].ID)
+	case len(meant) > 1:
+		return failure.Usage("%d projects have the name %q", len(meant), name).
+			WithNext("name one by its id: --project %s", meant[0].ID)
+	case len(projects) > 0:
+		f := failure.Usage("Project %q was made by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
+			WithNext("use it with --project %s, or create yours with `maestro project create`", projects[0].ID)
+		f.Why = "a plan of yours does not go into a session's project unless you say so"
+		return f
 	}
 	answer, err := i.do(ctx, "project:create", &commands.CreateProject{
 		Name:        name,
