@@ -296,6 +296,15 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 		WithNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
 }
 
+// currentProject returns the project to which a user's lists of what needs somebody are limited, "" for none. A
+// session's are about those that it spawned, wherever they work.
+func (a *Run) currentProject() string {
+	if a.isSession() {
+		return ""
+	}
+	return a.Getenv(wire.EnvProjectID)
+}
+
 // knownProject is project for a route that names it: a session without MAESTRO_PROJECT_ID asks which its own is.
 func (a *Run) knownProject(ctx context.Context, named string) (string, error) {
 	id, err := a.project(ctx, named)

@@ -43,7 +43,7 @@ machine knows about come last.`,
 
 func (c *inbox) run(ctx context.Context, _ []string) error {
 	filter := c.filter
-	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.Getenv(wire.EnvProjectID)), "urgency"
+	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.currentProject()), "urgency"
 	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
 	if err != nil {
 		return err

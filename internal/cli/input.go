@@ -48,7 +48,7 @@ func newInputList(a *Run) *cobra.Command {
 
 func (c *inputList) run(ctx context.Context, _ []string) error {
 	filter := c.filter
-	filter.ProjectID = cmp.Or(filter.ProjectID, c.Getenv(wire.EnvProjectID))
+	filter.ProjectID = cmp.Or(filter.ProjectID, c.currentProject())
 	questions, err := Ask(ctx, c.Run, (*client.Client).Inputs, filter)
 	if err != nil {
 		return err

@@ -73,17 +73,15 @@ func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if c.isSession() && c.project != "" {
 		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
 	}
-	project, err := c.Run.project(ctx, c.project)
-	if err != nil {
-		return nil, err
-	}
-	filter := wire.SessionFilter{
-		ProjectID: project,
-		Living:    "true",
-		Brief:     "true",
-	}
+	filter := wire.SessionFilter{Living: "true", Brief: "true"}
 	if c.isSession() {
-		filter.SpawnedBy = c.sessionID()
+		filter.SpawnedBy = c.sessionID() // in all projects
+	} else {
+		project, err := c.Run.project(ctx, c.project)
+		if err != nil {
+			return nil, err
+		}
+		filter.ProjectID = project
 	}
 	living, err := Ask(ctx, c.Run, (*client.Client).Sessions, filter)
 	if err != nil {

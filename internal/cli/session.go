@@ -68,7 +68,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 				WithNext("name one with --spawned-by")
 		}
 	}
-	if c.filter.ProjectID == "" {
+	if c.filter.ProjectID == "" && !c.mine { // a session's may work in several
 		c.filter.ProjectID = c.Getenv(wire.EnvProjectID)
 	}
 	c.filter.Brief = "true"
