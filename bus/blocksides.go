@@ -62,9 +62,9 @@ func (w *sideWatch) release() {
 // again, and what came since.
 func (w *sideWatch) check() error {
 	acked := w.acked.Load() // what is acknowledged later need not be seen
-	blocks, err := blockFiles(w.dir)
+	blocks, err := w.blocks()
 	if err != nil {
-		return ifGone(err, w.dir)
+		return err
 	}
 	newest := 0
 	if len(blocks) > 0 {
@@ -109,6 +109,28 @@ func (w *sideWatch) check() error {
 		err = w.damage(w.end, fmt.Sprintf("message %d was acknowledged, and is not there", acked))
 	}
 	return err
+}
+
+// blocks returns the numbers of the stream's blocks in order. nats-server would wait for ever at a pipe in the place of
+// one.
+func (w *sideWatch) blocks() ([]int, error) {
+	entries, err := disk.ReadDir(w.dir)
+	if err != nil {
+		return nil, ifGone(err, w.dir)
+	}
+	var blocks []int
+	for _, entry := range entries {
+		index, isBlock := blockIndex(entry.Name())
+		switch {
+		case !isBlock:
+		case !entry.Type().IsRegular():
+			return nil, lostPlace(filepath.Join(w.dir, entry.Name()))
+		default:
+			blocks = append(blocks, index)
+		}
+	}
+	slices.Sort(blocks)
+	return blocks, nil
 }
 
 // read takes in what the newest block holds. It is not whole if the block cannot be read now.

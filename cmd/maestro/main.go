@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -11,6 +12,7 @@ import (
 	"maestro/internal/cli"
 	"maestro/internal/cli/offline"
 	"maestro/internal/measure/command"
+	"maestro/internal/server/process"
 )
 
 func main() {
@@ -19,6 +21,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings(os.Args[1:])...)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if serves(os.Args[1:]) {
+		process.EndInTime(ctx, func() {
+			fmt.Fprintln(os.Stderr, "maestro: the server did not stop in time, since a file or the disk does not answer")
+			os.Exit(1)
+		})
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -155,8 +154,13 @@ func (a *Run) usersProject(ctx context.Context, text string) (id string, err err
 }
 
 // usersOwn returns the projects that users made.
-func usersOwn(projects []wire.Project) []wire.Project {
-	return slices.DeleteFunc(slices.Clone(projects), func(p wire.Project) bool { return makingSession(p) != "" })
+func usersOwn(projects []wire.Project) (own []wire.Project) {
+	for _, p := range projects {
+		if makingSession(p) == "" {
+			own = append(own, p)
+		}
+	}
+	return own
 }
 
 // sayWhoseName says that a name is not only that of a user's project.

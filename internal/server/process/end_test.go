@@ -1,0 +1,29 @@
+package process
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A server that cannot stop ends all the same, and not before it was told to, nor before its time is over.
+func TestAServerThatCannotStopEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := false
+		EndInTime(ctx, func() { ended = true })
+		time.Sleep(time.Hour)
+		stop()
+		time.Sleep(endsWithin - 1)
+		synctest.Wait()
+		if ended {
+			t.Error("it ends too early")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if !ended {
+			t.Error("it does not end")
+		}
+	})
+}
