@@ -62,8 +62,8 @@ func (w *sideWatch) release() {
 // again, and what came since.
 func (w *sideWatch) check() error {
 	acked := w.acked.Load() // what is acknowledged later need not be seen
-	blocks, err := w.blocks()
-	if err != nil {
+	blocks, known, err := w.blocks()
+	if err != nil || !known {
 		return err
 	}
 	newest := 0
@@ -111,26 +111,25 @@ func (w *sideWatch) check() error {
 	return err
 }
 
-// blocks returns the numbers of the stream's blocks in order. nats-server would wait for ever at a pipe in the place of
-// one.
-func (w *sideWatch) blocks() ([]int, error) {
+// blocks returns the numbers of the stream's blocks in order, if they are known: the directory may not be readable
+// now. nats-server would wait for ever at a pipe in the place of a block.
+func (w *sideWatch) blocks() (blocks []int, known bool, err error) {
 	entries, err := disk.ReadDir(w.dir)
 	if err != nil {
-		return nil, ifGone(err, w.dir)
+		return nil, false, ifGone(err, w.dir)
 	}
-	var blocks []int
 	for _, entry := range entries {
 		index, isBlock := blockIndex(entry.Name())
 		switch {
 		case !isBlock:
 		case !entry.Type().IsRegular():
-			return nil, lostPlace(filepath.Join(w.dir, entry.Name()))
+			return nil, false, lostPlace(filepath.Join(w.dir, entry.Name()))
 		default:
 			blocks = append(blocks, index)
 		}
 	}
 	slices.Sort(blocks)
-	return blocks, nil
+	return blocks, true, nil
 }
 
 // read takes in what the newest block holds. It is not whole if the block cannot be read now.

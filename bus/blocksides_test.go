@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"maestro/events"
+	"maestro/internal/disk"
 )
 
 // errorCount counts the errors that are logged.
@@ -218,4 +220,29 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestADirectoryThatCannotBeReadNowIsNoLoss: of blocks that cannot be listed nobody can tell that they are gone.
+func TestADirectoryThatCannotBeReadNowIsNoLoss(t *testing.T) {
+	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Always, Logger: testLogger(t)})
+	must(t, err)
+	defer func() { must(t, b.Close()) }()
+	_, err = b.PutBlob(t.Context(), []byte("text"))
+	must(t, err, b.Here())
+	for _, stream := range []string{BlobStream, DeniedStream} {
+		dir, asked := b.embedded.messagesDir(stream), 0
+		restore := disk.Inject(func(operation, path string) error {
+			if operation == "readdir" && path == dir {
+				asked++
+				return syscall.EIO
+			}
+			return nil
+		})
+		err := b.Here()
+		restore()
+		if err != nil || b.Damage() != nil || asked == 0 {
+			t.Errorf("%s: %v, damage %v, listed %d times", stream, err, b.Damage(), asked)
+		}
+	}
+	must(t, b.Here())
 }

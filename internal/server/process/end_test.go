@@ -15,12 +15,12 @@ func TestAServerThatCannotStopEnds(t *testing.T) {
 		EndInTime(ctx, func() { ended = true })
 		time.Sleep(time.Hour)
 		stop()
-		time.Sleep(endsWithin - 1)
+		time.Sleep(endsWithin - time.Millisecond)
 		synctest.Wait()
 		if ended {
 			t.Error("it ends too early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		if !ended {
 			t.Error("it does not end")
