@@ -58,7 +58,7 @@ type server struct {
 	noStore, noSniff, jsonType []string
 }
 
-// New gives the HTTP handler of everything under /api and of the health checks.
+// New returns the HTTP handler of everything under /api and of the health checks.
 func New(config Config) (http.Handler, error) {
 	if config.Service == nil {
 		return nil, errors.New("api: New needs a Service")

@@ -135,7 +135,7 @@ type setup struct {
 	api.Config
 }
 
-// open gives the HTTP handler over a service.
+// open returns the HTTP handler over a service.
 func (c setup) open() (http.Handler, error) {
 	served, err := service.New(c.serviceConfig)
 	if err != nil {
@@ -392,7 +392,7 @@ func (w *world) session(by, project, task, fields string) (id, token string) {
 	return r.text("event", "data", "sessionId"), r.text("token")
 }
 
-// views gives the encoded state, to see that nothing changed.
+// views returns the encoded state, to see that nothing changed.
 func (w *world) views() string {
 	w.Helper()
 	var encoded []byte
@@ -405,13 +405,13 @@ func (w *world) views() string {
 	return string(encoded)
 }
 
-// last gives the newest event of the log.
+// last returns the newest event of the log.
 func (w *world) last() *events.Event {
 	w.Helper()
 	return w.event(w.log.head())
 }
 
-// event gives the event at a sequence.
+// event returns the event at a sequence.
 func (w *world) event(sequence uint64) *events.Event {
 	w.Helper()
 	w.log.mu.Lock()

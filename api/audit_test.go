@@ -36,7 +36,7 @@ func (w *world) export(query string) []byte {
 	return w.send(http.MethodGet, "/api/audit/export"+query, adminToken, "").is(200).body
 }
 
-// judge gives the verdict on an export, as its faults.
+// judge returns the verdict on an export, as its faults.
 func judge(t *testing.T, file []byte, from *events.Head) engine.Verdict {
 	t.Helper()
 	verdict, err := export.VerifyExport(bytes.NewReader(file), from)

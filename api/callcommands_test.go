@@ -12,7 +12,7 @@ import (
 	"maestro/commands"
 )
 
-// entries gives a body that puts n entries on a session's timeline.
+// entries returns a body that puts n entries on a session's timeline.
 func entries(n int) string {
 	return `{"timeline":[` + strings.TrimSuffix(strings.Repeat(`{"message":"m"},`, n), ",") + `]}`
 }

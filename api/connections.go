@@ -36,7 +36,7 @@ type Listener struct {
 	credentials, projects map[string]int
 }
 
-// Bound gives the listener with the limits for connections.
+// Bound returns the listener with the limits for connections.
 func Bound(listener net.Listener, limits *service.Limits) *Listener {
 	return &Listener{
 		Listener:    listener,

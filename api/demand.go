@@ -28,7 +28,7 @@ func (s *server) demandOf(r *http.Request) service.Demand {
 	return d
 }
 
-// addressOf gives the address of a caller without its port.
+// addressOf returns the address of a caller without its port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

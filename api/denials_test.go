@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// denied gives the recorded refusals that a query finds.
+// denied returns the recorded refusals that a query finds.
 func (w *world) denied(query string) []engine.Denial {
 	w.Helper()
 	var list []engine.Denial

@@ -24,7 +24,7 @@ func (s *server) handle(pattern, summary string, answer http.HandlerFunc) {
 	s.besides = append(s.besides, Documented{Method: method, Path: path, Summary: summary})
 }
 
-// Routes gives the routes of our own clients, by path, and those of older clients.
+// Routes returns the routes of our own clients, by path, and those of older clients.
 func Routes() (native, compat []Documented) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "")

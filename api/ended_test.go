@@ -14,7 +14,7 @@ import (
 	"maestro/service/wire"
 )
 
-// readRoutes gives the path of every route below /api that takes GET.
+// readRoutes returns the path of every route below /api that takes GET.
 func (w *world) readRoutes() []string {
 	w.Helper()
 	routes, err := api.ReadRoutes()

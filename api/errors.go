@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// statusOf gives the HTTP status of each kind of problem.
+// statusOf returns the HTTP status of each kind of problem.
 func statusOf(kind service.Kind) int {
 	switch kind {
 	case service.KindInvalid:
@@ -65,7 +65,7 @@ func (p *httpProblem) GetHeaders() http.Header { return p.headers }
 // ContentType implements huma.ContentTypeFilter.
 func (p *httpProblem) ContentType(string) string { return "application/json; charset=utf-8" }
 
-// overHTTP gives a problem its status and its headers.
+// overHTTP gives a problem its HTTP status and headers.
 func overHTTP(problem *service.Problem) *httpProblem {
 	p := &httpProblem{
 		Problem: compat.Problem{Problem: problem.Wire()},

@@ -39,7 +39,7 @@ var compatWrites = map[string]string{
 	"POST /api/templates/{id}/reset":           "template:reset",
 }
 
-// rowsOfRoutes gives the rows of the table that let a caller use each route below /api.
+// rowsOfRoutes returns the rows of the table that let a caller use each route below /api.
 func rowsOfRoutes(t *testing.T) map[string][]string {
 	t.Helper()
 	rows := map[string][]string{"POST /api/manifests": {"manifest:generate"}}

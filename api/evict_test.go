@@ -26,7 +26,7 @@ func request(t *testing.T, c net.Conn, token, line string, length int, body stri
 	}
 }
 
-// answered gives the status of the answer, 0 if the connection was closed instead.
+// answered returns the status of the answer, 0 if the connection was closed instead.
 func answered(c net.Conn) int {
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var plainRoute = regexp.MustCompile(`(?:handle\(|answers\(s, )"GET (/api/[^"]+)"`)
 
-// ReadRoutes gives the path of every route below /api that takes GET: those that document themselves, and those that
+// ReadRoutes returns the path of every route below /api that takes GET: those that document themselves, and those that
 // the sources register on the mux.
 func ReadRoutes() ([]string, error) {
 	s := &server{mux: http.NewServeMux()}
@@ -45,7 +45,7 @@ func ReadRoutes() ([]string, error) {
 
 var plainWrite = regexp.MustCompile(`(?:handle\(|answers\(s, )"((?:POST|PUT|PATCH|DELETE) /api/[^"]+)"`)
 
-// WriteRoutes gives method and path of every route below /api that takes a write, but the commands' own.
+// WriteRoutes returns method and path of every route below /api that takes a write, but the commands' own.
 func WriteRoutes() ([]string, error) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "test")

@@ -110,7 +110,7 @@ func (s *server) manifestSchema(w http.ResponseWriter, r *http.Request) {
 	s.write(w, manifest.Schema())
 }
 
-// sessionManifest gives the manifest that a session was given.
+// sessionManifest answers with the manifest that a session was given.
 func (s *server) sessionManifest(w http.ResponseWriter, r *http.Request) {
 	content, digest, err := s.SessionManifest(r.Context(), callOf(r.Context()).Caller, r.PathValue("id"))
 	if err != nil {

@@ -103,7 +103,7 @@ func (w manifests) known(id string) (x projections.Session) {
 	return x
 }
 
-// manifestOf gives the manifest of a session, after it has checked that all who know it know the same.
+// manifestOf returns the manifest of a session, after it has checked that all who know it know the same.
 func (w manifests) manifestOf(id string) *manifest.Manifest {
 	w.Helper()
 	x := w.known(id)
@@ -141,7 +141,7 @@ func (w manifests) manifestOf(id string) *manifest.Manifest {
 	return m
 }
 
-// spawned gives the session of an answer to a spawn, by either route.
+// spawned returns the session of an answer to a spawn, by either route.
 func spawned(r reply) string {
 	r.Helper()
 	if r.status == http.StatusCreated {
@@ -325,7 +325,7 @@ func stamp(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// generic gives JSON in one form, numbers as they were written.
+// generic returns JSON in one form, numbers as they were written.
 func generic(t *testing.T, document []byte) string {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(document))

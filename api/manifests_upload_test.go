@@ -258,7 +258,7 @@ func TestTheCorpusOfManifests(t *testing.T) {
 	}
 }
 
-// faults gives the places of all faults of an upload that is refused.
+// faults returns the places of all faults of an upload that is refused.
 func (w *world) faults(r reply) (pointers []string) {
 	w.Helper()
 	r.refused(http.StatusUnprocessableEntity, "INVALID_MANIFEST", "")
@@ -380,7 +380,7 @@ func TestManifestsWithAuthOff(t *testing.T) {
 	}
 }
 
-// goodFor gives the good manifest for a task of a project, with more members of its session.
+// goodFor returns the good manifest for a task of a project, with more members of its session.
 func goodFor(project, task, session string) string {
 	return strings.NewReplacer(`"p1"`, `"`+project+`"`, `"t1"`, `"`+task+`"`, `"session":{`,
 		`"session":{`+session).Replace(goodManifest)

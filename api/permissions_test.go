@@ -244,7 +244,7 @@ func (w *world) token(name, kind string, projects ...string) string {
 	return w.do(adminToken, "token:create", string(fields)).is(200).text("token")
 }
 
-// manifestOf gives the digest of the manifest that a session was given; some digest if it is not there.
+// manifestOf returns the digest of the manifest that a session was given; some digest if it is not there.
 func (w *world) manifestOf(session string) string {
 	w.Helper()
 	if r := w.send(http.MethodGet, "/api/sessions/"+session, adminToken, ""); r.status == http.StatusOK {

@@ -193,7 +193,7 @@ func TestReadsGoOnWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// nameOf gives what names a thing in a list.
+// nameOf returns what names a thing in a list.
 func nameOf(item any) string {
 	fields, _ := item.(map[string]any)
 	return fmt.Sprint(fields["projectId"], fields["id"], fields["name"])

@@ -33,7 +33,7 @@ var writeRows = map[string]string{
 	"POST /api/sessions/{id}/heartbeat": "whoami",
 }
 
-// rowsOf gives the rows of the permission table that let a caller use a route that is no command: one of them,
+// rowsOf returns the rows of the permission table that let a caller use a route that is no command: one of them,
 // depending on what is asked for.
 func rowsOf(r Documented) []string {
 	pattern := r.Method + " " + r.Path

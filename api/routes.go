@@ -18,7 +18,7 @@ import (
 	"maestro/service/wire"
 )
 
-// newHuma gives the part of the API that documents itself: it routes through the mux and shows no page of its own.
+// newHuma returns the part of the API that documents itself: it routes through the mux and shows no page of its own.
 func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -53,7 +53,7 @@ func listSchema[T any](schemas huma.Registry) {
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
 }
 
-// ourErrors gives the few errors that huma raises itself our form.
+// ourErrors returns the few errors that huma raises itself our form.
 func ourErrors(_ huma.Context, _ string, v any) (any, error) {
 	var theirs *huma.ErrorModel
 	if err, ok := v.(error); !ok || !errors.As(err, &theirs) {

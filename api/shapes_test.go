@@ -43,7 +43,7 @@ var madeLate = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[service.List[wire.Entry]](): reflect.TypeFor[[]wire.Entry](),
 }
 
-// wireTypes gives the types that service/wire declares, or gives a name on the wire, as reflect writes them.
+// wireTypes returns the types that service/wire declares, or gives a name on the wire, as reflect writes them.
 func wireTypes(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("../service/wire/*.go")
@@ -108,7 +108,7 @@ func shapeFaults(named map[string]bool, at string, shape reflect.Type, seen map[
 	return faults
 }
 
-// answerOf gives the type that a documented route answers, nil if it has no name.
+// answerOf returns the type that a documented route answers, nil if it has no name.
 func answerOf(document *huma.OpenAPI, operation *huma.Operation) reflect.Type {
 	for status, response := range operation.Responses {
 		media := response.Content["application/json"]
@@ -189,7 +189,7 @@ func TestMoreForOlderClientsKeepsTheShape(t *testing.T) {
 	}
 }
 
-// membersOf gives the members of a struct by their names in JSON, nil for any other type.
+// membersOf returns the members of a struct by their names in JSON, nil for any other type.
 func membersOf(shape reflect.Type) map[string]reflect.Type {
 	if shape == nil || shape.Kind() != reflect.Struct {
 		return nil

@@ -150,7 +150,7 @@ func TestUnreadListsHoldLittle(t *testing.T) {
 	})
 }
 
-// heap gives how many bytes are in use.
+// heap returns how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC() // what a pool keeps goes with the second

@@ -31,7 +31,7 @@ func still(t *testing.T, waiting <-chan reply) {
 	}
 }
 
-// at gives the reply of a call that ends now, without any time passing.
+// at returns the reply of a call that ends now, without any time passing.
 func at(t *testing.T, waiting <-chan reply) reply {
 	t.Helper()
 	synctest.Wait()
@@ -325,7 +325,7 @@ func TestWhoWaitsIsHeard(t *testing.T) {
 	}
 }
 
-// count gives how many events of a type the log has.
+// count returns how many events of a type the log has.
 func (w *world) count(kind string) (n int) {
 	w.Helper()
 	for sequence := range w.log.head() {

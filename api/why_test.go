@@ -37,7 +37,7 @@ func (w *world) why(token, id string) told {
 	return answer
 }
 
-// types gives the short names of a chain's events, the newest first.
+// types returns the short names of a chain's events, the newest first.
 func (a told) types(chain int) []string {
 	var types []string
 	for _, step := range a.Chains[chain].Steps {

@@ -115,7 +115,7 @@ func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
 	return nil
 }
 
-// Blob gives the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with
+// Blob returns the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with
 // events.ErrBadBlob when what is kept is not that content.
 func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	if !IsDigest(digest) {
@@ -134,7 +134,7 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	return b.findBlob(ctx, digest)
 }
 
-// BlobSize gives how many bytes the content has, as its description says. It fails as Blob does.
+// BlobSize returns how many bytes the content has, as its description says. It fails as Blob does.
 func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 	files, release, err := b.useFiles()
 	if err != nil {

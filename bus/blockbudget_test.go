@@ -21,7 +21,7 @@ func (c *counting) Write(b []byte) (int, error) {
 	return c.Hash64.Write(b)
 }
 
-// head gives the beginning of a record that says it has this length.
+// head returns the beginning of a record that says it has this length.
 func head(length int, subject string) []byte {
 	content := binary.LittleEndian.AppendUint32(nil, uint32(length)) //nolint:gosec // a test's
 	content = binary.LittleEndian.AppendUint64(content, 1)
@@ -30,7 +30,7 @@ func head(length int, subject string) []byte {
 	return append(content, subject...)
 }
 
-// record gives a whole one.
+// record returns a whole one.
 func record(p *recordParser, subject string) []byte {
 	content := head(recordHead+len(subject)+recordSum, subject)
 	p.sum.Reset()

@@ -79,7 +79,7 @@ func newRecordParser(stream, prefix string, block int) *recordParser {
 	return &recordParser{prefix: []byte(prefix), sum: sum}
 }
 
-// claimed gives the length that the record at the beginning of content says it has, or 0 if that cannot be.
+// claimed returns the length that the record at the beginning of content says it has, or 0 if that cannot be.
 func claimed(content []byte) int {
 	if len(content) < recordHead {
 		return 0
@@ -172,7 +172,7 @@ func isHeader(header []byte) bool {
 	return bytes.HasPrefix(header, headerBegin) && bytes.Index(header, headerEnd) == len(header)-len(headerEnd)
 }
 
-// headerValue gives the value of one header field, or nothing.
+// headerValue returns the value of one header field, or nothing.
 func headerValue(header []byte, name string) string {
 	for line := range bytes.SplitSeq(header, []byte("\r\n")) {
 		if field, value, ok := bytes.Cut(line, []byte(":")); ok && string(field) == name {

@@ -62,7 +62,7 @@ type Fault struct {
 	next *string
 }
 
-// String gives the fault in one line.
+// String returns the fault in one line.
 func (f Fault) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", f.File)

@@ -142,7 +142,7 @@ func (s *scannedStream) markTail() {
 	}
 }
 
-// keyOf gives the number under which the block of a fault was written.
+// keyOf returns the number under which the block of a fault was written.
 func (s *scannedStream) keyOf(f Fault) int {
 	index, _ := blockIndex(filepath.Base(f.File))
 	return s.keys[index]

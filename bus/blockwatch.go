@@ -293,7 +293,7 @@ func (w *blockWatch) finish(index int) {
 	w.finished[index] = blockNote{Index: index, Size: info.Size(), Time: info.ModTime()}
 }
 
-// changed gives the finished blocks of the log whose size or time is not what it was: somebody else wrote to them.
+// changed returns the finished blocks of the log whose size or time is not what it was: somebody else wrote to them.
 func (w *blockWatch) changed() (paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -24,7 +24,7 @@ func large(t *testing.T, b *Bus, head uint64, n int) uint64 {
 	return head
 }
 
-// newest gives the path of the log's newest block.
+// newest returns the path of the log's newest block.
 func newest(t *testing.T, b *Bus) string {
 	t.Helper()
 	dir := b.embedded.messagesDir(StreamName)

@@ -193,7 +193,7 @@ func failing(nth int, how failure) (counted func() (operations int, which string
 	}, restore
 }
 
-// chosen gives the operations of so many that fail.
+// chosen returns the operations of so many that fail.
 func chosen(operations int) []int {
 	all := rand.New(rand.NewPCG(*diskSeed, 0)).Perm(operations) //nolint:gosec // a test that can be repeated
 	if *diskFaults > 0 && *diskFaults < operations {
@@ -203,7 +203,7 @@ func chosen(operations int) []int {
 	return all
 }
 
-// setAsides gives what was set aside of a store.
+// setAsides returns what was set aside of a store.
 func setAsides(t *testing.T, image string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(image))

@@ -31,7 +31,7 @@ func holdStore(path string) (*heldStore, error) {
 	return &heldStore{path: path, dir: dir, info: info}, nil
 }
 
-// through gives a path that leads to the directory wherever it is moved to, and to nothing once it is deleted. Where
+// through returns a path that leads to the directory wherever it is moved to, and to nothing once it is deleted. Where
 // the system has no such paths, it is the path by which the directory was opened.
 func (h *heldStore) through() string {
 	path := "/proc/self/fd/" + strconv.Itoa(int(h.dir.Fd()))

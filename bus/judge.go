@@ -58,7 +58,7 @@ func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 	return torn, nil
 }
 
-// behind gives the first sequence that can be read behind a fault, or the next one of the log.
+// behind returns the first sequence that can be read behind a fault, or the next one of the log.
 func (s *scannedStream) behind(f Fault) uint64 {
 	if !f.Tail {
 		for _, p := range s.places {
@@ -103,7 +103,7 @@ func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) (bool, error) {
 	return true, nil
 }
 
-// onlyFailed gives an error if it says that a read failed.
+// onlyFailed returns an error if it says that a read failed.
 func onlyFailed(err error) error {
 	if failedToRead(err) {
 		return err

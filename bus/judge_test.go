@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// aged gives a block of the log whose first n records were written earlier.
+// aged returns a block of the log whose first n records were written earlier.
 func aged(content []byte, at []int, n int, by time.Duration) []byte {
 	parser := newRecordParser(StreamName, "", 1)
 	for _, i := range at[:n] {

@@ -147,8 +147,8 @@ type storedText struct {
 	parts  []place
 }
 
-// blob gives the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
-// damaged, and with errNotSearched when ctx ends first.
+// blob returns the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks
+// are damaged, and with errNotSearched when ctx ends first.
 func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
 	leave, err := enter(ctx, l.reading)
 	if err != nil {
@@ -163,7 +163,7 @@ func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
 	return l.assemble(ctx, digest, true)
 }
 
-// size gives how many bytes a blob has, as its description says. It fails as blob does.
+// size returns how many bytes a blob has, as its description says. It fails as blob does.
 func (l *liveBlobs) size(ctx context.Context, digest string) (int64, error) {
 	text, err := l.find(ctx, digest, false)
 	return text.size, err

@@ -45,7 +45,7 @@ func (l *liveLog) forget() {
 	l.blocks = nil
 }
 
-// find gives the block that holds a sequence if any does, and whether another follows it.
+// find returns the block that holds a sequence if any does, and whether another follows it.
 func (l *liveLog) find(sequence uint64) (block *liveBlock, sealed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *liveLog) list() error {
 	return nil
 }
 
-// firstSequence gives the sequence of a block's first message, or 0 if the block is empty or begins with damage.
+// firstSequence returns the sequence of a block's first message, or 0 if the block is empty or begins with damage.
 func firstSequence(path string, index int) (uint64, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -246,7 +246,7 @@ type blockWindow struct {
 	buffer []byte
 }
 
-// from gives the file's bytes from a place on: the whole record there, if the file holds it.
+// from returns the file's bytes from a place on: the whole record there, if the file holds it.
 func (w *blockWindow) from(at int64) ([]byte, error) {
 	if at >= w.begin && at < w.begin+int64(len(w.buffer)) {
 		rest := w.buffer[at-w.begin:]

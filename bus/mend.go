@@ -85,7 +85,7 @@ func (b *Bus) mend() {
 	}
 }
 
-// count gives how many writes failed so far.
+// count returns how many writes failed so far.
 func (m *mender) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -145,7 +145,7 @@ func (b *Bus) alive() error {
 	return nil
 }
 
-// whileAlive gives a context that ends after patience, or as soon as the server takes no writes any more.
+// whileAlive returns a context that ends after patience, or as soon as the server takes no writes any more.
 func (b *Bus) whileAlive(ctx context.Context, patience time.Duration) (alive context.Context, done func()) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	alive, cancel := context.WithCancelCause(ctx)

@@ -18,7 +18,7 @@ const (
 	Interval
 )
 
-// String gives the word that `--durability` takes.
+// String returns the word that `--durability` takes.
 func (d Durability) String() string {
 	switch d {
 	case Always:

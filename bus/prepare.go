@@ -242,7 +242,7 @@ func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 	return gone
 }
 
-// sideDamage gives the faults behind which something can be read: the server would cut that off.
+// sideDamage returns the faults behind which something can be read: the server would cut that off.
 func sideDamage(s *scannedStream) []Fault {
 	var lasting []Fault
 	for _, f := range s.faults {

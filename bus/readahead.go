@@ -101,7 +101,7 @@ func (c *copies) body(b []byte) []byte {
 	return c.room[begin:len(c.room):len(c.room)]
 }
 
-// text gives a subject; nearly all have that of the message before.
+// text returns a subject; nearly all have that of the message before.
 func (c *copies) text(subject []byte) string {
 	if c.subject != string(subject) {
 		c.subject = string(subject)

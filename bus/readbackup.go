@@ -165,7 +165,7 @@ func ofBackup(name string) bool {
 		strings.HasPrefix(name+"/", backupBlobPrefix)
 }
 
-// prevHash gives the hash that an event says it follows. No text in an event can look like it: there, quotes are
+// prevHash returns the hash that an event says it follows. No text in an event can look like it: there, quotes are
 // escaped.
 func prevHash(body []byte) (hash events.Hash, found bool) {
 	_, rest, found := bytes.Cut(body, []byte(`"prevhash":"`))

@@ -309,7 +309,7 @@ type placeReader struct {
 // readAhead is how much of a block is read at once.
 const readAhead = 256 << 10
 
-// read gives the message at a place, verified. It is valid until the next read. Messages near each other cost one
+// read returns the message at a place, verified. It is valid until the next read. Messages near each other cost one
 // read of a file.
 func (r *placeReader) read(p place) (blockRecord, error) {
 	if r.window.file == nil || r.block != p.block {

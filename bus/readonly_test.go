@@ -251,7 +251,7 @@ func fingerprint(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// recordsOf gives where each record of a block begins.
+// recordsOf returns where each record of a block begins.
 func recordsOf(t *testing.T, path string) (content []byte, at []int) {
 	t.Helper()
 	content, err := os.ReadFile(path)

@@ -110,7 +110,7 @@ func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
 	return slices.Compact(digests), nil
 }
 
-// blobSize gives how many bytes the content has, as its description says.
+// blobSize returns how many bytes the content has, as its description says.
 func (r *ReadOnly) blobSize(digest string) (int64, error) {
 	meta, found := r.blobs.metas[digest]
 	if !found {
@@ -119,7 +119,7 @@ func (r *ReadOnly) blobSize(digest string) (int64, error) {
 	return int64(min(meta.Size, math.MaxInt64)), nil
 }
 
-// Blob gives the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
+// Blob returns the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
 func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
 	content, err := r.ownBlob(ctx, digest)
 	for i := 0; err != nil && ctx.Err() == nil && i < len(r.asides); i++ {

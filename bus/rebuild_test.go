@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// interrupted gives a store whose blobs and refusals were set aside to be made again when the server was killed. One
+// interrupted returns a store whose blobs and refusals were set aside to be made again when the server was killed. One
 // bit of the blobs is damaged.
 func interrupted(t *testing.T, dir string) (image string, asides map[string]string) {
 	t.Helper()

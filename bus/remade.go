@@ -12,7 +12,7 @@ import (
 // it stops: at a named pipe it would wait for ever.
 var remade = []string{filepath.Join("msgs", indexName), metaName, metaSumName}
 
-// otherRemade gives those files of a stream in whose place something else is.
+// otherRemade returns those files of a stream in whose place something else is.
 func otherRemade(dir, stream string) (paths []string) {
 	for _, name := range remade {
 		path := filepath.Join(streamPath(dir, stream), name)

@@ -45,7 +45,7 @@ func (b *Bus) Room() error { return b.room.look() }
 // Reserve is the room in bytes that a log needs on its disk before it takes writes.
 const Reserve = reserve
 
-// FreeBytes gives the room that this user may still fill on the disk of a directory; false where that is not known.
+// FreeBytes returns the room that this user may still fill on the disk of a directory; false where that is not known.
 func FreeBytes(dir string) (uint64, bool) { return freeBytes(dir) }
 
 // again is check that looks now.

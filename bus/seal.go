@@ -40,7 +40,7 @@ type LostBlob struct {
 
 const signerPrefix = "ed25519:"
 
-// SignerName gives a public key as text: "ed25519:<64 hex>".
+// SignerName returns a public key as text: "ed25519:<64 hex>".
 func SignerName(key ed25519.PublicKey) string { return signerPrefix + hex.EncodeToString(key) }
 
 // ParseSigner reads what SignerName gives.
@@ -55,7 +55,7 @@ func ParseSigner(name string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// signed gives the bytes that the signature covers.
+// signed returns the bytes that the signature covers.
 func (s BackupSeal) signed() ([]byte, error) {
 	s.Signature = nil
 	content, err := json.Marshal(s)

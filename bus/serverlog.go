@@ -48,7 +48,7 @@ func (l *serverLog) Errorf(format string, v ...any) {
 // the cause in words alone.
 const criticalWrite = "critical write error"
 
-// failedFile gives the first error among the words of a message that names a file.
+// failedFile returns the first error among the words of a message that names a file.
 func failedFile(words []any) error {
 	for _, word := range words {
 		var path *fs.PathError

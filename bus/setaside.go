@@ -17,8 +17,8 @@ const tailAside = "tail"
 // asidePattern is what follows asideInfix: the time, what it is, and a number where a second has several.
 var asidePattern = regexp.MustCompile(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
 
-// asides gives the directories beside a store that hold what was set aside of it, oldest first: a stream by its name in
-// small letters, or the log's end.
+// asides returns the directories beside a store that hold what was set aside of it, oldest first: a stream by its name
+// in small letters, or the log's end.
 func asides(dir, what string) ([]string, error) {
 	entries, err := disk.ReadDir(filepath.Dir(dir))
 	if err != nil {
@@ -36,7 +36,7 @@ func asides(dir, what string) ([]string, error) {
 	return found, nil
 }
 
-// Tails gives the directories beside a store that hold ends of its log which starts cut off as unfinished appends.
+// Tails returns the directories beside a store that hold ends of its log which starts cut off as unfinished appends.
 // OpenReadOnly reads one.
 func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
 

@@ -41,7 +41,7 @@ func inBlocks(t *testing.T, dir string, parts int) {
 	}
 }
 
-// summed gives a whole record of another block with the checksum that it has in this one.
+// summed returns a whole record of another block with the checksum that it has in this one.
 func (p *recordParser) summed(record []byte) []byte {
 	data := record[recordHead : len(record)-recordSum]
 	subject := int(record[20]) | int(record[21])<<8

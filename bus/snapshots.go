@@ -62,7 +62,7 @@ func (s *Snapshots) path(sequence uint64) string {
 	return filepath.Join(s.dir, strconv.FormatUint(sequence, 10)+snapshotSuffix)
 }
 
-// List gives the sequences at which there are snapshots, the newest first.
+// List returns the sequences at which there are snapshots, the newest first.
 func (s *Snapshots) List() ([]uint64, error) { return ListSnapshots(s.dir) }
 
 // ListSnapshots is List for a directory that is not opened.
@@ -83,8 +83,8 @@ func ListSnapshots(dir string) ([]uint64, error) {
 	return sequences, nil
 }
 
-// ReadGenesis gives the hash behind the first event of the log in a store, whose snapshots carry it too; false if that
-// event cannot be read.
+// ReadGenesis returns the hash behind the first event of the log in a store, whose snapshots carry it too; false if
+// that event cannot be read.
 func ReadGenesis(dir string) (events.Hash, bool) {
 	messages := filepath.Join(streamPath(dir, StreamName), "msgs")
 	blocks, err := blockFiles(messages)
@@ -118,7 +118,7 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	return writeAtomically(s.path(snapshot.Sequence), header, []byte("\n"), state)
 }
 
-// Load gives the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
+// Load returns the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
 func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
 	snapshot, err := s.Read(sequence)
 	if err == nil && snapshot.Sequence != sequence {

@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// storedBlocks gives the content of every block of a store by its path in it.
+// storedBlocks returns the content of every block of a store by its path in it.
 func storedBlocks(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	blocks := map[string]string{}

@@ -16,9 +16,9 @@ import (
 	"maestro/internal/disk"
 )
 
-// putBack gives the blocks that a start deleted or cut their place again, and takes the second names away. No server
-// runs. It answers the streams of which something was put back. A second name or a copy that has messages which its
-// stream lacks is never removed: where it does not fit, it is set aside, and so is what is not known.
+// putBack restores the blocks that a start deleted or cut, and takes the second names away. No server runs. It answers
+// the streams of which something was put back. A second name or a copy that has messages which its stream lacks is
+// never removed: where it does not fit, it is set aside, and so is what is not known.
 func (e *embedded) putBack() (streams []string, err error) {
 	info, err := disk.Lstat(e.spareDir())
 	if err != nil {

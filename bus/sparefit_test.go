@@ -46,7 +46,7 @@ var spoiled = map[string]func(path string) error{
 	},
 }
 
-// newestOf gives the path of a stream's newest block.
+// newestOf returns the path of a stream's newest block.
 func newestOf(t *testing.T, image, stream string) string {
 	t.Helper()
 	messages := filepath.Join(streamPath(image, stream), "msgs")

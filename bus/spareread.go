@@ -7,7 +7,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// sparesOf gives the second names and copies of a stream's blocks that may hold more than what is in the place of the
+// sparesOf returns the second names and copies of a stream's blocks that may hold more than what is in the place of the
 // block, by its number. It follows no link.
 func sparesOf(dir, stream string) (map[int][]string, error) {
 	at := sparePath(dir, stream)

@@ -31,7 +31,7 @@ func sweptRoots() []string {
 	return roots
 }
 
-// inMemory gives those of some directories that are memory.
+// inMemory returns those of some directories that are memory.
 func inMemory(dirs ...string) []string {
 	var roots []string
 	for _, dir := range dirs {
@@ -43,7 +43,7 @@ func inMemory(dirs ...string) []string {
 	return roots
 }
 
-// storesInUse gives the sums of all directories in which a process of this user has a file open. It fails when it
+// storesInUse returns the sums of all directories in which a process of this user has a file open. It fails when it
 // cannot see the files of one.
 func storesInUse() (map[string]bool, error) {
 	processes, err := filepath.Glob("/proc/[0-9]*")

@@ -63,7 +63,7 @@ func wrongPlace(path, stream string, key int) string {
 		"put it at %s in the copy, and salvage that", path, key, stream, place)
 }
 
-// foreignBlocks gives the blocks in which no record of their stream can be read, with that stream: they may be
+// foreignBlocks returns the blocks in which no record of their stream can be read, with that stream: they may be
 // another's.
 func foreignBlocks(ctx context.Context, dir string) (map[string]string, error) {
 	foreign := map[string]string{}

@@ -58,8 +58,8 @@ func (e *UnreadError) Advice() string {
 	return "look for the disk's errors in the system's log (`dmesg`), and make the disk readable" + goesOn
 }
 
-// unread gives the error of a look at the store as an *UnreadError. path is where it was looked, for errors that do not
-// say so.
+// unread returns the error of a look at the store as an *UnreadError. path is where it was looked, for errors that do
+// not say so.
 func unread(path string, err error) *UnreadError {
 	var known *UnreadError
 	if errors.As(err, &known) {

@@ -53,7 +53,7 @@ const (
 	AuthnNone   = "none"
 )
 
-// Admin gives the user that the admin token stands for.
+// Admin returns the user that the admin token stands for.
 func Admin(authn string) Actor {
 	return Actor{
 		Kind:   ActorUser,
@@ -63,7 +63,7 @@ func Admin(authn string) Actor {
 	}
 }
 
-// System gives the actor that does what time brings about. Nobody has to know it.
+// System returns the actor that does what time brings about. Nobody has to know it.
 func System() Actor { return Actor{Kind: ActorSystem} }
 
 // SessionActor gives a session as an actor.
@@ -76,7 +76,7 @@ func SessionActor(project, id, authn string) Actor {
 	}
 }
 
-// Current gives the actor with the secret that is good in a state: of an event in the log nothing else is known.
+// Current returns the actor with the secret that is good in a state: of an event in the log nothing else is known.
 func (a Actor) Current(s *projections.State) Actor {
 	switch a.Kind {
 	case ActorUser:
@@ -92,7 +92,7 @@ func (a Actor) Current(s *projections.State) Actor {
 	return a
 }
 
-// Source gives the source attribute of the events that the actor causes.
+// Source returns the source attribute of the events that the actor causes.
 func (a Actor) Source() string {
 	switch a.Kind {
 	case ActorUser:
@@ -114,7 +114,7 @@ func (a Actor) String() string {
 	return string(a.Kind) + " " + a.Name
 }
 
-// ActorOf gives the actor that an event came from. Only an admin's token writes, so a user among them is one.
+// ActorOf returns the actor that an event came from. Only an admin's token writes, so a user among them is one.
 func ActorOf(e *events.Event) (Actor, error) {
 	if project, session, ok := projections.SessionOfSource(e.Source); ok {
 		return SessionActor(project, session, e.Authn), nil

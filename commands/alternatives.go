@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Alternative gives the command that a session with these permissions may use in place of one that it may not, and its
-// command line.
+// Alternative returns the command that a session with these permissions may use in place of one that it may not, and
+// its command line.
 func (t *Table) Alternative(who Letters, allowed []string, id string) (alternative, line string) {
 	for _, other := range slices.Concat(alternatives[t.canonical(id)], asks) {
 		if other != id && slices.Contains(allowed, other) && t.MayList(who, other) == "" {
@@ -16,7 +16,7 @@ func (t *Table) Alternative(who Letters, allowed []string, id string) (alternati
 	return "commands", spelled["commands"]
 }
 
-// asSession gives the command line by which a user runs a session's command.
+// asSession returns the command line by which a user runs a session's command.
 func asSession(id string) string {
 	return "maestro session exec <sessionId> -- maestro " + strings.ReplaceAll(id, ":", " ") + " …"
 }

@@ -2,7 +2,7 @@ package commands
 
 import "errors"
 
-// code gives the code of a refusal; "" for another error or none.
+// code returns the code of a refusal; "" for another error or none.
 func code(err error) Code {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {

@@ -27,10 +27,10 @@ type Command interface {
 	// answers depends on its arguments alone.
 	Decide(s *projections.State, c Call) (events.Data, error)
 
-	// project gives the project that the command acts in: what it names itself, or what its target belongs to; "" if
+	// project returns the project that the command acts in: what it names itself, or what its target belongs to; "" if
 	// none.
 	project(s *projections.State, by Actor) string
-	// texts gives the free texts that go to the blobs when they are long, by field name, and where their digests
+	// texts returns the free texts that go to the blobs when they are long, by field name, and where their digests
 	// belong.
 	texts() (map[string]*string, *events.Blobs)
 }
@@ -49,11 +49,11 @@ type Call struct {
 	OccurredAt time.Time
 }
 
-// ProjectOf gives the project that a command acts in: the one that it names, or the one that its target belongs to; ""
-// if none.
+// ProjectOf returns the project that a command acts in: the one that it names, or the one that its target belongs to;
+// "" if none.
 func ProjectOf(s *projections.State, command Command, by Actor) string { return command.project(s, by) }
 
-// TextsOf gives the free texts of a command that go to the blobs when they are long, by field name, and where their
+// TextsOf returns the free texts of a command that go to the blobs when they are long, by field name, and where their
 // digests belong.
 func TextsOf(command Command) (map[string]*string, *events.Blobs) { return command.texts() }
 
@@ -74,7 +74,7 @@ type noTexts struct{}
 
 func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
 
-// IDs gives the id of every command that may become an event, sorted.
+// IDs returns the id of every command that may become an event, sorted.
 func IDs() []string { return slices.Sorted(maps.Keys(makers)) }
 
 // WhyPlanned says why a known id cannot be used.

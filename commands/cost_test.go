@@ -82,7 +82,7 @@ func (g *ground) session(id string, role events.Role, tasks ...string) {
 	})
 }
 
-// many gives n ids with a prefix.
+// many returns n ids with a prefix.
 func many(prefix string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {

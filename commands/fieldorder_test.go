@@ -55,7 +55,7 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// orderOf gives the fields of a type as JSON has them, and those of the types within it: "changes.title".
+// orderOf returns the fields of a type as JSON has them, and those of the types within it: "changes.title".
 func orderOf(of reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -54,7 +54,7 @@ var fieldsOfTypes = sync.OnceValue(func() map[reflect.Type][]fieldOf {
 	return types
 })
 
-// boundedFields gives a type's fields that may hold more or less: texts, lists, maps and free JSON.
+// boundedFields returns a type's fields that may hold more or less: texts, lists, maps and free JSON.
 func boundedFields(id string, t reflect.Type) []fieldOf {
 	var fields []fieldOf
 	for _, field := range reflect.VisibleFields(t) {

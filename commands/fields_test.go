@@ -31,7 +31,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	}
 }
 
-// sized gives the value of a field that holds n of what its limit counts.
+// sized returns the value of a field that holds n of what its limit counts.
 func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 	t.Helper()
 	if kind.Kind() == reflect.Pointer {

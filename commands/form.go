@@ -23,7 +23,7 @@ type form struct {
 // forms keeps the form of each type that was read: there are as many as commands.
 var forms sync.Map
 
-// formOf gives the form of the type that a pointer leads to.
+// formOf returns the form of the type that a pointer leads to.
 func formOf(into any) *form {
 	t := reflect.TypeOf(into).Elem()
 	if known, ok := forms.Load(t); ok {
@@ -74,7 +74,7 @@ const (
 
 var unmarshalsText = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// placesOf gives the places of fields, as appendFields names them.
+// placesOf returns the places of fields, as appendFields names them.
 func placesOf(t reflect.Type, names []string) []place {
 	named := map[string]place{}
 	for _, field := range reflect.VisibleFields(t) {

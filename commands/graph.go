@@ -16,7 +16,7 @@ type graph struct {
 
 func graphOf(s *projections.State, c Call) graph { return graph{s, thirdOn(c.Rules)} }
 
-// most gives a limit, or no limit where the rules have none.
+// most returns a limit, or no limit where the rules have none.
 func (g graph) most(l Limit) int {
 	if !g.bounded {
 		return math.MaxInt

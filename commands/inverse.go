@@ -12,7 +12,7 @@ type maker struct {
 	event string
 	// empty makes a command without fields.
 	empty func() Command
-	// from gives the command that an event of this type came from, or false if it came from another one.
+	// from returns the command that an event of this type came from, or false if it came from another one.
 	from func(e *events.Event) (Command, bool)
 }
 
@@ -72,7 +72,7 @@ var makersOf = func() map[string][]*maker {
 	return byEvent
 }()
 
-// CommandOf gives the command that an event came from: decided again on the state before the event, it gives the
+// CommandOf returns the command that an event came from: decided again on the state before the event, it gives the
 // event's data again. That is how the audit shows that each event was permitted.
 func CommandOf(e *events.Event) (Command, error) {
 	for _, m := range makersOf[e.Data.EventType()] {

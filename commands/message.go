@@ -104,7 +104,7 @@ func mayTellOf(s *projections.State, c Call, project string) bool {
 	return project == x.ProjectID || project == c.Project && createdProject(s, x, project)
 }
 
-// receiver gives the session that the message is for: the caller may write to the session that spawned it, to those
+// receiver returns the session that the message is for: the caller may write to the session that spawned it, to those
 // that it spawned, and a user to any.
 func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {
 	id := x.SessionID

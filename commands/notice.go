@@ -10,7 +10,7 @@ import (
 // mostNotified bounds how many sessions one event tells.
 const mostNotified = 100
 
-// noticeOf gives the living sessions that are told of a move of a task's status: those that have the task or reported
+// noticeOf returns the living sessions that are told of a move of a task's status: those that have the task or reported
 // on it, when a task that was done or blocked is open again; nil for any other move. again says that the command opens
 // a task which is only reported as done. Who moves it is not told, and neither is a session that was not shown so many
 // notices before.

@@ -160,7 +160,7 @@ func validProject(name, workingDir, description *string) error {
 	return nil
 }
 
-// project gives the project with an id that a caller sent.
+// project returns the project with an id that a caller sent.
 func project(s *projections.State, pointer, id string) (*projections.Project, error) {
 	if id == "" {
 		return nil, invalid(pointer, "Project ID is required")

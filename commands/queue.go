@@ -115,7 +115,7 @@ func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
 	return true
 }
 
-// find gives the queue that a caller means, and the session that pulls from it; the session is nil when a user names
+// find returns the queue that a caller means, and the session that pulls from it; the session is nil when a user names
 // the queue alone.
 func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
 	if c.By.Kind == ActorUser && x.SessionID == "" {

@@ -52,7 +52,7 @@ func (x *RemoveItem) project(s *projections.State, by Actor) string {
 
 func (x *DeleteQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
-// itemMeant gives the item of a task in the queue that is named, or in the only one that it is in.
+// itemMeant returns the item of a task in the queue that is named, or in the only one that it is in.
 func itemMeant(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	if err := ValidID("/taskId", task); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (*FailItem) ID() string { return "queue:fail" }
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
 
-// inHand gives the item that a session holds, or the refusal that says who has what it held.
+// inHand returns the item that a session holds, or the refusal that says who has what it held.
 func inHand(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
 	item := s.Holds(session)
 	switch {
@@ -96,7 +96,7 @@ func whoHas(item *projections.Item) string {
 	return "it is " + string(item.Status) + " by session '" + item.SessionID + "'"
 }
 
-// holding gives the item that a command of a session is about.
+// holding returns the item that a command of a session is about.
 func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
 	_, session, err := x.find(s, c, rule)
 	if err != nil {

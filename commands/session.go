@@ -84,7 +84,8 @@ func (x *DeleteSession) project(s *projections.State, by Actor) string {
 	return ofSession(s, by, x.In, x.SessionID)
 }
 
-// ofSession gives the project of a command's session; what the caller names counts only where there is no such session.
+// ofSession returns the project of a command's session; what the caller names counts only where there is no such
+// session.
 func ofSession(s *projections.State, by Actor, in In, session string) string {
 	if project := s.SessionProject(session); project != "" {
 		return project
@@ -311,7 +312,7 @@ func (x *DeleteSession) from(e *events.Event, d *events.SessionDeleted) bool {
 	return true
 }
 
-// session gives the session that a caller means, in the project it means.
+// session returns the session that a caller means, in the project it means.
 func session(s *projections.State, c Call, in In, id string) (*projections.Session, error) {
 	if id == "" && c.By.Kind == ActorSession {
 		id = c.By.Name

@@ -36,7 +36,7 @@ func (k sessionKind) resolve(s *projections.State, project string) (sessionKind,
 	return k, tasksIn(s, project, k.tasks)
 }
 
-// ResolveStrategy gives a role's strategy, its default if none is named; simple means default for an orchestrator.
+// ResolveStrategy returns a role's strategy, its default if none is named; simple means default for an orchestrator.
 func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strategy, error) {
 	if role == events.RoleOrchestrator {
 		switch strategy {

@@ -219,7 +219,7 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 	return g.enters("/taskIds", s.Queue(project, spawned.Queue), spawned.Queued...)
 }
 
-// spawner gives the session that the new one is spawned by: a session's own, or the one of the project that a user
+// spawner returns the session that the new one is spawned by: a session's own, or the one of the project that a user
 // names.
 func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (string, error) {
 	switch {

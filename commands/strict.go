@@ -36,7 +36,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 	return s.stop
 }
 
-// fieldsOf gives the names that a command's body may have.
+// fieldsOf returns the names that a command's body may have.
 func fieldsOf(command any) []string { return formOf(command).fields }
 
 // countsOfTypes holds the optional numbers of each command, each with what its absence means: its absent tag.
@@ -145,7 +145,7 @@ func (s *bodyScanner) space() {
 	}
 }
 
-// next gives the byte here, or 0 at the end.
+// next returns the byte here, or 0 at the end.
 func (s *bodyScanner) next() byte {
 	if s.i < len(s.b) {
 		return s.b[s.i]
@@ -310,7 +310,7 @@ func (s *bodyScanner) object(pointer string) bool {
 	}
 }
 
-// field gives the pointer of a name of the body itself and which field it is, and judges one that is none.
+// field returns the pointer of a name of the body itself and which field it is, and judges one that is none.
 func (s *bodyScanner) field(name []byte) (pointer string, at int) {
 	s.steps += len(s.fields)
 	i := slices.IndexFunc(s.fields, func(field string) bool { return field == string(name) })

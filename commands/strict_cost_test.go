@@ -13,7 +13,7 @@ import (
 // few others.
 const stepsPerByte = fewNames + 10
 
-// stepsOf gives the work of walking over a body, without the limits on names and values if free is set.
+// stepsOf returns the work of walking over a body, without the limits on names and values if free is set.
 func stepsOf(t *testing.T, body []byte) int {
 	t.Helper()
 	s := newScanner(t.Context(), body)
@@ -22,7 +22,7 @@ func stepsOf(t *testing.T, body []byte) int {
 	return s.steps
 }
 
-// names gives an object with n different names.
+// names returns an object with n different names.
 func names(n int) string {
 	var b strings.Builder
 	for i := range n {

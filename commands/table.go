@@ -84,8 +84,8 @@ type Table struct {
 	index   map[string]int
 }
 
-// Rules gives the table of a version, or false for one that this maestro does not know. Old versions stay, so that old
-// events are judged by the rules of their time.
+// Rules returns the table of a version, or false for one that this maestro does not know. Old versions stay, so that
+// old events are judged by the rules of their time.
 func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
@@ -98,7 +98,7 @@ func Rules(version string) (*Table, bool) {
 	return nil, false
 }
 
-// tableOf gives the table of a version; the current one for none.
+// tableOf returns the table of a version; the current one for none.
 func tableOf(version string) *Table {
 	if t, known := Rules(version); known {
 		return t
@@ -106,13 +106,13 @@ func tableOf(version string) *Table {
 	return current
 }
 
-// CurrentRules gives the table that decides now.
+// CurrentRules returns the table that decides now.
 func CurrentRules() *Table { return current }
 
-// Rows gives the table's rows in the order of docs/contract.md, "Permissions".
+// Rows returns the table's rows in the order of docs/contract.md, "Permissions".
 func (t *Table) Rows() []Row { return slices.Clone(t.rows) }
 
-// Row gives the row of a command id.
+// Row returns the row of a command id.
 func (t *Table) Row(id string) (Row, bool) {
 	i, ok := t.index[id]
 	if !ok {
@@ -128,7 +128,7 @@ func MayWait(id string) bool {
 	return row.Waits
 }
 
-// Letter gives the column of a role and strategy.
+// Letter returns the column of a role and strategy.
 func Letter(role events.Role, strategy events.Strategy) Letters {
 	switch {
 	case role == events.RoleOrchestrator:
@@ -149,7 +149,7 @@ func (t *Table) listed(row Row) bool {
 	return row.Alias == "" && (!row.Planned || !thirdOn(t.Version))
 }
 
-// Defaults gives the commands of a column in the table's order.
+// Defaults returns the commands of a column in the table's order.
 func (t *Table) Defaults(who Letters) []string {
 	var ids []string
 	for _, row := range t.rows {
@@ -191,7 +191,7 @@ func (t *Table) Effective(who Letters, list []string) []string {
 	return ids
 }
 
-// Offered gives those ids of a list that a session may be told of: a list of an older version has what is planned.
+// Offered returns those ids of a list that a session may be told of: a list of an older version has what is planned.
 func (t *Table) Offered(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(id string) bool {
 		row, _ := t.Row(id)
@@ -199,7 +199,7 @@ func (t *Table) Offered(list []string) []string {
 	})
 }
 
-// canonical gives the id that an alias stands for.
+// canonical returns the id that an alias stands for.
 func (t *Table) canonical(id string) string {
 	if row, ok := t.Row(id); ok && row.Alias != "" {
 		return row.Alias
@@ -232,7 +232,7 @@ func (t *Table) MayList(who Letters, id string) string {
 	return ""
 }
 
-// String gives the columns as words.
+// String returns the columns as words.
 func (l Letters) String() string {
 	var words []string
 	for _, column := range []struct {

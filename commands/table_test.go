@@ -23,7 +23,7 @@ func letters(who Letters) string {
 	return text
 }
 
-// transcript gives the oracle's table.
+// transcript returns the oracle's table.
 func transcript() []string {
 	var rows []string
 	for _, row := range oracle.Table() {
@@ -36,7 +36,7 @@ func cells(id, who string, core bool, event string, planned bool) string {
 	return fmt.Sprintf("%s %s core: %t becomes: %q planned: %t", id, who, core, event, planned)
 }
 
-// page gives the table of docs/contract.md, "Permissions", one row an id. A row of the page has one event for each of
+// page returns the table of docs/contract.md, "Permissions", one row an id. A row of the page has one event for each of
 // its ids, one for all of them, or none.
 func page(t *testing.T) []string {
 	t.Helper()
@@ -142,7 +142,7 @@ func TestRowsHoldTogether(t *testing.T) {
 	}
 }
 
-// listed gives the ids of the list that docs/spec/000-command-permissions.md, "Default Command Sets", has below a
+// listed returns the ids of the list that docs/spec/000-command-permissions.md, "Default Command Sets", has below a
 // heading.
 func listed(t *testing.T, heading string) []string {
 	t.Helper()

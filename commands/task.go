@@ -107,7 +107,7 @@ func (x *DeleteTask) project(s *projections.State, by Actor) string {
 	return ofTask(s, by, x.In, x.TaskID)
 }
 
-// ofTask gives the project of a command's task; what the caller names counts only where there is no such task.
+// ofTask returns the project of a command's task; what the caller names counts only where there is no such task.
 func ofTask(s *projections.State, by Actor, in In, task string) string {
 	if project := s.TaskProject(task); project != "" {
 		return project
@@ -438,7 +438,7 @@ func (x *DeleteTask) from(e *events.Event, d *events.TaskDeleted) bool {
 	return true
 }
 
-// task gives the task that a caller means, in the project it means.
+// task returns the task that a caller means, in the project it means.
 func task(s *projections.State, c Call, in In, id string) (*projections.Task, error) {
 	if err := ValidID("/taskId", id); err != nil {
 		return nil, err

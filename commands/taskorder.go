@@ -13,7 +13,7 @@ const (
 	maxBeside = 200
 )
 
-// order gives the place among its siblings that an update gives the task; nil if it is not about that, or if the task
+// order returns the place among its siblings that an update gives the task; nil if it is not about that, or if the task
 // stands there already.
 func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, parent *string) (*events.SiblingOrder,
 	error,
@@ -49,7 +49,7 @@ func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, pa
 	return &events.SiblingOrder{Key: key, Before: x.Before, After: x.After}, nil
 }
 
-// sibling gives the task next to which another one is put. It must be below the parent that the update leaves that
+// sibling returns the task next to which another one is put. It must be below the parent that the update leaves that
 // with.
 func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *string, pointer, id string) (
 	*projections.Task, error,

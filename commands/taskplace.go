@@ -95,7 +95,7 @@ func validLabels(given []string) ([]string, error) {
 	return unique(kept), nil
 }
 
-// labels gives the labels that an update leaves the task with, nil if it is not about them.
+// labels returns the labels that an update leaves the task with, nil if it is not about them.
 func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]string, error) {
 	if x.Labels == nil && len(x.AddLabels) == 0 && len(x.RemoveLabels) == 0 {
 		return nil, nil
@@ -115,7 +115,7 @@ func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]strin
 	return &labels, err
 }
 
-// place gives the parent and the dependencies that an update gives the task; nil for what it is not about.
+// place returns the parent and the dependencies that an update gives the task; nil for what it is not about.
 func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*string, *[]string, error) {
 	g := graphOf(s, c)
 	parent, above := x.ParentID, t.ParentID
@@ -164,8 +164,8 @@ func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept
 	return g.dependencies(t.ProjectID, t.ID, parent, t.Dependencies, kept)
 }
 
-// changedList gives a list with what is added and without what is removed: the given one, or the one that is there. It
-// looks at each entry once, and counts that.
+// changedList returns a list with what is added and without what is removed: the given one, or the one that is there.
+// It looks at each entry once, and counts that.
 func changedList(s *projections.State, has []string, given *[]string, add, remove []string) []string {
 	if given != nil {
 		has = *given

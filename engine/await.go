@@ -52,7 +52,7 @@ func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool
 	}
 }
 
-// waitFor gives nil if the condition holds, or what is woken when one of the keys changes.
+// waitFor returns nil if the condition holds, or what is woken when one of the keys changes.
 func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()

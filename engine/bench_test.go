@@ -71,7 +71,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// reportsLog gives a log of about n reports of eight sessions on their tasks.
+// reportsLog returns a log of about n reports of eight sessions on their tasks.
 func reportsLog(b *testing.B, n int) *fakeLog {
 	b.Helper()
 	w := newWorld(b)

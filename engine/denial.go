@@ -130,7 +130,7 @@ func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64
 	return denial
 }
 
-// otherRoot gives the root of a session's project if that is another project.
+// otherRoot returns the root of a session's project if that is another project.
 func otherRoot(by commands.Actor, root string) string {
 	if by.Kind != commands.ActorSession || root == by.Project {
 		return ""
@@ -176,7 +176,7 @@ func (x *Denial) size() int {
 		len(x.Code) + len(x.Rule) + len(x.Rules) + len(x.Message) + len(x.Why) + len(x.Text) + len(x.Key)
 }
 
-// encode gives the record as JSON, with nothing longer than it must be.
+// encode returns the record as JSON, with nothing longer than it must be.
 func (x *Denial) encode() ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

@@ -234,7 +234,7 @@ func (d *Denials) record(denial Denial, then func(error)) {
 	}
 }
 
-// same gives the record that this refusal counts in, or nil.
+// same returns the record that this refusal counts in, or nil.
 func (a *actorDenials) same(denial *Denial, now int64, aMinute int) *denialRecord {
 	if now-a.window >= sameWithin || now < a.window {
 		a.window, a.fresh, a.more = now, [denialSorts]int{}, [denialSorts]*denialRecord{}
@@ -348,7 +348,7 @@ func (d *Denials) flush(ctx context.Context) {
 	}
 }
 
-// encodeDenials gives the records that a batch comes to: one a place, with its present count. One that was evicted
+// encodeDenials returns the records that a batch comes to: one a place, with its present count. One that was evicted
 // meanwhile has none.
 func encodeDenials(batch []denied) ([]StoredDenial, error) {
 	var records []StoredDenial

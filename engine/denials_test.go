@@ -78,7 +78,7 @@ func (f *fakeDenials) when(onStore func() error) {
 	f.onStore = onStore
 }
 
-// records gives what is stored, in the order of the slots' first use.
+// records returns what is stored, in the order of the slots' first use.
 func (f *fakeDenials) records(t testing.TB) []Denial {
 	t.Helper()
 	f.mu.Lock()
@@ -145,7 +145,7 @@ func (w *denyingWorld) refused(by, id, body string) *commands.Refusal {
 	return refusal
 }
 
-// counts gives the counts of the stored records of an actor, in order.
+// counts returns the counts of the stored records of an actor, in order.
 func (w *denyingWorld) counts(by string) []int {
 	w.t.Helper()
 	var counts []int

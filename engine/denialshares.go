@@ -146,7 +146,7 @@ func newDenialShares(bounds DenialBounds) denialShares {
 	}
 }
 
-// actor gives an actor, which is remembered once it has a record. root is the root of a session's project, "" if that
+// actor returns an actor, which is remembered once it has a record. root is the root of a session's project, "" if that
 // is the project itself.
 func (s *denialShares) actor(name, root string) *actorDenials {
 	project, _, session := projections.SessionOfSource(name)

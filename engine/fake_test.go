@@ -313,7 +313,7 @@ func (w *world) actor(name string) commands.Actor {
 	return commands.SessionActor(w.projectOf(id), id, commands.AuthnToken)
 }
 
-// tokenActor gives the bearer of a named token as it is now.
+// tokenActor returns the bearer of a named token as it is now.
 func (w *world) tokenActor(name string, access commands.Access, projects ...string) (by commands.Actor) {
 	w.h.View(func(s *projections.State) {
 		by = commands.Actor{
@@ -389,7 +389,7 @@ func (w *world) named(name string, data events.Data) {
 	}
 }
 
-// shown gives the event that an answer holds, as "<type> <data>", with names in the place of ids.
+// shown returns the event that an answer holds, as "<type> <data>", with names in the place of ids.
 func (w *world) shown(a Answer) string {
 	w.t.Helper()
 	if a.Event == nil {

@@ -81,8 +81,8 @@ func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint
 	return nil
 }
 
-// Next gives the commits behind those that it gave before: it waits until there are some. What it gives is valid until
-// the next call. It fails with *BehindError when the follower was too slow, or with ctx's error.
+// Next returns the commits behind those that it gave before: it waits until there are some. What it gives is valid
+// until the next call. It fails with *BehindError when the follower was too slow, or with ctx's error.
 func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
 	clear(f.given)
 	f.given = f.given[:0]

@@ -36,7 +36,7 @@ func (w *world) headNow() (head uint64) {
 	return head
 }
 
-// told gives a commit as text, with all that a follower is told.
+// told returns a commit as text, with all that a follower is told.
 func told(sequence uint64, body events.Hash, e *events.Event, changes []projections.Change) string {
 	text, err := json.Marshal(struct {
 		Sequence uint64
@@ -51,7 +51,7 @@ func told(sequence uint64, body events.Hash, e *events.Event, changes []projecti
 	return string(text)
 }
 
-// folded gives what followers are to be told of a log, by a fold of its own.
+// folded returns what followers are to be told of a log, by a fold of its own.
 func folded(t *testing.T, log *fakeLog) (all []string) {
 	t.Helper()
 	state := projections.New()

@@ -24,9 +24,9 @@ type Blobs interface {
 
 // Snapshots keeps encoded states. A lost or damaged one costs time, never truth.
 type Snapshots interface {
-	// List gives the sequences there are, newest first.
+	// List returns the sequences there are, newest first.
 	List(ctx context.Context) ([]uint64, error)
-	// Load gives the snapshot at a sequence; events.ErrNoSnapshot if it is missing or damaged.
+	// Load returns the snapshot at a sequence; events.ErrNoSnapshot if it is missing or damaged.
 	Load(ctx context.Context, sequence uint64) (events.Snapshot, error)
 	// Save stores a snapshot, atomically.
 	Save(ctx context.Context, snapshot events.Snapshot) error
@@ -34,7 +34,7 @@ type Snapshots interface {
 
 // Witness remembers the newest committed head outside the log.
 type Witness interface {
-	// Load gives the head remembered, the zero Head if there is none.
+	// Load returns the head remembered, the zero Head if there is none.
 	Load(ctx context.Context) (events.Head, error)
 	// Record takes note of a committed head; it must not block.
 	Record(head events.Head)
@@ -271,7 +271,7 @@ func validRequest(r Request) error {
 	return commands.ValidLine("traceparent", r.TraceParent, commands.MaxKey)
 }
 
-// hashOf gives the request hash of a command: of its fields as JSON, so that white space and order do not count.
+// hashOf returns the request hash of a command: of its fields as JSON, so that white space and order do not count.
 func hashOf(command commands.Command) (events.RequestHash, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
@@ -368,7 +368,7 @@ func (h *Handler) foreseen(p *pending) error {
 	return nil
 }
 
-// preview gives the beginning of a text, cut between characters.
+// preview returns the beginning of a text, cut between characters.
 func preview(text string) string {
 	end := events.PreviewText
 	for end > 0 && text[end]&0xC0 == 0x80 {

@@ -10,10 +10,10 @@ import (
 	"maestro/projections"
 )
 
-// Project gives the project that a request is about; "" for none.
+// Project returns the project that a request is about; "" for none.
 func (r Request) Project(s *projections.State) string { return commands.ProjectOf(s, r.Command, r.By) }
 
-// EventID gives the id of the event that a command of an actor becomes. From its second generation on, a named
+// EventID returns the id of the event that a command of an actor becomes. From its second generation on, a named
 // token has keys of its own: it is not answered what an earlier token of its name was.
 func EventID(by commands.Actor, project, command, key string) uuid.UUID {
 	return eventID(by.Source(), by, project, command, key)

@@ -139,7 +139,7 @@ func (l *Leases) remember() {
 // Lease is how long a session that sends heartbeats may be silent.
 func (l *Leases) Lease() time.Duration { return l.config.Lease }
 
-// LastHeard gives how long ago a session last called; false if it has not since this process began.
+// LastHeard returns how long ago a session last called; false if it has not since this process began.
 func (l *Leases) LastHeard(session string) (ago time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -330,8 +330,8 @@ func (l *Leases) stillSilent(d due) bool {
 	return silent >= lease
 }
 
-// silent gives the sessions that were not heard for as long as their lease. One that came to be after all leases began
-// has its own from then on.
+// silent returns the sessions that were not heard for as long as their lease. One that came to be after all leases
+// began has its own from then on.
 func (l *Leases) silent(s *projections.State) []due {
 	var found []due
 	l.begin(s)
@@ -353,7 +353,7 @@ func (l *Leases) silent(s *projections.State) []due {
 	return found
 }
 
-// begin gives sessions that were never heard a lease from now on, and forgets those that have ended.
+// begin starts a lease for every session that was never heard, and forgets those that have ended.
 func (l *Leases) begin(s *projections.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -370,7 +370,7 @@ func (l *Leases) begin(s *projections.State) {
 	}
 }
 
-// abandonedItems gives what is in the hand of a session that can hold nothing any more.
+// abandonedItems returns what is in the hand of a session that can hold nothing any more.
 func abandonedItems(s *projections.State) []due {
 	var found []due
 	for item := range s.Held() {
@@ -393,7 +393,7 @@ func abandonedItems(s *projections.State) []due {
 	return found
 }
 
-// overdue gives the sessions whose time is over: by the times of events, and by the time that has passed since this
+// overdue returns the sessions whose time is over: by the times of events, and by the time that has passed since this
 // process first saw them. A wall clock that is set takes no time from a session.
 func (l *Leases) overdue(s *projections.State) []due {
 	var found []due

@@ -128,7 +128,7 @@ func (w *leaseWorld) hear(names ...string) {
 	}
 }
 
-// happened gives the events behind a sequence: "session.lost w", "queue.item_returned t1".
+// happened returns the events behind a sequence: "session.lost w", "queue.item_returned t1".
 func (w *leaseWorld) happened(since uint64) []string {
 	w.t.Helper()
 	var happened []string

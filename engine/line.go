@@ -81,7 +81,7 @@ func (h *Handler) AwaitItem(
 	}
 }
 
-// lineOf gives the line of a queue, which stays while somebody is in it; mu is held.
+// lineOf returns the line of a queue, which stays while somebody is in it; mu is held.
 func (h *Handler) lineOf(project, queue string) *line {
 	if h.lines[project] == nil {
 		if h.lines == nil {
@@ -129,8 +129,8 @@ func (h *Handler) serve(project, queue string) {
 	}
 }
 
-// serveQueue gives turns to who waits for a queue, "<project>/<queue>", that changed, and lets all look when it is
-// finished; mu is held.
+// serveQueue gives turns to the callers that wait for a queue, "<project>/<queue>", that changed, and lets all look
+// when it is finished; mu is held.
 func (h *Handler) serveQueue(id string) {
 	project, queue, _ := strings.Cut(id, "/")
 	if l, q := h.lines[project][queue], h.committed.Queue(project, queue); l != nil && q != nil && q.Finished() {
@@ -141,8 +141,8 @@ func (h *Handler) serveQueue(id string) {
 	h.serve(project, queue)
 }
 
-// wakeReady gives turns to who waits for a queue of a project whose tasks changed: the queue is the same, and what its
-// items wait for may have come.
+// wakeReady gives turns to the callers that wait for a queue of a project whose tasks changed: the queue is the same,
+// and what its items wait for may have come.
 func (h *Handler) wakeReady(project string) {
 	for queue := range h.lines[project] {
 		h.serve(project, queue)

@@ -36,7 +36,7 @@ func (w *world) lineUp(ctx context.Context, keys ...Key) *inLine {
 	return a
 }
 
-// turns gives those who have a turn, and how often all looked together.
+// turns returns those who have a turn, and how often all looked together.
 func turns(all []*inLine) (have []*inLine, looks int32) {
 	synctest.Wait()
 	for _, a := range all {

@@ -62,7 +62,7 @@ type loading struct {
 	head   uint64
 }
 
-// HashAt gives the chain's hash behind a message of the log.
+// HashAt returns the chain's hash behind a message of the log.
 func HashAt(ctx context.Context, log Log, sequence uint64) (events.Hash, error) {
 	var hash events.Hash
 	err := log.Read(ctx, sequence, sequence, func(m events.Message) error {
@@ -113,8 +113,8 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 	return nil
 }
 
-// snapshotBefore gives the newest state up to a sequence that the log agrees with, or the empty one. A snapshot of this
-// log that the log contradicts is a witness against it; one of another log, or a damaged one, is left alone.
+// snapshotBefore returns the newest state up to a sequence that the log agrees with, or the empty one. A snapshot of
+// this log that the log contradicts is a witness against it; one of another log, or a damaged one, is left alone.
 func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections.State, error) {
 	if l.Snapshots == nil {
 		return projections.New(), nil
@@ -139,7 +139,7 @@ func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections
 	return projections.New(), nil
 }
 
-// trySnapshot gives the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is
+// trySnapshot returns the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is
 // damaged.
 func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projections.State, error) {
 	snapshot, err := l.Snapshots.Load(ctx, sequence)

@@ -38,7 +38,7 @@ func (p *pulse) beat() {
 	p.last, p.beating = now, true
 }
 
-// missed gives the longest time without a beat since it was asked last; false if nothing beats.
+// missed returns the longest time without a beat since it was asked last; false if nothing beats.
 func (p *pulse) missed() (gap time.Duration, beating bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

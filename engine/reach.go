@@ -65,7 +65,7 @@ func (h *Handler) WaitFor(ctx context.Context, sequence uint64) error {
 	return ctx.Err()
 }
 
-// reachFor gives nil if the sequence is reached, or what is woken when it is.
+// reachFor returns nil if the sequence is reached, or what is woken when it is.
 func (h *Handler) reachFor(sequence uint64) *reach {
 	h.mu.Lock()
 	defer h.mu.Unlock()

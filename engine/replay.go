@@ -35,7 +35,7 @@ func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error)
 	return &replay{log: h.config.Log, state: state}, nil
 }
 
-// stateAt gives the state behind a sequence that was committed.
+// stateAt returns the state behind a sequence that was committed.
 func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.State, error) {
 	var head uint64
 	h.View(func(s *projections.State) { head = s.Head().Sequence })

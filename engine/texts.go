@@ -45,7 +45,7 @@ func NamedTexts(ctx context.Context, log Log, to uint64) ([]NamedText, error) {
 	return named.list, err
 }
 
-// LostTexts gives those of the named texts that are missing or damaged. An error says that the texts cannot be read
+// LostTexts returns those of the named texts that are missing or damaged. An error says that the texts cannot be read
 // now.
 func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText, error) {
 	lost := []LostText{}

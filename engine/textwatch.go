@@ -18,7 +18,7 @@ const textLook = 10 * time.Minute
 type TextWatch struct {
 	Log   Log
 	Texts Texts
-	// Head gives the log's head.
+	// Head returns the log's head.
 	Head func() events.Head
 	// After is a timer.
 	After  func(time.Duration) <-chan time.Time
@@ -28,7 +28,7 @@ type TextWatch struct {
 	lost []LostText
 }
 
-// Lost gives the texts that were lost at the last look.
+// Lost returns the texts that were lost at the last look.
 func (w *TextWatch) Lost() []LostText {
 	w.mu.Lock()
 	defer w.mu.Unlock()

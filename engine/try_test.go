@@ -48,7 +48,7 @@ func (w *world) traced(by, id, body, key string) (Answer, error) {
 	})
 }
 
-// everyStep gives steps that become events of many types, from newWorld on.
+// everyStep returns steps that become events of many types, from newWorld on.
 func everyStep() []step {
 	long := strings.Repeat("long ", events.MaxText/5+1)
 	return slices.Concat([]step{

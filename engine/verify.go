@@ -65,7 +65,7 @@ func NewVerifier() *Verifier {
 	return &Verifier{state: projections.New(), verdict: Verdict{Faults: []Fault{}}}
 }
 
-// State gives what was rebuilt so far.
+// State returns what was rebuilt so far.
 func (v *Verifier) State() *projections.State { return v.state }
 
 // Fault records a fault that the caller found, such as a witness that disagrees.
@@ -170,7 +170,7 @@ func (v *Verifier) damage(sequence uint64, format string, args ...any) {
 	}
 }
 
-// Damage gives the first fault that is damage to the log, or nil.
+// Damage returns the first fault that is damage to the log, or nil.
 func (v *Verifier) Damage() error { return v.damaged }
 
 // Newer says which event a newer maestro wrote, or nil: no server of this version writes to such a log.
@@ -275,7 +275,7 @@ func (v *Verifier) Verdict() (Verdict, error) {
 	return v.verdict, nil
 }
 
-// whyDamaged gives the reason alone: the place stands in the fault.
+// whyDamaged returns the reason alone: the place stands in the fault.
 func whyDamaged(err error) string {
 	var damage *events.DamageError
 	if errors.As(err, &damage) {
@@ -284,7 +284,7 @@ func whyDamaged(err error) string {
 	return err.Error()
 }
 
-// reasonOf gives a refusal with the rule behind it.
+// reasonOf returns a refusal with the rule behind it.
 func reasonOf(err error) string {
 	text := err.Error()
 	var refusal *commands.Refusal

@@ -242,7 +242,7 @@ func rewrite(t testing.TB, log []events.Message, edit func(index int, e *events.
 	return forged
 }
 
-// find gives the index of the first event of a type, or of the nth.
+// find returns the index of the first event of a type, or of the nth.
 func find(t testing.TB, log []events.Message, eventType string, nth int) int {
 	t.Helper()
 	for i, m := range log {

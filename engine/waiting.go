@@ -16,7 +16,7 @@ type pending struct {
 	done   chan result
 }
 
-// empty gives one to fill in; done may have been another command's.
+// empty returns one to fill in; done may have been another command's.
 func (q *queue) empty() *pending {
 	if p, ok := q.answered.Get().(*pending); ok {
 		return p
@@ -79,7 +79,7 @@ func (q *queue) expect(n int) bool {
 	return len(q.waiting) >= n
 }
 
-// take gives all that wait; spare is a slice to fill from now on.
+// take returns all that wait; spare is a slice to fill from now on.
 func (q *queue) take(spare []*pending) []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,7 @@ func (q *queue) take(spare []*pending) []*pending {
 	return taken
 }
 
-// close gives all that still wait; from now on add reports false.
+// close returns all that still wait; from now on add reports false.
 func (q *queue) close() []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()

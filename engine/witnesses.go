@@ -22,10 +22,9 @@ type Witnessed struct {
 const nextUnread = "compare the log with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; " +
 	"then delete the file, or move it away"
 
-// Witnesses gives the heads that the head file, the snapshots and whoever started the server remember, for an audit to
-// hold the log against.
-// Snapshots that cannot be read, or are of another log, are no witnesses. It fails with events.ErrReadOnly when the
-// home is gone.
+// Witnesses returns the heads that the head file, the snapshots and whoever started the server remember, for an audit
+// to hold the log against. Snapshots that cannot be read, or are of another log, are no witnesses. It fails with
+// events.ErrReadOnly when the home is gone.
 func (h *Handler) Witnesses(ctx context.Context) ([]Witnessed, error) {
 	var seen []Witnessed
 	if h.config.Witness != nil {

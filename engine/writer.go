@@ -340,7 +340,7 @@ func envelope(s *projections.State, p *pending, c commands.Call, data events.Dat
 	return event
 }
 
-// projectOf gives the project that an event is filed under; a new one is its own.
+// projectOf returns the project that an event is filed under; a new one is its own.
 func projectOf(c commands.Call, data events.Data) string {
 	if created, ok := data.(*events.ProjectCreated); ok {
 		return created.ProjectID

@@ -40,7 +40,7 @@ func (v *Verifier) unlike(event *events.Event, body []byte) string {
 	return ""
 }
 
-// unknownField gives the path of a field that only the stored value has, and that is not empty; "" if there is none.
+// unknownField returns the path of a field that only the stored value has, and that is not empty; "" if there is none.
 func unknownField(stored, known any) string {
 	switch stored := stored.(type) {
 	case map[string]any:

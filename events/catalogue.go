@@ -16,7 +16,7 @@ type Entry struct {
 	Doc string
 }
 
-// Schema gives the dataschema attribute of an event of this type.
+// Schema returns the dataschema attribute of an event of this type.
 func Schema(eventType string) string { return "urn:maestro:schema:" + eventType }
 
 // entry ties a payload to its literal type name.

@@ -45,7 +45,7 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// sealedTypes gives the names of the types of this package that have the method sealed.
+// sealedTypes returns the names of the types of this package that have the method sealed.
 func sealedTypes(t *testing.T) []string {
 	t.Helper()
 	files, err := os.ReadDir(".")

@@ -9,13 +9,13 @@ import (
 // Hash is a SHA-256 sum; as text, 64 lower-case hexadecimal digits. The zero Hash stands behind the empty log.
 type Hash [sha256.Size]byte
 
-// String gives the 64 hexadecimal digits.
+// String returns the 64 hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
 // IsZero reports whether h is the hash behind the empty log.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
-// MarshalText gives the 64 hexadecimal digits.
+// MarshalText returns the 64 hexadecimal digits.
 func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
 // UnmarshalText takes the 64 hexadecimal digits.
@@ -44,7 +44,7 @@ func ParseHash(text string) (Hash, error) {
 // BodyHash is the SHA-256 of one message's body.
 func BodyHash(body []byte) Hash { return sha256.Sum256(body) }
 
-// Next gives the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
+// Next returns the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
 // following event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
 func Next(prev, body Hash) Hash {
 	var both [2 * sha256.Size]byte

@@ -5,7 +5,7 @@ package events
 //
 //sumtype:decl
 type Data interface {
-	// EventType gives the literal type name that is stored, such as "maestro.task.created.v1".
+	// EventType returns the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
 	// Aggregate names what it happened to: "project", "task", "session", "queue", "input", "token" or "template",
 	// and its id.

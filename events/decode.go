@@ -263,7 +263,7 @@ func (s *scanner) next(n int) []byte {
 	return s.b[s.i-n : s.i]
 }
 
-// plain gives the content of a string up to its closing quote; an escape or invalid UTF-8 makes the scanner bad.
+// plain returns the content of a string up to its closing quote; an escape or invalid UTF-8 makes the scanner bad.
 func (s *scanner) plain() []byte {
 	if s.bad {
 		return nil

@@ -42,7 +42,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// bodyWith gives the body of a small event after a change to its text.
+// bodyWith returns the body of a small event after a change to its text.
 func bodyWith(t *testing.T, was, is string) []byte {
 	t.Helper()
 	body, err := sampleEvent(&ProjectDeleted{ProjectID: "proj_1"}).Append(nil)

@@ -3,7 +3,7 @@ package events
 // inQueue names the queue of an item, in what an event says of itself.
 func inQueue(queue string) string { return " in queue " + queue }
 
-// prefixed gives nothing for an empty text.
+// prefixed returns "" for an empty text.
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""

@@ -44,7 +44,7 @@ type Event struct {
 // RequestHash is the first half of the SHA-256 of a command's canonical JSON; as text, 32 hexadecimal digits.
 type RequestHash [16]byte
 
-// String gives the 32 hexadecimal digits.
+// String returns the 32 hexadecimal digits.
 func (h RequestHash) String() string { return hex.EncodeToString(h[:]) }
 
 // Time format of every time in an event: RFC 3339 in UTC with milliseconds.
@@ -56,7 +56,7 @@ func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) 
 // namespace of event ids; any fixed UUID would do, and it must never change.
 var namespace = uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001")
 
-// ID gives the id of the event that a command with this key becomes: one caller's key never meets another's.
+// ID returns the id of the event that a command with this key becomes: one caller's key never meets another's.
 func ID(source, project, command, key string) uuid.UUID {
 	var buffer [256]byte
 	name := append(buffer[:0], namespace[:]...)

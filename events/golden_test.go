@@ -138,7 +138,7 @@ func readGolden(t testing.TB, path string) []byte {
 	return bytes.TrimSuffix(golden, []byte("\n"))
 }
 
-// CloudEvent gives the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
+// CloudEvent returns the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
 func (e *Event) CloudEvent() (cloudevent.Event, error) {
 	body, err := e.Append(nil)
 	if err != nil {

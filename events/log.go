@@ -21,7 +21,7 @@ type Head struct {
 	Hash     Hash   `json:"hash"`
 }
 
-// String gives SEQ:HASH, the form that `audit verify --from-head` takes.
+// String returns SEQ:HASH, the form that `audit verify --from-head` takes.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
 // Snapshot is the encoded state at a place in the log. It is an accelerator and a witness, never the truth.

@@ -6,5 +6,5 @@ import "time"
 // read it, and RFC 3339 text where the command line prints JSON. A length of time is no Millis.
 type Millis int64
 
-// Time gives the time.
+// Time returns the time.
 func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }

@@ -51,7 +51,7 @@ func readSample(path string, into Data) error {
 
 const digest = "sha256-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-// fill gives a value to every field that has none.
+// fill sets every field that has no value.
 func fill(v reflect.Value) {
 	switch {
 	case v.Kind() == reflect.Struct:

@@ -30,7 +30,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("a newer maestro wrote this log: at sequence %d there is %s", e.Sequence, e.What)
 }
 
-// Unwrap gives the same as damage.
+// Unwrap returns the same as damage.
 func (e *NewerError) Unwrap() error { return &DamageError{Sequence: e.Sequence, Why: e.What} }
 
 // Advice says what to do.

@@ -11,7 +11,7 @@ const (
 // DeniedPrefix begins the subject of every recorded refusal.
 const DeniedPrefix = "maestro.denied."
 
-// DeniedSubject gives "maestro.denied.<actor>.<slot>", both written as in [Subject].
+// DeniedSubject returns "maestro.denied.<actor>.<slot>", both written as in [Subject].
 func DeniedSubject(actor, slot string) string {
 	var b strings.Builder
 	b.WriteString(DeniedPrefix)
@@ -21,7 +21,7 @@ func DeniedSubject(actor, slot string) string {
 	return b.String()
 }
 
-// Subject gives "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id,
+// Subject returns "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id,
 // wherever it comes from, can hold a separator or a wildcard. An empty part is written "=".
 func Subject(project, aggregate, id string) string {
 	var b strings.Builder

@@ -19,7 +19,7 @@ const (
 	TaskBlocked    TaskStatus = "blocked"
 )
 
-// Priorities gives the priorities that a task may have, the lowest first.
+// Priorities returns the priorities that a task may have, the lowest first.
 func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
 
 // StatusChange is one move of a task's status.

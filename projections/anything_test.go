@@ -91,7 +91,7 @@ type maker struct {
 
 func (m maker) one(from []string) string { return from[m.IntN(len(from))] }
 
-// fill gives values to the fields of a payload; each that may be absent is so half of the time.
+// fill sets the fields of a payload; optional ones are absent half of the time.
 func (m maker) fill(v reflect.Value) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -106,7 +106,7 @@ func (m maker) fill(v reflect.Value) {
 	}
 }
 
-// set gives a value to one field, from a pool if there is one.
+// set sets one field, from a pool if there is one.
 func (m maker) set(v reflect.Value, from []string) {
 	switch v.Interface().(type) {
 	case json.RawMessage:

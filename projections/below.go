@@ -12,10 +12,10 @@ type Sums struct {
 	left uint64
 }
 
-// NewSums gives sums that take so many steps together at most. A state that does not count steps takes none.
+// NewSums returns sums that take so many steps together at most. A state that does not count steps takes none.
 func NewSums(most uint64) *Sums { return &Sums{map[string]lower{}, map[string]bool{}, most} }
 
-// Size gives about how much memory the sums take, in bytes.
+// Size returns about how much memory the sums take, in bytes.
 func (x *Sums) Size() int64 {
 	const entrySize, aliveSize = 112, 40
 	return int64(len(x.known))*entrySize + int64(len(x.alive))*aliveSize
@@ -116,7 +116,7 @@ func (s *State) sumUp(x *Sum) {
 	above.progress.add(it.progress)
 }
 
-// Progress gives the sum once it is made, nil when nothing lies below the task.
+// Progress returns the sum once it is made, nil when nothing lies below the task.
 func (x *Sum) Progress() *Progress {
 	if !x.below.any() {
 		return nil

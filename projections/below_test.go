@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// grownUp gives a state with a root, so many tasks below it, and nine ended sessions that spoke of the first of them.
+// grownUp returns a state with a root, so many tasks below it, and nine ended sessions that spoke of the first of them.
 // The tasks are put in place without events, which would take long.
 func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	t.Helper()

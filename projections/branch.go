@@ -64,7 +64,7 @@ func (s *State) GrowthOf(t *Task, sums *Sums) *Growth {
 	return g
 }
 
-// Branches gives a project's tasks as trees, as NewGrowth says, all at once.
+// Branches returns a project's tasks as trees, as NewGrowth says, all at once.
 func (s *State) Branches(project, after string, roots, most int) []*Branch {
 	g := s.NewGrowth(project, after, roots, most, NewSums(math.MaxUint64))
 	s.Grow(g, math.MaxUint64)
@@ -146,7 +146,7 @@ func (s *State) grown(g *Growth) {
 	}
 }
 
-// tree gives the branch as it is shown, with views that are still empty but for their progress, and adds them to
+// tree fills in the branch as it is shown, with views that are still empty but for their progress, and adds them to
 // unseen in order.
 func (b *Branch) tree(into *TaskTree, unseen *[]Unseen) {
 	into.Below, into.Children = b.Below, make([]TaskTree, len(b.Children))
@@ -162,7 +162,7 @@ type Unseen struct {
 	tree   *TaskTree
 }
 
-// Tree gives the branch as a tree, and the tasks of it that [State.See] has to fill in.
+// Tree returns the branch as a tree, and the tasks of it that [State.See] has to fill in.
 func (b *Branch) Tree() (tree *TaskTree, unseen []Unseen) {
 	tree = new(TaskTree)
 	b.tree(tree, &unseen)

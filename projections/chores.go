@@ -61,7 +61,7 @@ func (l line) each(do func(task string)) func() (more bool) {
 	}
 }
 
-// from gives the first item that stands at a place or behind it, nil if there is none.
+// from returns the first item that stands at a place or behind it, nil if there is none.
 func (n *lineNode) from(place uint64) (first *lineNode) {
 	for n != nil {
 		if n.place < place {

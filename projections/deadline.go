@@ -31,7 +31,7 @@ const (
 	EntryRecovered = "session_recovered"
 )
 
-// Deadlines gives the sessions that are ended when their time is over, in order of creation.
+// Deadlines returns the sessions that are ended when their time is over, in order of creation.
 func (s *State) Deadlines() iter.Seq[*Session] { return s.sessionsIn(s.timed) }
 
 func (s *State) sessionLost(f fact, d *events.SessionLost) error {

@@ -14,8 +14,8 @@ func (s *State) Startable(t *Task) bool {
 	})
 }
 
-// UnmetDependencies gives those dependencies of a task that are not completed; one that was deleted before it was never
-// will be.
+// UnmetDependencies returns those dependencies of a task that are not completed; one that was deleted before it was
+// never will be.
 func (s *State) UnmetDependencies(t *Task) []string {
 	var unmet []string
 	for _, id := range t.Dependencies {
@@ -79,7 +79,7 @@ func once(ids []string) iter.Seq[string] {
 	}
 }
 
-// without gives those ids that are not among others.
+// without returns those ids that are not among others.
 func without(ids, others []string) []string {
 	if len(ids) == 0 {
 		return nil

@@ -82,13 +82,13 @@ func (s *State) Image() *Image {
 	return image
 }
 
-// Head gives the place in the log that the picture shows.
+// Head returns the place in the log that the picture shows.
 func (i *Image) Head() events.Head { return i.header.Head }
 
-// Genesis gives the chain's hash behind sequence 1.
+// Genesis returns the chain's hash behind sequence 1.
 func (i *Image) Genesis() events.Hash { return i.header.Genesis }
 
-// Encode gives the state as bytes: equal states give equal bytes, on any machine.
+// Encode returns the state as bytes: equal states give equal bytes, on any machine.
 func (i *Image) Encode() ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -108,7 +108,7 @@ func (i *Image) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// Encode gives the state as bytes; see [Image.Encode].
+// Encode returns the state as bytes; see [Image.Encode].
 func (s *State) Encode() ([]byte, error) { return s.Image().Encode() }
 
 // Entry strings that recur (types, sources, ids) are written once and then by number.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Descendants gives the ids of the tasks below one, parents before children. It stops when it has more than most;
+// Descendants returns the ids of the tasks below one, parents before children. It stops when it has more than most;
 // most 0 is all.
 func (s *State) Descendants(task string, most int) []string {
 	var below []string
@@ -36,7 +36,7 @@ func (s *State) Depth(task string, most int) int {
 	return depth
 }
 
-// Above gives a task and those above it, as a set.
+// Above returns a task and those above it, as a set.
 func (s *State) Above(task string) map[string]bool {
 	above := map[string]bool{}
 	for id := task; id != "" && !above[id]; {

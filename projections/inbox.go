@@ -269,7 +269,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	return item
 }
 
-// at gives the last entry that an event put on the timeline, an empty one if it put none there.
+// at returns the last entry that an event put on the timeline, an empty one if it put none there.
 func (t Timeline) at(sequence uint64) *Entry {
 	behind, _ := slices.BinarySearchFunc(t, sequence+1, func(e *Entry, sequence uint64) int {
 		return cmp.Compare(e.Sequence, sequence)

@@ -375,7 +375,7 @@ func TestInboxFindsWords(t *testing.T) {
 	}
 }
 
-// inboxOf gives all that one session did and that needs a person.
+// inboxOf returns all that one session did and that needs a person.
 func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))
 	concerns := func(id string) bool { return id == session }

@@ -109,7 +109,7 @@ func (item *InboxItem) cut() {
 	item.Message, item.Cut = beginning(item.Message, InboxText)
 }
 
-// beginning gives at most so many bytes of a text, to a whole character, and whether there is more.
+// beginning returns at most so many bytes of a text, to a whole character, and whether there is more.
 func beginning(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false

@@ -41,7 +41,7 @@ func (x *InboxSearch) WantAll(part Part) {
 	x.tell(all)
 }
 
-// Items gives what was told.
+// Items returns what was told.
 func (x *InboxSearch) Items() []InboxItem { return x.items[:x.told] }
 
 func (x *InboxSearch) tell(all []wanted) {
@@ -52,7 +52,7 @@ func (x *InboxSearch) tell(all []wanted) {
 	}))
 }
 
-// Inbox gives what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
+// Inbox returns what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
 // nil for everything. Of what one session or queue does, it lists a limited number of items.
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
 	x := s.SearchInbox(project)

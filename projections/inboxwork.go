@@ -104,7 +104,7 @@ func (b *inbox) silent(x *Session) {
 // exitLooked is how many entries of a timeline are looked at for the end of a session's command.
 const exitLooked = 16
 
-// exit gives the entry that says that the session's command ended, nil if the session was heard since, or never said
+// exit returns the entry that says that the session's command ended, nil if the session was heard since, or never said
 // so.
 func (s *State) exit(x *Session) *Entry {
 	looked := 0

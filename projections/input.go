@@ -42,10 +42,10 @@ type Input struct {
 	Asked, Answered Cause
 }
 
-// Input gives a question, or nil.
+// Input returns a question, or nil.
 func (s *State) Input(id string) *Input { return s.inputs.get(id) }
 
-// Inputs gives a project's questions in the order in which they were asked.
+// Inputs returns a project's questions in the order in which they were asked.
 func (s *State) Inputs(project string) iter.Seq[*Input] {
 	return func(yield func(*Input) bool) {
 		for _, id := range s.inputIDs.get(project) {
@@ -56,7 +56,7 @@ func (s *State) Inputs(project string) iter.Seq[*Input] {
 	}
 }
 
-// InputIDsFrom gives the ids of a project's questions that were asked at a time or later, in the order in which they
+// InputIDsFrom returns the ids of a project's questions that were asked at a time or later, in the order in which they
 // were asked.
 func (s *State) InputIDsFrom(project string, at int64) []string {
 	ids := s.inputIDs.get(project)
@@ -146,7 +146,7 @@ func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 	return nil
 }
 
-// omit gives the ids without one; the list that it was given stays as it is.
+// omit returns the ids without one; the list that it was given stays as it is.
 func (s *State) omit(ids []string, id string) []string {
 	s.work(uint64(len(ids)))
 	rest := slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })

@@ -71,7 +71,7 @@ func (x *ItemSearch) cut() {
 	x.last = x.items[x.most-1].Push()
 }
 
-// item gives the item of a task if it is to be kept, or nil.
+// item returns the item of a task if it is to be kept, or nil.
 func (x *ItemSearch) item(task string) *Item {
 	prefix := len(x.key)
 	x.key = append(x.key, task...)
@@ -89,7 +89,7 @@ func (s *State) ItemsOn(x *ItemSearch, until uint64) (done bool) {
 	return x.on(s, until)
 }
 
-// Choose gives the items that are listed, those that were pushed first before the others, and counts the others. Of a
+// Choose returns the items that are listed, those that were pushed first before the others, and counts the others. Of a
 // whole list with more than [ItemsListed] it leaves out those that are done with, the first first, and then the last.
 // It does not look at the state.
 func (x *ItemSearch) Choose() (listed []*Item, more int) {

@@ -69,7 +69,7 @@ func (l line) before(place uint64) int {
 // walk calls yield for each item, first to last, until it says no.
 func (l line) walk(yield func(task string) bool) { l.root.walk(yield) }
 
-// tasks gives all items, first to last.
+// tasks returns all items, first to last.
 func (l line) tasks() []string {
 	if l.root == nil {
 		return nil
@@ -126,7 +126,7 @@ func (l line) withoutAll(items []placed) line {
 	return line{difference(l.root, slices.Compact(items))}
 }
 
-// treapOf gives the treap of items in order.
+// treapOf returns the treap of items in order.
 func treapOf(items []placed) *lineNode {
 	if len(items) == 0 {
 		return nil
@@ -140,7 +140,7 @@ func treapOf(items []placed) *lineNode {
 	return newLineNode(items[top].place, items[top].task, treapOf(items[:top]), treapOf(items[top+1:]))
 }
 
-// union gives what is in either; nothing may be in both.
+// union returns what is in either; nothing may be in both.
 func union(a, b *lineNode) *lineNode {
 	switch {
 	case a == nil:
@@ -154,7 +154,7 @@ func union(a, b *lineNode) *lineNode {
 	return newLineNode(a.place, a.task, union(a.left, left), union(a.right, right))
 }
 
-// difference gives what is there without these items, which are in order.
+// difference returns what is there without these items, which are in order.
 func difference(n *lineNode, gone []placed) *lineNode {
 	if n == nil || len(gone) == 0 {
 		return n
@@ -168,7 +168,7 @@ func difference(n *lineNode, gone []placed) *lineNode {
 	return merge(difference(n.left, gone[:at]), difference(n.right, gone[at+1:]))
 }
 
-// split gives what is before a place and what is behind it; the place itself must not be there.
+// split returns what is before a place and what is behind it; the place itself must not be there.
 func split(n *lineNode, place uint64) (left, right *lineNode) {
 	switch {
 	case n == nil:

@@ -13,7 +13,7 @@ import (
 // standing counts what may end, of a root and of all projects below it.
 type standing struct{ sessions, questions int }
 
-// Living gives the sessions of all projects that have not ended, in order of creation.
+// Living returns the sessions of all projects that have not ended, in order of creation.
 func (s *State) Living() iter.Seq[*Session] { return s.sessionsIn(s.living) }
 
 // LivingIDs is Living by ids, as it is now. The ids may be gone through when the state has moved.
@@ -34,7 +34,7 @@ func (s *State) OpenQuestions(root string) int { return s.standing.get(root).que
 // OpenQuestionsOf counts a session's open questions.
 func (s *State) OpenQuestionsOf(session string) int { return s.asking.get(session).len() }
 
-// sequenceOf gives the sequence of a former event; 0 if there is none.
+// sequenceOf returns the sequence of a former event; 0 if there is none.
 func (s *State) sequenceOf(c Cause) uint64 {
 	event, err := uuid.Parse(c.Event)
 	if err != nil {

@@ -32,7 +32,7 @@ func newOpenThings() openThings {
 	}
 }
 
-// livingBelow gives the sessions below one that have not ended.
+// livingBelow returns the sessions below one that have not ended.
 func livingBelow(s *State, id string) []string {
 	d := s.DescentFrom(id)
 	s.Descend(d, math.MaxUint64)
@@ -247,7 +247,7 @@ func TestTheEndedCostNothing(t *testing.T) {
 	}
 }
 
-// unanswered gives a project's open questions, longest wait first.
+// unanswered returns a project's open questions, longest wait first.
 func unanswered(s *State, project string) iter.Seq[*Input] {
 	return func(yield func(*Input) bool) {
 		s.unanswered.get(project).walk(func(id string) bool { return yield(s.inputs.get(id)) })

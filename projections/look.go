@@ -83,7 +83,7 @@ func (l *look) addUp(hubs []turned) {
 	}
 }
 
-// turned gives those tasks that satisfy their dependents since, or no longer do.
+// turned returns those tasks that satisfy their dependents since, or no longer do.
 func (l *look) turned(tasks []string) (hubs []turned) {
 	for _, id := range tasks {
 		a := l.state.awaited.get(id)
@@ -205,7 +205,7 @@ func (l *look) lineUp(item *Item) {
 	}
 }
 
-// linesWith gives the lines of an item's queue.
+// linesWith returns the lines of an item's queue.
 func (l *look) linesWith(item *Item) *queueLines {
 	if n := len(l.lines); n > 0 && l.lines[n-1].project == item.ProjectID && l.lines[n-1].queue == item.Queue {
 		return l.lines[n-1]

@@ -35,7 +35,7 @@ type Message struct {
 	Sent Cause
 }
 
-// Message gives a message that the session was not shown yet, or nil.
+// Message returns a message that the session was not shown yet, or nil.
 func (x *Session) Message(id string) *Message {
 	at := slices.IndexFunc(x.Mail, func(m Message) bool { return m.ID == id })
 	if at < 0 {
@@ -44,7 +44,7 @@ func (x *Session) Message(id string) *Message {
 	return &x.Mail[at]
 }
 
-// MailFor gives the session that the change brought mail, "" if it brought none.
+// MailFor returns the session that the change brought mail, "" if it brought none.
 func (c Change) MailFor() string {
 	switch after := c.After.(type) {
 	case *Session:
@@ -87,7 +87,7 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	return nil
 }
 
-// MailText gives the text of a message, or the reason that a notice tells, "" if nobody gave one.
+// MailText returns the text of a message, or the reason that a notice tells, "" if nobody gave one.
 func (s *State) MailText(m *Message) string {
 	if m.Notice == "" {
 		return m.Text

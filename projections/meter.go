@@ -13,7 +13,7 @@ func (m *meter) add(n uint64) {
 	}
 }
 
-// Reader gives s to one reader, with a counter of the reader's steps. Every so many steps check is called; it may
+// Reader returns s to one reader, with a counter of the reader's steps. Every so many steps check is called; it may
 // panic to end the read. s must not change while the reader lives, and the reader changes nothing.
 func (s *State) Reader(every uint64, check func(steps uint64)) (reader *State, steps *uint64) {
 	r := *s
@@ -48,7 +48,7 @@ func (s *State) work(n uint64) {
 	}
 }
 
-// Steps gives how many steps were counted so far, 0 if nobody counts.
+// Steps returns how many steps were counted so far, 0 if nobody counts.
 func (s *State) Steps() uint64 {
 	if s.meter == nil {
 		return 0

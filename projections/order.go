@@ -126,7 +126,7 @@ func (f *forest) enter(b *Branch, above int) {
 	}
 }
 
-// needOf gives the nth thing that has to come before a task: first what it depends on, then its children.
+// needOf returns the nth thing that has to come before a task: first what it depends on, then its children.
 func (f *forest) needOf(i, nth int) (need int, more bool) {
 	b := f.places[i].branch
 	if b == nil { // it stands above the roots, which are visited in their turn
@@ -146,7 +146,8 @@ func (f *forest) needOf(i, nth int) (need int, more bool) {
 	return 0, false
 }
 
-// branchOf gives the uppermost task that one is, or is below of, and another is not; 0 when the other is below the one.
+// branchOf returns the uppermost task that one is, or is below of, and another is not; 0 when the other is below the
+// one.
 func (f *forest) branchOf(one, other int) int {
 	other = f.up(other, f.places[one].depth)
 	if one == other {
@@ -172,7 +173,7 @@ func (f *forest) branchOf(one, other int) int {
 	return branch
 }
 
-// up gives the task at a depth that one is or is below of; one itself if it stands no deeper.
+// up returns the task at a depth that one is or is below of; one itself if it stands no deeper.
 func (f *forest) up(one, depth int) int {
 	for f.places[one].depth > depth {
 		f.reads++

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// chainOf gives tasks of which each depends on the next, and on the last one.
+// chainOf returns tasks of which each depends on the next, and on the last one.
 func chainOf(n int) (tasks []*Task) {
 	for i := range n {
 		t := &Task{TaskFields: &TaskFields{ID: fmt.Sprintf("task_%024d", i)}, Status: events.TaskTodo}
@@ -21,7 +21,7 @@ func chainOf(n int) (tasks []*Task) {
 	return tasks
 }
 
-// took gives how many bytes work takes, all together, and by how many its stack grows.
+// took returns how many bytes work takes, all together, and by how many its stack grows.
 func took(work func()) (heap, stack uint64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()

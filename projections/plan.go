@@ -3,7 +3,7 @@ package projections
 // planKey names a task's id in a plan: ids of plans are unique in their project.
 func planKey(project, planID string) string { return project + "\x00" + planID }
 
-// Planned gives the task of a project that has this id in a plan, or nil.
+// Planned returns the task of a project that has this id in a plan, or nil.
 func (s *State) Planned(project, planID string) *Task {
 	if planID == "" {
 		return nil

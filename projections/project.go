@@ -24,7 +24,7 @@ type Project struct {
 	Tasks, Sessions int
 }
 
-// Project gives the project, or nil when there is none or it was deleted.
+// Project returns the project, or nil when there is none or it was deleted.
 func (s *State) Project(id string) *Project {
 	if p := s.projects.get(id); p != nil && !p.Deleted {
 		return p
@@ -35,13 +35,13 @@ func (s *State) Project(id string) *Project {
 // ProjectExisted reports whether there is or was such a project: its history is there also when it was deleted.
 func (s *State) ProjectExisted(id string) bool { return s.projects.get(id) != nil }
 
-// ProjectIDs gives the projects in order of creation, deleted ones too. The list does not change.
+// ProjectIDs returns the projects in order of creation, deleted ones too. The list does not change.
 func (s *State) ProjectIDs() []string { return s.projectIDs }
 
-// ProjectEver gives a project, also a deleted one, or nil.
+// ProjectEver returns a project, also a deleted one, or nil.
 func (s *State) ProjectEver(id string) *Project { return s.projects.get(id) }
 
-// Projects gives the projects in order of creation.
+// Projects returns the projects in order of creation.
 func (s *State) Projects() iter.Seq[*Project] {
 	return func(yield func(*Project) bool) {
 		for _, id := range s.projectIDs {

@@ -83,7 +83,7 @@ func queueKey(project, queue string) string { return project + "/" + queue }
 
 func itemKey(project, queue, task string) string { return project + "/" + queue + "/" + task }
 
-// Queue gives a project's queue, or nil when there is none of this name.
+// Queue returns a project's queue, or nil when there is none of this name.
 func (s *State) Queue(project, name string) *Queue {
 	if q := s.queues.get(queueKey(project, name)); q != nil && !q.Deleted {
 		return q
@@ -91,10 +91,10 @@ func (s *State) Queue(project, name string) *Queue {
 	return nil
 }
 
-// QueueNames gives a project's queues in order of creation, deleted ones too. The list does not change.
+// QueueNames returns a project's queues in order of creation, deleted ones too. The list does not change.
 func (s *State) QueueNames(project string) []string { return s.queueNames.get(project) }
 
-// Queues gives a project's queues in order of creation.
+// Queues returns a project's queues in order of creation.
 func (s *State) Queues(project string) iter.Seq[*Queue] {
 	return func(yield func(*Queue) bool) {
 		for _, name := range s.queueNames.get(project) {
@@ -105,7 +105,7 @@ func (s *State) Queues(project string) iter.Seq[*Queue] {
 	}
 }
 
-// Item gives a task's item in a queue, or nil.
+// Item returns a task's item in a queue, or nil.
 func (s *State) Item(project, queue, task string) *Item {
 	if item := s.items.get(itemKey(project, queue, task)); item != nil && !item.Removed {
 		return item
@@ -113,7 +113,7 @@ func (s *State) Item(project, queue, task string) *Item {
 	return nil
 }
 
-// Items gives a queue's items, those that were pushed first before the others.
+// Items returns a queue's items, those that were pushed first before the others.
 func (s *State) Items(q *Queue) []*Item {
 	ids := s.itemTasks.get(queueKey(q.ProjectID, q.Name))
 	items := make([]*Item, 0, len(ids))
@@ -131,7 +131,7 @@ func inOrder(items []*Item) { slices.SortFunc(items, byPush) }
 
 func byPush(a, b *Item) int { return cmp.Compare(a.Push(), b.Push()) }
 
-// Top gives the first item of a queue that may be started, nil if there is none, and how many before it wait for
+// Top returns the first item of a queue that may be started, nil if there is none, and how many before it wait for
 // something.
 func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 	key := queueKey(q.ProjectID, q.Name)
@@ -145,7 +145,7 @@ func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 // ReadyItems counts the items of a queue that may be started.
 func (s *State) ReadyItems(q *Queue) int { return s.ready.get(queueKey(q.ProjectID, q.Name)).len() }
 
-// Holds gives the item that a session holds, or nil.
+// Holds returns the item that a session holds, or nil.
 func (s *State) Holds(x *Session) *Item {
 	if x.Hand == nil || !x.Hand.Held {
 		return nil
@@ -168,7 +168,7 @@ func (s *State) HeldOnce(session, task string) bool {
 // QueueCount counts the queues that a task is in, or was.
 func (s *State) QueueCount(task string) int { return len(s.itemsOf.get(task)) }
 
-// QueuesOf gives the items of a task, one for each queue that it is in, by the queues' names.
+// QueuesOf returns the items of a task, one for each queue that it is in, by the queues' names.
 func (s *State) QueuesOf(task string) []*Item {
 	var items []*Item
 	for _, key := range s.itemsOf.get(task) {
@@ -179,7 +179,7 @@ func (s *State) QueuesOf(task string) []*Item {
 	return items
 }
 
-// Held gives all items that are in somebody's hand, in the order in which they were started.
+// Held returns all items that are in somebody's hand, in the order in which they were started.
 func (s *State) Held() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
 		s.inHand.walk(func(key string) bool { return yield(s.items.get(key)) })
@@ -203,7 +203,7 @@ func (s *State) changeQueue(key string, edit func(*Queue)) {
 	s.queues.put(key, &after)
 }
 
-// changeItem gives an item new values, counts it anew, and puts it into the line where it belongs.
+// changeItem edits an item, counts it anew, and puts it into the line where it belongs.
 func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	key := queueKey(before.ProjectID, before.Queue)
 	id := itemKey(before.ProjectID, before.Queue, before.TaskID)
@@ -234,7 +234,7 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	}
 }
 
-// of gives the counter of a status.
+// of returns the counter of a status.
 func (n *QueueStats) of(status events.QueueItemStatus) *int {
 	switch status {
 	case events.ItemQueued:
@@ -371,7 +371,7 @@ func (s *State) itemPushed(f fact, d *events.QueueItemPushed) error {
 	return nil
 }
 
-// item gives the item that an event speaks of, if it stands where the event needs it.
+// item returns the item that an event speaks of, if it stands where the event needs it.
 func (s *State) item(f fact, queue, task string, statuses ...events.QueueItemStatus) (*Item, error) {
 	item := s.Item(f.Project, queue, task)
 	if item == nil {

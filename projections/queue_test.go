@@ -172,7 +172,7 @@ func (m *model) applyToQueue(data any) {
 	}
 }
 
-// move gives the queued items their places again, in another order: first those of what was given back.
+// move rebuilds the order of the queued items, in another order: first those of what was given back.
 func (m *model) move(d *events.QueueItemMoved) {
 	item := m.item(d.Queue, d.TaskID)
 	if d.Before == "" {
@@ -339,7 +339,7 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 	}
 }
 
-// stir gives something that happens to tasks, sessions and queues of project p; it may not fit.
+// stir returns something that happens to tasks, sessions and queues of project p; it may not fit.
 func stir(r *rand.Rand, s *State) given {
 	tasks := idsOf(s.Tasks("p"), func(x *Task) string { return x.ID })
 	sessions := idsOf(s.Sessions("p"), func(x *Session) string { return x.ID })
@@ -427,7 +427,7 @@ func stir(r *rand.Rand, s *State) given {
 	return g
 }
 
-// awaited gives the tasks that items of the queue which trusts reports wait for.
+// awaited returns the tasks that items of the queue which trusts reports wait for.
 func awaited(s *State) []string {
 	var ids []string
 	if q := s.Queue("p", "a"); q != nil {

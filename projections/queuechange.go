@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// Line gives the queued items of a queue in the order in which they are started, but for what they wait for.
+// Line returns the queued items of a queue in the order in which they are started, but for what they wait for.
 func (s *State) Line(q *Queue) []*Item {
 	key := queueKey(q.ProjectID, q.Name)
 	items := make([]*Item, 0, q.Stats.Queued)

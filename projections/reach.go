@@ -1,6 +1,6 @@
 package projections
 
-// Reaches gives one of these tasks that waits for another, directly or through others, "" if none does, and how many
+// Reaches returns one of these tasks that waits for another, directly or through others, "" if none does, and how many
 // dependencies it followed; it gives up above most. It walks from both ends, a level at a time, on the side that has
 // cost less so far, so that it costs about twice what the smaller side holds. What it answers depends on the
 // dependencies alone, never on the order in which the state holds them: a decision made on a snapshot must be the one

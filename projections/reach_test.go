@@ -117,7 +117,7 @@ func taskIDsOf(tasks []*Task) []string {
 	return ids
 }
 
-// Dependents gives the tasks that depend on one, in order of creation.
+// Dependents returns the tasks that depend on one, in order of creation.
 func (s *State) Dependents(task string) []*Task {
 	var found []*Task
 	for _, id := range s.dependents.get(task) {

@@ -2,7 +2,7 @@ package projections
 
 import "slices"
 
-// Root gives the root of a project: the project of the session that created it, and so on up to one that a user or a
+// Root returns the root of a project: the project of the session that created it, and so on up to one that a user or a
 // token created. A deleted project keeps its root. A project that never was is its own root.
 func (s *State) Root(project string) string {
 	if p := s.projects.get(project); p != nil {
@@ -11,7 +11,7 @@ func (s *State) Root(project string) string {
 	return project
 }
 
-// rootFor gives the root of a new project from the source of the event that creates it.
+// rootFor returns the root of a new project from the source of the event that creates it.
 func (s *State) rootFor(source, project string) string {
 	if of, _, ok := SessionOfSource(source); ok && s.projects.get(of) != nil {
 		return s.Root(of)
@@ -27,7 +27,7 @@ type Made struct {
 	Tasks int
 }
 
-// Made gives what there is below a root.
+// Made returns what there is below a root.
 func (s *State) Made(root string) Made { return s.made.get(root) }
 
 // countMade counts a change of a project below its root. before is nil for a new one.

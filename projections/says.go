@@ -15,7 +15,7 @@ const mostTogether = 32
 // neighbours have more than that together, so there are few. Immutable.
 type Earlier struct{ Parts [][]Said }
 
-// parts gives the words in parts, oldest first; the last are the newest.
+// parts returns the words in parts, oldest first; the last are the newest.
 func (t *Task) parts() iter.Seq[[]Said] {
 	return func(yield func([]Said) bool) {
 		for _, part := range t.earlierParts() {
@@ -29,7 +29,7 @@ func (t *Task) parts() iter.Seq[[]Said] {
 	}
 }
 
-// AllSays gives what each of the task's sessions last said of it, oldest first.
+// AllSays returns what each of the task's sessions last said of it, oldest first.
 func (t *Task) AllSays() []Said {
 	if t.earlier() == nil {
 		return t.Says
@@ -37,7 +37,7 @@ func (t *Task) AllSays() []Said {
 	return slices.Concat(slices.Collect(t.parts())...)
 }
 
-// newestSays gives the newest words, at most so many, oldest first, and how many others there are.
+// newestSays returns the newest words, at most so many, oldest first, and how many others there are.
 func (t *Task) newestSays(most int) (says []Said, more int) {
 	all := t.Speakers()
 	if all <= most {
@@ -91,7 +91,7 @@ func indexOf(says []Said, session string) int {
 	return slices.IndexFunc(says, func(said Said) bool { return said.SessionID == session })
 }
 
-// newest gives the newest word that is as wanted; zero if there is none.
+// newest returns the newest word that is as wanted; zero if there is none.
 func (t *Task) newest(wanted func(Said) bool) Said {
 	for _, said := range slices.Backward(t.Says) {
 		if wanted(said) {
@@ -194,7 +194,7 @@ func (t *Task) setEarlier(parts [][]Said) {
 	t.stated(s)
 }
 
-// SessionStatus gives what is said of a task and by which session: the newest word of a session that has not ended,
+// SessionStatus returns what is said of a task and by which session: the newest word of a session that has not ended,
 // or, if all have, the newest of all; "" when nobody said anything.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
 	return t.saysBy(s.alive)

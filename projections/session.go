@@ -71,7 +71,7 @@ type SessionFields struct {
 	Mail []Message `json:",omitempty"`
 }
 
-// Source gives the source of the events that the session causes.
+// Source returns the source of the events that the session causes.
 func (x *Session) Source() string { return SessionSource(x.ProjectID, x.ID) }
 
 // IsSource reports whether a source is the session's.
@@ -80,7 +80,7 @@ func (x *Session) IsSource(source string) bool {
 	return ok && project == x.ProjectID && session == x.ID
 }
 
-// SessionSource gives "/projects/<project>/sessions/<session>".
+// SessionSource returns "/projects/<project>/sessions/<session>".
 func SessionSource(project, session string) string {
 	return "/projects/" + project + "/sessions/" + session
 }
@@ -88,7 +88,7 @@ func SessionSource(project, session string) string {
 // Ended reports whether the session was killed, exited or timed out; one that only said that it is done has not ended.
 func (x *Session) Ended() bool { return x.EndedAt != 0 }
 
-// EndedBy gives the source of the event that ended a session, "" if its timeline does not show it.
+// EndedBy returns the source of the event that ended a session, "" if its timeline does not show it.
 func (s *State) EndedBy(x *Session) string {
 	return s.sessionTimelines.get(x.ID).at(s.sequenceOf(x.Gone)).Source
 }
@@ -96,7 +96,7 @@ func (s *State) EndedBy(x *Session) string {
 // Active reports whether the session is at work or about to be.
 func (x *Session) Active() bool { return !x.Ended() && x.Status != events.SessionSaidDone }
 
-// Session gives the session, or nil when there is none or it was deleted.
+// Session returns the session, or nil when there is none or it was deleted.
 func (s *State) Session(id string) *Session {
 	if x := s.sessions.get(id); x != nil && !x.Deleted {
 		return x
@@ -104,10 +104,10 @@ func (s *State) Session(id string) *Session {
 	return nil
 }
 
-// SessionEver gives the session, also a deleted one, or nil when there never was one.
+// SessionEver returns the session, also a deleted one, or nil when there never was one.
 func (s *State) SessionEver(id string) *Session { return s.sessions.get(id) }
 
-// SessionProject gives the project of a session, also of a deleted one, and "" when there never was such a session.
+// SessionProject returns the project of a session, also of a deleted one, and "" when there never was such a session.
 func (s *State) SessionProject(id string) string {
 	if x := s.sessions.get(id); x != nil {
 		return x.ProjectID
@@ -115,7 +115,7 @@ func (s *State) SessionProject(id string) string {
 	return ""
 }
 
-// Sessions gives a project's sessions in order of creation.
+// Sessions returns a project's sessions in order of creation.
 func (s *State) Sessions(project string) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
 		for _, id := range s.sessionIDs.get(project) {
@@ -126,8 +126,8 @@ func (s *State) Sessions(project string) iter.Seq[*Session] {
 	}
 }
 
-// SessionIDsFrom gives the ids of a project's sessions that were created at a time or later, deleted ones too, in order
-// of creation.
+// SessionIDsFrom returns the ids of a project's sessions that were created at a time or later, deleted ones too, in
+// order of creation.
 func (s *State) SessionIDsFrom(project string, at int64) []string {
 	ids := s.sessionIDs.get(project)
 	if at == 0 {

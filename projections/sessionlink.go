@@ -73,7 +73,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	return nil
 }
 
-// unlinkedWithout gives a list of its own without these tasks, nil if it is empty.
+// unlinkedWithout returns a list of its own without these tasks, nil if it is empty.
 func (s *State) unlinkedWithout(list []Unlinked, tasks ...string) []Unlinked {
 	if len(list) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func wholeKey(whole uint64) string {
 
 const zeros = "0000000000000000"
 
-// SiblingKey gives the key that says where among its siblings a task stands.
+// SiblingKey returns the key that says where among its siblings a task stands.
 func (t *Task) SiblingKey() string {
 	if t.Order != "" {
 		return t.Order
@@ -43,7 +43,7 @@ type SiblingPosition struct {
 	Task *Task
 }
 
-// PositionBeside gives the position next to a key among all tasks of a project, before it or after it; false if there
+// PositionBeside returns the position next to a key among all tasks of a project, before it or after it; false if there
 // is none.
 func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition, bool) {
 	created, ordered := s.taskIDs.get(project), s.ordered.get(orderOf(project))
@@ -76,7 +76,7 @@ func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition
 // mostElsewhere is how many tasks that were created next to each other, and stand elsewhere, are passed over.
 const mostElsewhere = 10_000
 
-// inPlace gives the first of these tasks, from one on, that stands where it was created; or one that does not, behind
+// inPlace returns the first of these tasks, from one on, that stands where it was created; or one that does not, behind
 // too many.
 func (s *State) inPlace(created []string, from int, after bool) int {
 	step := -1
@@ -97,7 +97,7 @@ func (s *State) beyond(at, key string, after bool) bool {
 	return at > key || !after && at == key
 }
 
-// ParentOf gives the parent below which a task is shown: "" for a root, also for a task whose parent was deleted.
+// ParentOf returns the parent below which a task is shown: "" for a root, also for a task whose parent was deleted.
 func (s *State) ParentOf(t *Task) string {
 	if s.Task(t.ParentID) == nil {
 		return ""
@@ -105,7 +105,7 @@ func (s *State) ParentOf(t *Task) string {
 	return t.ParentID
 }
 
-// KeyBeside gives a key between that of a task and the position next to it, before or after; lowest and highest where
+// KeyBeside returns a key between that of a task and the position next to it, before or after; lowest and highest where
 // there is none.
 func (s *State) KeyBeside(t *Task, after bool) string {
 	key := t.SiblingKey()
@@ -121,7 +121,7 @@ func (s *State) KeyBeside(t *Task, after bool) string {
 	return wholeKey(wholeMiddle - s.head.Sequence)
 }
 
-// keyBetween gives a short key between two.
+// keyBetween returns a short key between two.
 func keyBetween(low, high string) string {
 	var key []byte
 	bounded := true // by high
@@ -181,7 +181,7 @@ type apart struct {
 	passed, all int
 }
 
-// siblingsIn gives the tasks of a project, or below a task, in the order of siblings, behind a key; "" for all.
+// siblingsIn returns the tasks of a project, or below a task, in the order of siblings, behind a key; "" for all.
 func (s *State) siblingsIn(list []string, of, behind string) siblings {
 	l := siblings{created: list}
 	if ordered := s.ordered.get(of); len(ordered) > 0 {
@@ -217,7 +217,7 @@ func (l *siblings) left() int {
 	return len(l.created) - (l.apart.all - l.apart.passed) + len(l.apart.ordered)
 }
 
-// next gives the next task, deleted ones too; nil where one of the list was created that stands elsewhere.
+// next returns the next task, deleted ones too; nil where one of the list was created that stands elsewhere.
 func (s *State) next(l *siblings) *Task {
 	a := l.apart
 	if a != nil && len(l.created) == 0 {

@@ -83,10 +83,10 @@ type loose struct {
 	era [2]uint32
 }
 
-// New gives the state of the empty log.
+// New returns the state of the empty log.
 func New() *State { return build(nil) }
 
-// Overlay gives a state that reads through to s and keeps every change to itself until [State.Commit]. s must not
+// Overlay returns a state that reads through to s and keeps every change to itself until [State.Commit]. s must not
 // change while the overlay lives, but by that Commit.
 func (s *State) Overlay() *State {
 	if s.under != nil {
@@ -142,16 +142,16 @@ func (s *State) Drop() {
 	s.loose = s.under.loose
 }
 
-// Head gives the sequence of the last event applied and the chain's hash behind it.
+// Head returns the sequence of the last event applied and the chain's hash behind it.
 func (s *State) Head() events.Head { return s.head }
 
-// Genesis gives the chain's hash behind sequence 1, which tells one log from another; zero for the empty log.
+// Genesis returns the chain's hash behind sequence 1, which tells one log from another; zero for the empty log.
 func (s *State) Genesis() events.Hash { return s.genesis }
 
-// At gives the time of the last event applied; the next is never before it.
+// At returns the time of the last event applied; the next is never before it.
 func (s *State) At() time.Time { return s.at }
 
-// Accepted gives the sequence of the event with this id, if it was ever accepted.
+// Accepted returns the sequence of the event with this id, if it was ever accepted.
 func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 	if sequence, ok = s.accepted[id]; !ok && s.under != nil {
 		sequence, ok = s.under.accepted[id]
@@ -159,7 +159,7 @@ func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 	return sequence, ok
 }
 
-// EventID gives the id of the event at a sequence that was applied.
+// EventID returns the id of the event at a sequence that was applied.
 func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 	if sequence == 0 || sequence > uint64(len(s.ids)) {
 		return uuid.UUID{}, false

@@ -62,7 +62,7 @@ func (x *StatusSearch) Stop() {
 // StatusOn goes on until the state has counted so many steps, and reports whether all is done.
 func (s *State) StatusOn(x *StatusSearch, until uint64) (done bool) { return x.in.on(s, until) }
 
-// Status gives what was found.
+// Status returns what was found.
 func (x *StatusSearch) Status() ProjectStatus {
 	status := x.status
 	status.Inbox = len(x.in.found)

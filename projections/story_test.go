@@ -26,7 +26,7 @@ const (
 // epoch is when the first event of every story happens; each further one is a second later.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// at gives the milliseconds of the event at a sequence.
+// at returns the milliseconds of the event at a sequence.
 func at(sequence int) int64 {
 	return epoch.Add(time.Duration(sequence) * time.Second).UnixMilli()
 }
@@ -243,7 +243,7 @@ func showQueue(s *State, q *Queue) shownQueue {
 	return shown
 }
 
-// inLine gives what stands in a line, first to last.
+// inLine returns what stands in a line, first to last.
 func inLine(l line) []string {
 	var tasks []string
 	l.walk(func(task string) bool { tasks = append(tasks, task); return true })
@@ -296,7 +296,7 @@ var (
 	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
 )
 
-// likely gives something of queues, questions, tokens or deadlines that a writer of ours might append to this state:
+// likely returns something of queues, questions, tokens or deadlines that a writer of ours might append to this state:
 // chance alone seldom has the holder of an item finish it. It favours the types that a story has few of.
 func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	found := map[string][]given{}

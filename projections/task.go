@@ -76,7 +76,7 @@ func (t *Task) StatusReason() *Statement {
 	return t.Stated.Reason
 }
 
-// Result gives what was said when the task was last said to be completed, or nil.
+// Result returns what was said when the task was last said to be completed, or nil.
 func (t *Task) Result() *Statement {
 	if t.Stated == nil {
 		return nil
@@ -95,7 +95,7 @@ func (t *Task) stated(s Stated) {
 	}
 }
 
-// Task gives the task, or nil when there is none or it was deleted.
+// Task returns the task, or nil when there is none or it was deleted.
 func (s *State) Task(id string) *Task {
 	if t := s.tasks.get(id); t != nil && !t.Deleted {
 		return t
@@ -103,7 +103,7 @@ func (s *State) Task(id string) *Task {
 	return nil
 }
 
-// TaskProject gives the project of a task, also of a deleted one, and "" when there never was such a task.
+// TaskProject returns the project of a task, also of a deleted one, and "" when there never was such a task.
 func (s *State) TaskProject(id string) string {
 	if t := s.tasks.get(id); t != nil {
 		return t.ProjectID
@@ -111,10 +111,10 @@ func (s *State) TaskProject(id string) string {
 	return ""
 }
 
-// TaskEver gives a task, also a deleted one, or nil.
+// TaskEver returns a task, also a deleted one, or nil.
 func (s *State) TaskEver(id string) *Task { return s.tasks.get(id) }
 
-// ActiveSession gives the newest of a task's sessions that is at work, or "".
+// ActiveSession returns the newest of a task's sessions that is at work, or "".
 func (s *State) ActiveSession(t *Task) string {
 	for _, id := range slices.Backward(t.SessionIDs) {
 		if owner := s.Session(id); owner != nil && owner.Active() {

@@ -6,16 +6,16 @@ import (
 	"sort"
 )
 
-// Tasks gives a project's tasks in order of creation.
+// Tasks returns a project's tasks in order of creation.
 func (s *State) Tasks(project string) iter.Seq[*Task] { return s.tasksIn(s.taskIDs.get(project)) }
 
-// Children gives the tasks directly below one, in order of creation.
+// Children returns the tasks directly below one, in order of creation.
 func (s *State) Children(task string) iter.Seq[*Task] { return s.tasksIn(s.children.get(task)) }
 
-// ChildIDs gives the tasks directly below one in order of creation, deleted ones too. The list does not change.
+// ChildIDs returns the tasks directly below one in order of creation, deleted ones too. The list does not change.
 func (s *State) ChildIDs(task string) []string { return s.children.get(task) }
 
-// DependentIDs gives the tasks that depend on one, deleted ones too. The list does not change.
+// DependentIDs returns the tasks that depend on one, deleted ones too. The list does not change.
 func (s *State) DependentIDs(task string) []string { return s.dependents.get(task) }
 
 func (s *State) tasksIn(ids []string) iter.Seq[*Task] {

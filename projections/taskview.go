@@ -125,7 +125,7 @@ func sizeOf[T any]() int64 {
 	return int64(reflect.TypeFor[T]().Size()) //nolint:gosec // some hundred bytes
 }
 
-// Size gives how much memory the view takes beside what it shares with the state, in bytes.
+// Size returns how much memory the view takes beside what it shares with the state, in bytes.
 func (v *TaskView) Size() int64 {
 	size := viewSize + int64(cap(v.Says))*saidSize + int64(cap(v.Queues))*placeSize +
 		int64(cap(v.UnmetDependencies))*nameSize
@@ -140,7 +140,7 @@ func (v *TaskView) Size() int64 {
 	return size
 }
 
-// ListedSize gives about how much [TaskView.Size] of a task in a list is.
+// ListedSize returns about how much [TaskView.Size] of a task in a list is.
 func (s *State) ListedSize(t *Task) int64 {
 	return viewSize + statementSize + progressSize + int64(min(t.Speakers(), ListedSays))*saidSize +
 		int64(len(s.itemsOf.get(t.ID)))*placeSize
@@ -183,7 +183,7 @@ func (s *State) taskView(t *Task) TaskView {
 	}
 }
 
-// Result gives what was said when a task was last said to be completed, or nil.
+// Result returns what was said when a task was last said to be completed, or nil.
 func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result()) }
 
 // statementOn reads words on the timeline of a task.

@@ -23,7 +23,7 @@ type Template struct {
 	Deleted   bool
 }
 
-// Template gives a template that was made or changed, or nil.
+// Template returns a template that was made or changed, or nil.
 func (s *State) Template(id string) *Template {
 	if t := s.templates.get(id); t != nil && !t.Deleted {
 		return t
@@ -34,10 +34,11 @@ func (s *State) Template(id string) *Template {
 // TemplateEver reports whether there is or was a template of this id in the log.
 func (s *State) TemplateEver(id string) bool { return s.templates.get(id) != nil }
 
-// TemplateIDs gives the templates that were made or changed, in that order, deleted ones too. The list does not change.
+// TemplateIDs returns the templates that were made or changed, in that order, deleted ones too. The list does not
+// change.
 func (s *State) TemplateIDs() []string { return s.templateIDs }
 
-// Templates gives the templates that were made or changed, in that order.
+// Templates returns the templates that were made or changed, in that order.
 func (s *State) Templates() iter.Seq[*Template] {
 	return func(yield func(*Template) bool) {
 		for _, id := range s.templateIDs {
@@ -74,7 +75,7 @@ func (s *State) templateCreated(f fact, d *events.TemplateCreated) error {
 	return nil
 }
 
-// editTemplate gives a template to edit; one of Maestro's own that nobody changed before comes to be by that.
+// editTemplate returns a template to edit; one of Maestro's own that nobody changed before comes to be by that.
 func (s *State) editTemplate(f fact, id string) (*Template, error) {
 	before := s.Template(id)
 	if before == nil {

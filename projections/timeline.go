@@ -59,7 +59,7 @@ func (e *Entry) ID() string {
 	return id
 }
 
-// Text gives the entry in words: what happened, and what was said.
+// Text returns the entry in words: what happened, and what was said.
 func (e *Entry) Text() string {
 	if e.What == "" || e.Message == "" {
 		return e.What + e.Message
@@ -71,10 +71,10 @@ func (e *Entry) Text() string {
 // array, unseen.
 type Timeline []*Entry
 
-// SessionTimeline gives the entries of a session.
+// SessionTimeline returns the entries of a session.
 func (s *State) SessionTimeline(id string) Timeline { return s.sessionTimelines.get(id) }
 
-// TaskTimeline gives the entries of a task.
+// TaskTimeline returns the entries of a task.
 func (s *State) TaskTimeline(id string) Timeline { return s.taskTimelines.get(id) }
 
 // note puts an entry on the timelines that it names.
@@ -119,7 +119,7 @@ type Cause struct {
 	Event, First string
 }
 
-// cause gives the event as the cause of others.
+// cause returns the event as the cause of others.
 func (f fact) cause() Cause {
 	id := f.ID.String()
 	if f.CorrelationID != "" {
@@ -128,7 +128,7 @@ func (f fact) cause() Cause {
 	return Cause{id, id}
 }
 
-// author gives the session that an event comes from, or "" if it does not come from one.
+// author returns the session that an event comes from, or "" if it does not come from one.
 func (f fact) author() string {
 	_, session, _ := SessionOfSource(f.Source)
 	return session
@@ -155,7 +155,7 @@ func IsReserved(kind string) bool {
 	return false
 }
 
-// reportType gives the entry type that older clients know for a kind of report.
+// reportType returns the entry type that older clients know for a kind of report.
 func reportType(kind events.ReportKind) string {
 	switch kind {
 	case events.ReportProgress:

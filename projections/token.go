@@ -38,8 +38,8 @@ func (t *Token) Live() bool { return t.RevokedAt == 0 }
 // Expired reports whether the token's time is over at a time in milliseconds since 1970.
 func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.ExpiresAt }
 
-// ExpiredSpawner gives the token that spawned a session, if the token has expired at a time in milliseconds since 1970
-// and the session goes on; else nil. A token that was revoked then, or made anew under its name, is dealt with.
+// ExpiredSpawner returns the token that spawned a session, if the token has expired at a time in milliseconds since
+// 1970 and the session goes on; else nil. A token that was revoked then, or made anew under its name, is dealt with.
 func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
 	name, user := strings.CutPrefix(x.CreatedBy, usersPrefix)
 	if !user || x.Ended() {
@@ -52,16 +52,16 @@ func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
 	return token
 }
 
-// Source gives the source of the events that the token causes.
+// Source returns the source of the events that the token causes.
 func (t *Token) Source() string { return UserSource(t.Name) }
 
-// UserSource gives "/users/<name>".
+// UserSource returns "/users/<name>".
 func UserSource(name string) string { return usersPrefix + name }
 
 const usersPrefix = "/users/"
 
-// MadeBy gives the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of their
-// first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
+// MadeBy returns the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of
+// their first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
 func (s *State) MadeBy(name string) []string { return MadeAmong(slices.Collect(s.Tokens()), name) }
 
 // MadeAmong is [State.MadeBy] among all tokens, in order of their first creation.
@@ -102,7 +102,7 @@ func MadeAmong(tokens []*Token, name string) []string {
 	return names
 }
 
-// makers gives who made each generation of the token, the newest last.
+// makers returns who made each generation of the token, the newest last.
 func (t *Token) makers() []Maker {
 	name, user := strings.CutPrefix(t.CreatedBy, usersPrefix)
 	if !user {
@@ -111,13 +111,13 @@ func (t *Token) makers() []Maker {
 	return append(slices.Clip(t.Earlier), Maker{name, t.MakerGeneration})
 }
 
-// Token gives a named token, also one that was revoked, or nil.
+// Token returns a named token, also one that was revoked, or nil.
 func (s *State) Token(name string) *Token { return s.tokens.get(name) }
 
-// TokenNames gives the names of all named tokens in order of their first creation. The list does not change.
+// TokenNames returns the names of all named tokens in order of their first creation. The list does not change.
 func (s *State) TokenNames() []string { return s.tokenNames }
 
-// Tokens gives the named tokens in order of their first creation.
+// Tokens returns the named tokens in order of their first creation.
 func (s *State) Tokens() iter.Seq[*Token] {
 	return func(yield func(*Token) bool) {
 		for _, name := range s.tokenNames {

@@ -22,7 +22,7 @@ func (s *State) SomeUnfinished(task string, most int) (ids []string, all int) {
 // mostLooked is how many tasks are looked at to name a few.
 const mostLooked = 1000
 
-// unfinishedBelow gives the parent for which the task counts as open, "" if it counts for none.
+// unfinishedBelow returns the parent for which the task counts as open, "" if it counts for none.
 func (t *Task) unfinishedBelow() string {
 	if t == nil || t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
 		return ""

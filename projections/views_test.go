@@ -664,7 +664,7 @@ func needs(id string, dependencies ...string) given {
 	})
 }
 
-// continued gives a function that continues a story, each time anew.
+// continued returns a function that continues a story, each time anew.
 func continued(begun ...given) func(more ...given) []given {
 	return func(more ...given) []given { return append(append([]given{}, begun...), more...) }
 }

@@ -117,7 +117,8 @@ func newLedger(limits *Limits) *ledger {
 
 func (l *ledger) now() time.Duration { return time.Since(l.began) }
 
-// hold gives an account that stays until it is let go. name may come in parts, so that nobody needs to put it together.
+// hold returns an account that stays until it is let go. name may come in parts, so that nobody needs to put it
+// together.
 func (l *ledger) hold(c Class, name ...string) *account {
 	var room [160]byte
 	key := append(append(room[:0], classNames[c]...), ' ')
@@ -248,7 +249,7 @@ func (l *ledger) owes(a *account, r resource) *overLimit {
 	return nil
 }
 
-// left gives how much of a quota may be used at once now.
+// left returns how much of a quota may be used at once now.
 func (l *ledger) left(a *account, r resource) float64 {
 	q := l.quotas[a.class][r]
 	now := l.now()

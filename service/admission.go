@@ -79,7 +79,7 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	return a, nil
 }
 
-// accountsOf gives an admission with the accounts of a caller and of the root of its project. letGo must be called.
+// accountsOf returns an admission with the accounts of a caller and of the root of its project. letGo must be called.
 func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admission {
 	a := &Admission{service: s, ledger: s.ledger, who: by}
 	a.credential = s.ledger.hold(ClassOf(by), string(by.Kind), " ", by.Name) // AccountName
@@ -109,10 +109,10 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 	}, nil
 }
 
-// AccountName gives the name of a caller's account.
+// AccountName returns the name of a caller's account.
 func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.Name }
 
-// ClassOf gives the class of a caller: an agent is bound more tightly than the user.
+// ClassOf returns the class of a caller: an agent is bound more tightly than the user.
 func ClassOf(by commands.Actor) Class {
 	switch {
 	case by.Kind == commands.ActorUser && by.Access == commands.AccessAdmin:

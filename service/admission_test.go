@@ -22,7 +22,7 @@ func bounded(t *testing.T, limits ...string) *world {
 	return w
 }
 
-// busy gives the limit that an error is about, "" if it is about none.
+// busy returns the limit that an error is about, "" if it is about none.
 func busy(err error) string {
 	var p *Problem
 	if !errors.As(err, &p) || p.Kind != KindBusy || p.RetryAfter == 0 {

@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// GetAuditHead gives the log's head, to be kept elsewhere.
+// GetAuditHead returns the log's head, to be kept elsewhere.
 func (v View) GetAuditHead() (events.Head, error) { return v.Head(), v.Permit("audit:head", "") }
 
 // CheckTexts holds every long text that the log names against its digest.

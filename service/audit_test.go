@@ -76,7 +76,7 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 	}
 }
 
-// view gives the committed state as a caller sees it.
+// view returns the committed state as a caller sees it.
 func (w *world) view(c *Caller) (v View) {
 	w.Handler.View(func(state *projections.State) { v = w.At(state, c) })
 	return v

@@ -51,7 +51,7 @@ func (c *Caller) good(state *projections.State) bool {
 	return token != nil && token.Live() && token.Generation == c.By.Generation
 }
 
-// WhileGood gives a context that ends when the caller's credential is revoked or expires, or the server stops. done
+// WhileGood returns a context that ends when the caller's credential is revoked or expires, or the server stops. done
 // must be called, and waits for its end.
 func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Context, done func()) {
 	key := engine.Key{Kind: projections.KindToken, ID: c.By.Name}
@@ -87,8 +87,8 @@ func (s *Service) Await(
 	return s.await(ctx, c, wait, func(ctx context.Context) error { return s.Handler.Await(ctx, holds, keys...) })
 }
 
-// awaitItem is Await for the caller's turn to ask for an item of a queue. It gives nil once the waiting is over, or the
-// time. The turn must be ended.
+// awaitItem is Await for the caller's turn to ask for an item of a queue. It returns nil once the waiting is over, or
+// the time. The turn must be ended.
 func (s *Service) awaitItem(
 	ctx context.Context, c *Caller, wait time.Duration, project, queue string,
 	over func(*projections.State) bool, keys ...engine.Key,
@@ -155,7 +155,7 @@ func askAgain() *Problem {
 	}
 }
 
-// UntilStop gives a context that also ends when the server stops. done must be called.
+// UntilStop returns a context that also ends when the server stops. done must be called.
 func (s *Service) UntilStop(ctx context.Context) (until context.Context, done func()) {
 	until, cancel := context.WithCancelCause(ctx)
 	if s.Stopping.Err() != nil {
@@ -174,7 +174,7 @@ const (
 	waitLongest = 25 * time.Second
 )
 
-// Head gives the committed sequence.
+// Head returns the committed sequence.
 func (s *Service) Head() (sequence uint64) {
 	s.Handler.View(func(state *projections.State) { sequence = state.Head().Sequence })
 	return sequence

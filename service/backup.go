@@ -26,7 +26,7 @@ func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin
 	})
 }
 
-// mayBackup gives the head up to which a backup is made, if the caller may make one now. A backup holds every secret
+// mayBackup returns the head up to which a backup is made, if the caller may make one now. A backup holds every secret
 // that agents ever wrote, so it is the admin's alone.
 func (s *Service) mayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
 	s.Handler.View(func(state *projections.State) {

@@ -45,7 +45,7 @@ func (v View) mayReadBlob(digest string) error {
 	return NotFound("Blob", digest)
 }
 
-// refers gives the project of what names a blob, and the row that lets a caller read it, "" for what is the caller's
+// refers returns the project of what names a blob, and the row that lets a caller read it, "" for what is the caller's
 // own. named is false if it is gone, or names the blob no more.
 func (v View) refers(ref projections.BlobRef, digest string) (project, row string, named bool) {
 	switch ref.Kind {
@@ -71,7 +71,7 @@ func (v View) refers(ref projections.BlobRef, digest string) (project, row strin
 	return "", "", false
 }
 
-// GetBlob gives a long text. A digest is no key: a caller gets what something names that it may read.
+// GetBlob returns a long text. A digest is no key: a caller gets what something names that it may read.
 func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (content []byte, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 	return s.readBlob(ctx, digest, c.readText)
 }
 
-// readBlob gives the bytes behind a digest, and charges for them before it reads them if their number is known: a
+// readBlob returns the bytes behind a digest, and charges for them before it reads them if their number is known: a
 // caller that goes away meanwhile has paid. It fails with a Problem: of KindNotFound if there are none, or of
 // KindUnavailable if they cannot be read now, or with ctx's error. It checks no permission.
 func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes int)) ([]byte, error) {

@@ -126,7 +126,7 @@ func (v View) canAll(in *wire.CanQuery) (wire.Can, error) {
 	return body, nil
 }
 
-// actorNamed gives the actor that an auditor means.
+// actorNamed returns the actor that an auditor means.
 func (v View) actorNamed(name string) (commands.Actor, error) {
 	if _, session, ok := projections.SessionOfSource(name); ok {
 		name = session
@@ -159,7 +159,7 @@ func (v View) actorNamed(name string) (commands.Actor, error) {
 	return commands.Actor{}, NotFound("Actor", name)
 }
 
-// projectOf gives the project of whatever an id names.
+// projectOf returns the project of whatever an id names.
 func (v View) projectOf(id string) string {
 	if project := v.TaskProject(id); project != "" {
 		return project
@@ -214,7 +214,7 @@ func (v View) isTemplate(id string) bool {
 	return v.TemplateEver(id) || slices.Contains(commands.OwnTemplates(), id)
 }
 
-// command gives the command about a target, with nothing else filled in.
+// command returns the command about a target, with nothing else filled in.
 func (t canTarget) command(id string) (commands.Command, error) {
 	if t.kind == "" {
 		return commands.Parse(id, []byte("{}"))

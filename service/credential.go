@@ -5,7 +5,7 @@ import (
 	"maestro/service/wire"
 )
 
-// GetCredential gives the secret of a session that has not ended, with what its environment says, to those who could
+// GetCredential returns the secret of a session that has not ended, with what its environment says, to those who could
 // spawn it: the user, and the orchestrator that did.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	const row = "session:spawn"
@@ -40,7 +40,7 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	}, nil
 }
 
-// because gives a reason as the end of a sentence.
+// because returns a reason as the end of a sentence.
 func because(reason string) string {
 	if reason == "" {
 		return ""

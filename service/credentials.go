@@ -30,7 +30,7 @@ type Keys struct {
 // FirstGeneration is the generation that a new session has; raising it revokes the session's token.
 const FirstGeneration = 1
 
-// SessionToken gives the secret of a session: it is made, never stored, so a retried spawn answers the same.
+// SessionToken returns the secret of a session: it is made, never stored, so a retried spawn answers the same.
 func SessionToken(serverKey []byte, id string, generation int) string {
 	return newSigner(serverKey).token(wire.SessionTokenPrefix, id, strconv.Itoa(generation))
 }
@@ -53,7 +53,7 @@ func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) 
 	}
 }
 
-// NamedToken gives the secret of a named token: like a session's it is made, never stored.
+// NamedToken returns the secret of a named token: like a session's it is made, never stored.
 func NamedToken(serverKey []byte, name string, generation int) string {
 	return newSigner(serverKey).token(wire.UserTokenPrefix, name, strconv.Itoa(generation))
 }
@@ -66,12 +66,12 @@ type signer struct {
 
 func newSigner(key []byte) *signer { return &signer{mac: hmac.New(sha256.New, key)} }
 
-// token gives the secret of the kind that its prefix says.
+// token returns the secret of the kind that its prefix says.
 func (s *signer) token(prefix, name, generation string) string {
 	return prefix + name + "." + generation + "." + string(s.sign(prefix, name, generation))
 }
 
-// sign gives the last part of a secret, until the next call.
+// sign returns the last part of a secret, until the next call.
 func (s *signer) sign(prefix, name, generation string) []byte {
 	what := "maestro token\x00"
 	if prefix == wire.SessionTokenPrefix {
@@ -198,7 +198,7 @@ func NotAuthenticated(message, why string, invalid bool) *Problem {
 	}
 }
 
-// TokenActor gives the actor that a named token stands for.
+// TokenActor returns the actor that a named token stands for.
 func TokenActor(token *projections.Token) commands.Actor {
 	return commands.Actor{
 		Kind:       commands.ActorUser,
@@ -213,7 +213,7 @@ func TokenActor(token *projections.Token) commands.Actor {
 // Authenticate gives who a token stands for.
 func (s *Service) Authenticate(token string) (*Caller, error) { return s.auth.caller(token) }
 
-// Anonymous gives the caller who showed no credential: a session that its interface knows otherwise, else the user. A
+// Anonymous returns the caller who showed no credential: a session that its interface knows otherwise, else the user. A
 // session that never was, or was deleted, is left to what is asked for, which says so.
 func (s *Service) Anonymous(session string) *Caller {
 	c := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}

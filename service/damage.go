@@ -76,7 +76,7 @@ func (s *Service) notWhole(ctx context.Context, doing string, damage error) *Pro
 	return p
 }
 
-// acknowledged gives the last sequence that anything remembers; it is not before that of the damage.
+// acknowledged returns the last sequence that anything remembers; it is not before that of the damage.
 func (s *Service) acknowledged(ctx context.Context, damaged uint64) uint64 {
 	last := damaged
 	s.Handler.View(func(state *projections.State) { last = max(last, state.Head().Sequence) })

@@ -25,7 +25,7 @@ type Delivery struct {
 	rounds int
 }
 
-// Deliver gives what delivers the commands that the outboxes of a home hold.
+// Deliver returns what delivers the commands that the outboxes of a home hold.
 func (s *Service) Deliver(home *outbox.Home) *Delivery {
 	return &Delivery{
 		service: s,
@@ -112,7 +112,7 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 	return more
 }
 
-// inFull gives an error with all that its problem says.
+// inFull returns an error with all that its problem says.
 func inFull(err error) string {
 	var p *Problem
 	if errors.As(err, &p) {

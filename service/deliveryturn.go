@@ -42,7 +42,7 @@ func (t *turn) next() error {
 	return nil
 }
 
-// secretNow gives the session's secret as it is now; "" if there is no such session.
+// secretNow returns the session's secret as it is now; "" if there is no such session.
 func (t *turn) secretNow() string {
 	t.secret = ""
 	if generation, ok := t.generation(); ok {
@@ -98,7 +98,7 @@ func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
 	return err
 }
 
-// answered gives nil for an answer for good.
+// answered returns nil for an answer for good.
 func (t *turn) answered(e outbox.Entry, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem

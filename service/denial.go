@@ -7,7 +7,7 @@ import (
 	"maestro/service/wire"
 )
 
-// ListDenials gives a page of the recorded refusals, oldest first. To who takes no pages, a limit alone gives the
+// ListDenials returns a page of the recorded refusals, oldest first. To who takes no pages, a limit alone gives the
 // newest. What it returns reads them when the state may move.
 func (v View) ListDenials(in *wire.DenialFilter) (func() (Page[engine.Denial], error), error) {
 	if err := v.Permit("audit:denials", in.Project); err != nil { // before what is wrong with the parameters

@@ -19,7 +19,7 @@ type Call struct {
 	ID string
 	// Length is the body's, below 0 if it is not known.
 	Length int64
-	// Body gives the body, a JSON object of the command's fields. It is called once the caller may send one, and Drop
+	// Body returns the body, a JSON object of the command's fields. It is called once the caller may send one, and Drop
 	// instead where it may not.
 	Body func() ([]byte, error)
 	Drop func()
@@ -48,7 +48,7 @@ type Done struct {
 	Revoked *wire.Revoked
 }
 
-// Wire gives the answer in the form that every interface sends.
+// Wire returns the answer in the form that every interface sends.
 func (d Done) Wire(dryRun bool) wire.Done {
 	return wire.Done{
 		Outcome:  wire.Outcome{Sequence: d.Sequence, Event: d.Event},
@@ -245,8 +245,8 @@ func (s *Service) askInTurn(
 	return s.bring(ctx, c, request, false)
 }
 
-// tokenFor gives the secret that an answer shows. The caller of a retry is shown it only while it may use the command,
-// in the project of its event.
+// tokenFor returns the secret that an answer shows. The caller of a retry is shown it only while it may use the
+// command, in the project of its event.
 func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	token := s.tokenOf(answer.Data)
 	if token == "" || !answer.Retried {
@@ -259,8 +259,8 @@ func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	return token
 }
 
-// tokenOf gives the secret of the session that a command made; "" if it made none. It is made from the event, so that a
-// retry answers the same.
+// tokenOf returns the secret of the session that a command made; "" if it made none. It is made from the event, so that
+// a retry answers the same.
 func (s *Service) tokenOf(data events.Data) string {
 	switch d := data.(type) {
 	case *events.SessionSpawned:

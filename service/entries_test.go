@@ -48,7 +48,7 @@ var entries = map[string]func(s *stage, id, body, key string) error{
 	},
 }
 
-// codeOf gives the code of what a call was refused with, "" if it was not.
+// codeOf returns the code of what a call was refused with, "" if it was not.
 func codeOf(s *stage, err error) string {
 	if err == nil {
 		return ""

@@ -76,8 +76,8 @@ var unboundedForTheUser = map[resource]string{
 	useUploads:    theUsers,
 }
 
-// callersOfEachClass gives a function that makes the callers of each class, one after another: for a project those are
-// its sessions, for any other class the same one again.
+// callersOfEachClass returns a function that makes the callers of each class, one after another: for a project those
+// are its sessions, for any other class the same one again.
 func callersOfEachClass() map[string]func(i int) *Caller {
 	session := func(i int, ended bool) *Caller {
 		by := commands.SessionActor("p", fmt.Sprint("s", i), commands.AuthnToken)
@@ -106,8 +106,8 @@ func callersOfEachClass() map[string]func(i int) *Caller {
 	}
 }
 
-// onlyFor gives a ledger in which nothing but one resource is bounded, by few, and that not of what the server has: who
-// uses all of that is not stopped by it alone, but keeps it from others.
+// onlyFor returns a ledger in which nothing but one resource is bounded, by few, and that not of what the server has:
+// who uses all of that is not stopped by it alone, but keeps it from others.
 func onlyFor(r resource) *ledger {
 	l := newLedger(&Limits{})
 	for c := range classes {

@@ -8,7 +8,7 @@ import (
 )
 
 // Prove shows that this server knows the token with that public part: it makes the tokens of sessions and named users
-// from its key. It says nothing of whether the token is good. It gives "" for what names no token.
+// from its key. It says nothing of whether the token is good. It returns "" for text that names no token.
 func (s *Service) Prove(public, challenge string) string {
 	if token := s.tokenNamed(public); token != "" {
 		return wire.Prove(token, challenge)
@@ -22,7 +22,7 @@ func (s *Service) holds(public, challenge, proof string) bool {
 	return token != "" && proof != "" && hmac.Equal([]byte(wire.Hold(token, challenge)), []byte(proof))
 }
 
-// tokenNamed gives the token with that public part, whether it is good or not; "" for what names no token.
+// tokenNamed returns the token with that public part, whether it is good or not; "" for what names no token.
 func (s *Service) tokenNamed(public string) string {
 	if public == wire.AdminPart {
 		return string(s.Keys.AdminToken)

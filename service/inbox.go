@@ -15,7 +15,7 @@ import (
 	"maestro/service/wire"
 )
 
-// ListInbox gives all that needs a person, longest wait first or by urgency, and the sequence at which it began to
+// ListInbox returns all that needs a person, longest wait first or by urgency, and the sequence at which it began to
 // look. It takes a look at each project by itself, so that none is too large because of the others; one that is too
 // large alone hides no other.
 func (s *Service) ListInbox(
@@ -44,7 +44,7 @@ func (s *Service) ListInbox(
 // byUrgency names the order that begins with what holds up a session.
 const byUrgency = "urgency"
 
-// listInbox gives those items that a page needs.
+// listInbox returns those items that a page needs.
 func (s *Service) listInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf,
 ) (items []projections.InboxItem, sequence uint64, err error) {
@@ -104,7 +104,7 @@ func (v View) concernsOf(only string) func(session string) bool {
 	return func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
 }
 
-// inboxOf gives what needs a person in a project, of one session only if it is named: then all. It finds it in
+// inboxOf returns what needs a person in a project, of one session only if it is named: then all. It finds it in
 // portions; the state must not stand still for the caller. Where there is too much for one list, it gives what was
 // found so far, and names what was not read.
 func (v View) inboxOf(
@@ -139,7 +139,7 @@ func (v View) inboxOf(
 	return search.Items(), unread, err
 }
 
-// refusedIn gives the kept commands of projects that were refused, of one session only if it is named: then all.
+// refusedIn returns the kept commands of projects that were refused, of one session only if it is named: then all.
 func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
 	if v.Service.Denials == nil {
 		return nil, nil
@@ -167,7 +167,7 @@ func (v View) refusedIn(projects []*projections.Project, only string) ([]project
 		int(commands.LimitInboxAllRefused.Value)), nil
 }
 
-// namesOf gives the names of the sessions that were refused and that concern the caller, found in portions.
+// namesOf returns the names of the sessions that were refused and that concern the caller, found in portions.
 func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*string, err error) {
 	names = map[string]*string{}
 	return names, v.listing(func(v View, until uint64) (done bool) {
@@ -234,7 +234,7 @@ func quoted(text string) string {
 	return ": “" + text + "”"
 }
 
-// sortedInbox gives the items of a kind in the order that is asked for.
+// sortedInbox returns the items of a kind in the order that is asked for.
 func sortedInbox(items []projections.InboxItem, in *wire.InboxFilter, now int64) []projections.InboxItem {
 	kept := []projections.InboxItem{}
 	for _, item := range items {

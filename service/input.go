@@ -44,8 +44,8 @@ func (v View) spawned(session string) bool {
 	return x != nil && x.SpawnedBy == v.Caller.By.Name
 }
 
-// ListInputs gives the questions that the caller may see, in the order in which they were asked. What it returns finds
-// them when the state may move.
+// ListInputs returns the questions that the caller may see, in the order in which they were asked. What it returns
+// finds them when the state may move.
 func (v View) ListInputs(in *wire.InputFilter) (func() ([]projections.InputView, error), error) {
 	row := "input:list"
 	if v.Caller.By.Kind == commands.ActorSession && in.SessionID == v.Caller.By.Name {
@@ -95,7 +95,7 @@ func (v View) findInputs(
 	return views, err
 }
 
-// GetInput gives a question.
+// GetInput returns a question.
 func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 	if err := v.Permit("whoami", ""); err != nil {
 		return projections.InputView{}, err

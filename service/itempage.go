@@ -23,13 +23,13 @@ type QueuePage struct {
 	ItemPage
 }
 
-// Parts gives a queue in parts.
+// Parts returns a queue in parts.
 func (p QueuePage) Parts() (head any, names []string, members []any) {
 	names, members = p.Members()
 	return p.QueueView, names, members
 }
 
-// Members gives the members of the page by name, as an object has them that is rendered in parts.
+// Members returns the members of the page by name, as an object has them that is rendered in parts.
 func (p ItemPage) Members() (names []string, members []any) {
 	if p.More == 0 {
 		return []string{"items"}, []any{p.Items}
@@ -37,7 +37,7 @@ func (p ItemPage) Members() (names []string, members []any) {
 	return []string{"items", "itemsMore"}, []any{p.Items, p.More}
 }
 
-// NextCursor gives the cursor of the next page, "" if there is none.
+// NextCursor returns the cursor of the next page, "" if there is none.
 func (p ItemPage) NextCursor() string { return p.next.Cursor() }
 
 // Held is how much memory it takes beside what is written, in bytes.

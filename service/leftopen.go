@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// completedBy gives the session that an event completes, "" if it completes none.
+// completedBy returns the session that an event completes, "" if it completes none.
 func completedBy(data events.Data) string {
 	switch d := data.(type) {
 	case *events.SessionCompleted:

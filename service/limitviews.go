@@ -5,7 +5,7 @@ import (
 	"maestro/service/wire"
 )
 
-// limitsOf gives the limits that commands of an actor in a project count against, and what is left of each now.
+// limitsOf returns the limits that commands of an actor in a project count against, and what is left of each now.
 func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) []wire.CanLimit {
 	limits := []wire.CanLimit{}
 	if by.Kind == commands.ActorSystem {
@@ -47,7 +47,7 @@ func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) 
 	return append(limits, v.stocksOf(by, project, rows)...)
 }
 
-// stocksOf gives the quotas of what there may be at once that commands add to.
+// stocksOf returns the quotas of what there may be at once that commands add to.
 func (v View) stocksOf(by commands.Actor, project string, rows []commands.Row) []wire.CanLimit {
 	p := v.Project(project)
 	if p == nil {
@@ -92,7 +92,7 @@ func canLimit(q Quota, left int64) wire.CanLimit {
 	}
 }
 
-// ListLimits gives the limits that count, and how many calls each has refused.
+// ListLimits returns the limits that count, and how many calls each has refused.
 func (v View) ListLimits() ([]wire.LimitView, error) {
 	if err := v.Permit("audit:denials", ""); err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ type chargedLog struct {
 	caller *Caller
 }
 
-// logFor gives the log for a call that reads much of it.
+// logFor returns the log for a call that reads much of it.
 func (s *Service) logFor(c *Caller) engine.Log { return chargedLog{s.Log, c} }
 
 // Read implements engine.Log. Each [EventsPerRead] events count as one more read, while they are read: who gives up has

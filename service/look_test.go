@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// listed gives the ids of the tasks of one page, and where the next goes on.
+// listed returns the ids of the tasks of one page, and where the next goes on.
 func (w *world) listed(c *Caller, in *wire.TaskFilter, asked PageOf) (ids []string, next *PageEnd) {
 	w.Helper()
 	caller := *c

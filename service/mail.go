@@ -46,9 +46,9 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 	}, engine.MailOf(in.ID), engine.Key{Kind: projections.KindSession, ID: in.ID})
 }
 
-// GetMail gives what waits for a session, oldest first: answers to its questions, messages, and notices of its tasks. A
-// session reads its own and that of the sessions that it spawned; a user who may see the session reads it too. Only the
-// session itself waits for it.
+// GetMail returns what waits for a session, oldest first: answers to its questions, messages, and notices of its tasks.
+// A session reads its own and that of the sessions that it spawned; a user who may see the session reads it too. Only
+// the session itself waits for it.
 func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	row := "session:info"
 	switch {

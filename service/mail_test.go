@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// mailOf gives the mail of a session as a caller is shown it.
+// mailOf returns the mail of a session as a caller is shown it.
 func (w *world) mailOf(c *Caller, session string) (box wire.Mailbox, err error) {
 	w.Helper()
 	err = w.Look(w.Context(), c, func(v View) error {

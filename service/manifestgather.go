@@ -174,7 +174,7 @@ func (g *gathering) ownTasks(v View, until uint64) (done bool, err error) {
 	return len(g.own) == len(g.ids), nil
 }
 
-// looks gives how many tasks around the session's are looked at, or a few more.
+// looks returns how many tasks around the session's are looked at, or a few more.
 func (g *gathering) looks() int {
 	g.children = quotaOfList{listsLooked, manifest.MostAround}
 	g.dependents = g.children

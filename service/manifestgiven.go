@@ -13,7 +13,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// withManifest gives a command that makes a session its manifest: the one that it names, held against what else it
+// withManifest returns a command that makes a session its manifest: the one that it names, held against what else it
 // says, or one that is generated. What cannot be decided without it is left to the decision.
 func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
@@ -61,7 +61,7 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// named gives the manifest that a digest names.
+// named returns the manifest that a digest names.
 func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*manifest.Manifest, error) {
 	if !IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
@@ -164,7 +164,7 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 // defaultAgent is the one that a manifest means that names none.
 const defaultAgent = "claude"
 
-// ownAtMost gives the commands that are left of a role's default when an orchestrator gives them to another
+// ownAtMost returns the commands that are left of a role's default when an orchestrator gives them to another
 // orchestrator; nil if nothing is cut.
 func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strategy) (left *[]string) {
 	if c.By.Kind != commands.ActorSession || role != events.RoleOrchestrator {

@@ -60,7 +60,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 // bytesPerStep is how many bytes of a manifest that is read or written count as one step. The writer does neither.
 const bytesPerStep = 160
 
-// unique gives ids once each, as the decision does; never nil.
+// unique returns ids once each, as the decision does; never nil.
 func unique(ids []string) []string {
 	once, seen := make([]string, 0, len(ids)), make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -72,7 +72,7 @@ func unique(ids []string) []string {
 	return once
 }
 
-// custom gives a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
+// custom returns a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
 // successor what its predecessor on the primary task said last.
 func custom(tasks []string, context json.RawMessage, before *predecessor) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}

@@ -23,7 +23,7 @@ type longText struct {
 	field, digest string
 }
 
-// of gives the text as the source holds it.
+// of returns the text as the source holds it.
 func (l longText) of(from *manifest.Source) *string {
 	if l.field == "description" {
 		return &from.Tasks[l.task].Description

@@ -102,7 +102,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	}, nil
 }
 
-// SessionManifest gives the manifest that a session was given, and its digest.
+// SessionManifest returns the manifest that a session was given, and its digest.
 func (s *Service) SessionManifest(
 	ctx context.Context, c *Caller, id string,
 ) (content []byte, digest string, err error) {

@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// chained gives a project with a chain of tasks, of which each depends on the one made before it.
+// chained returns a project with a chain of tasks, of which each depends on the one made before it.
 func (w *world) chained(tasks int) (project string) {
 	w.Helper()
 	project = w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -42,8 +42,8 @@ func pageOf[T any](
 	return page, err
 }
 
-// behindCursor gives what is behind a cursor, and how much is before it: behind its id or, if that is gone, behind its
-// position.
+// behindCursor returns what is behind a cursor, and how much is before it: behind its id or, if that is gone, behind
+// its position.
 func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
 	if asked.behind == nil && asked.After == "" {
 		return slices.Clone(rest), 0
@@ -69,7 +69,7 @@ func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
 	return behind, at
 }
 
-// nameOf gives an id with its project, by which a cursor names it.
+// nameOf returns an id with its project, by which a cursor names it.
 func (r *restOf) nameOf(id string) string {
 	if r.project == "" {
 		return id

@@ -53,7 +53,7 @@ type CutPage interface {
 // Cut implements CutPage.
 func (p Page[T]) Cut() (items any, next string) { return p.Items, p.Next }
 
-// Cursor gives the cursor of the page behind one that ends here; "" behind the last.
+// Cursor returns the cursor of the page behind one that ends here; "" behind the last.
 func (e *PageEnd) Cursor() string {
 	if e == nil {
 		return ""
@@ -61,7 +61,7 @@ func (e *PageEnd) Cursor() string {
 	return cursor{place{e.ID, e.Order}, e.Position}.String()
 }
 
-// Cut gives the items of the page that is asked for, and the cursor of the page behind it.
+// Cut returns the items of the page that is asked for, and the cursor of the page behind it.
 func Cut(list Listed, asked PageOf) (items []any, next string) {
 	return cut(list, asked.behind, asked.Limit)
 }
@@ -72,7 +72,7 @@ type place struct {
 	order int64
 }
 
-// placeOf gives the place of an item of a list that has pages.
+// placeOf returns the place of an item of a list that has pages.
 func placeOf(item any) (place, bool) {
 	switch x := item.(type) {
 	case projections.ProjectView:
@@ -93,7 +93,7 @@ func placeOf(item any) (place, bool) {
 	return place{}, false
 }
 
-// pageLimit gives how many items a page has.
+// pageLimit returns how many items a page has.
 func pageLimit(text string) (int, error) {
 	if text == "" {
 		return PageUsual, nil
@@ -120,7 +120,7 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-// parseCursor gives nil for the beginning.
+// parseCursor returns nil for the beginning.
 func parseCursor(text string) (*cursor, error) {
 	if text == "" {
 		return nil, nil
@@ -138,7 +138,7 @@ func parseCursor(text string) (*cursor, error) {
 		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
-// cut gives the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
+// cut returns the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
 // by now: then what stands behind its place in the order follows. It keeps no item but those of the page.
 func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	from := 0

@@ -29,7 +29,7 @@ func (w *world) reopened(log *memoryLog, most uint64) {
 	w.Handler = handler
 }
 
-// charged gives how many steps of reading a caller is charged for.
+// charged returns how many steps of reading a caller is charged for.
 func (w *world) charged(c *Caller, read func(c *Caller) error) int {
 	w.Helper()
 	caller := *c

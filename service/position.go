@@ -22,7 +22,7 @@ type Position struct {
 	Body string
 }
 
-// String gives "<sequence>.<8 hex of the body's hash>", or the sequence alone.
+// String returns "<sequence>.<8 hex of the body's hash>", or the sequence alone.
 func (p Position) String() string {
 	sequence := strconv.FormatUint(p.Sequence, 10)
 	if p.Body == "" {
@@ -77,7 +77,7 @@ func (s *Service) checkPosition(ctx context.Context, after Position) error {
 	return err
 }
 
-// positionAt gives the position behind a committed event, or the beginning.
+// positionAt returns the position behind a committed event, or the beginning.
 func (s *Service) positionAt(ctx context.Context, sequence uint64) (at Position, err error) {
 	if sequence == 0 {
 		return Position{}, nil

@@ -24,7 +24,7 @@ type predecessor struct {
 	result *projections.StatementView
 }
 
-// predecessor gives the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
+// predecessor returns the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
 // the limit task-sessions bounds them.
 func (v View) predecessor(t *projections.Task) *predecessor {
 	var x *projections.Session

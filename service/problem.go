@@ -53,7 +53,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
-// Wire gives the problem in the form that every interface sends.
+// Wire returns the problem in the form that every interface sends.
 func (p *Problem) Wire() wire.Problem {
 	sent := wire.Problem{
 		IsError: true,
@@ -81,7 +81,7 @@ func InvalidRequest(pointer, message string) *Problem {
 	return NewProblem(KindInvalid, string(commands.CodeInvalid), pointer, message)
 }
 
-// NewProblem gives a problem with a request.
+// NewProblem returns a problem with a request.
 func NewProblem(kind Kind, code, pointer, message string) *Problem {
 	return &Problem{
 		Kind:    kind,
@@ -107,7 +107,7 @@ func NotFound(kind, id string) *Problem {
 	}
 }
 
-// kindOf gives the kind of each code of refusal.
+// kindOf returns the kind of each code of refusal.
 func kindOf(code commands.Code) Kind {
 	switch code {
 	case commands.CodeInvalid:

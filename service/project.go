@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// PermitProject gives a project that the caller may see by a row of the table.
+// PermitProject returns a project that the caller may see by a row of the table.
 func (v View) PermitProject(row, id string) (*projections.Project, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	return &seenProjects{row: row, ids: v.ProjectIDs()}, nil
 }
 
-// meant gives the ids of the projects that may be meant.
+// meant returns the ids of the projects that may be meant.
 func (x *seenProjects) meant() []string {
 	if x.named == nil {
 		return x.ids
@@ -73,7 +73,7 @@ func (x *seenProjects) each(v View, see func(v View, p *projections.Project)) er
 	})
 }
 
-// all gives the projects, found in portions. The state must not stand still for the caller.
+// all returns the projects, found in portions. The state must not stand still for the caller.
 func (x *seenProjects) all(v View) (seen []*projections.Project, err error) {
 	err = x.each(v, func(_ View, p *projections.Project) { seen = append(seen, p) })
 	return seen, err
@@ -134,7 +134,7 @@ func (v View) namedSession(id string) error {
 // olderLists are the lists that older clients know.
 var olderLists = map[Query]bool{"task-list": true, "session-list": true}
 
-// ListProjects gives the projects that the caller may see. What it returns finds them when the state may move.
+// ListProjects returns the projects that the caller may see. What it returns finds them when the state may move.
 func (v View) ListProjects(in *wire.ProjectFilter) (func() (Page[projections.ProjectView], error), error) {
 	projects, err := v.PermitProjects("project:list", "")
 	if err != nil {
@@ -154,7 +154,7 @@ func (v View) ListProjects(in *wire.ProjectFilter) (func() (Page[projections.Pro
 	}, err
 }
 
-// GetProject gives a project.
+// GetProject returns a project.
 func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 	p, err := v.PermitProject("project:get", in.ID)
 	if err != nil {

@@ -72,7 +72,7 @@ var queryRules = map[Query]queryRule{
 
 func one(row string) []string { return []string{row} }
 
-// Rows gives the rows of the permission table that let a caller ask a query: one of them, depending on what is asked
+// Rows returns the rows of the permission table that let a caller ask a query: one of them, depending on what is asked
 // for; none for what everybody may ask.
 func (q Query) Rows() []string { return queryRules[q].rows }
 

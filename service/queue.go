@@ -8,8 +8,8 @@ import (
 	"maestro/service/wire"
 )
 
-// ListQueues gives the queues that the caller may see, in order of creation. What it returns finds them when the state
-// may move.
+// ListQueues returns the queues that the caller may see, in order of creation. What it returns finds them when the
+// state may move.
 func (v View) ListQueues(in *wire.QueueFilter) (func() (Page[projections.QueueView], error), error) {
 	projects, err := v.PermitProjects("queue:status", in.ProjectID)
 	if err != nil {
@@ -36,8 +36,8 @@ func (v View) ListQueues(in *wire.QueueFilter) (func() (Page[projections.QueueVi
 	}, nil
 }
 
-// permitQueue gives a queue that the caller may see by a row of the table; a session's own project is meant if none is
-// named.
+// permitQueue returns a queue that the caller may see by a row of the table; a session's own project is meant if none
+// is named.
 func (v View) permitQueue(row, project, name string) (*projections.Queue, error) {
 	project = cmp.Or(project, v.Caller.By.Project)
 	if err := v.Permit(row, project); err != nil {
@@ -50,7 +50,7 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 	return q, nil
 }
 
-// GetQueue gives a queue with its items. What it returns gathers them when the state may move.
+// GetQueue returns a queue with its items. What it returns gathers them when the state may move.
 func (v View) GetQueue(in *wire.QueueName) (func() (QueuePage, error), error) {
 	q, err := v.permitQueue("queue:list", in.ProjectID, in.Name)
 	if err != nil {
@@ -104,7 +104,7 @@ func otherStrategy(session string) error {
 // queueEmpty is what all clients are told of a queue in which nothing is left to do.
 const queueEmpty = "Queue is empty - all tasks processed"
 
-// GetSessionQueueTop gives the next item of the queue that a session pulls from, and the one that it holds.
+// GetSessionQueueTop returns the next item of the queue that a session pulls from, and the one that it holds.
 func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
 	if err != nil {
@@ -117,7 +117,7 @@ func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	return top, nil
 }
 
-// GetQueueTop gives the next item of a queue.
+// GetQueueTop returns the next item of a queue.
 func (v View) GetQueueTop(in *wire.QueueOf) (wire.QueueTop, error) {
 	q, err := v.permitQueue("queue:top", in.ProjectID, in.Name)
 	if err != nil {

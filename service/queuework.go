@@ -81,7 +81,7 @@ func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs 
 	}
 }
 
-// shortened gives a text within its bound, and notes in Cut if it is only the beginning.
+// shortened returns a text within its bound, and notes in Cut if it is only the beginning.
 func shortened(w *wire.Work, name, text string, blobs events.Blobs) string {
 	short, cut := beginning(text, workText)
 	if cut || blobs[name] != "" {
@@ -90,7 +90,7 @@ func shortened(w *wire.Work, name, text string, blobs events.Blobs) string {
 	return short
 }
 
-// beginning gives at most so many bytes of a text, and whether that is less than all of it.
+// beginning returns at most so many bytes of a text, and whether that is less than all of it.
 func beginning(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false

@@ -118,7 +118,7 @@ var quotas = []Quota{
 	{"server-bodies", 256 << 20, 0, "bytes of requests in progress; no project uses more of them than are left"},
 }
 
-// Quotas gives the quotas with their defaults, in the order in which they are documented.
+// Quotas returns the quotas with their defaults, in the order in which they are documented.
 func Quotas() []Quota { return slices.Clone(quotas) }
 
 // Limits says which values count instead of the defaults.
@@ -172,7 +172,7 @@ func positive(text string) (float64, error) {
 	return n, nil
 }
 
-// Quota gives a quota as it counts.
+// Quota returns a quota as it counts.
 func (l *Limits) Quota(name string) Quota {
 	if q, ok := l.set[name]; ok {
 		return q

@@ -15,7 +15,7 @@ import (
 type Blobs interface {
 	// PutBlob stores the bytes and answers their digest.
 	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
-	// Blob gives the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
+	// Blob returns the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
 	Blob(ctx context.Context, digest string) ([]byte, error)
 }
 
@@ -80,7 +80,7 @@ type Service struct {
 	listMost uint64
 }
 
-// New gives a Service.
+// New returns a Service.
 func New(config Config) (*Service, error) {
 	switch {
 	case config.Handler == nil || config.Log == nil:

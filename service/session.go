@@ -39,7 +39,7 @@ type ShownSession struct {
 	mail bool
 }
 
-// Shown gives what is needed to show a session once the state moves again.
+// Shown returns what is needed to show a session once the state moves again.
 func (v View) Shown(x *projections.Session) ShownSession {
 	return ShownSession{
 		Session:  x,
@@ -86,7 +86,7 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare }, x.mail)
 }
 
-// ListSessions gives the sessions that the caller may see, in order of creation. What it returns finds them in
+// ListSessions returns the sessions that the caller may see, in order of creation. What it returns finds them in
 // portions, and is called when the state may move.
 func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], error), error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)

@@ -65,7 +65,7 @@ func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 	return frame, passes || len(frame.Changes) > 0
 }
 
-// projectOf gives the project of what changed, "" for none; every says that everybody may see it.
+// projectOf returns the project of what changed, "" for none; every says that everybody may see it.
 func (s *sight) projectOf(change projections.Change) (project string, every bool) {
 	switch x := change.After.(type) {
 	case *projections.Project:

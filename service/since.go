@@ -108,7 +108,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	return body, nil
 }
 
-// sequenceSince gives the sequence behind which the story begins, and its time in milliseconds since 1970.
+// sequenceSince returns the sequence behind which the story begins, and its time in milliseconds since 1970.
 func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
 	if text == "" {
 		return 0, 0, nil
@@ -132,7 +132,7 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 	return from, moment.UnixMilli(), nil
 }
 
-// before gives the sequence of the last event before a moment, 0 if there is none. Times never go back along the log,
+// before returns the sequence of the last event before a moment, 0 if there is none. Times never go back along the log,
 // so the place is found by halving.
 func before(
 	ctx context.Context, moment time.Time, head uint64, eventAt func(context.Context, uint64) (*events.Event, error),
@@ -153,7 +153,7 @@ func before(
 	return low, nil
 }
 
-// timeBehind gives when what is behind a sequence began: with the next event, or right after the last one.
+// timeBehind returns when what is behind a sequence began: with the next event, or right after the last one.
 func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
 	switch {
 	case from == 0:

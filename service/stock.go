@@ -107,7 +107,7 @@ func (a *Admission) unused(answer engine.Answer, err error) {
 // whenLess is when to try again what waits for others to end something.
 const whenLess = time.Minute
 
-// stock gives what tells, of a state, the quota of what there is that a command is over. It gives nil for a command
+// stock returns what tells, of a state, the quota of what there is that a command is over. It returns nil for a command
 // that no quota counts and that makes nothing. A project's quotas count what its root and all projects below that have
 // together, so creating projects makes no more room.
 func (l *Limits) stock(request engine.Request) func(*projections.State) *overLimit {
@@ -156,7 +156,7 @@ func inRoot(
 	}
 }
 
-// over gives a quota if one more is too many.
+// over returns a quota if one more is too many.
 func (l *Limits) over(name string, have int) *overLimit {
 	if q := l.Quota(name); q.Value > 0 && float64(have+1) > q.Value {
 		return &overLimit{ofProject, q, whenLess}
@@ -173,7 +173,7 @@ func tasks(state *projections.State, root string) int {
 	return below
 }
 
-// questions gives the quota of open questions that one more is over.
+// questions returns the quota of open questions that one more is over.
 func (l *Limits) questions(state *projections.State, root string, by commands.Actor) *overLimit {
 	if by.Kind == commands.ActorSession {
 		if over := l.over("session-questions", state.OpenQuestionsOf(by.Name)); over != nil {

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// PermitTask gives a task that the caller may see by a row of the table.
+// PermitTask returns a task that the caller may see by a row of the table.
 func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	return t, v.Permit(row, t.ProjectID)
 }
 
-// ListTasks gives the tasks that the caller may see, in order of creation, of siblings or of dependency. The function
+// ListTasks returns the tasks that the caller may see, in order of creation, of siblings or of dependency. The function
 // that it returns may be called when the state has moved.
 func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
@@ -74,7 +74,7 @@ func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	}, nil
 }
 
-// GetTask gives a task. The function that it returns is called when the state has moved.
+// GetTask returns a task. The function that it returns is called when the state has moved.
 func (v View) GetTask(in *wire.TaskID) (func() (projections.TaskView, error), error) {
 	t, err := v.PermitTask("task:get", in.ID)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown pro
 	return shown, err
 }
 
-// ListChildren gives the tasks directly below one, in the order of siblings.
+// ListChildren returns the tasks directly below one, in the order of siblings.
 func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	t, err := v.PermitTask("task:children", in.ID)
 	if err != nil {

@@ -49,7 +49,7 @@ func (p *part) full(order int64) bool {
 	return p.left == 0
 }
 
-// page gives the part of a list that is asked for.
+// page returns the part of a list that is asked for.
 func (c *Caller) page() (PageOf, error) {
 	if c.Page == nil {
 		return PageOf{}, nil
@@ -74,7 +74,7 @@ type PageEnd struct {
 	Position int
 }
 
-// createdAt gives the sequence that made the task that a page follows.
+// createdAt returns the sequence that made the task that a page follows.
 func (v View) createdAt(after string) (uint64, error) {
 	if after == "" {
 		return 0, nil
@@ -86,7 +86,7 @@ func (v View) createdAt(after string) (uint64, error) {
 	return t.CreatedSequence, nil
 }
 
-// placeOf gives the place among its siblings of the task that a page follows.
+// placeOf returns the place among its siblings of the task that a page follows.
 func (v View) placeOf(after string) (string, error) {
 	if after == "" {
 		return "", nil

@@ -17,7 +17,7 @@ type TreePage struct {
 	Held int64
 }
 
-// GetTaskTree gives a task with everything below it. The function that it returns may be called when the state has
+// GetTaskTree returns a task with everything below it. The function that it returns may be called when the state has
 // moved.
 func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 	t, err := v.PermitTask("task:tree", in.ID)
@@ -36,7 +36,7 @@ func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 	}, nil
 }
 
-// GetProjectTree gives the tasks of a project as trees. The function that it returns may be called when the state has
+// GetProjectTree returns the tasks of a project as trees. The function that it returns may be called when the state has
 // moved.
 func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) {
 	p, err := v.PermitProject("task:tree", in.ID)
@@ -206,7 +206,7 @@ func (v View) shownTrees(branches []*projections.Branch) []Tree {
 // Task makes the view of the task.
 func (t Tree) Task() projections.TaskView { return t.views.next() }
 
-// Children gives what is directly below the task.
+// Children returns what is directly below the task.
 func (t Tree) Children() List[Tree] {
 	return List[Tree]{Items: func(yield func(Tree) bool) {
 		for _, b := range t.branch.Children {

@@ -19,7 +19,7 @@ type taskViews struct {
 	view View
 	n    int
 	task func(i int) *projections.Task
-	// progress gives what is known of what lies below a task; if it is nil, sums finds out.
+	// progress returns what is known of what lies below a task; if it is nil, sums finds out.
 	progress func(i int) *projections.Progress
 	sums     *projections.Sums
 	sum      *projections.Sum
@@ -41,7 +41,7 @@ func (v View) viewsOf(n int, task func(i int) *projections.Task) *taskViews {
 	return x
 }
 
-// next gives the view of the next task. It panics with brokenOff if that cannot be made.
+// next returns the view of the next task. It panics with brokenOff if that cannot be made.
 func (x *taskViews) next() projections.TaskView {
 	for len(x.ready) == 0 {
 		x.make()
@@ -75,7 +75,7 @@ func (x *taskViews) make() {
 	x.count(max(0, size-x.expected))
 }
 
-// below gives what lies below the next task, or goes on to sum it up.
+// below returns what lies below the next task, or goes on to sum it up.
 func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progress, done bool) {
 	if x.progress != nil {
 		return x.progress(x.at), true

@@ -13,7 +13,7 @@ import (
 	"maestro/service/wire"
 )
 
-// fatState gives a state of tasks below one root, each of which so many sessions spoke of.
+// fatState returns a state of tasks below one root, each of which so many sessions spoke of.
 func fatState(t *testing.T, tasks, words int) *projections.State {
 	t.Helper()
 	var says []projections.Said

@@ -12,7 +12,7 @@ import (
 
 // Templates knows the texts that prompts are written by.
 type Templates interface {
-	// Own gives the workflow that Maestro comes with for one of commands.OwnTemplates.
+	// Own returns the workflow that Maestro comes with for one of commands.OwnTemplates.
 	Own(id string) (text string, ok bool)
 	// Check says what is wrong with a workflow, or nil.
 	Check(text string) error
@@ -57,7 +57,7 @@ func defaultTemplate(role events.Role) string {
 	return "execute-simple"
 }
 
-// TemplateIn gives a template, or false.
+// TemplateIn returns a template, or false.
 func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template, bool) {
 	if slices.Contains(commands.OwnTemplates(), id) {
 		return s.ownTemplate(state, id), true
@@ -81,7 +81,7 @@ func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template
 	return body, true
 }
 
-// ListTemplates gives the templates of prompts, Maestro's own first; those of a role unless it is "". What it returns
+// ListTemplates returns the templates of prompts, Maestro's own first; those of a role unless it is "". What it returns
 // finds them when the state may move.
 func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], error), error) {
 	if err := v.Permit("template:list", ""); err != nil {
@@ -107,7 +107,7 @@ func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], erro
 // ofUsers stands for a project in a list of templates: those that were made or changed are of none.
 const ofUsers = "users"
 
-// GetTemplate gives a template.
+// GetTemplate returns a template.
 func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {
 	if err := v.Permit("template:get", ""); err != nil {
 		return wire.Template{}, err
@@ -119,7 +119,7 @@ func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {
 	return body, nil
 }
 
-// DefaultTemplate gives the template of a role's default strategy.
+// DefaultTemplate returns the template of a role's default strategy.
 func (v View) DefaultTemplate(role events.Role) wire.Template {
 	return v.Service.ownTemplate(v.State, defaultTemplate(role))
 }

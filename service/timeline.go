@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// newest gives how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
+// newest returns how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
 func (v View) newest(limit string) (int, error) {
 	if limit == "" || v.Caller.Paged {
 		return 0, nil
@@ -54,7 +54,7 @@ func entriesOf(
 	}}
 }
 
-// timeline gives the newest of the entries that the caller may see, oldest first. The function that it returns may be
+// timeline returns the newest of the entries that the caller may see, oldest first. The function that it returns may be
 // called when the state has moved. permitted says whether the caller may read the mail on the timeline.
 func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, bool, error)) (
 	func() List[projections.EntryView], error,
@@ -70,7 +70,7 @@ func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projectio
 	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil, mail) }, nil
 }
 
-// GetSessionTimeline gives all that a session did, as timeline does.
+// GetSessionTimeline returns all that a session did, as timeline does.
 func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		x, err := v.PermitSession("session:info", id)
@@ -81,7 +81,7 @@ func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.E
 	})
 }
 
-// GetTaskTimeline gives all that happened to a task, as timeline does.
+// GetTaskTimeline returns all that happened to a task, as timeline does.
 func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		t, err := v.PermitTask("task:get", id)

@@ -11,8 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// ListTokens gives the named tokens, also those that were revoked; never a secret. What it returns finds them when the
-// state may move.
+// ListTokens returns the named tokens, also those that were revoked; never a secret. What it returns finds them when
+// the state may move.
 func (v View) ListTokens() (func() (Page[wire.TokenView], error), error) {
 	if err := v.Permit("token:list", ""); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (v View) spawnedBy(views []wire.TokenView, now int64) error {
 	})
 }
 
-// tokens gives the named tokens in order of their first creation, found in portions.
+// tokens returns the named tokens in order of their first creation, found in portions.
 func (v View) tokens() (tokens []*projections.Token, err error) {
 	var names []string
 	v.again(func(v View) { names = v.TokenNames() })
@@ -126,7 +126,7 @@ func (v View) eachLiving(visit func(v View, x *projections.Session)) error {
 	})
 }
 
-// ofToken gives the named token that a command revokes; "" for any other command.
+// ofToken returns the named token that a command revokes; "" for any other command.
 func ofToken(command commands.Command) string {
 	if x, ok := command.(*commands.RevokeToken); ok {
 		return x.Name

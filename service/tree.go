@@ -12,7 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// ofTree gives the session that a command ends or revokes, and the same command for another; "" for any other command.
+// ofTree returns the session that a command ends or revokes, and the same command for another; "" for any other
+// command.
 func ofTree(command commands.Command) (root string, same func(id string) commands.Command) {
 	switch x := command.(type) {
 	case *commands.KillSession:
@@ -33,7 +34,7 @@ func checkTree(command commands.Command, o Options) error {
 	return nil
 }
 
-// livingBelow gives the sessions below one that have not ended, parents before their children.
+// livingBelow returns the sessions below one that have not ended, parents before their children.
 func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]string, error) {
 	var descent *projections.Descent
 	err := s.workOn(ctx, c, func(v View, until uint64) (done bool, err error) {

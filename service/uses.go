@@ -104,7 +104,7 @@ func (u *TokenUses) Used(name string, generation int, at time.Time, remote strin
 	u.dirty = true
 }
 
-// of gives the last use of a token, false if there was none.
+// of returns the last use of a token, false if there was none.
 func (u *TokenUses) of(name string, generation int) (TokenUse, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

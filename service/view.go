@@ -19,7 +19,7 @@ type View struct {
 	around func(look func(see func(View)), see func(View))
 }
 
-// At gives a state as a caller sees it.
+// At returns a state as a caller sees it.
 func (s *Service) At(state *projections.State, c *Caller) View {
 	return View{
 		State:   state,

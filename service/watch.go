@@ -153,12 +153,12 @@ func (v View) permitWatch(project string) error {
 	return v.Permit(watchRow, project)
 }
 
-// Position gives the place up to which everything was given: also behind what the filter left out.
+// Position returns the place up to which everything was given: also behind what the filter left out.
 func (w *Watch) Position() Position { return w.at }
 
-// Next gives the next frame, and waits until there is one. It fails with a *RestartError when the reader was too slow,
-// with a *Problem or *commands.Refusal when the caller may not watch any more, or with the error of ctx: then Next may
-// be called again.
+// Next returns the next frame, and waits until there is one. It fails with a *RestartError when the reader was too
+// slow, with a *Problem or *commands.Refusal when the caller may not watch any more, or with the error of ctx: then
+// Next may be called again.
 func (w *Watch) Next(ctx context.Context) (Frame, error) {
 	for len(w.frames) == 0 {
 		if err := w.read(ctx); err != nil {
@@ -216,7 +216,7 @@ func (w *Watch) frame(commit *engine.Commit) (err error) {
 	return err
 }
 
-// wait gives the next commits. A session that waits counts as heard.
+// wait returns the next commits. A session that waits counts as heard.
 func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
 	for {
 		if over := w.caller.Over(w.good); over != nil {

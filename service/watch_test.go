@@ -28,7 +28,7 @@ func (w *world) watching(c *Caller, after Position, filter WatchFilter) *Watch {
 	return watch
 }
 
-// seen gives the frames of a watch up to the present head, each as "<sequence> <type> <kinds of changes>".
+// seen returns the frames of a watch up to the present head, each as "<sequence> <type> <kinds of changes>".
 func (w *world) seen(watch *Watch) (frames []string) {
 	w.Helper()
 	for watch.Position().Sequence < w.Head() {
@@ -52,7 +52,7 @@ func (w *world) seen(watch *Watch) (frames []string) {
 	return frames
 }
 
-// nextOf gives the next frame, nil when the watch has come to a sequence without another one.
+// nextOf returns the next frame, nil when the watch has come to a sequence without another one.
 func nextOf(watch *Watch, to uint64) (*Frame, error) {
 	for len(watch.frames) == 0 {
 		if watch.at.Sequence >= to {

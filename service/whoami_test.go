@@ -29,7 +29,7 @@ func (s *stage) whoami(c *Caller) wire.Whoami {
 	return body
 }
 
-// spawned gives the caller of a session that is spawned with these fields.
+// spawned returns the caller of a session that is spawned with these fields.
 func (s *stage) spawned(by *Caller, fields string) *Caller {
 	s.Helper()
 	return s.caller(s.do(by, "session:spawn", `{"project":"`+s.alpha+`"`+fields+`}`).Token)

@@ -32,7 +32,7 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	body.Next = v.nextOf(x, body.Tasks)
 }
 
-// ownTasks gives the tasks of a session, the item that it holds first; more counts those that are left out.
+// ownTasks returns the tasks of a session, the item that it holds first; more counts those that are left out.
 func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) {
 	held := ""
 	if item := v.Holds(x); item != nil {

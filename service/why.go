@@ -29,7 +29,7 @@ type reason struct {
 	made func(events.Data) bool
 }
 
-// Why gives the chains of causes that led to what is so, and the sequence at which it was answered.
+// Why returns the chains of causes that led to what is so, and the sequence at which it was answered.
 func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why, sequence uint64, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -76,7 +76,7 @@ type causes struct {
 	known map[uint64]*events.Event
 }
 
-// reasons gives what there is to explain about an id; more counts what is left out.
+// reasons returns what there is to explain about an id; more counts what is left out.
 func (v View) reasons(id string) (reasons []reason, more int, err error) {
 	if err := v.Permit("why", ""); err != nil {
 		return nil, 0, err

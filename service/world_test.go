@@ -120,7 +120,7 @@ func (w *world) try(c *Caller, id, body, key string) (Done, error) {
 	})
 }
 
-// make gives the id of what a command makes.
+// make returns the id of what a command makes.
 func (w *world) make(c *Caller, id, body string) string {
 	w.Helper()
 	_, made := w.do(c, id, body).Data.Aggregate()

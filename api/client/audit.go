@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Head gives the log's head.
+// Head returns the log's head.
 func (c *Client) Head(ctx context.Context) (wire.Head, error) {
 	return read[wire.Head](ctx, c, "/api/audit/head", nil)
 }

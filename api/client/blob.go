@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Blob gives a long text that the log names by its digest.
+// Blob returns a long text that the log names by its digest.
 func (c *Client) Blob(ctx context.Context, digest string) ([]byte, error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()

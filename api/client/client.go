@@ -189,7 +189,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	return said, nil
 }
 
-// patiently gives a call the time that an answer may take, beside what it is asked to wait.
+// patiently allows a call the time that an answer may take, beside what it is asked to wait.
 func (c *Client) patiently(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if c.within <= 0 {
 		return context.WithCancel(ctx)

@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// first gives the first items of a list, at most so many. A page may have fewer although there are more.
+// first returns the first items of a list, at most so many. A page may have fewer although there are more.
 func first[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (items []T, err error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
@@ -44,22 +44,22 @@ func list[T any](ctx context.Context, c *Client, path string, query url.Values) 
 	return read[[]T](ctx, c, path, query)
 }
 
-// FirstTasks gives the first tasks that a filter selects, at most so many.
+// FirstTasks returns the first tasks that a filter selects, at most so many.
 func (c *Client) FirstTasks(ctx context.Context, filter wire.TaskFilter, most int) ([]wire.Task, error) {
 	return first[wire.Task](ctx, c, "/api/tasks", queryOf(filter), most)
 }
 
-// FirstSessions gives the first sessions that a filter selects, at most so many.
+// FirstSessions returns the first sessions that a filter selects, at most so many.
 func (c *Client) FirstSessions(ctx context.Context, filter wire.SessionFilter, most int) ([]wire.Session, error) {
 	return first[wire.Session](ctx, c, "/api/sessions", queryOf(filter), most)
 }
 
-// FirstProjects gives the first projects that a filter selects, at most so many.
+// FirstProjects returns the first projects that a filter selects, at most so many.
 func (c *Client) FirstProjects(ctx context.Context, filter wire.ProjectFilter, most int) ([]wire.Project, error) {
 	return first[wire.Project](ctx, c, "/api/projects", queryOf(filter), most)
 }
 
-// FirstInputs gives the first questions that a filter selects, at most so many.
+// FirstInputs returns the first questions that a filter selects, at most so many.
 func (c *Client) FirstInputs(ctx context.Context, filter wire.InputFilter, most int) ([]wire.Input, error) {
 	return first[wire.Input](ctx, c, "/api/inputs", queryOf(filter), most)
 }

@@ -47,7 +47,7 @@ func (e *BusyError) Error() string { return e.Err.Error() }
 
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// busyOf gives the answer of a Maestro server that has no time to identify itself, nil for any other answer.
+// busyOf returns the answer of a Maestro server that has no time to identify itself, nil for any other answer.
 func busyOf(resp *http.Response) error {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return nil
@@ -107,7 +107,7 @@ type readyConn struct {
 	since           time.Time
 }
 
-// connection gives the connection that Identify left for a call, or a new one.
+// connection returns the connection that Identify left for a call, or a new one.
 func (c *Client) connection(ctx context.Context, scheme, address string) (net.Conn, error) {
 	if ready := c.ready.Swap(nil); ready != nil {
 		if ready.scheme == scheme && ready.address == address && time.Since(ready.since) < readyFor {
@@ -163,7 +163,7 @@ func (c *Client) connect(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// identified gives a connection on which the server has identified itself, and closes any other.
+// identified returns a connection on which the server has identified itself, and closes any other.
 func (c *Client) identified(ctx context.Context, conn net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return nil, err

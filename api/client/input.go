@@ -13,12 +13,12 @@ func (c *Client) Inputs(ctx context.Context, filter wire.InputFilter) ([]wire.In
 	return list[wire.Input](ctx, c, "/api/inputs", queryOf(filter))
 }
 
-// Input gives a question.
+// Input returns a question.
 func (c *Client) Input(ctx context.Context, id string) (wire.Input, error) {
 	return read[wire.Input](ctx, c, pathTo("inputs", id), nil)
 }
 
-// AwaitInput gives a question once it has an answer, or after a while; the server bounds how long.
+// AwaitInput returns a question once it has an answer, or after a while; the server bounds how long.
 func (c *Client) AwaitInput(ctx context.Context, id string, wait time.Duration) (question wire.Input, err error) {
 	ctx, cancel := c.patiently(ctx, wait)
 	defer cancel()

@@ -15,7 +15,7 @@ func (c *Client) Projects(ctx context.Context, filter wire.ProjectFilter) ([]wir
 	return read[[]wire.Project](ctx, c, "/api/projects", inPages(query))
 }
 
-// Project gives a project.
+// Project returns a project.
 func (c *Client) Project(ctx context.Context, id string) (wire.Project, error) {
 	return read[wire.Project](ctx, c, pathTo("projects", id), nil)
 }
@@ -25,7 +25,7 @@ func (c *Client) ProjectStatus(ctx context.Context, id string) (wire.ProjectStat
 	return read[wire.ProjectStatus](ctx, c, pathTo("projects", id, "status"), nil)
 }
 
-// ProjectTree gives the tasks of a project as trees.
+// ProjectTree returns the tasks of a project as trees.
 func (c *Client) ProjectTree(ctx context.Context, of wire.TreeOf) ([]wire.TaskTree, error) {
 	return read[[]wire.TaskTree](ctx, c, pathTo("projects", of.ID, "tree"), queryOf(of))
 }

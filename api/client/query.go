@@ -42,7 +42,7 @@ func inPages(query url.Values) url.Values {
 	return query
 }
 
-// queryOf gives the parameters that the fields of a shape name by their `query` tags; empty ones are left out.
+// queryOf returns the parameters that the fields of a shape name by their `query` tags; empty ones are left out.
 func queryOf(shape any) url.Values {
 	query := url.Values{}
 	fields := reflect.ValueOf(shape)

@@ -25,12 +25,12 @@ func (c *Client) SessionTimeline(ctx context.Context, id string) ([]wire.Entry, 
 	return read[[]wire.Entry](ctx, c, pathTo("sessions", id, "timeline"), nil)
 }
 
-// SessionManifest gives the manifest that a session was given, byte for byte.
+// SessionManifest returns the manifest that a session was given, byte for byte.
 func (c *Client) SessionManifest(ctx context.Context, id string) (json.RawMessage, error) {
 	return read[json.RawMessage](ctx, c, pathTo("sessions", id, "manifest"), nil)
 }
 
-// SessionWorkflow gives the template from which a session's prompts are made.
+// SessionWorkflow returns the template from which a session's prompts are made.
 func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Template, error) {
 	return read[wire.Template](ctx, c, pathTo("sessions", id, "workflow"), nil)
 }
@@ -66,12 +66,12 @@ func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, erro
 	return wire.Beat{Lease: lease, Ended: resp.Header.Get(wire.HeaderEnded) == "true"}, nil
 }
 
-// Credential gives the secret of a living session.
+// Credential returns the secret of a living session.
 func (c *Client) Credential(ctx context.Context, session string) (wire.Credential, error) {
 	return read[wire.Credential](ctx, c, pathTo("sessions", session, "credential"), nil)
 }
 
-// AwaitMail gives what waits for the calling session once there is something, or after a while; the server bounds how
+// AwaitMail returns what waits for the calling session once there is something, or after a while; the server bounds how
 // long.
 func (c *Client) AwaitMail(ctx context.Context, session string, wait time.Duration) (box wire.Mailbox, err error) {
 	ctx, cancel := c.patiently(ctx, wait)
@@ -79,7 +79,7 @@ func (c *Client) AwaitMail(ctx context.Context, session string, wait time.Durati
 	return box, c.get(ctx, pathTo("sessions", session, "mail"), url.Values{"wait": {wait.String()}}, &box)
 }
 
-// Mail gives what waits for a session.
+// Mail returns what waits for a session.
 func (c *Client) Mail(ctx context.Context, session string) (wire.Mailbox, error) {
 	return read[wire.Mailbox](ctx, c, pathTo("sessions", session, "mail"), nil)
 }

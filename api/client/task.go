@@ -18,7 +18,7 @@ func (c *Client) Tasks(ctx context.Context, filter wire.TaskFilter) ([]wire.Task
 	return read[[]wire.Task](ctx, c, "/api/tasks", query)
 }
 
-// Task gives a task.
+// Task returns a task.
 func (c *Client) Task(ctx context.Context, id string) (wire.Task, error) {
 	return read[wire.Task](ctx, c, pathTo("tasks", id), nil)
 }
@@ -28,7 +28,7 @@ func (c *Client) Children(ctx context.Context, id string) ([]wire.Task, error) {
 	return read[[]wire.Task](ctx, c, pathTo("tasks", id, "children"), nil)
 }
 
-// TaskTree gives a task with everything below it.
+// TaskTree returns a task with everything below it.
 func (c *Client) TaskTree(ctx context.Context, of wire.TreeOf) (wire.TaskTree, error) {
 	return read[wire.TaskTree](ctx, c, pathTo("tasks", of.ID, "tree"), queryOf(of))
 }

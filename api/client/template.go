@@ -13,7 +13,7 @@ func (c *Client) Templates(ctx context.Context) ([]wire.Template, error) {
 	return read[[]wire.Template](ctx, c, "/api/templates", nil)
 }
 
-// Template gives a template.
+// Template returns a template.
 func (c *Client) Template(ctx context.Context, id string) (wire.Template, error) {
 	return read[wire.Template](ctx, c, pathTo("templates", id), nil)
 }

@@ -27,7 +27,7 @@ import (
 type Server struct {
 	route.Server
 
-	// Body gives the body of a request, nil if it has none.
+	// Body returns the body of a request, nil if it has none.
 	Body func(ctx context.Context) []byte
 }
 
@@ -62,8 +62,8 @@ func RegisterReads(server Server) {
 	s.queueReads()
 }
 
-// SessionOf gives the session that a path stands for: older clients have no credential, and who calls below a session's
-// queue, timeline or events is that session. It is "" elsewhere.
+// SessionOf returns the session that a path stands for: older clients have no credential, and who calls below a
+// session's queue, timeline or events is that session. It is "" elsewhere.
 func SessionOf(path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/sessions/")
 	if !ok {
@@ -130,7 +130,7 @@ func (c *call) decode(ctx context.Context, into any) error {
 	return nil
 }
 
-// as gives the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
+// as returns the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
 // source is "session", "user" or "".
 func (s *compat) as(c *call, source, session string) (commands.Actor, error) {
 	switch {

@@ -112,7 +112,7 @@ func (q lateQueue) Parts() (head any, names []string, members []any) {
 // lateQueueBody is the [SessionQueueBody] of a queue.
 type lateQueueBody lateQueue
 
-// Parts gives the queue in parts.
+// Parts returns the queue in parts.
 func (q lateQueueBody) Parts() (head any, names []string, members []any) {
 	names, members = q.Members()
 	return struct {
@@ -162,7 +162,7 @@ func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (lateQueue
 	}, nil
 }
 
-// find gives the items, and finds the one that a session holds as they are taken.
+// find returns the items, and finds the one that a session holds as they are taken.
 func (i *lateIndex) find(session string, items iter.Seq[projections.ItemView]) iter.Seq[projections.ItemView] {
 	return func(yield func(projections.ItemView) bool) {
 		at := 0
@@ -190,7 +190,7 @@ type lateItems struct {
 	stats statsHead
 }
 
-// Parts gives the items in parts.
+// Parts returns the items in parts.
 func (q lateItems) Parts() (head any, names []string, members []any) {
 	names, members = q.Members()
 	return q.stats, names, members

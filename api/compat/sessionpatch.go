@@ -49,7 +49,7 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	return s.showSession(c, in.ID)
 }
 
-// sessionSteps gives the commands of a PATCH. Their keys depend on the body alone.
+// sessionSteps returns the commands of a PATCH. Their keys depend on the body alone.
 func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	update := &commands.UpdateSession{
 		SessionID: id,
@@ -98,7 +98,7 @@ func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	return steps, nil
 }
 
-// statusCommand gives the command that brings a session to a status; nil where an update of its fields does.
+// statusCommand returns the command that brings a session to a status; nil where an update of its fields does.
 func statusCommand(id string, status *events.SessionStatus) (commands.Command, error) {
 	if status == nil {
 		return nil, nil

@@ -115,7 +115,7 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 	return s.showSession(c, created.SessionID)
 }
 
-// given gives a value that a body has, nil for null.
+// given returns a value that a body has, nil for null.
 func given(raw json.RawMessage) json.RawMessage {
 	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		return nil
@@ -123,7 +123,7 @@ func given(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// roleOf gives the role that older clients put into the metadata.
+// roleOf returns the role that older clients put into the metadata.
 func roleOf(metadata json.RawMessage) (events.Role, error) {
 	if len(metadata) == 0 {
 		return "", nil

@@ -148,7 +148,7 @@ func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 	}}
 }
 
-// spawnedExtras gives what older clients expect of a spawned session and the log need not say: its metadata, and what
+// spawnedExtras returns what older clients expect of a spawned session and the log need not say: its metadata, and what
 // it is told of itself beside the environment that is shown.
 func (s *compat) spawnedExtras(
 	x *projections.Session, strategy events.Strategy, shown map[string]string, url string,

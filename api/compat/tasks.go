@@ -128,7 +128,7 @@ func (s *compat) patchTask(ctx context.Context, c *call, in *wire.TaskID) (proje
 	return s.showTask(ctx, c, in.ID)
 }
 
-// patchSteps gives the commands of a PATCH. Their keys depend on the body alone.
+// patchSteps returns the commands of a PATCH. Their keys depend on the body alone.
 func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps []step, project string, err error) {
 	report, err := reportOf(id, body.SessionStatus)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *compat) linkSteps(
 	return steps, project, nil
 }
 
-// reportOf gives the report without words that moves a task's sessionStatus.
+// reportOf returns the report without words that moves a task's sessionStatus.
 func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, error) {
 	if says == nil {
 		return nil, nil

@@ -66,7 +66,7 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-// command gives the note that an entry is.
+// command returns the note that an entry is.
 func (e newEntry) command(session string) (commands.Command, error) {
 	if e.Message == "" {
 		return nil, service.InvalidRequest("/message", "message is required")

@@ -31,7 +31,7 @@ type Line struct {
 // Withheld reports whether the line has no body.
 func (l Line) Withheld() bool { return l.BodyHash != nil }
 
-// Body gives the message's body, byte for byte; nil if it was withheld.
+// Body returns the message's body, byte for byte; nil if it was withheld.
 func (l Line) Body() []byte {
 	if l.Raw != nil {
 		return l.Raw

@@ -43,7 +43,7 @@ func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 	return v.verdict()
 }
 
-// readLine gives the next line without its break; with io.EOF the last one.
+// readLine returns the next line without its break; with io.EOF the last one.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -138,7 +138,7 @@ func (v *verifier) follows(l Line) bool {
 	return false
 }
 
-// hashes gives a line's hash before it and its body's.
+// hashes returns a line's hash before it and its body's.
 func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 	if l.Withheld() {
 		v.withheld++

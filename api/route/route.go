@@ -19,9 +19,9 @@ const ContentType = "application/json; charset=utf-8"
 type Server struct {
 	Service *service.Service
 	API     huma.API
-	// Caller gives who asks.
+	// Caller returns who asks.
 	Caller func(ctx context.Context) *service.Caller
-	// Problem gives an error as HTTP answers it.
+	// Problem returns an error as HTTP answers it.
 	Problem func(ctx context.Context, err error) error
 	// Queries takes what each read is called, by its pattern on the mux.
 	Queries map[string]service.Query

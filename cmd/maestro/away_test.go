@@ -142,7 +142,7 @@ func (k *killed) until(what string, holds func() bool) {
 	}
 }
 
-// spoken gives what each session said, in the log's order.
+// spoken returns what each session said, in the log's order.
 func (k *killed) spoken() map[string][]string {
 	k.t.Helper()
 	found := map[string][]string{}

@@ -15,7 +15,7 @@ import (
 	"maestro/internal/cli"
 )
 
-// repacked gives a backup with another content of one entry.
+// repacked returns a backup with another content of one entry.
 func repacked(t *testing.T, backup []byte, name string, edit func(content []byte) []byte) []byte {
 	t.Helper()
 	packed, err := gzip.NewReader(bytes.NewReader(backup))

@@ -209,7 +209,7 @@ func withoutResult(text string) func(*entry, int) bool {
 	}
 }
 
-// changed gives an export of which a plant has changed entries.
+// changed returns an export of which a plant has changed entries.
 func changed(t *testing.T, log []byte, plant func(*entry, int) bool) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// another gives a copy of the program that a user may run who is not root, and that user.
+// another returns a copy of the program that a user may run who is not root, and that user.
 func another(t *testing.T) (program string, user int, as *syscall.SysProcAttr) {
 	t.Helper()
 	binary, err := exec.LookPath("maestro")

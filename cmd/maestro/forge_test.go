@@ -139,7 +139,7 @@ func edited(archive []byte, how string) ([]byte, error) {
 	return packed(forgedEntries(entries, contents, how), contents)
 }
 
-// forgedEntries gives the entries of a forged backup, whose contents it changes.
+// forgedEntries returns the entries of a forged backup, whose contents it changes.
 func forgedEntries(entries []*tar.Header, contents map[*tar.Header][]byte, how string) (forged []*tar.Header) {
 	dropped := false
 	for _, entry := range entries {

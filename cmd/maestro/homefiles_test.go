@@ -150,7 +150,7 @@ func (s *inside) warnings(n int) []wire.Warning {
 	}
 }
 
-// warned gives what /readyz warns of.
+// warned returns what /readyz warns of.
 func (s *inside) warned() []wire.Warning {
 	s.t.Helper()
 	var said struct{ Warnings []wire.Warning }

@@ -83,7 +83,7 @@ func unchanged(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// used gives a home in which a server has made a project and was stopped.
+// used returns a home in which a server has made a project and was stopped.
 func used(t *testing.T) string {
 	t.Helper()
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
@@ -254,7 +254,7 @@ func refusesNewer(t *testing.T, dir string) {
 	}
 }
 
-// exportOf gives an export of a home's log, with an edit of its messages.
+// exportOf returns an export of a home's log, with an edit of its messages.
 func exportOf(t *testing.T, dir string, edit func(m *events.Message)) string {
 	t.Helper()
 	var lines []byte
@@ -422,7 +422,7 @@ func replaceByCopy(path, away string) error {
 	return errors.Join(os.WriteFile(away, content, info.Mode()), os.Rename(away, path))
 }
 
-// pictureIfThere gives the picture of a part of a home, an empty one of what is not there.
+// pictureIfThere returns the picture of a part of a home, an empty one of what is not there.
 func pictureIfThere(t *testing.T, dir, part string) map[string]string {
 	t.Helper()
 	path := filepath.Join(dir, part)

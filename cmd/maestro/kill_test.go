@@ -257,7 +257,7 @@ func (k *killed) judge(round int) {
 	k.t.Logf("round %d: %d acknowledged, %d in the log, views %s", round, len(k.acked), verdict.Events, verdict.Views)
 }
 
-// verdicts gives the server's and that of an export, of the same head: what time brings about goes on being written.
+// verdicts returns the server's and that of an export, of the same head: what time brings about goes on being written.
 func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict, at map[string][]uint64) {
 	k.t.Helper()
 	for {

@@ -178,7 +178,7 @@ func (l *load) took(d time.Duration) {
 	now.calls = append(now.calls, d)
 }
 
-// now gives what is measured at present; mu is held.
+// now returns what is measured at present; mu is held.
 func (l *load) now() *latencies {
 	if l.hostile.Load() {
 		return &l.attacked
@@ -288,7 +288,7 @@ func quantile(calls []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*q))]
 }
 
-// peak gives the most memory that the server held at a time, in bytes; 0 where the system does not say.
+// peak returns the most memory that the server held at a time, in bytes; 0 where the system does not say.
 func (l *load) peak() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.process.Process.Pid))
 	if err != nil {

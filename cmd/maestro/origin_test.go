@@ -156,7 +156,7 @@ func copyTo(t *testing.T, from, to string) {
 	}
 }
 
-// asExport gives the log of a backup as an export. A home with a key takes it with --accept-faults only.
+// asExport returns the log of a backup as an export. A home with a key takes it with --accept-faults only.
 func asExport(t *testing.T, backup string) []byte {
 	t.Helper()
 	in, err := os.Open(backup)

@@ -17,7 +17,7 @@ import (
 	"maestro/internal/cli"
 )
 
-// process gives a server of its own on a home.
+// process returns a server of its own on a home.
 func (s *inside) process() *exec.Cmd {
 	s.t.Helper()
 	binary, err := exec.LookPath("maestro")
@@ -29,7 +29,7 @@ func (s *inside) process() *exec.Cmd {
 	return process
 }
 
-// terminated gives the exit code of a process that is told to stop.
+// terminated returns the exit code of a process that is told to stop.
 func terminated(t *testing.T, process *exec.Cmd) int {
 	t.Helper()
 	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
@@ -43,7 +43,7 @@ func terminated(t *testing.T, process *exec.Cmd) int {
 	return process.ProcessState.ExitCode()
 }
 
-// pipe gives a pipe; full leaves no room in it.
+// pipe returns a pipe; full leaves no room in it.
 func pipe(t *testing.T, full bool) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()

@@ -105,7 +105,7 @@ func (r readmeText) commands() []string {
 	return commands
 }
 
-// with gives the README with what its commands printed.
+// with returns the README with what its commands printed.
 func (r readmeText) with(printed []string) string {
 	var b strings.Builder
 	n := 0
@@ -167,8 +167,8 @@ func runTour(t *testing.T, commands []string) []string {
 	return printed
 }
 
-// standIns gives a directory with stand-ins for programs that a page uses and a machine may lack: a tmux that runs what
-// stands behind "--", and a claude that works through a queue as an agent would.
+// standIns returns a directory with stand-ins for programs that a page uses and a machine may lack: a tmux that runs
+// what stands behind "--", and a claude that works through a queue as an agent would.
 func standIns(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ import (
 // nobody is the user that reads a home where nothing can be mounted.
 const nobody = 65534
 
-// frozen gives a tree that cannot be written to: mounted read-only where that is allowed, else with modes that keep
+// frozen returns a tree that cannot be written to: mounted read-only where that is allowed, else with modes that keep
 // this user, or another one, from writing. It says where it is and who is to read it.
 func frozen(t *testing.T, dir, binary string) (at, program string, reader *syscall.SysProcAttr) {
 	t.Helper()

@@ -51,7 +51,7 @@ func (e *ending) Write(b []byte) (int, error) {
 	return e.Buffer.Write(b)
 }
 
-// root gives the whole tree of commands.
+// root returns the whole tree of commands.
 func root() *cobra.Command { return (&cli.Run{More: more}).Root() }
 
 // A server in this process stops when it is told to, and leaves nothing running.

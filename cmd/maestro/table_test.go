@@ -10,7 +10,7 @@ import (
 	"maestro/commands"
 )
 
-// leaves gives the commands of a tree that do something.
+// leaves returns the commands of a tree that do something.
 func leaves(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.HasSubCommands() {
 		return []*cobra.Command{cmd}

@@ -17,7 +17,7 @@ import (
 	"maestro/internal/server/witness"
 )
 
-// backedUp gives a home with a stopped server whose log has two events, and the automatic backups of it behind each.
+// backedUp returns a home with a stopped server whose log has two events, and the automatic backups of it behind each.
 func backedUp(t *testing.T) (dir, backups string, made []string) {
 	t.Helper()
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}

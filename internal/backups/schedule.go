@@ -34,7 +34,7 @@ type Config struct {
 	// Every is how long after a backup the next is due; 0 makes none. Keep is how many are kept.
 	Every time.Duration
 	Keep  int
-	// Head gives the log's head; an error says why no backup can be made now.
+	// Head returns the log's head; an error says why no backup can be made now.
 	Head func() (events.Head, error)
 	// Write writes a backup of the log up to a head and reads it back. It answers whether long texts are lacking.
 	Write func(ctx context.Context, f *os.File, head events.Head, at time.Time) (partial bool, err error)
@@ -42,9 +42,9 @@ type Config struct {
 	Check func(ctx context.Context, made Made) error
 	// Holds reports whether the log as it is now holds a backup's head. After a restore of an older backup it may not.
 	Holds func(ctx context.Context, made Made) (bool, error)
-	// Estimate gives the room that a first backup may need; later ones are measured by the one before.
+	// Estimate returns the room that a first backup may need; later ones are measured by the one before.
 	Estimate func() int64
-	// Free gives the room on the disk of a directory; false if that is not known.
+	// Free returns the room on the disk of a directory; false if that is not known.
 	Free func(dir string) (uint64, bool)
 	// Now is the clock, After its timer.
 	Now    func() time.Time
@@ -263,7 +263,7 @@ func joined(parts ...string) string {
 // credible reports whether a clock that is right could have written the backup's time.
 func (m Made) credible(now time.Time) bool { return m.Time.Before(now.Add(ahead)) }
 
-// newest gives the newest good backup whose time is credible: a file that cannot be restored puts off no new one.
+// newest returns the newest good backup whose time is credible: a file that cannot be restored puts off no new one.
 func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made, error) {
 	for _, made := range byWorth(list, now) {
 		if !made.credible(now) {
@@ -286,7 +286,7 @@ func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made
 	return Made{}, nil
 }
 
-// byWorth gives the backups newest first, and behind them those that a wrong clock dated in the future.
+// byWorth returns the backups newest first, and behind them those that a wrong clock dated in the future.
 func byWorth(list []Made, now time.Time) []Made {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Made) int {

@@ -26,7 +26,7 @@ type Source struct {
 	// Store is the directory of the log, Of are all directories that the home is in.
 	Store string
 	Of    []string
-	// Head gives the log's head, Health the reason why no backup can be made of it now.
+	// Head returns the log's head, Health the reason why no backup can be made of it now.
 	Head   func() events.Head
 	Health func() error
 	Key    ed25519.PrivateKey

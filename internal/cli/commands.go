@@ -99,7 +99,7 @@ func grouped(list []string) (names []string, groups map[string][]string) {
 	return names, groups
 }
 
-// usageOf gives the command line of a command id, with what it must have, in the words of
+// usageOf returns the command line of a command id, with what it must have, in the words of
 // docs/spec/000-command-permissions.md, "Checking Permissions": the id of the
 // noun itself is <id>, and nothing stands in quotes.
 func usageOf(root *cobra.Command, id string) string {

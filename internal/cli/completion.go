@@ -43,7 +43,7 @@ func completeIDs(a *Run, root *cobra.Command) {
 	}
 }
 
-// idsOf gives the ids of a kind that begin as what was typed, each with its title behind a tab.
+// idsOf returns the ids of a kind that begin as what was typed, each with its title behind a tab.
 func (a *Run) idsOf(ctx context.Context, kind, begun string) (found []string) {
 	if a.isSession() || a.homeServer() == "" {
 		return nil

@@ -108,7 +108,7 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return ofFlag(project).Set(id)
 }
 
-// projectNamed gives the id of the project that has this name. What no project is called is taken as an id. A project
+// projectNamed returns the id of the project that has this name. What no project is called is taken as an id. A project
 // that a user made comes before those of sessions, which may give theirs any name.
 func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
 	if strings.HasPrefix(name, "proj_") {
@@ -175,7 +175,7 @@ func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
 	}
 }
 
-// makingSession gives the session that made a project, "" if a user did.
+// makingSession returns the session that made a project, "" if a user did.
 func makingSession(p wire.Project) string {
 	_, id, _ := strings.Cut(p.CreatedBy, "/sessions/")
 	return safetext.OneLine(id)

@@ -21,7 +21,8 @@ const (
 	patience = time.Minute
 )
 
-// Connect gives the client of the server that is found, one for the whole run. What waits of a session goes out first.
+// Connect returns the client of the server that is found, one for the whole run. What waits of a session goes out
+// first.
 func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	if a.client != nil {
 		return a.client, nil
@@ -57,7 +58,7 @@ func (a *Run) sayWaiting(limit string, after time.Duration) {
 	a.Say("maestro: %s; trying again in %d s\n", reached, int(after.Seconds()))
 }
 
-// find gives the server's address and the credential, "" if there is none.
+// find returns the server's address and the credential, "" if there is none.
 func (a *Run) find(ctx context.Context) (address, token string, err error) {
 	address = a.Getenv(wire.EnvAPIURL)
 	if address != "" {
@@ -86,8 +87,8 @@ func (a *Run) find(ctx context.Context) (address, token string, err error) {
 // sessionVariables say as which session a process acts.
 var sessionVariables = []string{wire.EnvSessionID, wire.EnvToken}
 
-// ownToken gives the credential that the environment holds, "" if it is the home's that counts. A process that names a
-// session never gets the user's.
+// ownToken returns the credential that the environment holds, "" if it is the home's that counts. A process that names
+// a session never gets the user's.
 func (a *Run) ownToken() (string, error) {
 	for _, name := range sessionVariables {
 		if value, set := a.Env[name]; set && value == "" {
@@ -119,7 +120,7 @@ func (a *Run) ownToken() (string, error) {
 	return "", f
 }
 
-// sessionIn gives the session that an environment stands for, "" if it is none.
+// sessionIn returns the session that an environment stands for, "" if it is none.
 func sessionIn(env map[string]string) string {
 	if id := env[wire.EnvSessionID]; id != "" {
 		return id
@@ -132,7 +133,7 @@ func sessionIn(env map[string]string) string {
 	return id
 }
 
-// userToken gives the token of the home's user. A process that a session started never gets it, whatever its own
+// userToken returns the token of the home's user. A process that a session started never gets it, whatever its own
 // environment says.
 func userToken(h *home.Home) (string, error) {
 	session, err := sessionAbove()
@@ -263,7 +264,7 @@ func (a *Run) isSession() bool {
 // errNoProject is about a server without a project.
 var errNoProject = errors.New("no project exists")
 
-// project gives the project that is meant: the one named, the environment's, or for a user the only one there is. A
+// project returns the project that is meant: the one named, the environment's, or for a user the only one there is. A
 // session that names none means its own, which the server knows.
 func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if named != "" {

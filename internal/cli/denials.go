@@ -216,7 +216,7 @@ func (c *auditCan) showAll(can wire.Can) {
 	c.showLimits(can.Limits)
 }
 
-// verbsOf gives command ids without the noun that they share.
+// verbsOf returns command ids without the noun that they share.
 func verbsOf(ids []string) []string {
 	verbs := make([]string, len(ids))
 	for i, id := range ids {

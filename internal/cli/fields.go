@@ -142,7 +142,7 @@ func annotated(cmd *cobra.Command, annotation, value string) {
 	cmd.Annotations[annotation] = value
 }
 
-// idOf gives the id of a command; "" for what is none.
+// idOf returns the id of a command; "" for what is none.
 func idOf(body any) string {
 	if command, ok := body.(commands.Command); ok {
 		return command.ID()
@@ -150,7 +150,7 @@ func idOf(body any) string {
 	return ""
 }
 
-// jsonName gives the name of a field in JSON; "" for one that is not in it.
+// jsonName returns the name of a field in JSON; "" for one that is not in it.
 func jsonName(of reflect.StructField) string {
 	name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
 	if of.Anonymous || name == "-" {
@@ -174,7 +174,7 @@ func fieldOf(name string, tag reflect.StructTag) field {
 	return x
 }
 
-// kebab gives a name of JSON as that of a flag: taskIds is task-ids.
+// kebab returns a name of JSON as that of a flag: taskIds is task-ids.
 func kebab(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -187,7 +187,7 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// declare gives a command line the flag of a field.
+// declare adds the flag of a field to a command line.
 func (x *field) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	switch at := x.value.Addr().Interface().(type) {

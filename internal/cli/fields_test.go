@@ -36,7 +36,7 @@ func sending(t *testing.T, id string, args ...string) map[string]json.RawMessage
 	return nil
 }
 
-// example gives a flag with a value that it takes.
+// example returns a flag with a value that it takes.
 func example(flag *pflag.Flag) []string {
 	name := "--" + flag.Name
 	switch kind := flag.Value.Type(); {
@@ -57,7 +57,7 @@ func example(flag *pflag.Flag) []string {
 	return []string{name, "x"}
 }
 
-// jsonNames gives the fields of a command by their names in JSON.
+// jsonNames returns the fields of a command by their names in JSON.
 func jsonNames(command commands.Command) (names []string) {
 	for _, of := range reflect.VisibleFields(reflect.TypeOf(command).Elem()) {
 		if name := jsonName(of); name != "" {
@@ -67,7 +67,7 @@ func jsonNames(command commands.Command) (names []string) {
 	return names
 }
 
-// lineOf gives the command line of an id, nil if there is none.
+// lineOf returns the command line of an id, nil if there is none.
 func lineOf(root *cobra.Command, id string) *cobra.Command {
 	cmd, _, err := root.Find(strings.Split(id, ":"))
 	if err != nil || cmd.Annotations[commandID] != id {
@@ -257,7 +257,7 @@ func TestFlagsSetFields(t *testing.T) {
 	}
 }
 
-// wordsOfSession gives the words that a manifest takes in a field of its session.
+// wordsOfSession returns the words that a manifest takes in a field of its session.
 func wordsOfSession(t *testing.T, name string) []string {
 	t.Helper()
 	field, ok := reflect.TypeFor[manifest.Session]().FieldByName(name)

@@ -23,7 +23,7 @@ type settable interface {
 	more() string
 }
 
-// settable gives what sets a field. A pointer stays nil until then.
+// settable returns what sets a field. A pointer stays nil until then.
 func (x *field) settable() settable {
 	t := x.value.Type()
 	if t.Kind() == reflect.Pointer {
@@ -38,7 +38,7 @@ func (x *field) settable() settable {
 	return &textValue{x}
 }
 
-// now gives the field's value; an invalid one for a pointer that is nil.
+// now returns the field's value; an invalid one for a pointer that is nil.
 func (x *field) now() reflect.Value {
 	if x.value.Kind() == reflect.Pointer {
 		return x.value.Elem()

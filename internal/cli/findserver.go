@@ -59,7 +59,7 @@ func look(path string) (running, listening bool) {
 	return running, running && err == nil || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// homeServer gives the address of the home's server while it runs, else "".
+// homeServer returns the address of the home's server while it runs, else "".
 func (a *Run) homeServer() string {
 	path, err := home.Path(a.Getenv)
 	if err != nil {

@@ -128,7 +128,7 @@ type onceValue struct {
 	given bool
 }
 
-// ofFlag gives the value of a flag as it was declared.
+// ofFlag returns the value of a flag as it was declared.
 func ofFlag(flag *pflag.Flag) pflag.Value {
 	if once, ok := flag.Value.(*onceValue); ok {
 		return once.Value

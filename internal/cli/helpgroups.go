@@ -39,7 +39,7 @@ var aliases = map[string][]string{
 	"info":   {"show"},
 }
 
-// alias gives the verbs of groups their other names, unless a verb of the group has one of them.
+// alias adds the aliases of the verbs in groups, unless a verb of the group has one of them.
 func alias(root *cobra.Command) {
 	for _, noun := range root.Commands() {
 		taken := map[string]bool{}

@@ -66,7 +66,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 // inboxSetAside is the kind of what only this machine knows of: kept commands that are not delivered.
 const inboxSetAside wire.InboxKind = "set-aside"
 
-// setAside gives the sessions whose kept commands were set aside. The home may not be this process's to read; then it
+// setAside returns the sessions whose kept commands were set aside. The home may not be this process's to read; then it
 // has nothing to tell.
 func setAside(ctx context.Context, a *Run, project, session string) []wire.InboxItem {
 	path, err := home.Path(a.Getenv)

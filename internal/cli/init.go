@@ -207,7 +207,7 @@ func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) er
 	return showSpawned(ctx, a, answer, false)
 }
 
-// projectOfManifest gives the project of a session that is made of a manifest: the one that is named, or that of its
+// projectOfManifest returns the project of a session that is made of a manifest: the one that is named, or that of its
 // tasks.
 func projectOfManifest(ctx context.Context, a *Run, m *manifest.Manifest, named string) (string, error) {
 	if named == "" && len(m.Tasks) > 0 {

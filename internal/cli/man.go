@@ -38,7 +38,7 @@ func newMan(a *Run) *cobra.Command {
 	}
 }
 
-// manPages gives the page of each command that the help shows, by the name of its file.
+// manPages returns the page of each command that the help shows, by the name of its file.
 func manPages(cmd *cobra.Command) map[string]string {
 	pages := map[string]string{manName(cmd) + ".1": manPage(cmd)}
 	for _, sub := range manCommands(cmd) {

@@ -68,7 +68,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	return nil
 }
 
-// team gives the living sessions that a message to all goes to.
+// team returns the living sessions that a message to all goes to.
 func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if c.isSession() && c.project != "" {
 		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")

@@ -72,7 +72,7 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 	return nil
 }
 
-// whyNotNow gives the words of what stood in the way, without how many wait.
+// whyNotNow returns the words of what stood in the way, without how many wait.
 func whyNotNow(err error) string {
 	var own *failure.Error
 	if errors.As(err, &own) && own.Err != nil {
@@ -209,7 +209,7 @@ func notKept(missed, failed error) error {
 	return f
 }
 
-// openOutbox gives the session's, in the home that open finds or makes.
+// openOutbox returns the session's, in the home that open finds or makes.
 func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.Outbox, done func(), err error) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -231,10 +231,10 @@ func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.
 	return box, done, nil
 }
 
-// sessionID gives the session that this process is one of.
+// sessionID returns the session that this process is one of.
 func (a *Run) sessionID() string { return sessionIn(a.Env) }
 
-// waitingCommands gives the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
+// waitingCommands returns the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
 func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 	box, done, err := openOutbox(a, home.Open)
 	if err == nil {

@@ -25,7 +25,7 @@ type saying struct {
 	asked []string
 	keys  []string
 	said  []bool
-	// answer gives status and body by what was asked.
+	// answer returns status and body by what was asked.
 	answer func(asked string) (int, string)
 }
 

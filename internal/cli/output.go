@@ -119,7 +119,7 @@ const (
 // ListFlags makes a command one that lists: what config.json says of the output counts for it.
 func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") }
 
-// outputFlags gives all commands --json and -o.
+// outputFlags adds --json and -o to all commands.
 func (p *Printer) outputFlags(root *cobra.Command) {
 	root.PersistentFlags().BoolVar(&p.JSON, "json", p.JSON, "answer as JSON")
 	root.PersistentFlags().StringVarP(&p.format, "output", "o", "", "table, json, or jsonl: an object a line")

@@ -24,8 +24,8 @@ const parentLook = 100 * time.Millisecond
 // orphaned reports whether the process that started this one has ended since.
 func (a *Run) orphaned() bool { return a.Parent != nil && a.Parent() != a.startedBy }
 
-// whileParentLives gives a context that ends with the process that started this one. done must be called, and waits for
-// its end.
+// whileParentLives returns a context that ends with the process that started this one. done must be called, and waits
+// for its end.
 func (a *Run) whileParentLives(ctx context.Context) (lives context.Context, done func()) {
 	lives, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})

@@ -248,7 +248,7 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	return made(answer)
 }
 
-// update gives a task the fields that the plan gives it, and names those that changed. What differs, the server finds.
+// update sets a task's fields to those of the plan, and names those that changed. What differs, the server finds.
 func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([]string, error) {
 	body, key := i.Update(task, t, !i.dryRun)
 	answer, err := i.do(ctx, "task:update", body, key)

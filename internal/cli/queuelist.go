@@ -106,7 +106,7 @@ func noNext(n wire.QueueStats) string {
 	return "The queue is finished: every item that it had has ended"
 }
 
-// queueTopOf gives the next item of the queue that is meant.
+// queueTopOf returns the next item of the queue that is meant.
 func queueTopOf(ctx context.Context, a *Run, o commands.OfQueue) (wire.QueueTop, error) {
 	id := o.SessionID
 	if id == "" {

@@ -197,7 +197,7 @@ func showWork(a *Run, w *wire.Work) {
 	}
 }
 
-// listOf gives texts as a list, each below the other.
+// listOf returns texts as a list, each below the other.
 func listOf(texts []string) string {
 	items := make([]string, len(texts))
 	for i, text := range texts {

@@ -57,7 +57,7 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// taskOf gives the task that an event of a queue is about.
+// taskOf returns the task that an event of a queue is about.
 func taskOf(event json.RawMessage) string {
 	var said struct {
 		Data struct {

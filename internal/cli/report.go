@@ -184,7 +184,7 @@ func askAndWait(
 	return waitAndShow(ctx, a, reported.InputID, timeout)
 }
 
-// askedBefore gives the session's question that says the same and whose answer it was not shown yet, or "". A key of
+// askedBefore returns the session's question that says the same and whose answer it was not shown yet, or "". A key of
 // the caller's own tells questions apart.
 func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
 	if key != "" || a.dryRun || !a.isSession() {

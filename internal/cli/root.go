@@ -36,7 +36,7 @@ type Run struct {
 	damage string
 	// Wall is the machine's wall clock.
 	Wall func() time.Time
-	// Parent gives the id of the process's parent; startedBy is what it was at first.
+	// Parent returns the id of the process's parent; startedBy is what it was at first.
 	Parent    func() int
 	startedBy int
 	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
@@ -148,14 +148,14 @@ func asksForJSON(args []string) bool {
 	return false
 }
 
-// Getenv gives a variable of the environment, "" if it is not set.
+// Getenv returns a variable of the environment, "" if it is not set.
 func (a *Run) Getenv(name string) string { return a.Env[name] }
 
-// Root gives the whole tree of commands.
+// Root returns the whole tree of commands.
 func (a *Run) Root() *cobra.Command { return a.tree(slices.Concat(nouns(), a.More)) }
 
-// rootFor gives the tree of commands that a command line needs. Making the flags of all commands takes longer than what
-// most commands do, so a line that begins with a noun gets that noun alone.
+// rootFor returns the tree of commands that a command line needs. Making the flags of all commands takes longer than
+// what most commands do, so a line that begins with a noun gets that noun alone.
 func (a *Run) rootFor(args []string) *cobra.Command {
 	all := slices.Concat(nouns(), a.More)
 	if len(args) > 0 {
@@ -166,7 +166,7 @@ func (a *Run) rootFor(args []string) *cobra.Command {
 	return a.tree(all)
 }
 
-// Called gives the command that a command line calls, and the line without that command's names. It reads the line as
+// Called returns the command that a command line calls, and the line without that command's names. It reads the line as
 // Main does, and runs nothing.
 func Called(args []string, more ...Noun) (called *cobra.Command, rest []string, err error) {
 	return (&Run{More: more}).rootFor(args).Find(args)
@@ -206,7 +206,7 @@ func nouns() []Noun {
 	}
 }
 
-// tree gives the root with some of its commands.
+// tree returns the root with some of its commands.
 func (a *Run) tree(below []Noun) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "maestro",
@@ -364,7 +364,7 @@ func alike(a, b string) int {
 	return n
 }
 
-// At gives an argument, or "" when it was left out.
+// At returns an argument, or "" when it was left out.
 func At(args []string, i int) string {
 	if i < len(args) {
 		return args[i]

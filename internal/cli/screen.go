@@ -21,7 +21,7 @@ type Screen struct {
 // unknownWidth is taken where a terminal does not tell its width.
 const unknownWidth = 80
 
-// onScreen gives the terminal that stdout is; nil where it goes to a file or a program.
+// onScreen returns the terminal that stdout is; nil where it goes to a file or a program.
 func (a *Run) onScreen() *Screen {
 	if a.Screen != nil || !a.terminal() {
 		return a.Screen

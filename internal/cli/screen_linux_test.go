@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty gives a terminal of a width.
+// pty returns a terminal of a width.
 func pty(t *testing.T, width uint16) *os.File {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -170,7 +170,7 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// sessionNamed gives the session that is named, or the one that this process is.
+// sessionNamed returns the session that is named, or the one that this process is.
 func sessionNamed(a *Run, named string) (string, error) {
 	if named == "" {
 		named = a.Getenv(wire.EnvSessionID)

@@ -131,7 +131,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// credential gives the secret of the session: the one of this process, if it is that session.
+// credential returns the secret of the session: the one of this process, if it is that session.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		return server.Credential(ctx, session)
@@ -143,8 +143,8 @@ func (c *sessionExec) credential(ctx context.Context, server *client.Client, ses
 	}, nil
 }
 
-// environmentOf gives the environment of the command: everything of this process's but what is Maestro's, and what the
-// session has. The home and the workspace are the machine's.
+// environmentOf returns the environment of the command: everything of this process's but what is Maestro's, and what
+// the session has. The home and the workspace are the machine's.
 func environmentOf(own []string, session map[string]string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -144,7 +144,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	return nil
 }
 
-// sessionEnv gives the environment of a session, and puts its manifest into the home.
+// sessionEnv returns the environment of a session, and puts its manifest into the home.
 func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) map[string]string {
 	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, placeManifest(ctx, a, c.SessionID))
 	env[wire.EnvToken], env[wire.EnvAPIURL] = c.Token, address

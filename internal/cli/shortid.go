@@ -175,7 +175,7 @@ func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error
 	return value.Set(full)
 }
 
-// fullID gives the one id of a kind that begins like a text; the text if there is none, or if no server can tell.
+// fullID returns the one id of a kind that begins like a text; the text if there is none, or if no server can tell.
 func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	if name == "id" || name == "target" || name == "actor" { // of any kind, which the text says
 		word, _, _ := strings.Cut(text, "_")

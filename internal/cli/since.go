@@ -68,7 +68,7 @@ func (c *since) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// beginning gives the server's form of a sequence, a time or a while ago; "" for none.
+// beginning returns the server's form of a sequence, a time or a while ago; "" for none.
 func beginning(text string) (string, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Format(time.RFC3339), nil
@@ -95,7 +95,7 @@ func beginning(text string) (string, error) {
 	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// lastAsked gives the sequence up to which this home's user was told of a project, or of all, or yesterday.
+// lastAsked returns the sequence up to which this home's user was told of a project, or of all, or yesterday.
 func lastAsked(a *Run, project string) string {
 	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
 	path, err := home.Path(a.Getenv)

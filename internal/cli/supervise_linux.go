@@ -41,7 +41,7 @@ func endAll(s os.Signal) {
 	}
 }
 
-// below gives the processes below one.
+// below returns the processes below one.
 func below(top int) (pids []int) {
 	children := childrenOf()
 	seen := map[int]bool{top: true}
@@ -56,7 +56,7 @@ func below(top int) (pids []int) {
 	return pids
 }
 
-// childrenOf gives the children of every process.
+// childrenOf returns the children of every process.
 func childrenOf() map[int][]int {
 	children := map[int][]int{}
 	names, _ := filepath.Glob(filepath.Join(proc, "[0-9]*")) // the pattern is good

@@ -37,7 +37,7 @@ func deliveredByTerminal(s os.Signal) bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// codeOf gives the exit code of a command as shells have it: 128 and the signal's number where one ended it.
+// codeOf returns the exit code of a command as shells have it: 128 and the signal's number where one ended it.
 func codeOf(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() { //nolint:misspell // its name
 		return 128 + int(status.Signal())

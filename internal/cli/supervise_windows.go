@@ -11,5 +11,5 @@ func passedOn() []os.Signal { return []os.Signal{os.Interrupt} }
 // deliveredByTerminal reports whether the terminal has sent a signal to the command too.
 func deliveredByTerminal(os.Signal) bool { return true }
 
-// codeOf gives the exit code of a command.
+// codeOf returns the exit code of a command.
 func codeOf(state *os.ProcessState) int { return state.ExitCode() }

@@ -90,7 +90,7 @@ func placeholders(use string) []placeholder {
 // Usage is how a command id is called, without the name of the program, and what it does.
 type Usage struct{ ID, Syntax, Description string }
 
-// Usages gives the usage of every command id that a command line stands for and prompts tell of, in the order of the
+// Usages returns the usage of every command id that a command line stands for and prompts tell of, in the order of the
 // permission table.
 func Usages(root *cobra.Command) []Usage {
 	var usages []Usage
@@ -112,7 +112,7 @@ func Usages(root *cobra.Command) []Usage {
 	return usages
 }
 
-// syntaxOf gives a command line with its arguments and the flags that agents are shown.
+// syntaxOf returns a command line with its arguments and the flags that agents are shown.
 func syntaxOf(cmd *cobra.Command) string {
 	parts := []string{strings.TrimPrefix(cmd.CommandPath(), "maestro ")}
 	told := strings.Split(cmd.Annotations[toldFlags], ",")
@@ -147,7 +147,7 @@ func syntaxOf(cmd *cobra.Command) string {
 	return strings.Join(parts, " ")
 }
 
-// flagSyntax gives a flag with what its value is called.
+// flagSyntax returns a flag with what its value is called.
 func flagSyntax(cmd *cobra.Command, name string) string {
 	flag := cmd.Flags().Lookup(name)
 	if flag == nil {

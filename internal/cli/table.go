@@ -114,7 +114,7 @@ func (a *Run) aligned(rows [][]string, paint func(line, column int, cell string)
 	}
 }
 
-// widthsOf gives how wide each column of rows is, in columns of a terminal.
+// widthsOf returns how wide each column of rows is, in columns of a terminal.
 func widthsOf(rows [][]string) []int {
 	var widths []int
 	for _, row := range rows {

@@ -80,7 +80,7 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 	return cmp.Or(err, os.Remove(file))
 }
 
-// changeOf gives the command that makes of a task what it was edited to, and whether that is a change.
+// changeOf returns the command that makes of a task what it was edited to, and whether that is a change.
 func changeOf(task string, was, now editedTask) (change commands.UpdateTask, changed bool) {
 	change.TaskID = task
 	if now.Title != was.Title {

@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// withTimes gives the JSON of a value with its times as text: in the shapes that are shared with the server they are
+// withTimes returns the JSON of a value with its times as text: in the shapes that are shared with the server they are
 // numbers, which older clients read. What is JSON already, such as the payload of an event, stays as it is.
 func withTimes(text []byte, value any) []byte {
 	w := timesWriter{text: text, read: json.NewDecoder(bytes.NewReader(text))}
@@ -107,7 +107,7 @@ func member(v reflect.Value, name string) reflect.Value {
 	}
 }
 
-// fieldNamed gives the field of a name in JSON: of several the one that is embedded least deep.
+// fieldNamed returns the field of a name in JSON: of several the one that is embedded least deep.
 func fieldNamed(v reflect.Value, name string) reflect.Value {
 	for level := []reflect.Value{v}; len(level) > 0; {
 		var below []reflect.Value

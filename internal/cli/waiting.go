@@ -87,7 +87,7 @@ func serverAway(err error) bool {
 	return unreached(err) || stopping(err) || errors.As(err, &said) && said.Status == http.StatusBadGateway
 }
 
-// waitTimeout gives a command that waits its --timeout.
+// waitTimeout adds --timeout to a command that waits.
 func waitTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	cmd.Flags().DurationVar(timeout, "timeout", waitDefault, "how long to wait, such as 30s or 10m")
 }

@@ -99,7 +99,7 @@ func (c *whoami) show(me identity, brief string) {
 	}
 }
 
-// commandsBrief gives the list of commands (docs/spec/000-command-permissions.md, "Command Brief Generation").
+// commandsBrief returns the list of commands (docs/spec/000-command-permissions.md, "Command Brief Generation").
 func commandsBrief(ctx context.Context, a *Run) (string, error) {
 	p, err := Look(ctx, a, (*client.Client).AllowedCommands)
 	if err != nil {

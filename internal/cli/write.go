@@ -83,7 +83,7 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 	return errDone
 }
 
-// dataOf gives the payload of the event that a command became, nil for "already so".
+// dataOf returns the payload of the event that a command became, nil for "already so".
 func dataOf(answer client.Answer) (events.Data, error) {
 	if answer.Event == nil {
 		return nil, nil
@@ -95,7 +95,7 @@ func dataOf(answer client.Answer) (events.Data, error) {
 	return event.Data, nil
 }
 
-// made gives the id of the thing that a command made.
+// made returns the id of the thing that a command made.
 func made(answer client.Answer) (string, error) {
 	data, err := dataOf(answer)
 	if err != nil || data == nil {
@@ -202,7 +202,7 @@ func nothingToUpdate(cmd *cobra.Command) error {
 	return failure.Usage("There is nothing to update").WithNext("see `%s --help`", cmd.CommandPath())
 }
 
-// keyFlag gives a write its --key and its --dry-run.
+// keyFlag adds --key and --dry-run to a write command.
 func (a *Run) keyFlag(cmd *cobra.Command, key *string) {
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false,
 		"show what the command would do, or why it would be refused, without doing it")

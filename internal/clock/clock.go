@@ -46,7 +46,7 @@ func (c *Clock) anchor(wall time.Time, boot time.Duration) {
 	c.moved, c.jumped = 0, false
 }
 
-// Now gives the time. It is never before what it gave earlier.
+// Now returns the time. It is never before what it gave earlier.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

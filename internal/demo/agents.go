@@ -308,7 +308,7 @@ func named(text string) string {
 	return name
 }
 
-// ownTask gives the first task of the session.
+// ownTask returns the first task of the session.
 func (a *agent) ownTask(ctx context.Context) (task, error) {
 	var who struct {
 		Tasks []task `json:"tasks"`

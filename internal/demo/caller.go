@@ -85,7 +85,7 @@ func (o outcome) failure(args []string) error {
 	return fmt.Errorf("maestro %s: exit %d: %s%s", strings.Join(args, " "), o.code, o.stdout, o.stderr)
 }
 
-// eventsOf gives the ids of the events in an answer.
+// eventsOf returns the ids of the events in an answer.
 func eventsOf(data json.RawMessage) (ids []string) {
 	type written struct {
 		Event *struct {

@@ -92,7 +92,7 @@ func (h history) after(place int, kind string, match func(*event) bool) int {
 	return -1
 }
 
-// each gives the places of all events of a type.
+// each returns the places of all events of a type.
 func (h history) each(kind string) (places []int) {
 	for i := range h {
 		if h[i].Type == kind {
@@ -102,7 +102,7 @@ func (h history) each(kind string) (places []int) {
 	return places
 }
 
-// nameOf gives the name of a session as people call it.
+// nameOf returns the name of a session as people call it.
 func (h history) nameOf(session string) string {
 	if i := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.SessionID == session }); i >= 0 {
 		return h[i].Data.Name

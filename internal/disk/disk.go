@@ -20,7 +20,7 @@ func Inject(fail func(operation, path string) error) (restore func()) {
 	return func() { injected.Store(nil) }
 }
 
-// Check gives the error that a test injects into an operation, nil outside tests.
+// Check returns the error that a test injects into an operation, nil outside tests.
 func Check(operation, path string) error {
 	fail := injected.Load()
 	if fail == nil {

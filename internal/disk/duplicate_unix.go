@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// duplicate gives an open file under another name.
+// duplicate returns an open file under another name.
 func duplicate(f *os.File, name string) (*os.File, error) {
 	descriptor, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -157,7 +157,7 @@ func (r *Root) RemoveAll(name string) error {
 	return r.named(r.root.RemoveAll(name))
 }
 
-// underRealName gives a file that was opened by way of a descriptor its real name, which its errors have.
+// underRealName returns a file that was opened by way of a descriptor its real name, which its errors have.
 func underRealName(f *os.File) (*os.File, error) {
 	if !strings.Contains(f.Name(), heldPrefix) {
 		return f, nil

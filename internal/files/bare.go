@@ -25,7 +25,7 @@ func Bare(err error) error {
 	return err
 }
 
-// Existing gives the part of a path that is there.
+// Existing returns the part of a path that is there.
 func Existing(path string) string {
 	for {
 		if _, err := disk.Stat(path); err == nil || path == filepath.Dir(path) {

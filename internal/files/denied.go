@@ -42,7 +42,7 @@ func (e *DeniedError) Unwrap() error { return e.err }
 // Allow is Next.
 func (e *DeniedError) Allow() string { return e.Next }
 
-// Explain gives the *DeniedError of an operation on a file or directory that failed for want of permission. Other
+// Explain returns the *DeniedError of an operation on a file or directory that failed for want of permission. Other
 // errors stay as they are.
 func Explain(path string, access Access, err error) error {
 	var known *DeniedError
@@ -96,7 +96,7 @@ func modeAllows(mode fs.FileMode) bool {
 	return mode.Perm()&0o600 == 0o600
 }
 
-// denier gives the first part of a path whose mode or owner denies an access, nil information if none does.
+// denier returns the first part of a path whose mode or owner denies an access, nil information if none does.
 func denier(path string, access Access) (string, fs.FileInfo) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -92,7 +92,7 @@ func Create(root *disk.Root, name string) (*os.File, error) {
 	return root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// Read gives the content of a regular file. It fails with *IrregularError if it has more than most bytes.
+// Read returns the content of a regular file. It fails with *IrregularError if it has more than most bytes.
 func Read(root *disk.Root, name string, most int64) ([]byte, error) {
 	f, err := Open(root, name, os.O_RDONLY)
 	if err != nil {

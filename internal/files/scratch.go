@@ -49,7 +49,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 	}
 }
 
-// Release gives the directory up; it stays where it is.
+// Release returns the directory up; it stays where it is.
 func (s *Scratch) Release() error {
 	if s.lock == nil {
 		return nil

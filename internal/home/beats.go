@@ -9,10 +9,10 @@ const beatsFile = "beats"
 // truth: those sessions may then be silent for longer. Safe for concurrent use.
 type Beats struct{ list *noted }
 
-// Beats gives the home's.
+// Beats returns the home's.
 func (l *Lock) Beats() Beats { return Beats{l.beats} }
 
-// Load gives the sessions that were added.
+// Load returns the sessions that were added.
 func (b Beats) Load() ([]string, error) {
 	content, err := b.list.load()
 	return strings.Fields(string(content)), err

@@ -3,7 +3,7 @@ package home
 // configFile holds what the user of the home prefers. Only the command line reads it.
 const configFile = "config.json"
 
-// Config gives the configuration of the home's user; fs.ErrNotExist if there is none. A file that others may read or
+// Config returns the configuration of the home's user; fs.ErrNotExist if there is none. A file that others may read or
 // write is refused.
 func (h *Home) Config() ([]byte, error) { return h.secret(configFile) }
 

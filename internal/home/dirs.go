@@ -9,7 +9,7 @@ import (
 // streamsDir is where the store keeps its streams.
 const streamsDir = "jetstream"
 
-// Dirs gives the directories that a home is in: the store and the snapshots may be links to another disk.
+// Dirs returns the directories that a home is in: the store and the snapshots may be links to another disk.
 func Dirs(home string) []string {
 	return []string{
 		home,

@@ -33,7 +33,7 @@ type Home struct {
 	created bool
 }
 
-// Path gives the home directory that the environment names: $MAESTRO_HOME, else .maestro in the user's own.
+// Path returns the home directory that the environment names: $MAESTRO_HOME, else .maestro in the user's own.
 func Path(getenv func(string) string) (string, error) {
 	dir := getenv("MAESTRO_HOME")
 	if dir == "" {
@@ -187,7 +187,7 @@ const (
 	maxList = 64 << 20
 )
 
-// read gives the content of a regular file of at most so many bytes.
+// read returns the content of a regular file of at most so many bytes.
 func (h *Home) read(name string, most int64) ([]byte, error) {
 	content, err := files.Read(h.root, name, most)
 	if err != nil {

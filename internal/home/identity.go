@@ -43,7 +43,7 @@ func (l *Lock) Here() error {
 	return same(filepath.Join(l.dir, lockFile), held)
 }
 
-// Through gives a path to a file of the home that leads there wherever the home is moved to, and nowhere once it is
+// Through returns a path to a file of the home that leads there wherever the home is moved to, and nowhere once it is
 // deleted. Where the system has no such paths, it is the path by which the home was opened.
 func (l *Lock) Through(path string) string {
 	within, err := filepath.Rel(l.dir, path)

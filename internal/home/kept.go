@@ -218,7 +218,7 @@ func (k *Kept) sharedAlone(f *keptFile, before error) (bool, error) {
 	return err == nil && bytes.Equal(content, f.content), before
 }
 
-// read gives the content of a file; of a secret that is open to others, an error.
+// read returns the content of a file; of a secret that is open to others, an error.
 func (k *Kept) read(f *keptFile) ([]byte, error) {
 	if f.name == serverKeyFile || f.name == adminTokenFile {
 		return k.lock.secret(f.name)
@@ -248,7 +248,7 @@ const changedSuffix = ".changed"
 // maxAside bounds how many are set aside of one file. The last place is used again and again.
 const maxAside = 9
 
-// asideName gives a name for what is in the place of a file.
+// asideName returns a name for what is in the place of a file.
 func (k *Kept) asideName(name string) string {
 	aside := name + changedSuffix
 	for n := 2; n <= maxAside; n++ {

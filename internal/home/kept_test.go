@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// served gives a home as a running server has it.
+// served returns a home as a running server has it.
 func served(t *testing.T) (*Lock, Secrets) {
 	t.Helper()
 	lock := locked(t, made(t))

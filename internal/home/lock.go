@@ -208,7 +208,7 @@ func (l *Lock) MayWrite() error {
 	return nil
 }
 
-// Release gives the home back. A second Release does nothing.
+// Release returns the home back. A second Release does nothing.
 func (l *Lock) Release() error {
 	if err := errors.Join(l.file.Close(), l.held.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// plainFiles gives the content of the files of a home by name.
+// plainFiles returns the content of the files of a home by name.
 func plainFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

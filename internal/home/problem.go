@@ -77,7 +77,7 @@ func notOpened(dir string, err error) error {
 	}
 }
 
-// fileAbove gives the part of a path that is there and is no directory, "" if there is none.
+// fileAbove returns the part of a path that is there and is no directory, "" if there is none.
 func fileAbove(path string) string {
 	for ; ; path = filepath.Dir(path) {
 		if info, err := disk.Stat(path); err == nil && !info.IsDir() {

@@ -44,7 +44,7 @@ func (r *Reading) Secrets() (Secrets, error) {
 	return Secrets{AdminToken: token, ServerKey: key}, err
 }
 
-// Release gives the home back, and ends the use of it.
+// Release returns the home back, and ends the use of it.
 func (r *Reading) Release() error {
 	err := errors.Join(r.held.Close(), r.Close())
 	if r.file == nil {

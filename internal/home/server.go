@@ -64,7 +64,7 @@ func (h *Home) Listening() (server Server, running bool, err error) {
 	return server, true, nil
 }
 
-// holderPID gives the process that took the lock last, 0 if it is not known.
+// holderPID returns the process that took the lock last, 0 if it is not known.
 func (h *Home) holderPID() int {
 	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
 	if err != nil {
@@ -82,7 +82,7 @@ func pidIn(f *os.File) int {
 	return pid
 }
 
-// Listened gives the address at which the home's server listened last, "127.0.0.1:3000"; "" if it is not known.
+// Listened returns the address at which the home's server listened last, "127.0.0.1:3000"; "" if it is not known.
 func (h *Home) Listened() string {
 	content, err := h.read(listenedFile, maxNote)
 	if err != nil {

@@ -14,13 +14,13 @@ func (s Secrets) BackupKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(sum.Sum(nil))
 }
 
-// BackupSigner gives the public part of the key that signs the home's backups.
+// BackupSigner returns the public part of the key that signs the home's backups.
 func (s Secrets) BackupSigner() ed25519.PublicKey {
 	public, _ := s.BackupKey().Public().(ed25519.PublicKey) // it always is
 	return public
 }
 
-// BackupSigner gives the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the
+// BackupSigner returns the public part of the key that signs this home's backups; it fails with fs.ErrNotExist when the
 // home has no key yet.
 func (h *Home) BackupSigner() (ed25519.PublicKey, error) {
 	key, err := h.serverKey()

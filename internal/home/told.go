@@ -25,8 +25,8 @@ func toldOf(token, project string) string {
 	return name
 }
 
-// Told gives the sequence up to which the holder of a token, "" for the home's own, was told what changed in a project,
-// or in all if it is ""; fs.ErrNotExist if that never was. Who was told of all was told of each.
+// Told returns the sequence up to which the holder of a token, "" for the home's own, was told what changed in a
+// project, or in all if it is ""; fs.ErrNotExist if that never was. Who was told of all was told of each.
 func (h *Home) Told(token, project string) (uint64, error) {
 	all, err := h.told(toldOf(token, ""))
 	if project == "" || err != nil && !errors.Is(err, fs.ErrNotExist) {

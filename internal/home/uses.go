@@ -6,10 +6,10 @@ const usesFile = "uses"
 // Uses remembers across restarts when tokens were used. A lost file costs this memory, never truth.
 type Uses struct{ list *noted }
 
-// Uses gives the home's.
+// Uses returns the home's.
 func (l *Lock) Uses() Uses { return Uses{l.uses} }
 
-// Load gives what was saved last, nothing if nothing was.
+// Load returns what was saved last, nothing if nothing was.
 func (u Uses) Load() ([]byte, error) { return u.list.load() }
 
 // Save replaces what was saved.

@@ -23,7 +23,7 @@ var errUnread = errors.New("nobody reads what is written")
 // Write for each. What finds the queue full is dropped, and counted.
 type Queue struct {
 	w io.Writer
-	// lost gives the line that says how many were dropped; nil to say nothing.
+	// lost returns the line that says how many were dropped; nil to say nothing.
 	lost func(dropped int) []byte
 
 	mu      sync.Mutex

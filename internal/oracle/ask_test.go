@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// told gives a Judge that has been told a story.
+// told returns a Judge that has been told a story.
 func told(t *testing.T, s *story) *Judge {
 	t.Helper()
 	j := New()

@@ -102,7 +102,7 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 	return a
 }
 
-// propose gives the event that the command would be, judged; nil if it would be none. Who may not ask at all is told
+// propose returns the event that the command would be, judged; nil if it would be none. Who may not ask at all is told
 // nothing else.
 func (a *asked) propose() fact {
 	if a.refused() {
@@ -137,7 +137,7 @@ func (a *asked) no(code string) fact {
 	return nil
 }
 
-// project gives the project that the command acts in: its target's, or the one it names, or its caller's.
+// project returns the project that the command acts in: its target's, or the one it names, or its caller's.
 func (a *asked) project() string {
 	noun, verb, _ := strings.Cut(a.ID, ":")
 	switch {
@@ -174,7 +174,7 @@ func (a *asked) project() string {
 	return a.by.project
 }
 
-// spawnedBy gives the session that spawned the one that asks, "" if none did.
+// spawnedBy returns the session that spawned the one that asks, "" if none did.
 func (a *asked) spawnedBy() string {
 	if s := a.sessions[a.by.id]; s != nil {
 		return s.spawnedBy

@@ -17,7 +17,7 @@ func (j *Judge) fate(id string) string {
 	return ""
 }
 
-// line gives the queue that the command means, and the session that pulls from it; no session when a user names the
+// line returns the queue that the command means, and the session that pulls from it; no session when a user names the
 // queue alone.
 func (a *asked) line() (*queue, *session) {
 	if a.by.kind == byUser && a.f.SessionID == "" {
@@ -44,7 +44,7 @@ func (a *asked) line() (*queue, *session) {
 	return a.queues[s.queue], s
 }
 
-// queueName gives the name of the queue that the command means.
+// queueName returns the name of the queue that the command means.
 func (a *asked) queueName(s *session) string {
 	if s != nil {
 		return s.queue.name
@@ -150,7 +150,7 @@ func (a *asked) skipItem() fact {
 	return skips
 }
 
-// meant gives the item that a requeue means: a task that is in one queue only needs no queue's name.
+// meant returns the item that a requeue means: a task that is in one queue only needs no queue's name.
 func (a *asked) meant() (queueKey, *item) {
 	if a.f.Queue != "" {
 		key := queueKey{a.event.Project, a.f.Queue}

@@ -9,7 +9,7 @@ import (
 // maxStored is the length of a text in an event, in bytes; a longer one is among the blobs.
 const maxStored = 64 << 10
 
-// target gives the id of the session that the command is about: the one that it names, or the one that asks.
+// target returns the id of the session that the command is about: the one that it names, or the one that asks.
 func (a *asked) target() string {
 	if a.f.SessionID == "" && a.by.kind == bySession {
 		return a.by.id
@@ -17,7 +17,7 @@ func (a *asked) target() string {
 	return a.f.SessionID
 }
 
-// liveSession gives the session that the command is about, and refuses the command if it is not there.
+// liveSession returns the session that the command is about, and refuses the command if it is not there.
 func (a *asked) liveSession() *session {
 	id := a.target()
 	s := a.sessions[id]

@@ -9,13 +9,13 @@ import (
 // maxTimeout is the longest that a session may have, in milliseconds.
 const maxTimeout = 365 * 24 * 60 * 60 * 1000
 
-// kind gives the role and the strategy of a new session.
+// kind returns the role and the strategy of a new session.
 func (a *asked) kind() (role, strategy string) {
 	role = cmp.Or(a.f.Role, "worker")
 	return role, strategyOf(role, a.f.Strategy)
 }
 
-// strategyOf gives the strategy that is asked for of a role: simple if none is, which an orchestrator calls default.
+// strategyOf returns the strategy that is asked for of a role: simple if none is, which an orchestrator calls default.
 func strategyOf(role, asked string) string {
 	asked = cmp.Or(asked, "simple")
 	if role == "orchestrator" && asked == "simple" {

@@ -14,7 +14,7 @@ func isID(id string) bool {
 	return idForm().MatchString(id)
 }
 
-// unique gives a list without what stands in it twice.
+// unique returns a list without what stands in it twice.
 func unique(list *[]string) []string {
 	if list == nil {
 		return nil
@@ -28,7 +28,7 @@ func unique(list *[]string) []string {
 	return kept
 }
 
-// liveTask gives a task that is there, and refuses the command if there is none.
+// liveTask returns a task that is there, and refuses the command if there is none.
 func (a *asked) liveTask(id string) *task {
 	t := a.tasks[id]
 	switch {
@@ -42,7 +42,7 @@ func (a *asked) liveTask(id string) *task {
 	return nil
 }
 
-// task gives the task that the command means, in the project that it names.
+// task returns the task that the command means, in the project that it names.
 func (a *asked) task() *task {
 	t := a.liveTask(a.f.TaskID)
 	if t != nil && a.f.Project != "" && a.f.Project != t.project {
@@ -208,7 +208,7 @@ func (a *asked) deleteTask() fact {
 	return deleted
 }
 
-// below gives what is still there below a task, level by level.
+// below returns what is still there below a task, level by level.
 func (a *asked) below(id string) []string {
 	var all []string
 	for _, part := range a.moving(id)[1:] {

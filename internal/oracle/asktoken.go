@@ -68,7 +68,7 @@ func (a *asked) revokeToken() fact {
 	return revoked
 }
 
-// made gives the live tokens that the tokens of a name made, and that those made.
+// made returns the live tokens that the tokens of a name made, and that those made.
 func (j *Judge) made(name string) []string {
 	var names []string
 	for child, t := range j.tokens {

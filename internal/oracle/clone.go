@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Clone gives a Judge that has seen the same lines. What either is told from then on, the other does not know.
+// Clone returns a Judge that has seen the same lines. What either is told from then on, the other does not know.
 func (j *Judge) Clone() *Judge {
 	c := *j
 	c.verdict.Faults = slices.Clone(j.verdict.Faults)
@@ -46,7 +46,7 @@ func copied[K comparable, V any](from map[K]*V, apart func(*V)) map[K]*V {
 	return to
 }
 
-// move gives the copy of a queue items of its own, and notes which became which.
+// move gives the copy of a queue its own items, and notes which became which.
 func (q *queue) move(moved map[*item]*item) {
 	items := make(map[string]*item, len(q.items))
 	for task, i := range q.items {
@@ -57,7 +57,7 @@ func (q *queue) move(moved map[*item]*item) {
 	q.items, q.front, q.back = items, others(q.front, moved), others(q.back, moved)
 }
 
-// others gives what items became.
+// others returns what items became.
 func others(items []*item, moved map[*item]*item) []*item {
 	became := make([]*item, len(items))
 	for n, i := range items {

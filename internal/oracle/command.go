@@ -121,5 +121,5 @@ func (j *Judge) Permits(command Command) bool {
 	return !a.refused()
 }
 
-// Project gives the project that a command acts in, "" if in none.
+// Project returns the project that a command acts in, "" if in none.
 func (j *Judge) Project(command Command) string { return j.asked(command, "").event.Project }

@@ -11,7 +11,7 @@ type question struct {
 	asked, replied string
 }
 
-// aQuestion gives the question that the event is about, and says so if there is none, or if another session asked it.
+// aQuestion returns the question that the event is about, and says so if there is none, or if another session asked it.
 func (c *trial) aQuestion(id, sessionID string) *question {
 	q := c.questions[id]
 	if q == nil {

@@ -121,7 +121,7 @@ func (j *Judge) Line(text []byte) error {
 	return nil
 }
 
-// Verdict gives what was found so far.
+// Verdict returns what was found so far.
 func (j *Judge) Verdict() Verdict {
 	v := j.verdict
 	v.Faults = append([]Fault{}, j.verdict.Faults...)
@@ -198,7 +198,7 @@ func (j *Judge) fault(sequence uint64, rule, format string, args ...any) {
 
 // fact is the payload of an event.
 type fact interface {
-	// about gives the subject: the kind and the id of what it happened to.
+	// about returns the subject: the kind and the id of what it happened to.
 	about() (kind, id string)
 	// commands are the ids of the commands that may have led to it; one of them must have been permitted.
 	commands() []string

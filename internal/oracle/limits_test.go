@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// ids gives a JSON list of n ids with a prefix.
+// ids returns a JSON list of n ids with a prefix.
 func ids(prefix string, n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -71,7 +71,7 @@ func (s *story) words(n int) {
 	s.add(admin, "queue.item_pushed", `{"queue":"trusting","taskId":"queued"}`)
 }
 
-// object gives a JSON object with n names.
+// object returns a JSON object with n names.
 func object(n int) string {
 	names := make([]string, n)
 	for i := range names {

@@ -17,9 +17,9 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// told gives the living sessions, sorted, that are told when a task that was done or blocked is open again: those that
-// have it or said something about it, but not the one that moves it. reopens is for the command that also opens a task
-// which is only said to be done.
+// told returns the living sessions, sorted, that are told when a task that was done or blocked is open again: those
+// that have it or said something about it, but not the one that moves it. reopens is for the command that also opens a
+// task which is only said to be done.
 func (c *trial) told(t *task, to string, reopens bool) []string {
 	done := t != nil && (t.status == completed || t.status == cancelled || t.status == blocked)
 	if !c.thirdOn() || t == nil || to != todo && to != inProgress || !done && (!reopens || !t.reopenable()) {
@@ -47,7 +47,7 @@ func (s *session) notices() (n int) {
 	return n
 }
 
-// notify gives the notice of a move; nil if nobody is told.
+// notify returns the notice of a move; nil if nobody is told.
 func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 	told := c.told(t, to, reopens)
 	if told == nil {
@@ -85,7 +85,7 @@ func (c *trial) deliver(n *notice) {
 	}
 }
 
-// made gives the id of the notice, "" if there is none.
+// made returns the id of the notice, "" if there is none.
 func (n *notice) made() string {
 	if n == nil {
 		return ""

@@ -1,6 +1,6 @@
 package oracle
 
-// leaves gives the parent and the status that the update leaves the task with.
+// leaves returns the parent and the status that the update leaves the task with.
 func (f *taskUpdated) leaves(t *task) (parent, status string) {
 	parent, status = t.parent, t.status
 	if f.ParentID != nil {

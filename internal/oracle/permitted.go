@@ -168,7 +168,7 @@ func (c *trial) inProject(what, id, project string) {
 	}
 }
 
-// aSession gives the session that the event is about, and says so if there is none.
+// aSession returns the session that the event is about, and says so if there is none.
 func (c *trial) aSession(id string) *session {
 	s := c.sessions[id]
 	if s == nil {
@@ -196,7 +196,7 @@ func (c *trial) notDeleted(s *session) {
 	}
 }
 
-// aTask gives the task that the event is about, and says so if there is none.
+// aTask returns the task that the event is about, and says so if there is none.
 func (c *trial) aTask(id string) *task {
 	t := c.tasks[id]
 	if t == nil || t.deleted {

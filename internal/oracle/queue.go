@@ -55,7 +55,7 @@ func newQueue(maxAttempts int, trust bool) *queue {
 	return &queue{maxAttempts: maxAttempts, trust: trust, items: map[string]*item{}}
 }
 
-// of gives the item of a task; nil if it has none, or if there is no queue.
+// of returns the item of a task; nil if it has none, or if there is no queue.
 func (q *queue) of(task string) *item {
 	if q == nil {
 		return nil
@@ -104,7 +104,7 @@ func (j *Judge) leaves(i *item, state string) {
 	j.stands(i, state)
 }
 
-// stands gives an item another state, and counts what is queued or held.
+// stands sets an item's state, and counts what is queued or held.
 func (j *Judge) stands(i *item, state string) {
 	was := i.open()
 	i.state = state
@@ -139,7 +139,7 @@ func (j *Judge) eligible(q *queue, i *item) bool {
 	return !slices.ContainsFunc(t.dependencies, func(d string) bool { return !j.satisfied(d, q.trust) })
 }
 
-// first gives the first eligible item and how many queued ones stand before it; nil if none is.
+// first returns the first eligible item and how many queued ones stand before it; nil if none is.
 func (j *Judge) first(q *queue) (*item, int) {
 	eligible := func(i *item) bool { return j.eligible(q, i) }
 	if at := slices.IndexFunc(q.front, eligible); at >= 0 {
@@ -176,7 +176,7 @@ func (j *Judge) addQueue(key queueKey, q *queue) {
 	j.order.queues = append(j.order.queues, key)
 }
 
-// aQueue gives the queue that the event is about, and says so if there is none.
+// aQueue returns the queue that the event is about, and says so if there is none.
 func (c *trial) aQueue(name string) *queue {
 	q := c.queues[queueKey{c.event.Project, name}]
 	if q == nil {
@@ -195,7 +195,7 @@ func (c *trial) anItem(name, task string) (*queue, *item) {
 	return q, i
 }
 
-// itemOf gives what anItem gave, when the event is folded.
+// itemOf returns what anItem gave, when the event is folded.
 func (c *trial) itemOf(name, task string) *item {
 	return c.queues[queueKey{c.event.Project, name}].of(task)
 }

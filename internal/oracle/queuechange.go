@@ -5,7 +5,7 @@ import "slices"
 // maxMoved is how many queued items a queue has in which one is moved.
 const maxMoved = 10_000
 
-// line gives the queued items in their order.
+// line returns the queued items in their order.
 func (q *queue) line() []*item { return slices.Concat(q.front, q.back) }
 
 type itemMoved struct {
@@ -175,7 +175,7 @@ func (a *asked) moveItem() fact {
 	return &itemMoved{Queue: key.name, TaskID: i.task, Before: before}
 }
 
-// itemMeant gives the item that a command means, also of a task that was deleted.
+// itemMeant returns the item that a command means, also of a task that was deleted.
 func (a *asked) itemMeant() (queueKey, *item) {
 	switch {
 	case !isID(a.f.TaskID):

@@ -33,7 +33,7 @@ var orderKeys = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]*[1-9a-f])?$`)
 })
 
-// shownBelow gives the parent below which a task is shown: "" where that was deleted.
+// shownBelow returns the parent below which a task is shown: "" where that was deleted.
 func (j *Judge) shownBelow(t *task) string {
 	if p := j.tasks[t.parent]; p == nil || p.deleted {
 		return ""
@@ -49,7 +49,7 @@ func (t *task) key() string {
 	return fmt.Sprintf("8%015x", t.created)
 }
 
-// placed gives the tasks of a project, as siblings stand, once one of them is put next to another.
+// placed returns the tasks of a project, as siblings stand, once one of them is put next to another.
 func (j *Judge) placed(t *task, o *siblingOrder) []string {
 	others := slices.DeleteFunc(slices.Clone(j.order.siblings[t.project]), func(id string) bool { return id == t.id })
 	at := slices.Index(others, o.sibling())
@@ -92,7 +92,7 @@ func (f *taskUpdated) siblings(c *trial, t *task) {
 	}
 }
 
-// wantedOrder gives the place among its siblings that an update asks for, nil if the task has it.
+// wantedOrder returns the place among its siblings that an update asks for, nil if the task has it.
 func (a *asked) wantedOrder(t *task, parent *string) *siblingOrder {
 	o := &siblingOrder{Before: a.f.Before, After: a.f.After, open: true}
 	if o.sibling() == "" {

@@ -94,7 +94,7 @@ type Template struct {
 	Deleted                 bool
 }
 
-// State gives what is so, behind the last line.
+// State returns what is so, behind the last line.
 func (j *Judge) State() *State {
 	s := &State{At: j.lastTime.UnixMilli(), Siblings: maps.Clone(j.order.siblings)}
 	for _, id := range j.order.projects {
@@ -248,7 +248,7 @@ type Row struct {
 	Planned bool
 }
 
-// Table gives the rows of docs/contract.md, "Permissions", in their order.
+// Table returns the rows of docs/contract.md, "Permissions", in their order.
 func Table() []Row {
 	rows := make([]Row, 0, len(table))
 	for _, r := range table {

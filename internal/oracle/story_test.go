@@ -216,7 +216,7 @@ func (s *story) withhold(sequence int) *story {
 	return s
 }
 
-// export gives the log as a file.
+// export returns the log as a file.
 func (s *story) export() []byte {
 	var b bytes.Buffer
 	for _, line := range s.lines {

@@ -321,7 +321,7 @@ func mayList(command, letter string) bool {
 	return mayUse(command, letter) || r.event == "" && !owned
 }
 
-// letterOf gives the letter of a role and strategy; "" if they do not go together (docs/spec/002-prompt-contract.md,
+// letterOf returns the letter of a role and strategy; "" if they do not go together (docs/spec/002-prompt-contract.md,
 // "Workflow Matrix"). An orchestrator's simple means default.
 func letterOf(role, strategy string) string {
 	switch role + " " + strategy {

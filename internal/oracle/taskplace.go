@@ -71,7 +71,7 @@ type moved struct {
 	level int
 }
 
-// moving gives a task and what is still there below it, level by level.
+// moving returns a task and what is still there below it, level by level.
 func (j *Judge) moving(id string) []moved {
 	all := []moved{{id, 1}}
 	children := map[string][]string{}
@@ -88,7 +88,7 @@ func (j *Judge) moving(id string) []moved {
 	return all
 }
 
-// changed gives a list with what is added and without what is removed; nil if the command is not about it.
+// changed returns a list with what is added and without what is removed; nil if the command is not about it.
 func changed(has []string, given *[]string, add, remove []string) *[]string {
 	if given == nil && len(add) == 0 && len(remove) == 0 {
 		return nil

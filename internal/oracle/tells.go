@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Cause gives the ids of the event that led to what a command becomes, and of the first in that chain; "" for nothing.
+// Cause returns the ids of the event that led to what a command becomes, and of the first in that chain; "" for
+// nothing.
 func (j *Judge) Cause(command Command) (cause, first string) {
 	cause = j.asked(command, "").cause()
 	return cause, j.roots[cause]
@@ -47,7 +48,7 @@ func (j *Judge) Tells(command Command, body []byte) string {
 	return differ(members(is), members(must))
 }
 
-// made gives the id of what an event made.
+// made returns the id of what an event made.
 func (f *projectCreated) made() string { return f.ProjectID }
 
 func (f *taskCreated) made() string { return f.TaskID }
@@ -60,7 +61,7 @@ func (f *sessionReported) made() string { return f.InputID }
 
 func (f *templateCreated) made() string { return f.TemplateID }
 
-// members gives a payload's members that are not empty, lists of commands and names in order.
+// members returns a payload's members that are not empty, lists of commands and names in order.
 func members(what fact) map[string]any {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -121,8 +122,8 @@ func differ(is, must map[string]any) string {
 	return ""
 }
 
-// cause gives the id of the event that led to what the command becomes: it lies in the thing itself, else in what made
-// the session that asks; "" for nothing.
+// cause returns the id of the event that led to what the command becomes: it lies in the thing itself, else in what
+// made the session that asks; "" for nothing.
 func (a *asked) cause() string {
 	f := a.f
 	switch a.ID {

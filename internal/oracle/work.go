@@ -22,7 +22,7 @@ func (c *trial) gives(s *session, tasks []string, forced bool) {
 	}
 }
 
-// added gives those of the tasks that the session does not have yet.
+// added returns those of the tasks that the session does not have yet.
 func (j *Judge) added(s *session, tasks []string) []string {
 	if s == nil {
 		return tasks

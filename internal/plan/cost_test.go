@@ -81,7 +81,7 @@ func TestPlansAreBounded(t *testing.T) {
 	}
 }
 
-// parents gives n tasks, each the parent of the next.
+// parents returns n tasks, each the parent of the next.
 func parents(n int) string {
 	var b strings.Builder
 	for i := range n {

@@ -100,7 +100,7 @@ func (d *Diff) Named(t wire.Task) {
 	d.there[t.ID] = t
 }
 
-// planID gives the plan id of a task that an entry creates: no plan id has the form of a task's own id, by which an
+// planID returns the plan id of a task that an entry creates: no plan id has the form of a task's own id, by which an
 // export names tasks that have none.
 func planID(local string) string {
 	if commands.IsTaskID(local) {
@@ -109,13 +109,13 @@ func planID(local string) string {
 	return local
 }
 
-// There gives the task of the project that an entry of the plan stands for, or false if there is none.
+// There returns the task of the project that an entry of the plan stands for, or false if there is none.
 func (d *Diff) There(t *Task) (wire.Task, bool) {
 	task, ok := d.there[t.ID]
 	return task, ok
 }
 
-// Create gives the command that creates a task, and its key.
+// Create returns the command that creates a task, and its key.
 func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 	return &commands.CreateTask{
 		In:                 commands.In{Project: d.Project},
@@ -134,7 +134,7 @@ func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 	}, d.keys + ":task:" + t.ID
 }
 
-// Update gives the command that gives a task the fields of the plan, and its key, "" for a fresh one. It also gives a
+// Update returns the command that gives a task the fields of the plan, and its key, "" for a fresh one. It also gives a
 // task its place, unless that is asked for apart with [Diff.Moves].
 func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTask, string) {
 	list := func(texts []string) *[]string {
@@ -213,7 +213,7 @@ func (d *Diff) Count(action Action) (n int) {
 	return n
 }
 
-// idsOf gives the tasks that local ids stand for, as far as they are there.
+// idsOf returns the tasks that local ids stand for, as far as they are there.
 func (d *Diff) idsOf(local []string) []string {
 	ids := []string{}
 	for _, id := range local {

@@ -6,7 +6,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Of gives the plan of a project: applied to the project again, it changes nothing. The tasks are in the order of the
+// Of returns the plan of a project: applied to the project again, it changes nothing. The tasks are in the order of the
 // list; parents and dependencies that are not in the list are left out.
 func Of(project *wire.Project, tasks []wire.Task) *Plan {
 	p := &Plan{Name: project.Name, Description: project.Description, WorkingDir: project.WorkingDir}
@@ -17,8 +17,8 @@ func Of(project *wire.Project, tasks []wire.Task) *Plan {
 	return p
 }
 
-// localIDs gives the ids of tasks in their plan. A plan id that is another task's own id, as an older log may have it,
-// gives way to that.
+// localIDs returns the ids of tasks in their plan. A plan id that is another task's own id, as an older log may have
+// it, gives way to that.
 func localIDs(tasks []wire.Task) map[string]string {
 	local := make(map[string]string, len(tasks))
 	for i := range tasks {

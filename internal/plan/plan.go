@@ -37,7 +37,7 @@ type Task struct {
 	Line int
 }
 
-// size gives at most how many bytes the body of the request has that makes the task. It does not count what is surely
+// size returns at most how many bytes the body of the request has that makes the task. It does not count what is surely
 // below [MaxTask].
 func (t *Task) size() int {
 	const (
@@ -75,7 +75,7 @@ type Fault struct {
 	Message string `json:"message"`
 }
 
-// String gives "line 3: …".
+// String returns "line 3: …".
 func (f Fault) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.Message) }
 
 // maxFaults is how many faults are told.

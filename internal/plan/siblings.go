@@ -12,8 +12,8 @@ type Reorder struct {
 	Task, Before, After *Task
 }
 
-// Order gives the moves that bring siblings into the order of the plan, the fewest there are. there are the ids of the
-// project's tasks, as siblings stand now; tasks that a dry run would create come behind them.
+// Order returns the moves that bring siblings into the order of the plan, the fewest there are. there are the ids of
+// the project's tasks, as siblings stand now; tasks that a dry run would create come behind them.
 func (d *Diff) Order(p *Plan, there []string) (moves []Reorder) {
 	stands := make(map[string]int, len(there))
 	for i, id := range there {
@@ -45,7 +45,7 @@ func (d *Diff) standsAt(stands map[string]int, t *Task) int {
 	return len(stands)
 }
 
-// reorder gives the moves that bring tasks into the order of their places.
+// reorder returns the moves that bring tasks into the order of their places.
 func reorder(has []*Task) (moves []Reorder) {
 	stay := longestRising(has)
 	want := slices.SortedFunc(slices.Values(has), func(a, b *Task) int { return cmp.Compare(a.Place, b.Place) })
@@ -62,7 +62,7 @@ func reorder(has []*Task) (moves []Reorder) {
 	return moves
 }
 
-// longestRising gives a longest part of tasks whose places rise.
+// longestRising returns a longest part of tasks whose places rise.
 func longestRising(tasks []*Task) map[*Task]bool {
 	before := make([]int, len(tasks))
 	var ends []int // the last task of the best part of each length
@@ -86,7 +86,7 @@ func longestRising(tasks []*Task) map[*Task]bool {
 	return stay
 }
 
-// Place gives the command that moves a task to its place, and its key, "" for a fresh one.
+// Place returns the command that moves a task to its place, and its key, "" for a fresh one.
 func (d *Diff) Place(m Reorder) (*commands.UpdateTask, string) {
 	update := &commands.UpdateTask{TaskID: d.ids[m.Task.ID]}
 	if m.Before != nil {

@@ -5,7 +5,7 @@ import "slices"
 // nearestMost is how long a word is that others are compared with, in bytes: the work grows with its square.
 const nearestMost = 64
 
-// Nearest gives the word that takes the fewest edits to reach from what somebody wrote; "" if none is near.
+// Nearest returns the word that takes the fewest edits to reach from what somebody wrote; "" if none is near.
 func Nearest(written string, words []string) string {
 	if len(words) == 0 || len(written) > nearestMost {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Printable gives foreign text for a message: one line of about 80 bytes, with U+FFFD for each character that acts.
+// Printable returns foreign text for a message: one line of about 80 bytes, with U+FFFD for each character that acts.
 func Printable(text string) string {
 	const most = 80
 	if len(text) <= most && plain(text) {

@@ -18,7 +18,7 @@ import (
 	"maestro/events"
 )
 
-// headAt gives the chain's head at a sequence.
+// headAt returns the chain's head at a sequence.
 func (l *lived) headAt(t *testing.T, sequence uint64) events.Head {
 	t.Helper()
 	f, err := os.Open(l.files["whole.tar.gz"])

@@ -16,7 +16,7 @@ import (
 // maxReport bounds what is read of the report of an earlier salvage.
 const maxReport = 64 << 20
 
-// ReadReport gives the report of the salvage that made a home; fs.ErrNotExist if none did.
+// ReadReport returns the report of the salvage that made a home; fs.ErrNotExist if none did.
 func ReadReport(dir string) (*Report, error) {
 	in, err := files.OpenNamed(filepath.Join(dir, reportFile))
 	if err != nil {

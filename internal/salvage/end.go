@@ -143,7 +143,7 @@ func (s *salvage) compare(head events.Head) {
 	}
 }
 
-// seen gives the highest sequence that the log is known to have had, and what tells. Before the first event is there,
+// seen returns the highest sequence that the log is known to have had, and what tells. Before the first event is there,
 // a snapshot of any log counts.
 func (s *salvage) seen() (sequence uint64, by string) {
 	seen := s.end

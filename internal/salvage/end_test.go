@@ -15,7 +15,7 @@ import (
 	"maestro/internal/home"
 )
 
-// sameTimes gives the copy of a home the times of its files, which the note of a clean stop compares.
+// sameTimes sets the file times of a copied home to those of the original, which the note of a clean stop compares.
 func (l *lived) sameTimes(t *testing.T, from string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry os.DirEntry, err error) error {

@@ -109,7 +109,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared gives a home that must not be changed, nor its backups; see lived.copied.
+// shared returns a home that must not be changed, nor its backups; see lived.copied.
 func shared(t *testing.T) *lived {
 	t.Helper()
 	kept.Do(func() {

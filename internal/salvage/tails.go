@@ -115,7 +115,7 @@ func (s *salvage) keepTails(dir string) (err error) {
 	return out.Flush()
 }
 
-// fileName gives a name for a file of the new home that none of the damaged home has: that may itself be a salvaged
+// fileName returns a name for a file of the new home that none of the damaged home has: that may itself be a salvaged
 // one, whose files are copied.
 func (s *salvage) fileName(base string) string {
 	for n := 1; ; n++ {

@@ -12,7 +12,7 @@ import (
 	"maestro/commands"
 )
 
-// cutByAStart gives a home whose log a start cut off at its last block, which it set aside.
+// cutByAStart returns a home whose log a start cut off at its last block, which it set aside.
 func cutByAStart(t *testing.T) (l *lived, aside string) {
 	t.Helper()
 	original := shared(t)

@@ -25,7 +25,7 @@ type plainError struct {
 func (e *plainError) Error() string { return e.words }
 func (e *plainError) Unwrap() error { return e.err }
 
-// Plain gives the error of a library that parsed an input in plain words, such as "it is cut short"; the error stays
+// Plain returns the error of a library that parsed an input in plain words, such as "it is cut short"; the error stays
 // in its chain. Any other error, and nil, is given back as it is.
 func Plain(err error) error {
 	var done *plainError

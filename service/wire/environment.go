@@ -24,8 +24,8 @@ func SessionEnvironment() []string {
 	return []string{EnvSessionID, EnvProjectID, EnvToken, EnvAPIURL, EnvServerURL, EnvStrategy, EnvManifestPath}
 }
 
-// Environment gives the variables of a session at a server that hold no secret. manifest is where its manifest lies, ""
-// if that is not known.
+// Environment returns the variables of a session at a server that hold no secret. manifest is where its manifest lies,
+// "" if that is not known.
 func Environment(server, project, session string, strategy events.Strategy, manifest string) map[string]string {
 	env := map[string]string{
 		EnvSessionID: session,

@@ -24,7 +24,7 @@ type Identity struct {
 // AdminPart is the public part of the home's own user token, which holds nothing but its secret.
 const AdminPart = "admin"
 
-// PublicPart gives what names a token and does not show its secret, "" for what is no token.
+// PublicPart returns what names a token and does not show its secret, "" for what is no token.
 func PublicPart(token string) string {
 	switch parts := strings.Split(token, "."); {
 	case len(parts) == 3:

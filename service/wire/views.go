@@ -48,7 +48,7 @@ const (
 	InboxRefused  = projections.InboxRefused
 )
 
-// SessionOfSource gives the project and the session that a source of events names; false if it names no session.
+// SessionOfSource returns the project and the session that a source of events names; false if it names no session.
 func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)
 }

@@ -11,7 +11,7 @@ import (
 // one, so that no nesting can blow a document up.
 const indentedTo = 4
 
-// Canonical gives the one form in which a manifest is written to a file: indented, its members in the order of the
+// Canonical returns the one form in which a manifest is written to a file: indented, its members in the order of the
 // schema, what is empty and optional left out, a line feed at the end. Parse of it gives the same manifest. It panics
 // if Metadata or Custom is no JSON, which cannot be after Parse or Generate.
 func (m *Manifest) Canonical() []byte {

@@ -89,7 +89,7 @@ func (l *faultList) trim() {
 	}
 }
 
-// err gives the faults as an error, or nil if there are none.
+// err returns the faults as an error, or nil if there are none.
 func (l *faultList) err() error {
 	if l.total == 0 {
 		return nil

@@ -91,7 +91,7 @@ func FuzzSyntax(f *testing.F) {
 	})
 }
 
-// allocated gives the bytes that a call allocates.
+// allocated returns the bytes that a call allocates.
 func allocated(call func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -156,7 +156,7 @@ func (s TaskSource) told() Task {
 // list.
 const MostAround = commands.ManifestAround
 
-// related gives the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
+// related returns the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
 // what they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the
 // first of these that it is.
 func related(from Source) []RelatedTask {

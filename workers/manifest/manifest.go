@@ -163,7 +163,7 @@ type document struct {
 	OrchestratorStrategy events.Strategy `json:"orchestratorStrategy,omitempty" legacy:"strategy" is:"strategy" use:"orchestratorStrategy" doc:"as strategy"`
 }
 
-// TaskIDs gives the ids of its tasks, the primary one first.
+// TaskIDs returns the ids of its tasks, the primary one first.
 func (m *Manifest) TaskIDs() []string {
 	ids := make([]string, 0, len(m.Tasks))
 	for _, t := range m.Tasks {

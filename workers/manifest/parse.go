@@ -376,7 +376,7 @@ func (p *parser) amount(s *shape, into reflect.Value) bool {
 	return true
 }
 
-// integer gives the whole number that a JSON number is, whatever way it is written: 1e3 and 1.0 are some.
+// integer returns the whole number that a JSON number is, whatever way it is written: 1e3 and 1.0 are some.
 func integer(text string) (int64, bool) {
 	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
 	digits, fraction, _ := strings.Cut(mantissa, ".")

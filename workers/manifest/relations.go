@@ -28,7 +28,7 @@ func (p *parser) relate(l located, pointer func(located) string, message func() 
 
 func at(pointer string) func(located) string { return func(located) string { return pointer } }
 
-// ofTask gives the pointer of a member of a located text's task.
+// ofTask returns the pointer of a member of a located text's task.
 func ofTask(member string) func(located) string {
 	return func(l located) string {
 		if l.task == noTask {
@@ -53,7 +53,7 @@ func (p *parser) legacyMembers() {
 	}
 }
 
-// roleAndStrategy gives both, resolved, or "" for what is not known.
+// roleAndStrategy returns both, resolved, or "" for what is not known.
 func (p *parser) roleAndStrategy() (events.Role, events.Strategy) {
 	said, ok := p.first(useRole)
 	if !ok {
@@ -114,7 +114,7 @@ func (p *parser) emptyTasks(role events.Role, strategy events.Strategy) {
 	}
 }
 
-// columns gives the columns of the permission table that a session with this role and strategy may be in.
+// columns returns the columns of the permission table that a session with this role and strategy may be in.
 func columns(role events.Role, strategy events.Strategy) []commands.Letters {
 	switch {
 	case role == "":

@@ -16,8 +16,8 @@ func Said(command any) (m Manifest) {
 	return m
 }
 
-// Otherwise gives the first field of which a command says something else than the manifest, and what the manifest has;
-// "" if there is none. What a command leaves out it says nothing of.
+// Otherwise returns the first field of which a command says something else than the manifest, and what the manifest
+// has; "" if there is none. What a command leaves out it says nothing of.
 func (m *Manifest) Otherwise(command any) (name, has string) {
 	for _, field := range inBoth(command, m) {
 		said, here := reflect.Indirect(field.said), reflect.Indirect(field.here)
@@ -45,7 +45,7 @@ type shared struct {
 	said, here reflect.Value
 }
 
-// inBoth gives the fields of a manifest and of its session that a command has too.
+// inBoth returns the fields of a manifest and of its session that a command has too.
 func inBoth(command any, m *Manifest) (found []shared) {
 	of := reflect.ValueOf(command).Elem()
 	byName := map[string]reflect.Value{}
@@ -66,7 +66,7 @@ func inBoth(command any, m *Manifest) (found []shared) {
 	return found
 }
 
-// jsonName gives the name of a field in JSON; "" for one that is not in it.
+// jsonName returns the name of a field in JSON; "" for one that is not in it.
 func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if field.Anonymous || name == "-" {
@@ -75,7 +75,7 @@ func jsonName(field reflect.StructField) string {
 	return name
 }
 
-// setDefaults gives the fields that have no value those of their default tags.
+// setDefaults sets every field without a value to that of its default tag.
 func (s *Session) setDefaults() {
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {

@@ -72,7 +72,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next gives the byte here, or 0 at the end.
+// next returns the byte here, or 0 at the end.
 func (s *scanner) next() byte {
 	if s.at < len(s.document) {
 		return s.document[s.at]

@@ -13,7 +13,7 @@ import (
 // SchemaID names the schema.
 const SchemaID = "urn:maestro:schema:manifest:1.0"
 
-// Schema gives the JSON Schema (draft 2020-12) of what Parse reads, made from the same types and rules; the package's
+// Schema returns the JSON Schema (draft 2020-12) of what Parse reads, made from the same types and rules; the package's
 // schema.json is it. It has no words for what needs the whole document at once: commands that a role may not have, ids
 // that are taken, circles; nor for repeated names and the bounds of a document. What it refuses, Parse refuses.
 func Schema() []byte {

@@ -17,7 +17,7 @@ func (from *Source) Least() int {
 	return n
 }
 
-// TooLong gives the *InvalidError of a manifest whose texts have so many bytes, nil if it may have them.
+// TooLong returns the *InvalidError of a manifest whose texts have so many bytes, nil if it may have them.
 func TooLong(texts int) error {
 	if texts <= MaxSize {
 		return nil

@@ -24,7 +24,7 @@ type Disk interface {
 	// Names lists the files, in no order; none while there is no directory.
 	Names() ([]string, error)
 	Size(name string) (int64, error)
-	// Read gives a file's content; *NoEntryError if it is longer than most, or no regular file.
+	// Read returns a file's content; *NoEntryError if it is longer than most, or no regular file.
 	Read(name string, most int64) ([]byte, error)
 	// Create makes an empty file, in the place of any that has the name, and the directory if there is none.
 	Create(name string) (File, error)

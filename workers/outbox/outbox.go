@@ -81,7 +81,7 @@ type Outbox struct {
 // Secret gives the session's secret as it is now; "" if it has none. It makes and checks the proof of every entry.
 type Secret func() string
 
-// On gives the outbox that a disk holds. Open is what most want.
+// On returns the outbox that a disk holds. Open is what most want.
 func On(disk Disk, secret Secret) *Outbox {
 	return &Outbox{
 		disk:    disk,
@@ -120,7 +120,7 @@ func (o *Outbox) waiting() ([]position, error) {
 	return positions, err
 }
 
-// list gives the entries in their order, and the names of files that no outbox makes.
+// list returns the entries in their order, and the names of files that no outbox makes.
 func (o *Outbox) list() (positions []position, strays []string, err error) {
 	names, err := o.disk.Names()
 	if err != nil {
@@ -237,7 +237,7 @@ func (o *Outbox) room(positions []position, length int) error {
 	return nil
 }
 
-// roomless gives an error about a full disk its type.
+// roomless wraps an error about a full disk in its type.
 func roomless(err error) error {
 	if files.Full(err) {
 		return &FullError{Err: err}

@@ -267,7 +267,7 @@ func TestPlantsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// altered gives the files that a bug changes, as they are with it.
+// altered returns the files that a bug changes, as they are with it.
 func altered(t *testing.T, edits []edit) map[string]string {
 	t.Helper()
 	files := map[string]string{}

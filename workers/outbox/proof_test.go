@@ -36,7 +36,7 @@ func plantedFile(t *testing.T, dir, name string, content []byte) string {
 	return name
 }
 
-// delivered gives the keys that were sent and those that were rejected.
+// delivered returns the keys that were sent and those that were rejected.
 func delivered(t *testing.T, o *Outbox) (sent, rejected []string, d Delivery) {
 	t.Helper()
 	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {

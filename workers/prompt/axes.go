@@ -14,8 +14,8 @@ import (
 // in this binary.
 type axes struct{ manifest.Axes }
 
-// axesOf gives the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is only
-// meant.
+// axesOf returns the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is
+// only meant.
 func axesOf(m *manifest.Manifest) (axes, error) {
 	switch {
 	case m == nil:
@@ -46,7 +46,7 @@ func (a axes) may(id string) bool {
 	return has && slices.Contains(a.Commands, row.ID)
 }
 
-// shown gives the ids, aliases among them, that the session is told of, in the table's order.
+// shown returns the ids, aliases among them, that the session is told of, in the table's order.
 func (a axes) shown() []string {
 	var ids []string
 	for _, row := range commands.CurrentRules().Rows() {

@@ -8,7 +8,7 @@ import (
 	"maestro/commands"
 )
 
-// Brief gives the command brief (docs/spec/000-command-permissions.md, "Command Brief Generation") in markdown: role
+// Brief returns the command brief (docs/spec/000-command-permissions.md, "Command Brief Generation") in markdown: role
 // and strategy, the commands by group, and how many there are beside them. What this binary does not have is not
 // shown.
 func Brief(role, strategy string, allowed []string) string {
@@ -34,7 +34,7 @@ func Brief(role, strategy string, allowed []string) string {
 	return b.String()
 }
 
-// shown gives those of the ids that this binary has, in the table's order, without aliases.
+// shown returns those of the ids that this binary has, in the table's order, without aliases.
 func shown(allowed []string) []string {
 	var ids []string
 	for _, row := range commands.CurrentRules().Rows() {

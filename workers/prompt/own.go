@@ -4,7 +4,7 @@ package prompt
 // text, and to check a text that is given.
 type Own struct{}
 
-// Own gives the text of a workflow that Maestro comes with; false if there is none of that name.
+// Own returns the text of a workflow that Maestro comes with; false if there is none of that name.
 func (Own) Own(id string) (text string, ok bool) { return BuiltIn().Template(id) }
 
 // Check fails where a text is no workflow.

@@ -163,7 +163,7 @@ var session = Session{
 	Workspace:   "/home/dev/orchestrator/workspace/sess_1",
 }
 
-// prompts gives both prompts.
+// prompts returns both prompts.
 func prompts(t testing.TB, m *manifest.Manifest, s Session) (system, task []byte) {
 	t.Helper()
 	system, err := Renderer{}.System(m, s)
@@ -219,7 +219,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// outline gives a document's elements, with the names of their attributes, and nothing that stands in them.
+// outline returns a document's elements, with the names of their attributes, and nothing that stands in them.
 func outline(document []byte) (string, error) {
 	decoder := xml.NewDecoder(bytes.NewReader(document))
 	var b strings.Builder
@@ -272,7 +272,7 @@ func unseen(r rune) bool {
 		r >= 0xe0000 && r < 0xe0080
 }
 
-// below gives the names of the elements directly below the root, as often as they stand there.
+// below returns the names of the elements directly below the root, as often as they stand there.
 func below(t *testing.T, document []byte, depth int) (names []string) {
 	t.Helper()
 	shape, err := outline(document)
@@ -373,7 +373,7 @@ func TestQueueWithoutTasks(t *testing.T) {
 // words finds what looks like a command line of Maestro's.
 var words = regexp.MustCompile(`maestro((?: [a-z][a-z-]*)+)`)
 
-// strangers gives the commands that a text names and a session with these axes may not use, or that there are not.
+// strangers returns the commands that a text names and a session with these axes may not use, or that there are not.
 func strangers(text string, a axes) (found []string) {
 	for _, match := range words.FindAllStringSubmatch(text, -1) {
 		line := strings.Fields(match[1])
@@ -390,7 +390,7 @@ func strangers(text string, a axes) (found []string) {
 	return found
 }
 
-// lists gives explicit lists of commands: none, an empty one, and random ones, also of what the role may not have.
+// lists returns explicit lists of commands: none, an empty one, and random ones, also of what the role may not have.
 func lists(n int) []*[]string {
 	var ids []string
 	for _, row := range commands.CurrentRules().Rows() {
@@ -556,7 +556,7 @@ func fill(v reflect.Value, next func() string) {
 	}
 }
 
-// filled gives a manifest and a session in which every text is the next one.
+// filled returns a manifest and a session in which every text is the next one.
 func filled(kind int, next func() string) (*manifest.Manifest, Session) {
 	var m manifest.Manifest
 	var s Session

@@ -9,7 +9,7 @@ import (
 // usage is how a command is called, and what it does.
 type usage struct{ syntax, description string }
 
-// Syntax gives the executable form of a command id and what it does, for every id of the permission table that this
+// Syntax returns the executable form of a command id and what it does, for every id of the permission table that this
 // binary has; false for any other. What stands in angle brackets is to be replaced, what stands in square brackets may
 // be left out, a bar separates words to choose from, and an ellipsis says that what is before it may be repeated. `make
 // generate` makes the forms of the command line's own commands and flags.
@@ -21,7 +21,7 @@ func Syntax(id string) (syntax, description string, ok bool) {
 	return "maestro " + u.syntax, u.description, true
 }
 
-// groupOf gives the group in which a command id is shown.
+// groupOf returns the group in which a command id is shown.
 func groupOf(id string) string {
 	if parent, _, ok := strings.Cut(id, ":"); ok {
 		return parent

@@ -28,7 +28,7 @@ type Renderer struct {
 	Templates Templates
 }
 
-// System gives the system prompt of a session: who it is, what it can do, how it works, and the commands that it may
+// System returns the system prompt of a session: who it is, what it can do, how it works, and the commands that it may
 // use. An error says what is wrong with the manifest's axes, or with the template that it names.
 func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	a, err := axesOf(m)
@@ -84,7 +84,7 @@ func head(a axes) []attr {
 	return []attr{{"mode", string(a.Mode)}, {"strategy", string(a.Strategy)}, {"version", version}}
 }
 
-// workflow gives the template that a manifest names, or the one of its mode and strategy.
+// workflow returns the template that a manifest names, or the one of its mode and strategy.
 func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
 	id := m.TemplateID
 	if id == "" {

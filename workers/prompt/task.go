@@ -12,7 +12,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// Task gives the task prompt of a session: what it works on, how it is set up, and what it should know beside that.
+// Task returns the task prompt of a session: what it works on, how it is set up, and what it should know beside that.
 // Every text is kept whole. An error says what is wrong with the manifest.
 func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	a, err := axesOf(m)
@@ -35,7 +35,7 @@ func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	return w.b.Bytes(), nil
 }
 
-// related gives the ids of the manifest's tasks below each of them, and what is known of the tasks beside them.
+// related returns the ids of the manifest's tasks below each of them, and what is known of the tasks beside them.
 func related(m *manifest.Manifest) (children map[string][]int, beside map[string]*manifest.RelatedTask) {
 	given := map[string]bool{}
 	for i := range m.Tasks {
@@ -150,7 +150,7 @@ func (c *custom) dropTaskIDs(m *manifest.Manifest) {
 	})
 }
 
-// takeInitialPrompt gives the text that is to be told with the primary task, and leaves it out of the rest.
+// takeInitialPrompt returns the text that is to be told with the primary task, and leaves it out of the rest.
 func (c *custom) takeInitialPrompt() (text string) {
 	at := slices.IndexFunc(c.entries, func(e entry) bool {
 		return e.key == "initialPrompt" && json.Unmarshal(e.value, &text) == nil
@@ -224,7 +224,7 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	w.end()
 }
 
-// wordsIn gives the words of a predecessor, nil if the entry holds something else.
+// wordsIn returns the words of a predecessor, nil if the entry holds something else.
 func wordsIn(e entry) (words []manifest.Word) {
 	decoder := json.NewDecoder(bytes.NewReader(e.value))
 	decoder.DisallowUnknownFields()
@@ -353,7 +353,7 @@ func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
 	w.end()
 }
 
-// relations gives what tells an agent how a task has to do with its own. The words of a manifest do not say which of
+// relations returns what tells an agent how a task has to do with its own. The words of a manifest do not say which of
 // the two waits.
 func relations(m *manifest.Manifest) func(*manifest.RelatedTask) string {
 	needed, above := map[string]bool{}, map[string]bool{}

@@ -12,14 +12,14 @@ import (
 
 // Templates gives workflows by their ids. Those of Maestro are called by mode and strategy, such as "execute-simple".
 type Templates interface {
-	// Template gives the text of a template, in the form that CheckTemplate asks for; false if there is none.
+	// Template returns the text of a template, in the form that CheckTemplate asks for; false if there is none.
 	Template(id string) (text string, ok bool)
 }
 
 //go:embed templates/*.txt
 var builtIn embed.FS
 
-// BuiltIn gives the workflows that Maestro comes with: one for each strategy of each mode.
+// BuiltIn returns the workflows that Maestro comes with: one for each strategy of each mode.
 func BuiltIn() Templates { return files{} }
 
 type files struct{}
@@ -273,7 +273,7 @@ func (q asked) holds(conditions []condition) bool {
 	return true
 }
 
-// write gives a part's words; false if it has to be left out.
+// write returns a part's words; false if it has to be left out.
 func (q asked) write(p part) (string, bool) {
 	if !q.holds(p.conditions) {
 		return "", false

@@ -14,7 +14,7 @@ func (s stored) Template(id string) (string, bool) {
 	return text, ok
 }
 
-// in gives a template with steps in its first phase.
+// in returns a template with steps in its first phase.
 func in(steps string) string {
 	return "[analyze]\n- Look.\n" + steps +
 		"\n[plan]\n- Plan.\n[execute_or_delegate]\n- Do.\n[report]\n- Say.\n[complete]\n- End.\n"

@@ -24,7 +24,7 @@ type attr struct {
 	value string
 }
 
-// some gives an attribute, or none if the value is empty.
+// some returns an attribute, or none if the value is empty.
 func some(n name, value string) []attr {
 	if value == "" {
 		return nil
@@ -127,7 +127,7 @@ type entry struct {
 	value json.RawMessage
 }
 
-// entriesOf gives the members of a free JSON object in the order in which they were written.
+// entriesOf returns the members of a free JSON object in the order in which they were written.
 func entriesOf(raw json.RawMessage) ([]entry, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -190,5 +190,5 @@ var (
 		"&#x9;")
 )
 
-// oneLine gives a text as one line in which nothing is hidden.
+// oneLine returns a text as one line in which nothing is hidden.
 func oneLine(text string) string { return strings.Join(strings.Fields(safetext.Spell(text)), " ") }

@@ -13,7 +13,7 @@ import (
 	"maestro/internal/failure"
 )
 
-// archiveOf gives a backup that ends behind its manifest.
+// archiveOf returns a backup that ends behind its manifest.
 func archiveOf(t *testing.T, manifest string) []byte {
 	t.Helper()
 	var archive bytes.Buffer

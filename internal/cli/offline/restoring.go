@@ -187,7 +187,7 @@ func (r *restoring) accept() error {
 	}
 }
 
-// command gives the command line of this restore, with another flag.
+// command returns the command line of this restore, with another flag.
 func (r *restoring) command(flag string) string {
 	line := "maestro restore " + cli.Quoted(r.file)
 	if r.options.home != r.options.ownHome {
@@ -196,7 +196,7 @@ func (r *restoring) command(flag string) string {
 	return line + " " + flag
 }
 
-// startCommand gives the command that serves a home.
+// startCommand returns the command that serves a home.
 func startCommand(dir, own string) string {
 	if dir == own {
 		return "maestro serve"
@@ -204,7 +204,7 @@ func startCommand(dir, own string) string {
 	return "MAESTRO_HOME=" + cli.Quoted(dir) + " maestro serve"
 }
 
-// rulesOf gives the rules that faults break, each once.
+// rulesOf returns the rules that faults break, each once.
 func rulesOf(faults []engine.Fault) (rules []engine.FaultRule) {
 	for _, fault := range faults {
 		if !slices.Contains(rules, fault.Rule) {

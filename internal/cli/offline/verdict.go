@@ -190,7 +190,7 @@ func faultLine(fault engine.Fault) string {
 	return fmt.Sprintf("event %d: %s: %s", fault.Sequence, fault.Rule, fault.What)
 }
 
-// missingTexts gives the digests that a backup's signature covers and the backup lacks.
+// missingTexts returns the digests that a backup's signature covers and the backup lacks.
 func missingTexts(contents bus.BackupContents) []string {
 	var missing *bus.MissingTextsError
 	if errors.As(contents.Unsealed, &missing) {

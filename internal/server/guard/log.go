@@ -35,7 +35,7 @@ func (h Log) InPlace() error {
 	return nil
 }
 
-// Because gives the reason for a fault of the log's files: that the home is gone, if it is.
+// Because returns the reason for a fault of the log's files: that the home is gone, if it is.
 func (h Log) Because(fault error) error {
 	return cmp.Or(h.HomeInPlace(), fault)
 }

@@ -32,7 +32,7 @@ func On(ctx context.Context, address, last string) (net.Listener, error) {
 	return listener, nil
 }
 
-// URL gives the URL at which this machine reaches the listener.
+// URL returns the URL at which this machine reaches the listener.
 func URL(address net.Addr) string {
 	host, port, err := net.SplitHostPort(address.String())
 	if err != nil {
@@ -44,7 +44,7 @@ func URL(address net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// Hosts gives the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
+// Hosts returns the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
 // made to mean something else, and the machine's name.
 func Hosts(address net.Addr, machine string) []string {
 	host, _, err := net.SplitHostPort(address.String())

@@ -2,7 +2,7 @@ package process
 
 import "os"
 
-// Hostname gives the machine's name.
+// Hostname returns the machine's name.
 func Hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

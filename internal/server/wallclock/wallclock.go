@@ -55,7 +55,7 @@ func status(s clock.Status) wire.ClockStatus {
 	}
 }
 
-// written gives the nearest time that an answer can have: a clock may show a year with five digits.
+// written returns the nearest time that an answer can have: a clock may show a year with five digits.
 func written(at time.Time) time.Time {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	switch {

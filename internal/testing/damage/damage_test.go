@@ -29,7 +29,7 @@ var (
 	from   = flag.Uint64("from", 1, "the first seed")
 )
 
-// state gives the head of the views and their digest.
+// state returns the head of the views and their digest.
 func (s *server) state(t *testing.T) (events.Head, events.Hash) {
 	t.Helper()
 	var image *projections.Image
@@ -104,7 +104,7 @@ func (c *fault) harm(when string) {
 	c.before = c.files(c.dir)
 }
 
-// files gives what can be read of a store, of a copy without its lock: a server may run.
+// files returns what can be read of a store, of a copy without its lock: a server may run.
 func (c *fault) files(dir string) contents {
 	image := filepath.Join(c.t.TempDir(), "image")
 	copyTree(c.t, filepath.Join(dir, "store"), filepath.Join(image, "store"))

@@ -79,7 +79,7 @@ func harm(random *rand.Rand, dir string) (kind, what string, err error) {
 	}
 }
 
-// filesOf gives the files below a home that have content, in order.
+// filesOf returns the files below a home that have content, in order.
 func filesOf(dir string, patterns []string) ([]string, error) {
 	var files []string
 	for _, pattern := range patterns {

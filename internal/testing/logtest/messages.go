@@ -31,7 +31,7 @@ type body struct {
 	Of    int    `json:"of"`
 }
 
-// read gives the log from 1 to head, and fails the test if a message is missing or out of order.
+// read returns the log from 1 to head, and fails the test if a message is missing or out of order.
 func read(t *testing.T, log engine.Log, head uint64) []events.Message {
 	t.Helper()
 	var got []events.Message
@@ -162,7 +162,7 @@ func writeAll(
 	return acked, nil
 }
 
-// find gives the first sequence of a batch, or 0.
+// find returns the first sequence of a batch, or 0.
 func find(ctx context.Context, log engine.Log, from, to uint64, name string) (uint64, error) {
 	var found uint64
 	err := log.Read(ctx, from, to, func(m events.Message) error {

@@ -25,7 +25,7 @@ type Snapshots struct {
 // ErrBroken is the answer of what cannot be read or written.
 var ErrBroken = errors.New("it does not answer")
 
-// NewSnapshots gives an empty store of snapshots; saved is told of each one, and may be nil.
+// NewSnapshots returns an empty store of snapshots; saved is told of each one, and may be nil.
 func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
 	return &Snapshots{kept: map[uint64]events.Snapshot{}, damaged: map[uint64]bool{}, saved: saved}
 }
@@ -70,7 +70,7 @@ func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	return nil
 }
 
-// Copy gives the same snapshots, to be harmed without harm to these.
+// Copy returns the same snapshots, to be harmed without harm to these.
 func (s *Snapshots) Copy() *Snapshots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ type Witness struct {
 	recorded func(events.Head)
 }
 
-// NewWitness gives a witness that has seen nothing; recorded is told of each head, and may be nil.
+// NewWitness returns a witness that has seen nothing; recorded is told of each head, and may be nil.
 func NewWitness(recorded func(events.Head)) *Witness { return &Witness{recorded: recorded} }
 
 // Load implements engine.Witness: it gives what is on disk.
@@ -164,7 +164,7 @@ type Blobs struct {
 	kept map[string][]byte
 }
 
-// NewBlobs gives an empty store of blobs.
+// NewBlobs returns an empty store of blobs.
 func NewBlobs() *Blobs { return &Blobs{kept: map[string][]byte{}} }
 
 // PutBlob implements engine.Blobs.
@@ -177,7 +177,7 @@ func (b *Blobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 	return digest, nil
 }
 
-// Blob gives the bytes of a digest, nil if there are none.
+// Blob returns the bytes of a digest, nil if there are none.
 func (b *Blobs) Blob(digest string) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()

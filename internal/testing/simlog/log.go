@@ -28,7 +28,7 @@ type Log struct {
 	dead   bool
 }
 
-// Open gives a connection that holds nothing.
+// Open returns a connection that holds nothing.
 func (s *Store) Open() *Log { return &Log{store: s} }
 
 // Hold makes operations wait for Resolve from now on: those for which hold reports true.
@@ -53,7 +53,7 @@ func (l *Log) Watch(watch func(*Op, error)) {
 	l.watch = watch
 }
 
-// Held gives the operations that wait, in an order that does not depend on the scheduler.
+// Held returns the operations that wait, in an order that does not depend on the scheduler.
 func (l *Log) Held() []*Op {
 	l.mu.Lock()
 	defer l.mu.Unlock()

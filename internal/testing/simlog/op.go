@@ -52,7 +52,7 @@ func (o Outcome) String() string {
 	}[o]
 }
 
-// Outcomes gives what may become of an operation of this kind.
+// Outcomes returns what may become of an operation of this kind.
 func (k Kind) Outcomes() []Outcome {
 	switch k {
 	case Append:

@@ -19,17 +19,17 @@ type Store struct {
 	lost     map[uint64]string // messages that cannot be read, and why
 }
 
-// New gives an empty store.
+// New returns an empty store.
 func New() *Store { return &Store{lost: map[uint64]string{}} }
 
-// Firm gives the messages that a crash leaves, oldest first. The caller must not change their bodies.
+// Firm returns the messages that a crash leaves, oldest first. The caller must not change their bodies.
 func (s *Store) Firm() []events.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clip(s.messages[:s.firm])
 }
 
-// Heads gives the last sequence on disk and the last in the cache.
+// Heads returns the last sequence on disk and the last in the cache.
 func (s *Store) Heads() (firm, cached uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Store) IsFull() bool {
 	return s.full
 }
 
-// Late gives the number of batches that are still on their way.
+// Late returns the number of batches that are still on their way.
 func (s *Store) Late() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Store) Cut(sequence uint64) {
 	s.firm = len(s.messages)
 }
 
-// Backup gives a store with the same content.
+// Backup returns a store with the same content.
 func (s *Store) Backup() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *Store) sync(outcome Outcome) (uint64, error) {
 	return uint64(s.firm), nil
 }
 
-// read gives what there is from from to to, and the error that follows it.
+// read returns what there is from from to to, and the error that follows it.
 func (s *Store) read(from, to uint64, outcome Outcome) ([]events.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ type awaited struct {
 	keys  []engine.Key
 }
 
-// wait returns once a has come.
+// wait returns when a has come.
 func (a awaited) wait(ctx context.Context, h *engine.Handler) {
 	if a.queue == nil {
 		_ = h.Await(ctx, a.holds, a.keys...)
@@ -30,7 +30,7 @@ func (a awaited) wait(ctx context.Context, h *engine.Handler) {
 	}
 }
 
-// awaitable gives all that the state lets callers wait for: an item that may be started, an answer, the end of a
+// awaitable returns all that the state lets callers wait for: an item that may be started, an answer, the end of a
 // session.
 func awaitable(s *projections.State) map[string]awaited {
 	all := map[string]awaited{}

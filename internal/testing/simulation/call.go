@@ -93,7 +93,7 @@ func (w *world) submit(s *server, x wish) *call {
 	return c
 }
 
-// known gives the last sequence that anybody outside can ever have heard of.
+// known returns the last sequence that anybody outside can ever have heard of.
 func (w *world) known() uint64 {
 	for at := range w.acked {
 		w.heard = max(w.heard, at)

@@ -151,7 +151,7 @@ func (m *model) compareTasks(s *projections.State) error {
 	return nil
 }
 
-// places gives where each task of a project stands among all of them.
+// places returns where each task of a project stands among all of them.
 func (m *model) places(project string) map[string]int {
 	places := map[string]int{}
 	for i, id := range m.siblings[project] {

@@ -102,7 +102,7 @@ func (c composer) relative(by caller) (string, bool) {
 	return pick(c, family), true
 }
 
-// taskOf gives a task that suits a caller: mostly one of its project.
+// taskOf returns a task that suits a caller: mostly one of its project.
 func (c composer) taskOf(by caller) string {
 	id := c.task()
 	for range 3 {
@@ -132,7 +132,7 @@ func (c composer) message() string {
 
 func longMessage() string { return strings.Repeat("long ", events.MaxText/4) }
 
-// target gives the session that a caller acts as: its own, mostly unnamed, or, wrongly, another.
+// target returns the session that a caller acts as: its own, mostly unnamed, or, wrongly, another.
 func (c composer) target(by caller) string {
 	if by.kind == "session" && c.chance(80) {
 		return ""

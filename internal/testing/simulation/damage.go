@@ -94,7 +94,7 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	}
 }
 
-// rewritten gives an event that fits where this one stands, and is another.
+// rewritten returns an event that fits where this one stands, and is another.
 func rewritten(body []byte) []byte {
 	e, err := events.Decode(body)
 	if err != nil {

@@ -39,7 +39,7 @@ var errDenied = errors.New("the store of refusals does not answer")
 
 func newDenied(s *server) *denied { return &denied{server: s, slots: map[place]stored{}} }
 
-// denialBounds gives the bounds of a run: in some, few records in all, and in others few a minute.
+// denialBounds returns the bounds of a run: in some, few records in all, and in others few a minute.
 func denialBounds(seed uint64) engine.DenialBounds {
 	bounds := engine.DefaultDenialBounds()
 	switch {
@@ -87,7 +87,7 @@ func (d *denied) LoadDenials(_ context.Context, yield func(engine.StoredDenial) 
 	return nil
 }
 
-// places gives what is filled, in order; mu is held.
+// places returns what is filled, in order; mu is held.
 func (d *denied) places() []place {
 	return slices.SortedFunc(maps.Keys(d.slots), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.actor, b.actor), cmp.Compare(len(a.slot), len(b.slot)), cmp.Compare(a.slot, b.slot))
@@ -123,7 +123,7 @@ type denial struct {
 	Text    string `json:"text"`
 }
 
-// records gives what is recorded, and on which server and in which of its epochs.
+// records yields what is recorded, and on which server and in which of its epochs.
 func (w *world) records(yield func(s *server, epoch int, record denial)) {
 	for _, s := range w.servers {
 		s.denied.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// furnish gives the run something to work with: projects, tasks, and a session of every sort.
+// furnish returns the run something to work with: projects, tasks, and a session of every sort.
 func (w *world) furnish() *Failure {
 	ask := w.ask
 	m := func() *model { return w.oracle.model() }

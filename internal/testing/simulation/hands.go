@@ -143,7 +143,7 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 	return nil
 }
 
-// left gives what is in the hand of sessions that are gone.
+// left returns what is in the hand of sessions that are gone.
 func (h *hands) left() []string {
 	var left []string
 	for session, item := range h.hand {

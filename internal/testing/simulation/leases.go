@@ -36,7 +36,7 @@ func (l *life) hear(session string, at time.Duration) {
 
 func (l *life) end(at time.Duration) { l.ended, l.dead = at, true }
 
-// longestSilence gives the longest time in which the process did not hear a session, among those that it may just now
+// longestSilence returns the longest time in which the process did not hear a session, among those that it may just now
 // have acted on.
 func (l *life) longestSilence(session string, born, now time.Duration) time.Duration {
 	if l.dead {
@@ -295,7 +295,7 @@ func (w *world) rescue(rng *rand.Rand) {
 	}
 }
 
-// beingLost gives the sessions whose loss is being written.
+// beingLost returns the sessions whose loss is being written.
 func (w *world) beingLost() []string {
 	var ids []string
 	for _, op := range w.servers[0].log.Held() {

@@ -37,7 +37,7 @@ func (c composer) waiting() (string, bool) {
 	return pick(c, there), true
 }
 
-// manifest gives a digest, good or bad.
+// manifest returns a digest, good or bad.
 func (c composer) manifest() *string {
 	good := func(digit string) string { return "sha256-" + strings.Repeat(digit, 64) }
 	return ptr(

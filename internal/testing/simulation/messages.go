@@ -80,7 +80,7 @@ func (c composer) ofMessage(f *fields, by caller) {
 	}
 }
 
-// mail gives a message that a session was not shown yet.
+// mail returns a message that a session was not shown yet.
 func (c composer) mail() (session, message string, ok bool) {
 	var have []string
 	for _, id := range c.m.sessionIDs {

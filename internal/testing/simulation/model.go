@@ -31,7 +31,7 @@ type model struct {
 // project is one with who created it, by the source of the event.
 type project = documents.Project
 
-// viewed gives what clients may know, from what the oracle makes of the log.
+// viewed returns what clients may know, from what the oracle makes of the log.
 func viewed(s *documents.State) *model {
 	m := &model{
 		projects:  map[string]project{},
@@ -87,7 +87,7 @@ func (m *model) below(x documents.Session, above string) bool {
 	return x.SpawnedBy != ""
 }
 
-// target gives the session that a wish is about: the one it names, or its own.
+// target returns the session that a wish is about: the one it names, or its own.
 func (m *model) target(w wish) string {
 	if w.fields.SessionID == "" && w.by.kind == "session" {
 		return w.by.name
@@ -111,7 +111,7 @@ func (m *model) good(name string) bool {
 	return t.Live && (t.ExpiresAt == 0 || m.at < t.ExpiresAt)
 }
 
-// moments gives the times at which a call may come to different verdicts: the first and the last at which it may have
+// moments returns the times at which a call may come to different verdicts: the first and the last at which it may have
 // been decided, and when a token expires in between.
 func (m *model) moments(c *call) []int64 {
 	times := []int64{c.earliest, c.latest}
@@ -127,8 +127,8 @@ func (m *model) moments(c *call) []int64 {
 	return times
 }
 
-// rootOf gives who shares the bound on refusals with others: the project that a session's project goes back to, through
-// the sessions that created the ones between, or "" for all that are no sessions.
+// rootOf returns who shares the bound on refusals with others: the project that a session's project goes back to,
+// through the sessions that created the ones between, or "" for all that are no sessions.
 func (m *model) rootOf(actor string) string {
 	rest, ok := strings.CutPrefix(actor, "/projects/")
 	project, _, _ := strings.Cut(rest, "/sessions/")
@@ -144,7 +144,7 @@ func (m *model) rootOf(actor string) string {
 // neverMade is the generation of a secret that nobody could have.
 const neverMade = -1
 
-// showing gives a caller with the secret that is good now, unless it is known which one it shows.
+// showing returns a caller with the secret that is good now, unless it is known which one it shows.
 func (m *model) showing(c caller) caller {
 	if c.generation != 0 || c == admin {
 		return c

@@ -66,7 +66,7 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 	}
 }
 
-// ground gives how things stood behind a sequence, one that was not forgotten.
+// ground returns how things stood behind a sequence, one that was not forgotten.
 func (o *oracle) ground(sequence uint64) *ground { return o.grounds[sequence-o.first] }
 
 // forget drops the grounds before a sequence: nothing can rest on them any more.
@@ -76,7 +76,7 @@ func (o *oracle) forget(before uint64) {
 	}
 }
 
-// encodedAt gives the hash of the encoded state behind a sequence.
+// encodedAt returns the hash of the encoded state behind a sequence.
 func (o *oracle) encodedAt(sequence uint64) events.Hash {
 	hash, ok := o.encoded[sequence]
 	if ok {
@@ -132,7 +132,7 @@ type envelope struct {
 	Data        json.RawMessage `json:"data"`
 }
 
-// at gives the event's time in milliseconds, said that of its occurredat, 0 if it has none.
+// at returns the event's time in milliseconds, said that of its occurredat, 0 if it has none.
 func (e envelope) at() int64   { return milliseconds(e.Time) }
 func (e envelope) said() int64 { return milliseconds(e.Occurred) }
 
@@ -271,19 +271,19 @@ func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 	return after, nil
 }
 
-// link gives the chain's hash behind an event, written a second time here.
+// link returns the chain's hash behind an event, written a second time here.
 func link(prev events.Hash, m events.Message) events.Hash {
 	body := sha256.Sum256(m.Body)
 	return sha256.Sum256(append(append([]byte{}, prev[:]...), body[:]...))
 }
 
-// causesOf gives what must stand as the cause of the event that a command becomes, and as the first of that chain.
+// causesOf returns what must stand as the cause of the event that a command becomes, and as the first of that chain.
 func causesOf(before *ground, command documents.Command) [2]string {
 	cause, first := before.Cause(command)
 	return [2]string{cause, first}
 }
 
-// textsOf gives the digests of the texts that an event left to the blobs.
+// textsOf returns the digests of the texts that an event left to the blobs.
 func textsOf(data json.RawMessage) map[string]string {
 	var d struct {
 		Blobs map[string]string `json:"blobs"`
@@ -303,7 +303,7 @@ func apply(s *projections.State, m events.Message) error {
 	return err
 }
 
-// wishOf gives the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
+// wishOf returns the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
 func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
 	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {

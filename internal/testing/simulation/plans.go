@@ -18,7 +18,7 @@ func (w *world) plans() *Failure {
 	return w.ask(admin, "queue:skip", fields{Project: project, Queue: planQueue})
 }
 
-// staff gives how many sessions a run keeps at work: fewer where it is about tasks.
+// staff returns how many sessions a run keeps at work: fewer where it is about tasks.
 func (c composer) staff() int {
 	if c.plans {
 		return 2
@@ -113,7 +113,7 @@ func (c composer) ofPlans() wish {
 	return w
 }
 
-// orchestrator gives an orchestrator of a project that has not ended; anybody, if there is none.
+// orchestrator returns an orchestrator of a project that has not ended; anybody, if there is none.
 func (c composer) orchestrator(project string) caller {
 	for _, id := range c.m.sessionIDs {
 		if x, live := c.m.liveSession(id); live && !x.Ended && x.Project == project && x.Role == "orchestrator" {

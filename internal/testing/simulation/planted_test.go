@@ -86,7 +86,7 @@ func TestPlantsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// alter gives the files that a bug changes, as they are with it.
+// alter returns the files that a bug changes, as they are with it.
 func alter(t *testing.T, root string, p plant) map[string]string {
 	t.Helper()
 	altered := map[string]string{}
@@ -189,7 +189,7 @@ func run(t *testing.T, binary string) caught {
 	return c
 }
 
-// firstPanic gives the line in which a test binary says why it ended.
+// firstPanic returns the line in which a test binary says why it ended.
 func firstPanic(out []byte) string {
 	for line := range bytes.Lines(out) {
 		if bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {

@@ -236,7 +236,7 @@ func (s *server) kill() []*simlog.Op {
 	return appends
 }
 
-// harmed gives the snapshots that the server starts with: as they are, or none, old ones, damaged ones, or another
+// harmed returns the snapshots that the server starts with: as they are, or none, old ones, damaged ones, or another
 // log's.
 func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 	sequences, _ := s.snapshots.List(context.Background())
@@ -291,7 +291,7 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 	return s.snapshots, "its snapshots"
 }
 
-// foreignSnapshot gives a snapshot of another log.
+// foreignSnapshot returns a snapshot of another log.
 func foreignSnapshot(sequence uint64) events.Snapshot {
 	s := projections.New()
 	for n := range sequence {

@@ -141,7 +141,7 @@ type wish struct {
 	occurred time.Time
 }
 
-// said gives when it was said, in milliseconds, if it is decided at a time: never after that; 0 if it did not wait.
+// said returns when it was said, in milliseconds, if it is decided at a time: never after that; 0 if it did not wait.
 func (w wish) said(at int64) int64 {
 	if w.occurred.IsZero() {
 		return 0
@@ -174,7 +174,7 @@ func (w wish) asks(at int64) documents.Command {
 	}
 }
 
-// hash gives the request hash: half the SHA-256 of the command's JSON.
+// hash returns the request hash: half the SHA-256 of the command's JSON.
 func (w wish) hash() string {
 	command, err := w.command()
 	if err != nil {
@@ -188,9 +188,8 @@ func (w wish) hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// eventID gives the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project, command,
-// key).
-// The source of a named token says, from the second on, which of its name's it is.
+// eventID returns the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project,
+// command, key). The source of a named token says, from the second on, which of its name's it is.
 func (w wish) eventID(project string) string {
 	source := w.by.source()
 	if w.by.user() && w.by.generation > 1 {

@@ -40,7 +40,7 @@ func TestContractHasTheNumbers(t *testing.T) {
 	}
 }
 
-// mebibytes gives a number of bytes, as a page writes it, in MiB.
+// mebibytes returns a number of bytes, as a page writes it, in MiB.
 func mebibytes(bytes string) string {
 	n := 0
 	for _, digit := range strings.ReplaceAll(bytes, ",", "") {

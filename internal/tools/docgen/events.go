@@ -84,7 +84,7 @@ type only gains optional fields.
 	return b.String()
 }
 
-// anchor gives the name by which GitHub links to a heading.
+// anchor returns the name by which GitHub links to a heading.
 func anchor(heading string) string { return strings.ReplaceAll(heading, ".", "") }
 
 // commandsOf names the commands that become an event of a type, in the table's order.

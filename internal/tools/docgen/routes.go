@@ -7,7 +7,7 @@ import (
 	"maestro/api"
 )
 
-// routesPage gives docs/routes.md: every route of the HTTP interface.
+// routesPage returns docs/routes.md: every route of the HTTP interface.
 func routesPage() string {
 	var b strings.Builder
 	b.WriteString("# Routes\n\n" + notice + `How bodies, answers, errors and credentials work is in [contract.md](contract.md#http). Each command id of

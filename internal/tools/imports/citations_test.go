@@ -86,7 +86,7 @@ func citing(at string) bool {
 	return at == "Makefile"
 }
 
-// wrongCitations gives the citations of a file that lead nowhere, and the number of all.
+// wrongCitations returns the citations of a file that lead nowhere, and the number of all.
 func wrongCitations(at, content string) (faults []string, citations int) {
 	if !slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(content, sign) }) {
 		return nil, 0
@@ -168,7 +168,7 @@ func wrongLink(at, target, anchor string) string {
 	return "the link to " + target + "#" + anchor + " leads to no heading"
 }
 
-// anchorOf gives the anchor that a heading gets when it is shown.
+// anchorOf returns the anchor that a heading gets when it is shown.
 func anchorOf(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {

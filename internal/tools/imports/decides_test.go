@@ -14,7 +14,7 @@ import (
 // decisions are what package commands decides with; its bodies, its table and what may wait are for everybody to read.
 var decisions = []string{"Permit", "PermitAt", "Decide", "DecideContext"}
 
-// decides gives the places in a file that ask for a decision.
+// decides returns the places in a file that ask for a decision.
 func decides(t *testing.T, name string, source any) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()

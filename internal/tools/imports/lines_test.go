@@ -68,7 +68,7 @@ func TestLongLinesAreFound(t *testing.T) {
 	}
 }
 
-// longLines gives the lines of a source that are too long.
+// longLines returns the lines of a source that are too long.
 func longLines(source []byte) (faults []string) {
 	lines := strings.Split(string(source), "\n")
 	long := map[int]bool{}
@@ -122,7 +122,7 @@ type lexeme struct {
 	line int
 }
 
-// on gives the kind of a token that is on a line, else what stands for none.
+// on returns the kind of a token that is on a line, else what stands for none.
 func (l lexeme) on(line int) token.Token {
 	if l.line != line {
 		return token.ILLEGAL

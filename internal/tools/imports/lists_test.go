@@ -51,7 +51,7 @@ func TestListsOfCommands(t *testing.T) {
 	}
 }
 
-// listing gives the written sources that name most of many texts.
+// listing returns the written sources that name most of many texts.
 func listing(t *testing.T, files map[string]string, texts []string) (paths []string) {
 	t.Helper()
 	slices.Sort(texts)

@@ -74,7 +74,7 @@ func TestWalksSearchNoLists(t *testing.T) {
 	}
 }
 
-// nested gives the functions of a file that search a list within a walk, each with what it searches with.
+// nested returns the functions of a file that search a list within a walk, each with what it searches with.
 func nested(file *ast.File) (found []string) {
 	for _, decl := range file.Decls {
 		f, ok := decl.(*ast.FuncDecl)

@@ -78,7 +78,7 @@ func TestLicencesAreTold(t *testing.T) {
 // licenceFile is a text of a licence: where it is in the module, and whose it is.
 type licenceFile struct{ path, licence, text string }
 
-// linkedFiles gives the texts of the licences of the packages that the binary links, by module.
+// linkedFiles returns the texts of the licences of the packages that the binary links, by module.
 func linkedFiles(t *testing.T) map[string][]licenceFile {
 	t.Helper()
 	modules := map[string]map[string]licenceFile{}
@@ -127,7 +127,7 @@ func linkedFiles(t *testing.T) map[string][]licenceFile {
 	return files
 }
 
-// licenceAbove gives the licence of a package: the nearest one in its directory or above, up to the module's, and the
+// licenceAbove returns the licence of a package: the nearest one in its directory or above, up to the module's, and the
 // notice beside it.
 func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 	t.Helper()
@@ -165,7 +165,7 @@ var incompatible = []string{
 	"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Mozilla Public License", "Business Source",
 }
 
-// licenceOf gives the name of the licence whose text this is; "" for one that is not known to be compatible.
+// licenceOf returns the name of the licence whose text this is; "" for one that is not known to be compatible.
 func licenceOf(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	var names []string
@@ -181,7 +181,7 @@ func licenceOf(text string) string {
 	return strings.Join(names, " and ")
 }
 
-// notice gives the text of NOTICE. The text of Apache-2.0 is LICENSE; each other one is given whole, as it asks for.
+// notice returns the text of NOTICE. The text of Apache-2.0 is LICENSE; each other one is given whole, as it asks for.
 func notice(modules map[string][]licenceFile) string {
 	var b strings.Builder
 	b.WriteString("Maestro\nCopyright 2026 The Maestro Authors\n\n" +

@@ -18,7 +18,7 @@ const compatPackage = "api/compat"
 // servers are the packages that answer callers, and those that ask them.
 var servers = []string{"api", "api/client", "api/route", "service", wirePackage}
 
-// tags gives the names that the fields of a struct have in JSON by their own tags.
+// tags returns the names that the fields of a struct have in JSON by their own tags.
 func tags(structure *ast.StructType) (names []string) {
 	for _, field := range structure.Fields.List {
 		if field.Tag == nil {
@@ -35,7 +35,7 @@ func tags(structure *ast.StructType) (names []string) {
 	return names
 }
 
-// members gives the names that the structs of some packages have in JSON, each with where it is; tests have none.
+// members returns the names that the structs of some packages have in JSON, each with where it is; tests have none.
 func (s *source) members(packages ...string) map[string]token.Position {
 	found := map[string]token.Position{}
 	for _, d := range s.structs {
@@ -51,7 +51,7 @@ func (s *source) members(packages ...string) map[string]token.Position {
 	return found
 }
 
-// olderElsewhere gives where other packages have what only older clients use.
+// olderElsewhere returns where other packages have what only older clients use.
 func (s *source) olderElsewhere(routes, members []string) (found []string) {
 	for name, at := range s.members(servers...) {
 		if slices.Contains(members, name) {
@@ -66,7 +66,7 @@ func (s *source) olderElsewhere(routes, members []string) (found []string) {
 	return found
 }
 
-// routesIn gives the routes that a file registers: the patterns of a mux, and the fields of a route.Route.
+// routesIn returns the routes that a file registers: the patterns of a mux, and the fields of a route.Route.
 func routesIn(pkg string, file *ast.File) (routes []literal) {
 	word := func(e ast.Expr) string {
 		switch x := e.(type) {

@@ -133,7 +133,7 @@ func isSource(path string) bool {
 	return !strings.HasSuffix(path, "_test.go")
 }
 
-// goFiles gives the content of all our Go files, by path.
+// goFiles returns the content of all our Go files, by path.
 func goFiles(t *testing.T) map[string]string {
 	t.Helper()
 	root := filepath.Dir(contributing)
@@ -165,7 +165,7 @@ func goFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// naming gives the files that have one of these names: a text as it is, or a word.
+// naming returns the files that have one of these names: a text as it is, or a word.
 func naming(files map[string]string, names []string) map[string]bool {
 	found := map[string]bool{}
 	for _, name := range names {

@@ -58,7 +58,7 @@ func TestRecursionIsBounded(t *testing.T) {
 	}
 }
 
-// sourcesOf gives the sources of a package, without its tests.
+// sourcesOf returns the sources of a package, without its tests.
 func sourcesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("../../../" + dir + "/*.go")
@@ -93,7 +93,7 @@ func recursive(t *testing.T, sources map[string]string) (names []string) {
 	return slices.Compact(names)
 }
 
-// callsOf gives the files of a package, what their names mean, and which of its functions each function names.
+// callsOf returns the files of a package, what their names mean, and which of its functions each function names.
 func callsOf(t *testing.T, sources map[string]string) (
 	files map[string]*ast.File, info *types.Info, calls map[types.Object][]types.Object,
 ) {
@@ -154,7 +154,7 @@ func (i onlyIter) Import(path string) (*types.Package, error) {
 	return i.Importer.Import(path)
 }
 
-// originOf gives a function as it is declared, also where it is generic.
+// originOf returns a function as it is declared, also where it is generic.
 func originOf(o types.Object) types.Object {
 	if f, ok := o.(*types.Func); ok {
 		return f.Origin()
@@ -179,7 +179,7 @@ func reaches(calls map[types.Object][]types.Object, from types.Object) bool {
 	return false
 }
 
-// nameOf gives the name of a function, with the type that it is a method of.
+// nameOf returns the name of a function, with the type that it is a method of.
 func nameOf(o types.Object) string {
 	f, ok := o.(*types.Func)
 	if !ok || f.Signature().Recv() == nil {

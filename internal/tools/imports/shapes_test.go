@@ -90,7 +90,7 @@ func (s *source) add(pkg string, file *ast.File) {
 	})
 }
 
-// named gives the type that an expression names, false if that is none of ours.
+// named returns the type that an expression names, false if that is none of ours.
 func (s *source) named(in declared, expr ast.Expr) (declared, bool) {
 	key := ""
 	switch x := expr.(type) {
@@ -112,7 +112,7 @@ func (s *source) named(in declared, expr ast.Expr) (declared, bool) {
 	return found, ok
 }
 
-// names gives the names that a struct has in JSON, in order; none if it says nothing of JSON. own reports whether it
+// names returns the names that a struct has in JSON, in order; none if it says nothing of JSON. own reports whether it
 // declares one itself: what only embeds a shape does not declare it again.
 func (s *source) names(d declared) (names []string, own bool) {
 	structure, ok := d.expr.(*ast.StructType)
@@ -153,7 +153,7 @@ func (s *source) names(d declared) (names []string, own bool) {
 	return slices.Compact(names), own
 }
 
-// shapes gives the shapes of the wire by their names in JSON, and the structs that declare them.
+// shapes returns the shapes of the wire by their names in JSON, and the structs that declare them.
 func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 	byNames, declare = map[string]string{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(s.types)) {
@@ -175,7 +175,7 @@ func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 	return byNames, declare
 }
 
-// doubles gives the structs outside service/wire that have the names of one of its shapes.
+// doubles returns the structs outside service/wire that have the names of one of its shapes.
 func (s *source) doubles() (found []string) {
 	byNames, declare := s.shapes()
 	for _, d := range s.structs {
@@ -190,7 +190,7 @@ func (s *source) doubles() (found []string) {
 	return found
 }
 
-// headers gives the names of headers that service/wire declares.
+// headers returns the names of headers that service/wire declares.
 func (s *source) headers() (names []string) {
 	for _, l := range s.texts {
 		if l.pkg == wirePackage && strings.HasPrefix(l.text, "Maestro-") {
@@ -200,7 +200,7 @@ func (s *source) headers() (names []string) {
 	return append(names, "Idempotency-Key", "Traceparent")
 }
 
-// headersElsewhere gives the places outside service/wire that write the name of a header.
+// headersElsewhere returns the places outside service/wire that write the name of a header.
 func (s *source) headersElsewhere() (found []string) {
 	names := s.headers()
 	for _, l := range s.texts {

@@ -60,7 +60,7 @@ func TestTimesHaveTheirType(t *testing.T) {
 	}
 }
 
-// numbersIn gives the fields of shapes that are named as times and are numbers, by the directory of their package.
+// numbersIn returns the fields of shapes that are named as times and are numbers, by the directory of their package.
 func numbersIn(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

@@ -127,7 +127,7 @@ func isQuery(e ast.Expr) bool {
 	return false
 }
 
-// calledName gives the last name of what is called.
+// calledName returns the last name of what is called.
 func calledName(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

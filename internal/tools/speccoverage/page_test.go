@@ -90,7 +90,7 @@ func exists(sources map[string]string, name string) (known bool, err error) {
 	return true, nil
 }
 
-// source gives the tests of a package, with their data: a case may stand there.
+// source returns the tests of a package, with their data: a case may stand there.
 func source(dir string) (string, error) {
 	var text strings.Builder
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
