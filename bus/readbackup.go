@@ -132,7 +132,7 @@ func (b *backupReading) readManifest() error {
 			return damaged(first, err)
 		}
 	}
-	if entry.Name != backupManifestName && ofBackup(entry.Name) {
+	if entry.Name != backupManifestName && isBackupEntry(entry.Name) {
 		return damaged(entry.Name, ErrRepacked)
 	}
 	if entry.Name != backupManifestName {
@@ -158,8 +158,8 @@ var ErrNewerBackup = errors.New("a newer version made the backup")
 // ErrRepacked: somebody has unpacked a backup and packed it again, in another way than it was.
 var ErrRepacked = errors.New("its entries are in another order, or have other names, than in a backup")
 
-// ofBackup reports whether a file of this name comes out of a backup.
-func ofBackup(name string) bool {
+// isBackupEntry reports whether a file of this name comes out of a backup.
+func isBackupEntry(name string) bool {
 	name = path.Clean(name)
 	return slices.Contains([]string{backupManifestName, backupLogName, backupSealName}, name) ||
 		strings.HasPrefix(name+"/", backupBlobPrefix)
@@ -223,7 +223,7 @@ func (b *backupReading) readLog() error {
 func (b *backupReading) readEntry(entry *tar.Header) error {
 	digest, isBlob := strings.CutPrefix(entry.Name, backupBlobPrefix)
 	switch {
-	case (b.seal != nil || entry.Typeflag != tar.TypeReg) && ofBackup(entry.Name):
+	case (b.seal != nil || entry.Typeflag != tar.TypeReg) && isBackupEntry(entry.Name):
 		return damaged(entry.Name, ErrRepacked)
 	case b.seal != nil, entry.Typeflag != tar.TypeReg:
 		return damaged(entry.Name, errors.New("a backup has no such entry"))

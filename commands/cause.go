@@ -57,7 +57,7 @@ func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) 
 	return projections.Cause{}, false
 }
 
-// causeOfItem returns what put an item into line, or into the hand that it is in.
+// causeOfItem returns what put an item into line, or caused its holder to start it.
 func causeOfItem(s *projections.State, session, queue, task string) (projections.Cause, bool) {
 	project := s.SessionProject(session)
 	if project == "" {

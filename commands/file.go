@@ -20,7 +20,7 @@ type TrackFile struct {
 func (*TrackFile) ID() string { return "track-file" }
 
 func (x *TrackFile) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 // Decide implements Command.

@@ -25,7 +25,7 @@ func (x *InitSession) ID() string {
 }
 
 func (x *InitSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 // Decide implements Command.
@@ -65,7 +65,9 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 }
 
 // begins makes what sessions of a role begin with.
-func begins(role events.Role) *maker { return ofKind(&InitSession{Role: role}, (*InitSession).from) }
+func begins(role events.Role) *maker {
+	return makerOfKind(&InitSession{Role: role}, (*InitSession).from)
+}
 
 func (x *InitSession) from(e *events.Event, d *events.SessionRegistered) bool {
 	began := d.Created == nil && d.ManifestDigest != "" && d.Role == x.Role

@@ -30,14 +30,14 @@ func (*AnswerInput) ID() string { return "input:answer" }
 func (*ReceiveInput) ID() string { return "input:received" }
 
 func (x *AnswerInput) project(s *projections.State, by Actor) string {
-	return ofInput(s, by, x.InputID)
+	return projectOfInput(s, by, x.InputID)
 }
 
 func (x *ReceiveInput) project(s *projections.State, by Actor) string {
-	return ofInput(s, by, x.InputID)
+	return projectOfInput(s, by, x.InputID)
 }
 
-func ofInput(s *projections.State, by Actor, id string) string {
+func projectOfInput(s *projections.State, by Actor, id string) string {
 	if input := s.Input(id); input != nil {
 		return input.ProjectID
 	}

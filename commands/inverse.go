@@ -16,20 +16,20 @@ type maker struct {
 	from func(e *events.Event) (Command, bool)
 }
 
-// of ties a command to the event of its inverse: from fills the command from the event that it became, and answers
+// makerOf ties a command to the event of its inverse: from fills the command from the event that it became, and answers
 // false if the event came from another command.
-func of[C, E any, PC interface {
+func makerOf[C, E any, PC interface {
 	*C
 	Command
 }, PE interface {
 	*E
 	events.Data
 }](from func(PC, *events.Event, PE) bool) *maker {
-	return ofKind(PC(new(C)), from)
+	return makerOfKind(PC(new(C)), from)
 }
 
-// ofKind is of for a command that shares its type with others: kind is the one without any other field.
-func ofKind[C, E any, PC interface {
+// makerOfKind is makerOf for a command that shares its type with others: kind is the one without any other field.
+func makerOfKind[C, E any, PC interface {
 	*C
 	Command
 }, PE interface {

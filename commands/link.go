@@ -31,11 +31,11 @@ func (*LinkTask) ID() string { return "session:link" }
 func (*UnlinkTask) ID() string { return "session:unlink" }
 
 func (x *LinkTask) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 func (x *UnlinkTask) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 // Decide implements Command.

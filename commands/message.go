@@ -24,7 +24,7 @@ func (x *MessageSession) project(s *projections.State, by Actor) string {
 	if caller := s.Session(by.Name); by.Kind == ActorSession && caller != nil && to == "" {
 		to = caller.SpawnedBy
 	}
-	return ofSession(s, by, x.In, to)
+	return projectOfSession(s, by, x.In, to)
 }
 
 // Decide implements Command.

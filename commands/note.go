@@ -23,7 +23,7 @@ type NoteSession struct {
 func (*NoteSession) ID() string { return "session:note" }
 
 func (x *NoteSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {

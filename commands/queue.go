@@ -66,7 +66,7 @@ func (x *RequeueItem) project(s *projections.State, by Actor) string {
 }
 
 func (x OfQueue) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 // Decide implements Command.

@@ -43,11 +43,11 @@ func (*RemoveItem) ID() string { return "queue:remove" }
 func (*DeleteQueue) ID() string { return "queue:delete" }
 
 func (x *MoveItem) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 func (x *RemoveItem) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 func (x *DeleteQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }

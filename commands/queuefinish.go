@@ -37,8 +37,8 @@ func (*FailItem) ID() string { return "queue:fail" }
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
 
-// inHand returns the item that a session holds, or the refusal that says who has what it held.
-func inHand(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
+// heldItem returns the item that a session holds, or a refusal that names the current holder of the item it held.
+func heldItem(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
 	item := s.Holds(session)
 	switch {
 	case item != nil && (task == "" || task == item.TaskID):
@@ -105,7 +105,7 @@ func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*proj
 	if session == nil {
 		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
 	}
-	return inHand(s, session, task)
+	return heldItem(s, session, task)
 }
 
 // saidAlready reports whether the caller's session itself brought the item that it names to this status.
@@ -171,7 +171,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			session,
 		); held != nil ||
 			x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
-			item, err := inHand(s, session, x.TaskID)
+			item, err := heldItem(s, session, x.TaskID)
 			if err != nil {
 				return nil, err
 			}

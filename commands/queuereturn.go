@@ -31,8 +31,8 @@ func (x *ReturnItem) project(_ *projections.State, by Actor) string { return x.p
 
 func (x *QuarantineItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
-// abandoned returns an item that is in the hand of a session that can hold nothing any more, and what became of that
-// session; no item if it is not in such a hand.
+// abandoned returns an item whose holder can hold nothing any more, and what became of that session; no item if it has
+// no such holder.
 func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
 	if item, err = itemOf(s, project, queue, task); err != nil {
 		return nil, "", err

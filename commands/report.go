@@ -132,7 +132,7 @@ func (x *Report) afterDone(session *projections.Session, c Call) bool {
 }
 
 // reports makes reports of a kind.
-func reports(kind events.ReportKind) *maker { return ofKind(&Report{Kind: kind}, (*Report).from) }
+func reports(kind events.ReportKind) *maker { return makerOfKind(&Report{Kind: kind}, (*Report).from) }
 
 func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 	same := d.Kind == x.Kind

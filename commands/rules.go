@@ -9,14 +9,14 @@ const (
 	itsSpawned = "a session that it spawned"
 	atMost     = "an orchestrator gives a worker its default set, beyond that only what it may use itself; " +
 		"another orchestrator at most its own set"
-	openOnly      = "the question is open; an orchestrator: " + itsSpawned
-	emptyOnly     = "no tasks, no sessions; an orchestrator only one that it created"
-	doneOrBlocked = "the task is completed, blocked, or said to be done"
-	ofBoth        = "an orchestrator's decision, or the user's"
-	fits          = "title 1–200; parent in the same project; dependencies exist, no cycle"
-	completes     = "as report:progress; without tasks the session completes"
-	ownTasks      = "own tasks, their descendants, tasks it created; an orchestrator: its project's"
-	manifestKnown = "manifest valid, digest known"
+	openOnly             = "the question is open; an orchestrator: " + itsSpawned
+	emptyOnly            = "no tasks, no sessions; an orchestrator only one that it created"
+	doneOrBlocked        = "the task is completed, blocked, or said to be done"
+	byOrchestratorOrUser = "an orchestrator's decision, or the user's"
+	fits                 = "title 1–200; parent in the same project; dependencies exist, no cycle"
+	completes            = "as report:progress; without tasks the session completes"
+	ownTasks             = "own tasks, their descendants, tasks it created; an orchestrator: its project's"
+	manifestKnown        = "manifest valid, digest known"
 )
 
 // rows are all versions of the table, in the order of docs/contract.md, "Permissions": a row that a later version added
@@ -27,9 +27,9 @@ var rows = []Row{
 	{ID: "status", Who: agents | U | R | S, Core: true, Rule: reads},
 	{ID: "commands", Who: agents | U | R | S, Core: true, Rule: reads},
 
-	{ID: "session:register", Who: agents | U, Core: true, makes: of((*RegisterSession).from), Rule: alive},
-	{ID: "session:complete", Who: agents | U, Core: true, Waits: true, makes: of((*CompleteSession).from), Rule: alive},
-	{ID: "track-file", Who: agents | U, Core: true, Waits: true, makes: of((*TrackFile).from), Rule: alive},
+	{ID: "session:register", Who: agents | U, Core: true, makes: makerOf((*RegisterSession).from), Rule: alive},
+	{ID: "session:complete", Who: agents | U, Core: true, Waits: true, makes: makerOf((*CompleteSession).from), Rule: alive},
+	{ID: "track-file", Who: agents | U, Core: true, Waits: true, makes: makerOf((*TrackFile).from), Rule: alive},
 	{ID: "worker:init", Who: workers, Core: true, makes: begins(events.RoleWorker), Rule: manifestKnown},
 	{ID: "orchestrator:init", Who: O, Core: true, makes: begins(events.RoleOrchestrator), Rule: manifestKnown},
 
@@ -48,21 +48,21 @@ var rows = []Row{
 	{ID: "task:get", Who: agents | U, Rule: reads},
 	{ID: "task:children", Who: agents | U, Rule: reads},
 	{ID: "task:tree", Who: T | O | U, Rule: reads},
-	{ID: "task:create", Who: agents | U, makes: of((*CreateTask).from), Rule: fits},
-	{ID: "task:update", Who: O | U, makes: of((*UpdateTask).from), Rule: "cancelled: the user only"},
-	{ID: "task:complete", Who: O | U, makes: of((*CompleteTask).from), Rule: ofBoth},
-	{ID: "task:block", Who: O | U, makes: of((*BlockTask).from), Rule: ofBoth},
-	{ID: "task:reopen", Who: O | U, makes: of((*ReopenTask).from), Rule: doneOrBlocked},
-	{ID: "task:delete", Who: U, makes: of((*DeleteTask).from), Rule: "the user's"},
+	{ID: "task:create", Who: agents | U, makes: makerOf((*CreateTask).from), Rule: fits},
+	{ID: "task:update", Who: O | U, makes: makerOf((*UpdateTask).from), Rule: "cancelled: the user only"},
+	{ID: "task:complete", Who: O | U, makes: makerOf((*CompleteTask).from), Rule: byOrchestratorOrUser},
+	{ID: "task:block", Who: O | U, makes: makerOf((*BlockTask).from), Rule: byOrchestratorOrUser},
+	{ID: "task:reopen", Who: O | U, makes: makerOf((*ReopenTask).from), Rule: doneOrBlocked},
+	{ID: "task:delete", Who: U, makes: makerOf((*DeleteTask).from), Rule: "the user's"},
 
 	{ID: "session:list", Who: O | U, Rule: reads},
 	{ID: "session:info", Who: agents | U, Rule: reads},
-	{ID: "session:spawn", Who: O | U, makes: of((*SpawnSession).from), Rule: atMost},
+	{ID: "session:spawn", Who: O | U, makes: makerOf((*SpawnSession).from), Rule: atMost},
 	{
 		ID:     "session:kill",
 		Who:    O | U,
 		beyond: whereThoseBelowWork,
-		makes:  of((*KillSession).from),
+		makes:  makerOf((*KillSession).from),
 		Rule:   "an orchestrator: " + itsSpawned + ", or one below it",
 	},
 	{
@@ -71,56 +71,56 @@ var rows = []Row{
 		beyond: whereItsSpawnerWorks,
 		since:  thirdRules,
 		before: O | U,
-		makes:  of((*MessageSession).from),
+		makes:  makerOf((*MessageSession).from),
 		Rule:   "a session writes to the one that spawned it, and an orchestrator to those that it spawned",
 	},
-	{ID: "session:update", Who: O | U, makes: of((*UpdateSession).from), Rule: "an orchestrator: " + itsSpawned},
+	{ID: "session:update", Who: O | U, makes: makerOf((*UpdateSession).from), Rule: "an orchestrator: " + itsSpawned},
 	{ID: "session:resume", Who: O | U, Events: "session.resumed", Rule: "an orchestrator: " + itsSpawned},
 
 	{ID: "queue:top", Who: Q | U, Rule: reads},
 	{ID: "queue:list", Who: Q | U, Rule: reads},
 	{ID: "queue:status", Who: Q | U, Rule: reads},
-	{ID: "queue:start", Who: Q | U, makes: of((*StartItem).from), Rule: "the first eligible item"},
-	{ID: "queue:complete", Who: Q | U, makes: of((*CompleteItem).from), Rule: "the item is in its hand"},
-	{ID: "queue:fail", Who: Q | U, makes: of((*FailItem).from), Rule: "the item is in its hand"},
-	{ID: "queue:skip", Who: Q | U, makes: of((*SkipItem).from), Rule: "the item is in its hand, or the next one"},
-	{ID: "queue:push", Who: Q | U, makes: of((*PushItem).from), Rule: "the task is not in the queue"},
+	{ID: "queue:start", Who: Q | U, makes: makerOf((*StartItem).from), Rule: "the first eligible item"},
+	{ID: "queue:complete", Who: Q | U, makes: makerOf((*CompleteItem).from), Rule: "the item is in its hand"},
+	{ID: "queue:fail", Who: Q | U, makes: makerOf((*FailItem).from), Rule: "the item is in its hand"},
+	{ID: "queue:skip", Who: Q | U, makes: makerOf((*SkipItem).from), Rule: "the item is in its hand, or the next one"},
+	{ID: "queue:push", Who: Q | U, makes: makerOf((*PushItem).from), Rule: "the task is not in the queue"},
 
 	{ID: "project:list", Who: O | U, Rule: "an orchestrator sees its own project"},
 	{ID: "project:get", Who: O | U, Rule: "an orchestrator sees its own project"},
-	{ID: "project:create", Who: O | U, makes: of((*CreateProject).from), Rule: "a name"},
-	{ID: "project:delete", Who: O | U, makes: of((*DeleteProject).from), Rule: emptyOnly},
+	{ID: "project:create", Who: O | U, makes: makerOf((*CreateProject).from), Rule: "a name"},
+	{ID: "project:delete", Who: O | U, makes: makerOf((*DeleteProject).from), Rule: emptyOnly},
 
 	{ID: "inbox", Who: O | U, Rule: "an orchestrator: " + itsSpawned},
 	{ID: "input:list", Who: O | U, Rule: "an orchestrator: " + itsSpawned},
-	{ID: "input:answer", Who: O | U, makes: of((*AnswerInput).from), Rule: openOnly},
+	{ID: "input:answer", Who: O | U, makes: makerOf((*AnswerInput).from), Rule: openOnly},
 	{ID: "manifest:generate", Who: O | U, Rule: reads},
 	{ID: "manifest:show", Who: O | U, since: thirdRules, Rule: "its own is part of whoami"},
 	{ID: "manifest:schema", Who: O | U, since: thirdRules, Rule: reads},
 	{
 		ID:    "session:note",
 		Who:   agents | U,
-		makes: of((*NoteSession).from),
+		makes: makerOf((*NoteSession).from),
 		Rule:  "its own session; no type that only the system writes",
 	},
-	{ID: "input:received", Who: agents, makes: of((*ReceiveInput).from), Rule: "its own question"},
+	{ID: "input:received", Who: agents, makes: makerOf((*ReceiveInput).from), Rule: "its own question"},
 	{ID: "input:wait", Who: agents, since: thirdRules, Rule: "its own mail"},
-	{ID: "queue:create", Who: U, makes: of((*CreateQueue).from), Rule: "the user's"},
-	{ID: "queue:requeue", Who: U, makes: of((*RequeueItem).from), Rule: "quarantined, failed or skipped items"},
-	{ID: "queue:move", Who: U, since: thirdRules, makes: of((*MoveItem).from), Rule: "queued items"},
-	{ID: "queue:remove", Who: U, since: thirdRules, makes: of((*RemoveItem).from), Rule: "items that nobody holds"},
-	{ID: "queue:delete", Who: U, since: thirdRules, makes: of((*DeleteQueue).from), Rule: "nothing queued, nothing held"},
+	{ID: "queue:create", Who: U, makes: makerOf((*CreateQueue).from), Rule: "the user's"},
+	{ID: "queue:requeue", Who: U, makes: makerOf((*RequeueItem).from), Rule: "quarantined, failed or skipped items"},
+	{ID: "queue:move", Who: U, since: thirdRules, makes: makerOf((*MoveItem).from), Rule: "queued items"},
+	{ID: "queue:remove", Who: U, since: thirdRules, makes: makerOf((*RemoveItem).from), Rule: "items that nobody holds"},
+	{ID: "queue:delete", Who: U, since: thirdRules, makes: makerOf((*DeleteQueue).from), Rule: "nothing queued, nothing held"},
 
-	{ID: "project:update", Who: U, makes: of((*UpdateProject).from), Rule: "the user's"},
-	{ID: "session:delete", Who: U, makes: of((*DeleteSession).from), Rule: "the user's"},
-	{ID: "session:link", Who: U, makes: of((*LinkTask).from), Rule: "the user's"},
-	{ID: "session:unlink", Who: U, makes: of((*UnlinkTask).from), Rule: "the user's"},
+	{ID: "project:update", Who: U, makes: makerOf((*UpdateProject).from), Rule: "the user's"},
+	{ID: "session:delete", Who: U, makes: makerOf((*DeleteSession).from), Rule: "the user's"},
+	{ID: "session:link", Who: U, makes: makerOf((*LinkTask).from), Rule: "the user's"},
+	{ID: "session:unlink", Who: U, makes: makerOf((*UnlinkTask).from), Rule: "the user's"},
 	{ID: "template:list", Who: O | U, since: thirdRules, Rule: reads},
 	{ID: "template:get", Who: O | U, since: thirdRules, Rule: "the workflow of its own prompts is part of whoami"},
-	{ID: "template:create", Who: U, makes: of((*CreateTemplate).from), Rule: "the user's"},
-	{ID: "template:update", Who: U, makes: of((*UpdateTemplate).from), Rule: "the user's"},
-	{ID: "template:reset", Who: U, makes: of((*ResetTemplate).from), Rule: "the user's"},
-	{ID: "template:delete", Who: U, makes: of((*DeleteTemplate).from), Rule: "the user's"},
+	{ID: "template:create", Who: U, makes: makerOf((*CreateTemplate).from), Rule: "the user's"},
+	{ID: "template:update", Who: U, makes: makerOf((*UpdateTemplate).from), Rule: "the user's"},
+	{ID: "template:reset", Who: U, makes: makerOf((*ResetTemplate).from), Rule: "the user's"},
+	{ID: "template:delete", Who: U, makes: makerOf((*DeleteTemplate).from), Rule: "the user's"},
 
 	{ID: "watch", Who: O | U, Planned: true, Rule: reads},
 	{ID: "since", Who: O | U, Rule: reads},
@@ -134,9 +134,9 @@ var rows = []Row{
 	{ID: "audit:denials", Who: U, Rule: "the user's, and an auditor's"},
 	{ID: "audit:can", Who: U, Rule: "the user's, and an auditor's"},
 
-	{ID: "token:create", Who: U, makes: of((*CreateToken).from), Rule: "the user's"},
+	{ID: "token:create", Who: U, makes: makerOf((*CreateToken).from), Rule: "the user's"},
 	{ID: "token:list", Who: U, Rule: "the user's"},
-	{ID: "token:revoke", Who: U, makes: of((*RevokeToken).from), Rule: "the user's"},
+	{ID: "token:revoke", Who: U, makes: makerOf((*RevokeToken).from), Rule: "the user's"},
 	{ID: "runner:enroll", Who: U, Events: "runner.enrolled", Rule: "the user's"},
 	{ID: "runner:list", Who: U, Planned: true, Rule: "the user's"},
 	{ID: "runner:revoke", Who: U, Events: "runner.revoked", Rule: "the user's"},
@@ -147,11 +147,11 @@ var rows = []Row{
 	{ID: "sandbox:blocked", Who: R, Events: "sandbox.blocked", Rule: "the session is assigned to this runner"},
 	{ID: "preflight:failed", Who: R, Events: "preflight.failed", Rule: "the session is assigned to this runner"},
 
-	{ID: "session:lost", Who: S, makes: of((*LoseSession).from), Rule: "the deadline passed"},
-	{ID: "session:recovered", Who: S, makes: of((*RecoverSession).from), Rule: "the deadline passed"},
-	{ID: "session:timed-out", Who: S, makes: of((*TimeOutSession).from), Rule: "the deadline passed"},
-	{ID: "queue:return", Who: S, makes: of((*ReturnItem).from), Rule: "the deadline passed"},
-	{ID: "queue:quarantine", Who: S, makes: of((*QuarantineItem).from), Rule: "the deadline passed"},
+	{ID: "session:lost", Who: S, makes: makerOf((*LoseSession).from), Rule: "the deadline passed"},
+	{ID: "session:recovered", Who: S, makes: makerOf((*RecoverSession).from), Rule: "the deadline passed"},
+	{ID: "session:timed-out", Who: S, makes: makerOf((*TimeOutSession).from), Rule: "the deadline passed"},
+	{ID: "queue:return", Who: S, makes: makerOf((*ReturnItem).from), Rule: "the deadline passed"},
+	{ID: "queue:quarantine", Who: S, makes: makerOf((*QuarantineItem).from), Rule: "the deadline passed"},
 	{ID: "limit:reached", Who: S, Events: "limit.reached", Rule: "the deadline passed"},
 }
 

@@ -69,24 +69,24 @@ func (*KillSession) ID() string { return "session:kill" }
 func (*DeleteSession) ID() string { return "session:delete" }
 
 func (x *RegisterSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 func (x *CompleteSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 func (x *KillSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 func (x *DeleteSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
-// ofSession returns the project of a command's session; what the caller names counts only where there is no such
+// projectOfSession returns the project of a command's session; what the caller names counts only where there is no such
 // session.
-func ofSession(s *projections.State, by Actor, in In, session string) string {
+func projectOfSession(s *projections.State, by Actor, in In, session string) string {
 	if project := s.SessionProject(session); project != "" {
 		return project
 	}

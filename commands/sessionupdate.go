@@ -28,7 +28,7 @@ type UpdateSession struct {
 func (*UpdateSession) ID() string { return "session:update" }
 
 func (x *UpdateSession) project(s *projections.State, by Actor) string {
-	return ofSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
 // Decide implements Command.

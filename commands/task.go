@@ -96,19 +96,19 @@ func (*DeleteTask) ID() string { return "task:delete" }
 func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *UpdateTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 func (x *ReopenTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 func (x *DeleteTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
-// ofTask returns the project of a command's task; what the caller names counts only where there is no such task.
-func ofTask(s *projections.State, by Actor, in In, task string) string {
+// projectOfTask returns the project of a command's task; what the caller names counts only where there is no such task.
+func projectOfTask(s *projections.State, by Actor, in In, task string) string {
 	if project := s.TaskProject(task); project != "" {
 		return project
 	}

@@ -33,11 +33,11 @@ func (*CompleteTask) ID() string { return "task:complete" }
 func (*BlockTask) ID() string { return "task:block" }
 
 func (x *CompleteTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 func (x *BlockTask) project(s *projections.State, by Actor) string {
-	return ofTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.In, x.TaskID)
 }
 
 // Decide implements Command.

@@ -54,12 +54,12 @@ type Beats interface {
 }
 
 // Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the
-// system: a session is lost, heard again, or out of time, and an item comes back from a hand that can hold nothing.
-// Everything starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
+// system: a session is lost, heard again, or out of time, and an item is returned by a session that can hold nothing
+// any more. Everything starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
 //
-// What the state alone shows (an item in the hand of a session that has ended) is looked for at every look, so that a
-// crash between an end and its consequence loses nothing. The end of a session brings about a look for that alone; for
-// what time brings about there is a timer.
+// What the state alone shows (an item held by a session that has ended) is looked for at every look, so that a crash
+// between an end and its consequence loses nothing. The end of a session brings about a look for that alone; for what
+// time brings about there is a timer.
 type Leases struct {
 	config LeasesConfig
 	every  time.Duration
@@ -78,8 +78,8 @@ type hearing struct {
 	at    time.Duration
 	beats bool
 	// called is when it last called, if it did: at also moves with pauses, and is there for who never called.
-	called  time.Duration
-	ofCalls bool
+	called       time.Duration
+	heardByCalls bool
 }
 
 // NewLeases makes leases that all begin now; Run keeps them.
@@ -144,7 +144,7 @@ func (l *Leases) LastHeard(session string) (ago time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.heard[session]
-	return l.config.Elapsed() - h.called, h.ofCalls
+	return l.config.Elapsed() - h.called, h.heardByCalls
 }
 
 // Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on
@@ -161,7 +161,7 @@ func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
 	h := l.heard[session]
 	first := beat && !h.beats
 	h.at, h.beats = l.config.Elapsed(), h.beats || beat
-	h.called, h.ofCalls = h.at, true
+	h.called, h.heardByCalls = h.at, true
 	l.heard[session] = h
 	l.mu.Unlock()
 	if first && l.config.Beats != nil {
@@ -370,7 +370,7 @@ func (l *Leases) begin(s *projections.State) {
 	}
 }
 
-// abandonedItems returns what is in the hand of a session that can hold nothing any more.
+// abandonedItems returns the items held by sessions that can hold nothing any more.
 func abandonedItems(s *projections.State) []due {
 	var found []due
 	for item := range s.Held() {

@@ -244,7 +244,7 @@ func (s *State) restoreQueues(h *header) error {
 		s.enter(key, id, item)
 		switch item.Status {
 		case events.ItemProcessing:
-			s.inHand = s.inHand.with(item.Started, id)
+			s.heldItems = s.heldItems.with(item.Started, id)
 		case events.ItemQueued, events.ItemCompleted, events.ItemFailed, events.ItemSkipped, events.ItemQuarantined:
 		}
 	}

@@ -94,7 +94,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	for _, item := range []*Item{item, done} {
 		s.enter(queueKey(p.ID, q.Name), itemKey(p.ID, q.Name, item.TaskID), item)
 	}
-	s.inHand = s.inHand.with(item.Started, itemKey(p.ID, q.Name, item.TaskID))
+	s.heldItems = s.heldItems.with(item.Started, itemKey(p.ID, q.Name, item.TaskID))
 	shown, open, token := filled[Input](t, &n), filled[Input](t, &n), filled[Token](t, &n)
 	shown.ProjectID, open.ProjectID, open.AnsweredAt, open.DeliveredAt = p.ID, p.ID, 0, 0
 	s.inputs.put(shown.ID, shown)

@@ -179,10 +179,10 @@ func (s *State) QueuesOf(task string) []*Item {
 	return items
 }
 
-// Held returns all items that are in somebody's hand, in the order in which they were started.
+// Held returns all held items, in the order in which they were started.
 func (s *State) Held() iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		s.inHand.walk(func(key string) bool { return yield(s.items.get(key)) })
+		s.heldItems.walk(func(key string) bool { return yield(s.items.get(key)) })
 	}
 }
 
@@ -227,10 +227,10 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 		s.listOpen(&after, id, is)
 	}
 	if before.Status == events.ItemProcessing {
-		s.inHand = s.inHand.without(before.Started)
+		s.heldItems = s.heldItems.without(before.Started)
 	}
 	if after.Status == events.ItemProcessing {
-		s.inHand = s.inHand.with(after.Started, id)
+		s.heldItems = s.heldItems.with(after.Started, id)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// letGo takes an item out of its holder's hand.
+// letGo releases an item from its holder.
 func (s *State) letGo(session string) {
 	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
 		s.changeSession(session, func(x *Session) { x.Hand = &Hand{x.Hand.Queue, x.Hand.TaskID, false} })

@@ -61,18 +61,19 @@ type State struct {
 	meter     *meter // counts work, if somebody counts it
 
 	layers []layer // every table of the above
-	loose
+	untabled
 }
 
-// loose is what a state holds outside its tables; an overlay begins with a copy of it, and hands its own down.
-type loose struct {
+// untabled is the part of a state that is outside its tables. An overlay starts with a copy of it and passes its own
+// down on commit.
+type untabled struct {
 	head    events.Head
 	genesis events.Hash
 	at      time.Time
 
 	ids         []uuid.UUID
 	projectIDs  []string
-	inHand      line     // of all queues, by the sequence of the start
+	heldItems   line     // of all queues, by the sequence of the start
 	living      line     // sessions of all projects, by the events that made them
 	timed       line     // those with a deadline
 	trusting    []string // queues that trust reports
@@ -93,12 +94,12 @@ func (s *State) Overlay() *State {
 		panic("projections: an overlay has no overlay")
 	}
 	o := build(s)
-	o.loose = s.loose
+	o.untabled = s.untabled
 	return o
 }
 
 func build(under *State) *State {
-	s := &State{under: under, accepted: make(map[uuid.UUID]uint64), loose: loose{era: [2]uint32{1, 1}}}
+	s := &State{under: under, accepted: make(map[uuid.UUID]uint64), untabled: untabled{era: [2]uint32{1, 1}}}
 	s.layers = s.tables()
 	for i, layer := range s.layers {
 		if under == nil {
@@ -130,7 +131,7 @@ func (s *State) Commit() {
 	for _, layer := range s.layers {
 		layer.settle()
 	}
-	s.under.loose = s.loose
+	s.under.untabled = s.untabled
 }
 
 // Drop forgets everything the overlay holds and leaves it where the state under it stands.
@@ -139,7 +140,7 @@ func (s *State) Drop() {
 	for _, layer := range s.layers {
 		layer.drop()
 	}
-	s.loose = s.under.loose
+	s.untabled = s.under.untabled
 }
 
 // Head returns the sequence of the last event applied and the chain's hash behind it.

@@ -11,8 +11,8 @@ import (
 // [State.StatusOn] takes it on.
 type StatusSearch struct {
 	in *inbox
-	// ofInbox is how many parts its inbox has.
-	ofInbox int
+	// inboxParts is how many parts its inbox has.
+	inboxParts int
 	// decided comes behind what is said of open tasks.
 	decided []TaskSaid
 	status  ProjectStatus
@@ -47,14 +47,14 @@ func (s *State) SearchStatus(p *Project) *StatusSearch {
 	x.in.part("queues", each(s.queueNames.get(p.ID), x.queue))
 	slices.Reverse(x.in.todo) // the last one comes first
 	x.in.todo = append(inbox, x.in.todo...)
-	x.in.unread, x.ofInbox = append(x.in.unread, parts...), len(parts)
+	x.in.unread, x.inboxParts = append(x.in.unread, parts...), len(parts)
 	return x
 }
 
 // Stop ends the search before all is found. The status then says what was not looked at, or only in part.
 func (x *StatusSearch) Stop() {
 	if unread := x.in.stop(); len(unread) > 0 {
-		own := max(0, len(unread)-x.ofInbox)
+		own := max(0, len(unread)-x.inboxParts)
 		x.status.Unread = append(slices.Clip(unread[:own]), "inbox")
 	}
 }

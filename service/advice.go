@@ -24,8 +24,8 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	}
 }
 
-// ofTheOperator are the commands that no row of the table is about: they are for whoever runs the server.
-var ofTheOperator = []string{"serve", "salvage", "restore", "backup"}
+// operatorCommands are the commands that no row of the table is about: they are for whoever runs the server.
+var operatorCommands = []string{"serve", "salvage", "restore", "backup"}
 
 // mayRun reports whether a caller may use the command that these words of a command line name. Beside the operator's,
 // what is no row of the table is anybody's.
@@ -39,7 +39,7 @@ func (s *Service) mayRun(c *Caller, words []string) bool {
 			return !row.Planned && s.Permit(c, id, c.By.Project) == nil
 		}
 	}
-	return !slices.Contains(ofTheOperator, words[0])
+	return !slices.Contains(operatorCommands, words[0])
 }
 
 func (s *Service) whomToAsk(c *Caller) string {

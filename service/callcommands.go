@@ -94,7 +94,7 @@ func (s *Service) Several(ctx context.Context, c *Caller, n int) error {
 // severalBelow is Several for a command that is done to all living sessions below one too. What the command alone is
 // refused for, its decision says. A user may end any number of them. A dry run pays for none of them.
 func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Request, o Options) error {
-	root, _ := ofTree(request.Command)
+	root, _ := treeCommand(request.Command)
 	if !o.Tree || root == "" {
 		return nil
 	}

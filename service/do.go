@@ -183,7 +183,7 @@ func (s *Service) decide(
 	if session := completedBy(done.Data); err == nil && session != "" {
 		done.LeftOpen = s.leftOpen(ctx, c, session)
 	}
-	if name := ofToken(request.Command); err == nil && name != "" {
+	if name := revokedToken(request.Command); err == nil && name != "" {
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)
 	}
 	return done, err

@@ -188,9 +188,9 @@ func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*s
 }
 
 // refusedKept tells of commands that had waited in an outbox and were refused: the newest of each session, at most
-// ofOne, and most of all sessions, and how many there are beside.
+// perSession, and most of all sessions, and how many there are beside.
 func refusedKept(
-	denials []engine.Denial, names map[string]*string, ofOne, most int,
+	denials []engine.Denial, names map[string]*string, perSession, most int,
 ) []projections.InboxItem {
 	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
 	var items []projections.InboxItem
@@ -205,7 +205,7 @@ func refusedKept(
 			Since:     d.First,
 			Next:      "maestro audit denials --actor " + session,
 		}
-		if !d.More && listed[session] < ofOne && len(items) < most {
+		if !d.More && listed[session] < perSession && len(items) < most {
 			listed[session]++
 			item.Message = d.Command + " was kept and then refused: " + d.Message + quoted(d.Text)
 			items = append(items, item)

@@ -76,7 +76,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 		// Its faults would quote what is none of the caller's business.
 		return nil, Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
-	if err := s.ofOwnProject(c, row, m); err != nil {
+	if err := s.checkOwnProjects(c, row, m); err != nil {
 		return nil, err
 	}
 	return m, s.mayName(ctx, c, digest)

@@ -31,8 +31,8 @@ func (s *Service) MayStoreManifest(c *Caller) error {
 	return nil
 }
 
-// ofOwnProject lets a session name only what is of projects that it works in: who names a manifest may read it.
-func (s *Service) ofOwnProject(c *Caller, row string, m *manifest.Manifest) error {
+// checkOwnProjects lets a session name only what is of projects that it works in: who names a manifest may read it.
+func (s *Service) checkOwnProjects(c *Caller, row string, m *manifest.Manifest) error {
 	if c.By.Kind != commands.ActorSession {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	if err != nil {
 		return wire.StoredManifest{}, invalidManifest(err)
 	}
-	if err := s.ofOwnProject(c, "manifest:generate", m); err != nil {
+	if err := s.checkOwnProjects(c, "manifest:generate", m); err != nil {
 		return wire.StoredManifest{}, err
 	}
 	if s.Blobs == nil {

@@ -92,10 +92,10 @@ func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], erro
 	for _, id := range commands.OwnTemplates() {
 		own[id] = true
 	}
-	rest := []restOf{{ids: commands.OwnTemplates()}, {project: ofUsers, ids: v.TemplateIDs()}}
+	rest := []restOf{{ids: commands.OwnTemplates()}, {project: userTemplates, ids: v.TemplateIDs()}}
 	return func() (Page[wire.Template], error) {
 		return pageOf(v, asked, rest, func(v View, of, id string) (body wire.Template, shown bool) {
-			if of == ofUsers && own[id] {
+			if of == userTemplates && own[id] {
 				return body, false // it is among Maestro's own
 			}
 			body, shown = v.Service.TemplateIn(v.State, id)
@@ -104,8 +104,8 @@ func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], erro
 	}, err
 }
 
-// ofUsers stands for a project in a list of templates: those that were made or changed are of none.
-const ofUsers = "users"
+// userTemplates stands for a project in a list of templates: those that were made or changed are of none.
+const userTemplates = "users"
 
 // GetTemplate returns a template.
 func (v View) GetTemplate(in *wire.TemplateID) (wire.Template, error) {

@@ -126,8 +126,8 @@ func (v View) eachLiving(visit func(v View, x *projections.Session)) error {
 	})
 }
 
-// ofToken returns the named token that a command revokes; "" for any other command.
-func ofToken(command commands.Command) string {
+// revokedToken returns the named token that a command revokes; "" for any other command.
+func revokedToken(command commands.Command) string {
 	if x, ok := command.(*commands.RevokeToken); ok {
 		return x.Name
 	}

@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// ofTree returns the session that a command ends or revokes, and the same command for another; "" for any other
+// treeCommand returns the session that a command ends or revokes, and the same command for another; "" for any other
 // command.
-func ofTree(command commands.Command) (root string, same func(id string) commands.Command) {
+func treeCommand(command commands.Command) (root string, same func(id string) commands.Command) {
 	switch x := command.(type) {
 	case *commands.KillSession:
 		return x.SessionID, func(id string) commands.Command {
@@ -28,7 +28,7 @@ func ofTree(command commands.Command) (root string, same func(id string) command
 
 // checkTree refuses ?tree=true of a command that is done to no session.
 func checkTree(command commands.Command, o Options) error {
-	if root, _ := ofTree(command); o.Tree && root == "" {
+	if root, _ := treeCommand(command); o.Tree && root == "" {
 		return InvalidRequest("", "tree is for session:kill, and for token:revoke of a session")
 	}
 	return nil
@@ -56,7 +56,7 @@ func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]st
 func (s *Service) below(
 	ctx context.Context, c *Caller, request engine.Request, o Options,
 ) (body wire.Below, err error) {
-	root, same := ofTree(request.Command)
+	root, same := treeCommand(request.Command)
 	if root == "" {
 		return body, nil
 	}

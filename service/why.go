@@ -168,8 +168,8 @@ func whyProject(p *projections.Project) []reason {
 	}}}
 }
 
-// whyTask explains a task: where it stands, what is said of it, and its items, first those that are in a hand or
-// queued. more counts the items that are left out.
+// whyTask explains a task: where it stands, what is said of it, and its items, first those that are held or queued.
+// more counts the items that are left out.
 func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 	sequence := t.CreatedSequence
 	if t.StatusSequence > 0 {

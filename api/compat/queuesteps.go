@@ -45,8 +45,8 @@ type pushedTask struct {
 	TaskID string `json:"taskId"`
 }
 
-// ofSessionQueue checks what older clients are told before anything else about a session's queue.
-func (s *compat) ofSessionQueue(c *call, row, id string) (err error) {
+// checkSessionQueue checks what older clients are told before anything else about a session's queue.
+func (s *compat) checkSessionQueue(c *call, row, id string) (err error) {
 	s.Handler.View(func(state *projections.State) { _, _, err = s.At(state, c.Caller).SessionQueue(row, id) })
 	return err
 }
@@ -56,7 +56,7 @@ func (s *compat) ofSessionQueue(c *call, row, id string) (err error) {
 func (s *compat) queueCommand(
 	ctx context.Context, c *call, session string, command commands.Command,
 ) (engine.Answer, error) {
-	if err := s.ofSessionQueue(c, command.ID(), session); err != nil {
+	if err := s.checkSessionQueue(c, command.ID(), session); err != nil {
 		return engine.Answer{}, err
 	}
 	answer, err := s.do(ctx, c, c.By, command, "")
@@ -69,7 +69,7 @@ func (s *compat) queueCommand(
 	return answer, err
 }
 
-func ofQueueSession(id string) commands.OfQueue { return commands.OfQueue{SessionID: id} }
+func queueOfSession(id string) commands.OfQueue { return commands.OfQueue{SessionID: id} }
 
 // itemsOf shows an item and the next one of a session's queue.
 func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView) {
@@ -90,7 +90,7 @@ func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView
 }
 
 func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (queueStarted, error) {
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: ofQueueSession(in.ID)})
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: queueOfSession(in.ID)})
 	if err != nil {
 		return queueStarted{}, err
 	}
@@ -150,7 +150,7 @@ func (s *compat) end(ctx context.Context, c *call, session string, command comma
 }
 
 func (s *compat) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	item, step, err := s.end(ctx, c, in.ID, &commands.CompleteItem{OfQueue: ofQueueSession(in.ID)}, "Completed")
+	item, step, err := s.end(ctx, c, in.ID, &commands.CompleteItem{OfQueue: queueOfSession(in.ID)}, "Completed")
 	step.CompletedItem = item
 	return step, err
 }
@@ -160,14 +160,14 @@ func (s *compat) failItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	if err := c.decode(ctx, &body); err != nil {
 		return queueStep{}, err
 	}
-	fail := &commands.FailItem{OfQueue: ofQueueSession(in.ID), Reason: body.Reason}
+	fail := &commands.FailItem{OfQueue: queueOfSession(in.ID), Reason: body.Reason}
 	item, step, err := s.end(ctx, c, in.ID, fail, "Failed")
 	step.FailedItem = item
 	return step, err
 }
 
 func (s *compat) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	item, step, err := s.end(ctx, c, in.ID, &commands.SkipItem{OfQueue: ofQueueSession(in.ID)}, "Skipped")
+	item, step, err := s.end(ctx, c, in.ID, &commands.SkipItem{OfQueue: queueOfSession(in.ID)}, "Skipped")
 	step.SkippedItem = item
 	return step, err
 }
@@ -177,14 +177,14 @@ func (s *compat) pushItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	if err := c.decode(ctx, &body); err != nil {
 		return queuePushed{}, err
 	}
-	if err := s.ofSessionQueue(c, "queue:push", in.ID); err != nil {
+	if err := s.checkSessionQueue(c, "queue:push", in.ID); err != nil {
 		return queuePushed{}, err
 	}
 	if body.TaskID == "" {
 		return queuePushed{}, service.InvalidRequest("/taskId", "taskId is required")
 	}
 	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{
-		OfQueue: ofQueueSession(in.ID),
+		OfQueue: queueOfSession(in.ID),
 		TaskID:  body.TaskID,
 	}); err != nil {
 		return queuePushed{}, err

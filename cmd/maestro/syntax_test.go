@@ -20,7 +20,7 @@ var (
 	quotedWord  = regexp.MustCompile(`"[^"]*"|\S+`)
 	placeholder = regexp.MustCompile(`<([^>]*)>`)
 	mayBeLeft   = regexp.MustCompile(` \[[^]]*\]…?`)
-	ofSyntax    = strings.NewReplacer("[", "", "]", "", "…", "")
+	syntaxMarks = strings.NewReplacer("[", "", "]", "", "…", "")
 )
 
 // accepts reports whether this binary takes a command line as far as that can be seen without running it.
@@ -96,7 +96,7 @@ func TestSyntax(t *testing.T) {
 		if !strings.HasPrefix(syntax, "maestro "+strings.ReplaceAll(row.ID, ":", " ")) || description == "" {
 			t.Errorf("%s is called with %q: %q", row.ID, syntax, description)
 		}
-		for _, line := range []string{ofSyntax.Replace(syntax), mayBeLeft.ReplaceAllString(syntax, "")} {
+		for _, line := range []string{syntaxMarks.Replace(syntax), mayBeLeft.ReplaceAllString(syntax, "")} {
 			if err := accepts(line); err != nil {
 				t.Errorf("%s: %s: %v", row.ID, line, err)
 			}

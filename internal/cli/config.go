@@ -98,14 +98,14 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	if a.Getenv(wire.EnvProjectID) == "" && c.Project != "" {
 		a.Env[wire.EnvProjectID] = c.Project
 	}
-	if project == nil || !project.Changed || !takesOne(ofFlag(project)) {
+	if project == nil || !project.Changed || !takesOne(flagValue(project)) {
 		return nil
 	}
 	id, err := a.projectNamed(cmd.Context(), project.Value.String())
 	if err != nil {
 		return &ranError{err}
 	}
-	return ofFlag(project).Set(id)
+	return flagValue(project).Set(id)
 }
 
 // projectNamed returns the id of the project that has this name. What no project is called is taken as an id. A project

@@ -251,7 +251,7 @@ func (f *fields) numbers() error {
 	for _, name := range f.flags {
 		flag := f.cmd.Flags().Lookup(name)
 		var err error
-		switch value := ofFlag(flag).(type) {
+		switch value := flagValue(flag).(type) {
 		case *milliseconds:
 			err = positive(f.cmd, name, time.Duration(*value)*time.Millisecond)
 		default:

@@ -128,8 +128,8 @@ type onceValue struct {
 	given bool
 }
 
-// ofFlag returns the value of a flag as it was declared.
-func ofFlag(flag *pflag.Flag) pflag.Value {
+// flagValue returns the value of a flag as it was declared.
+func flagValue(flag *pflag.Flag) pflag.Value {
 	if once, ok := flag.Value.(*onceValue); ok {
 		return once.Value
 	}

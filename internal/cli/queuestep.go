@@ -20,14 +20,14 @@ type queueStep struct {
 	// task is the one that was named, done says what became of it.
 	task *string
 	done string
-	// ofHolder says that only a session does it, with the item that it holds.
-	ofHolder bool
+	// holderOnly says that only a session does it, with the item that it holds.
+	holderOnly bool
 }
 
 // command makes the command line of a step. A step of a holder names no queue.
 func (c *queueStep) command(cmd *cobra.Command, told ...string) *cobra.Command {
 	cmd.RunE, cmd.Args = Running(c.run), Takes
-	if c.ofHolder {
+	if c.holderOnly {
 		c.fields = bind(cmd, c.body)
 	} else {
 		c.fields = bindQueue(cmd, c.body, c.of)
@@ -40,7 +40,7 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 	err := c.fields.set(args)
 	switch {
 	case err != nil:
-	case c.ofHolder:
+	case c.holderOnly:
 		err = nameHolder(c.Run, c.of)
 	default:
 		err = nameQueue(ctx, c.Run, c.of)
@@ -73,12 +73,12 @@ func taskOf(event json.RawMessage) string {
 func newQueueComplete(a *Run) *cobra.Command {
 	body := &commands.CompleteItem{}
 	c := &queueStep{
-		Run:      a,
-		body:     body,
-		of:       &body.OfQueue,
-		task:     &body.TaskID,
-		done:     "Completed",
-		ofHolder: true,
+		Run:        a,
+		body:       body,
+		of:         &body.OfQueue,
+		task:       &body.TaskID,
+		done:       "Completed",
+		holderOnly: true,
 	}
 	return c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold"}, "task")
 }
@@ -86,12 +86,12 @@ func newQueueComplete(a *Run) *cobra.Command {
 func newQueueFail(a *Run) *cobra.Command {
 	body := &commands.FailItem{}
 	c := &queueStep{
-		Run:      a,
-		body:     body,
-		of:       &body.OfQueue,
-		task:     &body.TaskID,
-		done:     "Failed",
-		ofHolder: true,
+		Run:        a,
+		body:       body,
+		of:         &body.OfQueue,
+		task:       &body.TaskID,
+		done:       "Failed",
+		holderOnly: true,
 	}
 	return c.command(&cobra.Command{Use: `fail ["<reason>"]`, Short: "Fail the item you hold"}, "task")
 }

@@ -143,7 +143,7 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 
 // fullFlag does the same to the value of a flag, or to each of its values.
 func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error {
-	value := ofFlag(flag)
+	value := flagValue(flag)
 	all := func(items []string) ([]string, error) {
 		full := make([]string, len(items))
 		for i, item := range items {

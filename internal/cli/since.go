@@ -127,8 +127,8 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 	_ = h.Tell(a.Getenv(wire.EnvToken), project, sequence)
 }
 
-// ofItself shortens words about a thing that stand behind its id.
-func ofItself(words, id string) string {
+// withoutOwnID shortens words about a thing that stand behind its id.
+func withoutOwnID(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
 	pairs := []string{
 		" the secret of session " + id,
@@ -193,7 +193,7 @@ func showSince(a *Run, since wire.Since) {
 					safetext.Clip(thing.Name, 20),
 					stands,
 					fmt.Sprintf("×%d", thing.Events),
-					ofItself(thing.Last, thing.ID),
+					withoutOwnID(thing.Last, thing.ID),
 				},
 			)
 		}

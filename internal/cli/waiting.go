@@ -45,7 +45,7 @@ func untilOver(
 	ask func(ctx context.Context, slice time.Duration) (bool, error),
 ) (over bool, err error) {
 	began := time.Now()
-	ofHome := a.homeServer() == c.Base()
+	fromHome := a.homeServer() == c.Base()
 	for asked := false; ; asked = true {
 		slice := time.Duration(0)
 		if asked {
@@ -68,7 +68,7 @@ func untilOver(
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		if address := a.homeServer(); ofHome && address != "" {
+		if address := a.homeServer(); fromHome && address != "" {
 			c.Move(address)
 			a.moved = address
 		}

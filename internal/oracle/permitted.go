@@ -8,7 +8,7 @@ import (
 // system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody
 // else does.
 func (c *trial) system(what fact) {
-	if ofSystem(what.commands()) != (c.by.kind == bySystem) {
+	if areSystemCommands(what.commands()) != (c.by.kind == bySystem) {
 		c.fault(
 			ruleSystem,
 			"%s is from %s; what a passed deadline asks for is the system's, and nothing else is",
@@ -21,7 +21,7 @@ func (c *trial) system(what fact) {
 // permitted asks the table whether this actor may do this, and whether it is known, alive and in its own project.
 func (c *trial) permitted(what fact) {
 	switch {
-	case ofSystem(what.commands()): // [trial.system] says all there is to say of who wrote it
+	case areSystemCommands(what.commands()): // [trial.system] says all there is to say of who wrote it
 	case c.by.kind == byUser:
 		c.user(what.commands())
 	case c.by.kind == bySession:
@@ -45,8 +45,8 @@ func (c *trial) user(commands []string) {
 	}
 }
 
-// ofSystem reports whether commands are the system's.
-func ofSystem(commands []string) bool {
+// areSystemCommands reports whether commands are the system's.
+func areSystemCommands(commands []string) bool {
 	return slices.ContainsFunc(commands, func(id string) bool { return mayUse(id, "S") })
 }
 

@@ -43,7 +43,8 @@ type item struct {
 	// returned: it was given back to the front.
 	returned bool
 	attempts int
-	// holder is in whose hand it is, while it is processing; afterwards who had it last, or who skipped it.
+	// holder is the session that holds it while it is processing; afterwards the last holder, or the session that
+	// skipped it.
 	holder string
 	// holders are all who ever had it.
 	holders []string
@@ -151,7 +152,7 @@ func (j *Judge) first(q *queue) (*item, int) {
 	return nil, 0
 }
 
-// skipQueued skips what waits in line of a deleted task; what is in somebody's hand stays there.
+// skipQueued skips the queued items of a deleted task; held items stay held.
 func (j *Judge) skipQueued(task, cause string) {
 	for _, q := range j.queues {
 		if i := q.of(task); i != nil && i.state == queued {
@@ -161,7 +162,7 @@ func (j *Judge) skipQueued(task, cause string) {
 	}
 }
 
-// release takes an item out of its holder's hand, or out of the line.
+// release takes an item from its holder, or out of the line.
 func (j *Judge) release(i *item, state, cause string) {
 	if s := j.sessions[i.holder]; s != nil && s.holds == i {
 		s.holds = nil

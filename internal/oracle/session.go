@@ -46,8 +46,8 @@ type session struct {
 	// born and timeout make its deadline, if timeout is not 0.
 	born    time.Time
 	timeout time.Duration
-	// queue is what it pulls from; holds the item in its hand, last the one that was there last, held the tasks of all
-	// items that ever were.
+	// queue is what it pulls from; holds the item it holds, last the one that it held last, held the tasks of all items
+	// that ever were.
 	queue queueKey
 	holds *item
 	last  string

@@ -39,7 +39,7 @@ type Task struct {
 type Word struct{ Session, Says string }
 
 // Session is one that was made. Fate is what became of it if it can hold nothing any more. Queue is the name of the one
-// it pulls from, Holds the task of the item in its hand, Last that of the item that was there last. Times are
+// it pulls from, Holds the task of the item that it holds, Last that of the item that it held last. Times are
 // milliseconds since 1970.
 type Session struct {
 	ID, Project, Role, Strategy, SpawnedBy, Status string

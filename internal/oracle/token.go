@@ -114,7 +114,7 @@ func (f *tokenRevoked) judge(c *trial) {
 		if len(f.Children) > 0 {
 			c.fault(ruleToken, "a session's secret has no children, and it names %v", f.Children)
 		}
-		f.ofSession(c)
+		f.checkSession(c)
 		return
 	}
 	t := c.tokens[f.Name]
@@ -162,7 +162,7 @@ func (f *tokenRevoked) children(c *trial) {
 	}
 }
 
-func (f *tokenRevoked) ofSession(c *trial) {
+func (f *tokenRevoked) checkSession(c *trial) {
 	s := c.sessions[f.SessionID]
 	if s == nil {
 		c.fault(ruleExists, "there is no session %q", f.SessionID)

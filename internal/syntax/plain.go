@@ -32,12 +32,12 @@ func Plain(err error) error {
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
-	words := ofJSON(err)
+	words := describeJSON(err)
 	if words == "" {
-		words = ofArchive(err)
+		words = describeArchive(err)
 	}
 	if words == "" {
-		words = ofValue(err)
+		words = describeValue(err)
 	}
 	if words == "" {
 		return err
@@ -53,7 +53,7 @@ const cutShort = "it is cut short"
 // unknownField begins the error of a decoder that knows all fields; it has no type.
 const unknownField = "json: unknown field "
 
-func ofJSON(err error) string {
+func describeJSON(err error) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -115,7 +115,7 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-func ofArchive(err error) string {
+func describeArchive(err error) string {
 	var corrupt flate.CorruptInputError
 	var internal flate.InternalError
 	switch {
@@ -137,7 +137,7 @@ func ofArchive(err error) string {
 	return ""
 }
 
-func ofValue(err error) string {
+func describeValue(err error) string {
 	var coded base64.CorruptInputError
 	var digit hex.InvalidByteError
 	var number *strconv.NumError

@@ -50,7 +50,7 @@ func (w *world) abandon() *Failure {
 	if f := w.rest(12 * time.Second); f != nil { // shorter than any lease
 		return f
 	}
-	if left := w.oracle.hands.left(); len(left) > 0 {
+	if left := w.oracle.holders.left(); len(left) > 0 {
 		return failure("3 a dead holder gives it back", "on a healed log, by a new process: %v", left)
 	}
 	return nil

@@ -22,7 +22,7 @@ func (m *model) compare(s *projections.State) error {
 }
 
 func (m *model) compareQueues(s *projections.State) error {
-	inHand := map[string]string{}
+	heldTask := map[string]string{}
 	for _, key := range m.queueIDs {
 		q := m.queues[key]
 		shown := s.Queue(q.Project, q.Name)
@@ -30,35 +30,35 @@ func (m *model) compareQueues(s *projections.State) error {
 			shown.MaxAttempts != q.MaxAttempts {
 			return fmt.Errorf("queue %s is shown as %+v, expected %+v", key, shown, q)
 		}
-		if err := compareItems(s, q, shown, inHand); err != nil {
+		if err := compareItems(s, q, shown, heldTask); err != nil {
 			return fmt.Errorf("queue %s: %w", key, err)
 		}
 	}
 	held := 0
 	for i := range s.Held() {
 		held++
-		if inHand[i.SessionID] != i.TaskID {
+		if heldTask[i.SessionID] != i.TaskID {
 			return fmt.Errorf(
 				"task %s is shown in the hand of %s, which holds %q",
 				i.TaskID,
 				i.SessionID,
-				inHand[i.SessionID],
+				heldTask[i.SessionID],
 			)
 		}
 	}
-	if held != len(inHand) {
-		return fmt.Errorf("%d items are shown held, and %d are", held, len(inHand))
+	if held != len(heldTask) {
+		return fmt.Errorf("%d items are shown held, and %d are", held, len(heldTask))
 	}
 	return nil
 }
 
-func compareItems(s *projections.State, q documents.Queue, shown *projections.Queue, inHand map[string]string) error {
+func compareItems(s *projections.State, q documents.Queue, shown *projections.Queue, heldTask map[string]string) error {
 	items := s.Items(shown)
 	counts := map[string]int{}
 	for n, i := range q.Items {
 		counts[i.Status]++
 		if i.Status == "processing" {
-			inHand[i.Holder] = i.Task
+			heldTask[i.Holder] = i.Task
 		}
 		if n >= len(items) {
 			return fmt.Errorf("%s is not shown", i.Task)

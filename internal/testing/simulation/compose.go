@@ -61,7 +61,7 @@ var vocabulary = []string{
 	"session:timed-out",
 }
 
-// queueing are those that queues, questions, tokens and time are about; ofTime those of the system.
+// queueing are those that queues, questions, tokens and time are about; systemCommands those of the system.
 var (
 	queueing = []string{
 		"queue:push",
@@ -94,7 +94,7 @@ var (
 		"session:spawn",
 		"queue:create",
 	}
-	ofTime = []string{
+	systemCommands = []string{
 		"queue:return",
 		"queue:return",
 		"queue:quarantine",
@@ -197,10 +197,10 @@ func (c composer) fresh() wish {
 		return c.wish(admin, "session:spawn")
 	}
 	if c.plans && c.chance(70) {
-		return c.ofPlans()
+		return c.drawPlanWish()
 	}
 	if c.tokens && c.chance(40) {
-		return c.ofMakers()
+		return c.drawTokenMakerWish()
 	}
 	if c.queues && c.chance(45) {
 		if x, ok := c.next(); ok {
@@ -211,10 +211,10 @@ func (c composer) fresh() wish {
 		return c.begin()
 	}
 	if c.templates && c.chance(30) {
-		return c.ofTemplates()
+		return c.drawTemplateWish()
 	}
 	if c.messages && c.chance(30) {
-		return c.ofMessages()
+		return c.drawMessageWish()
 	}
 	if c.chance(4) {
 		return c.wish(
@@ -234,7 +234,7 @@ func (c composer) fresh() wish {
 		}
 	}
 	if by.kind == "system" && c.chance(85) {
-		id = pick(c, ofTime)
+		id = pick(c, systemCommands)
 	}
 	if by.kind == "admin" && c.chance(15) {
 		id = pick(
@@ -318,7 +318,7 @@ func (c composer) wish(by caller, id string) wish {
 			"session_lost",
 		})
 	case "session:message":
-		c.ofMessage(f, by)
+		c.fillMessage(f, by)
 	case "session:link":
 		f.SessionID, f.TaskID, f.Force = c.session(), c.task(), c.chance(30)
 	case "session:unlink":
@@ -331,20 +331,20 @@ func (c composer) wish(by caller, id string) wish {
 	case "queue:create":
 		c.createQueue(f, by)
 	case "queue:push", "queue:start", "queue:complete", "queue:fail", "queue:skip":
-		c.ofQueue(f, by, id)
+		c.fillQueue(f, by, id)
 	case "queue:delete":
 		if f.Project, f.Queue = c.project(), c.queueName(); len(c.m.queueIDs) > 0 && c.chance(80) {
 			q := c.m.queues[pick(c, c.m.queueIDs)]
 			f.Project, f.Queue = q.Project, q.Name
 		}
 	case "queue:requeue", "queue:move", "queue:remove", "queue:return", "queue:quarantine":
-		c.ofItem(f, id)
+		c.fillItem(f, id)
 	case "input:answer", "input:received":
-		c.ofInput(f, by, id)
+		c.fillInput(f, by, id)
 	case "token:create", "token:revoke":
-		c.ofToken(f, id)
+		c.fillToken(f, id)
 	case "template:create", "template:update", "template:reset", "template:delete":
-		c.ofTemplate(f, id)
+		c.fillTemplate(f, id)
 	case "session:lost", "session:recovered", "session:timed-out":
 		f.Project, f.SessionID = "", c.session()
 		if id == "session:lost" {

@@ -162,8 +162,8 @@ func (c composer) createQueue(f *fields, by caller) {
 	f.TrustReports, f.MaxAttempts = c.chance(50), pick(c, []int{0, 0, 1, 2, 3, -1, 1001})
 }
 
-// ofQueue draws a queue in the way that its caller names it, and a task.
-func (c composer) ofQueue(f *fields, by caller, id string) {
+// fillQueue draws a queue in the way that its caller names it, and a task.
+func (c composer) fillQueue(f *fields, by caller, id string) {
 	session := by.name
 	switch {
 	case by.kind == "session":
@@ -206,8 +206,9 @@ func (c composer) ofQueue(f *fields, by caller, id string) {
 	}
 }
 
-// ofItem draws an item that suits a command which names it: in the hand of a session that is gone, or out of its queue.
-func (c composer) ofItem(f *fields, id string) {
+// fillItem draws an item that suits a command which names it: one held by a session that is gone, or one out of its
+// queue.
+func (c composer) fillItem(f *fields, id string) {
 	type place struct{ project, queue, task string }
 	var suits, others []place
 	for _, key := range c.m.queueIDs {
@@ -264,8 +265,8 @@ func (c composer) before(f *fields, project, queue string) {
 	}
 }
 
-// ofInput draws a question, mostly one that waits for this, and an answer.
-func (c composer) ofInput(f *fields, by caller, id string) {
+// fillInput draws a question, mostly one that waits for this, and an answer.
+func (c composer) fillInput(f *fields, by caller, id string) {
 	f.Project = ""
 	var suits []string
 	for _, input := range c.m.inputIDs {
@@ -292,7 +293,7 @@ func (c composer) ofInput(f *fields, by caller, id string) {
 	}
 }
 
-func (c composer) ofToken(f *fields, id string) {
+func (c composer) fillToken(f *fields, id string) {
 	f.Project = ""
 	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "bob", "eve", "rob", "admin", "", "a b"}))
 	if id == "token:revoke" {

@@ -5,9 +5,9 @@ package simulation
 // tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
 var tokenNames = []string{"ann", "bob", "cat", "dan", "eve", "fay", "gus"}
 
-// ofMakers draws what somebody does who has a token: makes another, revokes one, or writes with it, whether
+// drawTokenMakerWish draws what somebody does who has a token: makes another, revokes one, or writes with it, whether
 // it still may or not.
-func (c composer) ofMakers() wish {
+func (c composer) drawTokenMakerWish() wish {
 	var named, brief, over, makers []string
 	for _, name := range tokenNames {
 		t, known := c.m.tokens[name]

@@ -372,7 +372,7 @@ func (w *world) wait() *Failure {
 	if f := w.rest(30 * time.Second); f != nil {
 		return f
 	}
-	if left := w.oracle.hands.left(); len(left) > 0 {
+	if left := w.oracle.holders.left(); len(left) > 0 {
 		return failure("3 a dead holder gives it back", "on a healed log, half a minute later: %v", left)
 	}
 	if f := w.silence(w.plan.Quiet + 30*time.Second); f != nil {
@@ -407,7 +407,7 @@ func (w *world) wait() *Failure {
 			return f
 		}
 	}
-	if left := w.oracle.hands.left(); len(left) > 0 {
+	if left := w.oracle.holders.left(); len(left) > 0 {
 		return failure("3 a dead holder gives it back", "on a healed log, when all were lost: %v", left)
 	}
 	return nil

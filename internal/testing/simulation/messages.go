@@ -3,8 +3,8 @@ package simulation
 // correspondence is what runs with messages ask for beside the vocabulary.
 var correspondence = []string{"session:message"}
 
-// ofMessages writes to sessions, mostly along the line of who spawned whom, and receives what was written.
-func (c composer) ofMessages() wish {
+// drawMessageWish writes to sessions, mostly along the line of who spawned whom, and receives what was written.
+func (c composer) drawMessageWish() wish {
 	if id, message, ok := c.mail(); ok && c.chance(40) {
 		by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
 		if others := c.m.sessionIDs; c.chance(40) {
@@ -63,8 +63,8 @@ func (w *world) goAbroad() *Failure {
 	return f
 }
 
-// ofMessage draws whom a caller writes to, and what.
-func (c composer) ofMessage(f *fields, by caller) {
+// fillMessage draws whom a caller writes to, and what.
+func (c composer) fillMessage(f *fields, by caller) {
 	f.Project = ""
 	f.SessionID, f.Text = c.session(), pick(c, []string{"Use the other branch", "Done?", "Done?", " "})
 	if id, ok := c.relative(by); ok && c.chance(70) {

@@ -29,7 +29,7 @@ type oracle struct {
 	hashes  []string // the request hash of each event; hashes[0] is unused
 	at      string   // time of the last event
 	starts  map[string][]uint64
-	hands   *hands
+	holders *holders
 	// due judges what the server's Leases brought about, on the state before it.
 	due func(before *model, w wish) *Failure
 
@@ -62,7 +62,7 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 		state:   projections.New(),
 		encoded: map[uint64]events.Hash{},
 		starts:  map[string][]uint64{},
-		hands:   newHands(),
+		holders: newHolders(),
 	}
 }
 
@@ -172,7 +172,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	if e.Time < o.at {
 		return failure("time never goes back", "sequence %d has the time %s, behind %s", sequence, e.Time, o.at)
 	}
-	if f := o.hands.follow(sequence, e); f != nil {
+	if f := o.holders.follow(sequence, e); f != nil {
 		return f
 	}
 	w, ok := o.wishOf(before, e)

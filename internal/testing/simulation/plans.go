@@ -26,9 +26,9 @@ func (c composer) staff() int {
 	return 4
 }
 
-// ofPlans changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
+// drawPlanWish changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
 // dependencies; and asks for what is so already.
-func (c composer) ofPlans() wish {
+func (c composer) drawPlanWish() wish {
 	if x, ok := c.talker(); ok && c.chance(20) {
 		return x
 	}

@@ -222,8 +222,8 @@ var plants = []plant{
 		"h.config.Log.Read(ctx, max(ground, 1), head, func",
 	}}},
 	{"a commit notes its timeline entries twice", []edit{{
-		"projections/state.go", "	s.under.loose = s.loose\n",
-		"	before := len(s.under.entries)\n	s.under.loose = s.loose\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
+		"projections/state.go", "	s.under.untabled = s.untabled\n",
+		"	before := len(s.under.entries)\n	s.under.untabled = s.untabled\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
 	}}},
 	{"an event is skipped in catching up", []edit{{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",

@@ -9,7 +9,7 @@ import (
 // ownTemplates are some of those that Maestro comes with: few, so that what changed one is met again.
 var ownTemplates = []string{"execute-simple", "execute-queue", "execute-tree"}
 
-func (c composer) ofTemplate(f *fields, id string) {
+func (c composer) fillTemplate(f *fields, id string) {
 	f.Project = ""
 	if id != "template:create" {
 		f.TemplateID = c.template()
@@ -40,8 +40,8 @@ func (c composer) ofTemplate(f *fields, id string) {
 	}
 }
 
-// ofTemplates makes, changes and deletes templates, and asks for what is deleted.
-func (c composer) ofTemplates() wish {
+// drawTemplateWish makes, changes and deletes templates, and asks for what is deleted.
+func (c composer) drawTemplateWish() wish {
 	var made, deleted []string
 	for _, id := range c.m.templateIDs {
 		switch {

@@ -83,7 +83,7 @@ func choresThatSearch(t *testing.T, sources map[string]string) (found []string) 
 			}
 			ast.Inspect(f.Body, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
-				if ok && slices.Contains(searches, calledName(call)) && !ofStrings(call) {
+				if ok && slices.Contains(searches, calledName(call)) && !searchesText(call) {
 					found = append(found, filepath.Base(path)+" "+f.Name.Name+" "+calledName(call))
 				}
 				return true

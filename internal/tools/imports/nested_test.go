@@ -94,10 +94,10 @@ func nested(file *ast.File) (found []string) {
 					return false
 				case *ast.CallExpr:
 					name := calledName(x)
-					if within && slices.Contains(searches, name) && !ofStrings(x) {
+					if within && slices.Contains(searches, name) && !searchesText(x) {
 						found = append(found, fmt.Sprintf("%s %s", f.Name.Name, name))
 					}
-					if slices.Contains(walked, name) && !ofStrings(x) {
+					if slices.Contains(walked, name) && !searchesText(x) {
 						for _, arg := range x.Args {
 							if look, ok := arg.(*ast.FuncLit); ok {
 								visit(look.Body, true)
@@ -117,8 +117,8 @@ func nested(file *ast.File) (found []string) {
 	return slices.Compact(found)
 }
 
-// ofStrings reports whether a call is of package strings or utf8: it looks through a text.
-func ofStrings(call *ast.CallExpr) bool {
+// searchesText reports whether a call is of package strings or utf8: it looks through a text.
+func searchesText(call *ast.CallExpr) bool {
 	s, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false

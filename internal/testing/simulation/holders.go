@@ -17,25 +17,25 @@ type told struct {
 	Lease     int64  `json:"lease"`
 }
 
-// hands follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
-type hands struct {
+// holders follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
+type holders struct {
 	holder map[string]string // by item
-	hand   map[string]string // by session
+	held   map[string]string // by session
 	lost   map[string]bool
 	ended  map[string]bool
 }
 
-func newHands() *hands {
-	return &hands{
+func newHolders() *holders {
+	return &holders{
 		holder: map[string]string{},
-		hand:   map[string]string{},
+		held:   map[string]string{},
 		lost:   map[string]bool{},
 		ended:  map[string]bool{},
 	}
 }
 
 // follow holds an event against promise 3.
-func (h *hands) follow(sequence uint64, e envelope) *Failure {
+func (h *holders) follow(sequence uint64, e envelope) *Failure {
 	var d told
 	_ = json.Unmarshal(e.Data, &d) // members that have another type elsewhere are of no interest here
 	item := queueID(e.Project, d.Queue) + "/" + d.TaskID
@@ -62,14 +62,14 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 				d.SessionID,
 				h.holder[item],
 			)
-		case h.hand[d.SessionID] != "":
+		case h.held[d.SessionID] != "":
 			return failure(
 				"3 a session holds one item",
 				"sequence %d puts %s into the hand of %s, which holds %s",
 				sequence,
 				item,
 				d.SessionID,
-				h.hand[d.SessionID],
+				h.held[d.SessionID],
 			)
 		case gone:
 			return failure(
@@ -80,7 +80,7 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 				d.SessionID,
 			)
 		}
-		h.holder[item], h.hand[d.SessionID] = d.SessionID, item
+		h.holder[item], h.held[d.SessionID] = d.SessionID, item
 	case "queue.item_completed",
 		"queue.item_failed",
 		"queue.item_returned",
@@ -98,7 +98,7 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 			}
 			break
 		}
-		if h.holder[item] != d.SessionID || h.hand[d.SessionID] != item {
+		if h.holder[item] != d.SessionID || h.held[d.SessionID] != item {
 			return failure(
 				"3 one holder an item",
 				"sequence %d is %s of %s by %s, and %q holds it",
@@ -119,7 +119,7 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 			)
 		}
 		delete(h.holder, item)
-		delete(h.hand, d.SessionID)
+		delete(h.held, d.SessionID)
 	case "session.lost":
 		if h.lost[d.SessionID] || h.ended[d.SessionID] {
 			return failure(
@@ -143,10 +143,10 @@ func (h *hands) follow(sequence uint64, e envelope) *Failure {
 	return nil
 }
 
-// left returns what is in the hand of sessions that are gone.
-func (h *hands) left() []string {
+// left returns the items held by sessions that are gone.
+func (h *holders) left() []string {
 	var left []string
-	for session, item := range h.hand {
+	for session, item := range h.held {
 		if h.lost[session] || h.ended[session] {
 			left = append(left, item+" held by "+session)
 		}
