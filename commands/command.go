@@ -44,8 +44,8 @@ type Call struct {
 	ID      uuid.UUID
 	// Rules is the version of the rules that it is decided by.
 	Rules string
-	// OccurredAt is when it was said, if it waited in an outbox; else zero. It is the caller's word, and never after
-	// At.
+	// OccurredAt is when the command was given, if it waited in an outbox; otherwise zero. It is the caller's word, and
+	// never after At.
 	OccurredAt time.Time
 }
 

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// LoseSession marks a session that nothing was heard of for as long as its lease. The system's; docs/contract.md,
-// "Late reports and lost sessions".
+// LoseSession marks a session as lost that was silent for longer than its lease. Only the system may do it;
+// docs/contract.md, "Late reports and lost sessions".
 type LoseSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`
@@ -14,13 +14,13 @@ type LoseSession struct {
 	Lease     int64  `json:"lease" doc:"how long it may be silent, in milliseconds"`
 }
 
-// RecoverSession takes the mark from a lost session that was heard again. The system's.
+// RecoverSession clears the mark of a lost session that was heard again. Only the system may do it.
 type RecoverSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
-// TimeOutSession ends a session whose time is over. The system's.
+// TimeOutSession ends a session whose time limit has expired. Only the system may do it.
 type TimeOutSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`

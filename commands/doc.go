@@ -1,4 +1,4 @@
-// Package commands decides what may happen: it has the permission table, and the decision of each command.
+// Package commands decides what may happen. It holds the permission table and the decision logic of each command.
 //
 // It is pure, and imports events and projections. [Permit] says whether an actor may use a command; [Decide] returns
 // the result of a command: one event, nothing, or a *[Refusal]. Package engine calls both, and appends the events.

@@ -10,9 +10,9 @@ import (
 	"maestro/projections"
 )
 
-// fieldLimits says what bounds each text, list, map and free JSON of the commands, by the field's name. A field with
-// a meaning of its own in one command is there as "command.field". A field that is one of some words, which its flag
-// tag lists, has that of a name.
+// fieldLimits holds the limit of each text, list, map and free JSON of the commands, by field name. A field with a
+// meaning of its own in one command is there as "command.field". A field that is one of some words, which its flag tag
+// lists, has that of a name.
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
 	"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
@@ -83,7 +83,7 @@ func boundedFields(id string, t reflect.Type) []fieldOf {
 	return fields
 }
 
-// Decide gives what a command decides. From rules 3 on, it first holds the fields of the command to their limits.
+// Decide returns a command's decision. From rules 3 on, it first checks the command's fields against their limits.
 func Decide(s *projections.State, command Command, c Call) (events.Data, error) {
 	if thirdOn(c.Rules) {
 		if err := checkFields(command); err != nil {
@@ -133,7 +133,7 @@ func (f fieldOf) free(raw json.RawMessage) error {
 	return checkFree("/"+f.name, f.name, raw)
 }
 
-// checkEnv holds an environment to its limits.
+// checkEnv checks an environment against its limits.
 func checkEnv(env map[string]string) error {
 	if n := int64(len(env)); n > LimitEnv.Value {
 		return LimitEnv.exceeded("/env", "env", n)

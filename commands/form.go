@@ -10,7 +10,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// form is what is known of the bodies of one type before any of them comes.
+// form describes the bodies of one type.
 type form struct {
 	fields   []string
 	pointers []string // one for each field
@@ -20,7 +20,7 @@ type form struct {
 	flat bool
 }
 
-// forms keeps the form of each type that was read: there are as many as commands.
+// forms caches the form of each type that was read. There is at most one per command.
 var forms sync.Map
 
 // formOf returns the form of the type that a pointer leads to.

@@ -7,8 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// graph bounds the work that a decision may have with tasks and what hangs on them. Versions of the rules before the
-// third bound nothing.
+// graph limits the work of a decision on tasks and what depends on them. Rules before version 3 have no such limits.
 type graph struct {
 	s       *projections.State
 	bounded bool
@@ -35,8 +34,8 @@ func (g graph) below(parent string) error {
 	return nil
 }
 
-// dependencies refuses what is new of a task's dependencies if it does not exist, is in another project, is above the
-// task, or closes a cycle. id is "" for a new task, which nothing can depend on.
+// dependencies refuses a new dependency of a task if it does not exist, is in another project, is above the task, or
+// closes a cycle. id is "" for a new task, which nothing can depend on.
 func (g graph) dependencies(project, id, parent string, before, wanted []string) error {
 	if err := validIDs("/dependencies", wanted); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (g graph) waits(tasks []string) error {
 	return nil
 }
 
-// joins refuses one session more on tasks that have as many as they may.
+// joins refuses another session on tasks that already have the maximum.
 func (g graph) joins(session string, tasks []string) error {
 	for _, id := range tasks {
 		t := g.s.Task(id)
@@ -114,7 +113,7 @@ func (g graph) joins(session string, tasks []string) error {
 	return nil
 }
 
-// speaks refuses one session more that reports on a task.
+// speaks refuses a report on a task from more sessions than the limit.
 func (g graph) speaks(session string, t *projections.Task) error {
 	n := t.Speakers()
 	if n < g.most(LimitTaskSessions) {
@@ -126,7 +125,7 @@ func (g graph) speaks(session string, t *projections.Task) error {
 	return LimitTaskSessions.exceeded("/taskIds", "task '"+t.ID+"'", int64(n)+1)
 }
 
-// queues refuses one queue more for a task.
+// queues refuses a task in more queues than the limit.
 func (g graph) queues(task string) error {
 	if n := g.s.QueueCount(task); n >= g.most(LimitTaskQueues) {
 		return LimitTaskQueues.exceeded("/taskId", "task '"+task+"'", int64(n)+1)

@@ -5,8 +5,9 @@ import (
 	"maestro/projections"
 )
 
-// InitSession reports a session for work with the manifest that it was given: one that was changed since is refused.
-// docs/spec/000-command-permissions.md, "Default Command Sets"; `maestro worker init` and `maestro orchestrator init`.
+// InitSession starts a session's work with the manifest that it was given. A manifest that was changed since is
+// refused. docs/spec/000-command-permissions.md, "Default Command Sets"; `maestro worker init` and `maestro
+// orchestrator init`.
 type InitSession struct {
 	noTexts
 	In
@@ -64,7 +65,7 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	return &events.SessionRegistered{SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}, nil
 }
 
-// begins makes what sessions of a role begin with.
+// begins returns the maker of the command with which a session of a role starts.
 func begins(role events.Role) *maker {
 	return makerOfKind(&InitSession{Role: role}, (*InitSession).from)
 }

@@ -17,7 +17,7 @@ type AnswerInput struct {
 	Other   bool   `json:"other,omitempty" doc:"accept an answer that is not one of the options"`
 }
 
-// ReceiveInput says that mail was shown to its session: an answer, or a message. The CLI and the hook send it.
+// ReceiveInput records that mail, an answer or a message, was shown to its session. The CLI and the hook send it.
 type ReceiveInput struct {
 	noTexts
 	InputID string `json:"inputId" arg:"mailId" doc:"the question whose answer was shown, or the message"`

@@ -16,7 +16,7 @@ type maker struct {
 	from func(e *events.Event) (Command, bool)
 }
 
-// makerOf ties a command to the event of its inverse: from fills the command from the event that it became, and answers
+// makerOf ties a command to the event of its inverse: from fills the command from the event that it became, and returns
 // false if the event came from another command.
 func makerOf[C, E any, PC interface {
 	*C

@@ -22,7 +22,7 @@ type LimitGroup struct {
 	Limits []Limit
 }
 
-// What a caller above a limit gets.
+// The answers to a caller that exceeds a limit.
 const (
 	answerTooLarge = "413 `TOO_LARGE`"
 	answerLimit    = "422 `LIMIT_EXCEEDED`"
@@ -98,7 +98,7 @@ func Limits() []LimitGroup {
 	}
 }
 
-// exceeded is the refusal of a caller that is above a limit. what names the thing that is too large: "metadata".
+// exceeded is the refusal of a call that exceeds a limit. what names the thing that is too large: "metadata".
 func (l Limit) exceeded(pointer, what string, have int64) *Refusal {
 	code, number := CodeLimit, fmt.Sprintf("has %d", have)
 	if l.Answer == answerTooLarge {

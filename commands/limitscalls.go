@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// LimitCallCommands bounds what one call can keep the writer busy with.
+// LimitCallCommands bounds how long one call can keep the writer busy.
 var LimitCallCommands = Limit{
 	Name:   "call-commands",
 	Value:  200,
@@ -45,7 +45,7 @@ var LimitCallCommands = Limit{
 		"those that live below; `?tree=true` of a user has no limit",
 }
 
-// CheckCall fails with a *Refusal if a call comes to more commands than one may.
+// CheckCall fails with a *Refusal if a call consists of more commands than the limit.
 func CheckCall(n int) error {
 	if int64(n) > LimitCallCommands.Value {
 		return LimitCallCommands.exceeded("", "a call", int64(n))

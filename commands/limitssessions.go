@@ -21,8 +21,8 @@ var (
 	}
 )
 
-// Limits of the messages that wait for a session which runs no command. No sender takes the room of another, and
-// sessions do not take that of the users.
+// Limits of the messages that wait for a session which runs no command. Senders do not use up each other's share, nor
+// sessions that of the users.
 var (
 	LimitMail = Limit{
 		Name:   "mail",

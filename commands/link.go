@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// LinkTask makes a task one of a session's. Compat: POST /api/sessions/:id/tasks/:taskId.
+// LinkTask links a task to a session. Compat: POST /api/sessions/:id/tasks/:taskId.
 type LinkTask struct {
 	noTexts
 	In
@@ -16,7 +16,7 @@ type LinkTask struct {
 	Force     bool   `json:"force,omitempty" doc:"add it although dependencies of it are not completed"`
 }
 
-// UnlinkTask takes a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
+// UnlinkTask unlinks a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
 type UnlinkTask struct {
 	noTexts
 	In

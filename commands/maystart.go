@@ -49,7 +49,7 @@ func mayStart(s *projections.State, c Call, tasks, unmet []string, force bool) (
 	return len(unmet) > 0, nil
 }
 
-// waitsFor is the refusal of work that others come before.
+// waitsFor is the refusal of work whose dependencies are not met.
 func waitsFor(unmet []string, next string) *Refusal {
 	refusal := forbidden(next, "Dependencies are not completed: %s",
 		someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
@@ -57,7 +57,7 @@ func waitsFor(unmet []string, next string) *Refusal {
 	return refusal
 }
 
-// noneCancelled refuses work on tasks that the user cancelled. Nobody forces it.
+// noneCancelled refuses work on tasks that the user cancelled. Force does not override it.
 func noneCancelled(s *projections.State, c Call, tasks ...string) error {
 	if !thirdOn(c.Rules) {
 		return nil
@@ -77,7 +77,7 @@ func noneCancelled(s *projections.State, c Call, tasks ...string) error {
 	return nil
 }
 
-// unmetDependencies gives what the tasks wait for outside all that are worked on together.
+// unmetDependencies returns the unmet dependencies of the tasks, without those that are worked on together with them.
 func unmetDependencies(s *projections.State, tasks, all []string) []string {
 	var unmet []string
 	known := setOf(all)

@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// MessageSession writes to a session, which is shown the text with its next command. docs/contract.md, "Permissions".
+// MessageSession sends a message to a session. The session's next command shows it. docs/contract.md, "Permissions".
 type MessageSession struct {
 	noTexts
 	In
@@ -134,7 +134,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 	return receiver, nil
 }
 
-// afterEnd refuses a message that nobody would read, and says who could be asked instead.
+// afterEnd refuses a message that nobody would read, and names whom to ask instead.
 func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusal {
 	next := "start a successor, and give it the message: maestro session spawn"
 	if len(receiver.TaskIDs) > 0 {

@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// NoteSession puts an entry on a session's timeline that moves no status. Compat: POST …/timeline and …/events.
+// NoteSession adds an entry to a session's timeline without changing a status. Compat: POST …/timeline and …/events.
 type NoteSession struct {
 	In
 	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`

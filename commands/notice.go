@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// mostNotified bounds how many sessions one event tells.
+// mostNotified bounds how many sessions one event notifies.
 const mostNotified = 100
 
 // noticeOf returns the living sessions that are told of a move of a task's status: those that have the task or reported
@@ -42,8 +42,8 @@ func noticeOf(
 	return &events.Notice{MailID: newID("msg", c, taken), SessionIDs: told}
 }
 
-// toldOf finds the sessions that are told, at most mostNotified: the first ones in order of their ids. It counts the
-// lists of each session that it looks through, and looks at no session behind the last that it tells.
+// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. It counts the lists
+// of each session that it looks through, and looks at no session after the last one to notify.
 func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
 	says := t.AllSays()
 	candidates := slices.Clone(t.SessionIDs)

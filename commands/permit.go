@@ -9,8 +9,8 @@ import (
 	"maestro/projections"
 )
 
-// Permit answers whether the actor may use this command in this project, by the table alone: nil, or the refusal. What
-// the table leaves to the decision (whose session, which task) is Decide's. project is "" for what belongs to none.
+// Permit returns nil if the table lets the actor use this command in this project, otherwise the refusal. Decide checks
+// what the table does not cover (whose session, which task). project is "" for things that belong to none.
 func Permit(s *projections.State, t *Table, by Actor, id, project string) error {
 	row, ok := t.Row(id)
 	if !ok {
@@ -125,15 +125,16 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	return nil
 }
 
-// afterEnd are the reads that a session keeps after its end: about itself, its own tasks and its own questions. What
-// exactly is its own, each read decides.
+// afterEnd lists the reads that a session may still use after its end: about itself, its own tasks and its own
+// questions. Each read decides what belongs to the session.
 var afterEnd = []string{"whoami", "commands", "task:get", "session:info"}
 
-// ReceivesMail is what every session may, whatever it was given: without it, its mail would be shown again and again.
+// ReceivesMail is a command that every session may use, whatever its permissions: without it, its mail would be shown
+// repeatedly.
 const ReceivesMail = "input:received"
 
-// PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. What is no
-// command of the table it leaves to others.
+// PermitListed is the part of Permit that a session's frozen permissions answer alone: nil, or the refusal. It permits
+// ids that are not in the table.
 func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed []string, id string) error {
 	row, ok := t.Row(id)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// CreateProject makes a project. Compat: POST /api/projects.
+// CreateProject creates a project. Compat: POST /api/projects.
 type CreateProject struct {
 	Name        string `json:"name" doc:"the name that people use"`
 	WorkingDir  string `json:"workingDir,omitempty" flag:"<path>" doc:"the directory of its code"`
@@ -16,7 +16,7 @@ type CreateProject struct {
 	blobs events.Blobs
 }
 
-// UpdateProject gives fields of a project new values. Compat: PUT /api/projects/:id.
+// UpdateProject updates fields of a project. Compat: PUT /api/projects/:id.
 type UpdateProject struct {
 	ProjectID   string  `json:"projectId" doc:"the project"`
 	Name        *string `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
@@ -26,7 +26,7 @@ type UpdateProject struct {
 	blobs events.Blobs
 }
 
-// DeleteProject takes an empty project out of the views.
+// DeleteProject deletes an empty project.
 type DeleteProject struct {
 	noTexts
 	ProjectID string `json:"projectId" doc:"the project"`

@@ -6,7 +6,7 @@ import (
 	"maestro/projections"
 )
 
-// CreateQueue makes a queue that sessions spawned with its name pull from. docs/contract.md, "Queues".
+// CreateQueue creates a queue. Sessions that are spawned with its name pull from it. docs/contract.md, "Queues".
 type CreateQueue struct {
 	noTexts
 	In
@@ -22,7 +22,7 @@ type OfQueue struct {
 	Queue     string `json:"queue,omitempty" doc:"the queue, if you are a user and name no session"`
 }
 
-// PushItem puts a task at the end of a queue (docs/contract.md, "Queues").
+// PushItem appends a task to a queue (docs/contract.md, "Queues").
 type PushItem struct {
 	noTexts
 	OfQueue
@@ -36,7 +36,7 @@ type StartItem struct {
 	OfQueue
 }
 
-// RequeueItem puts a quarantined, failed or skipped item at the end again, with no attempts.
+// RequeueItem queues a quarantined, failed or skipped item again, at the end and with no attempts.
 type RequeueItem struct {
 	noTexts
 	In
@@ -290,7 +290,7 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 	return item, nil
 }
 
-// queueOf gives how a command on a queue names it: a user by name, or by the session that it acts for.
+// queueOf returns how a command refers to its queue: a user gives its name or the session that the user acts for.
 func queueOf(e *events.Event, queue, session string) OfQueue {
 	named := OfQueue{In: inProject(e), SessionID: session}
 	if session == "" {

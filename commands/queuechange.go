@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// MoveItem puts a queued item somewhere else in its queue: at the end, unless it says otherwise.
+// MoveItem moves a queued item within its queue: to the end, unless it says otherwise.
 type MoveItem struct {
 	noTexts
 	In
@@ -26,7 +26,7 @@ type RemoveItem struct {
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// DeleteQueue takes a queue away in which nothing is queued or held.
+// DeleteQueue deletes a queue that has no queued or held item.
 type DeleteQueue struct {
 	noTexts
 	In
@@ -107,7 +107,7 @@ func (x *MoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	return moved, nil
 }
 
-// mayStandBefore refuses what an item cannot stand before.
+// mayStandBefore refuses a position before an item that cannot be preceded.
 func (x *MoveItem) mayStandBefore(s *projections.State, item *projections.Item) error {
 	if err := ValidID("/before", x.Before); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (x *MoveItem) mayStandBefore(s *projections.State, item *projections.Item) 
 	return queuedStill(other)
 }
 
-// queuedStill refuses an item that does not wait in its queue.
+// queuedStill refuses an item that is not queued.
 func queuedStill(item *projections.Item) error {
 	if item.Status == events.ItemQueued {
 		return nil

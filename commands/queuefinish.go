@@ -6,14 +6,14 @@ import (
 	"maestro/projections"
 )
 
-// CompleteItem says that the item held is done. docs/contract.md, "Queues".
+// CompleteItem completes the held item. docs/contract.md, "Queues".
 type CompleteItem struct {
 	noTexts
 	OfQueue
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
 }
 
-// FailItem says that the item held failed. docs/contract.md, "Queues".
+// FailItem fails the held item. docs/contract.md, "Queues".
 type FailItem struct {
 	noTexts
 	OfQueue
@@ -21,7 +21,7 @@ type FailItem struct {
 	Reason string `json:"reason,omitempty" doc:"why it failed"`
 }
 
-// SkipItem passes by the item held, or with nothing held the next eligible one. docs/contract.md, "Queues".
+// SkipItem skips the held item or, if none is held, the next eligible one. docs/contract.md, "Queues".
 type SkipItem struct {
 	noTexts
 	OfQueue

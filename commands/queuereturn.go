@@ -5,7 +5,7 @@ import (
 	"maestro/projections"
 )
 
-// ReturnItem gives back an item whose holder ended or was lost. The system's.
+// ReturnItem returns an item whose holder ended or was lost to its queue. Only the system may do it.
 type ReturnItem struct {
 	noTexts
 	In
@@ -13,7 +13,7 @@ type ReturnItem struct {
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// QuarantineItem takes an item out of a queue that was started too often without an end. The system's.
+// QuarantineItem quarantines an item that was started too often without being finished. Only the system may do it.
 type QuarantineItem struct {
 	noTexts
 	In

@@ -2,7 +2,7 @@ package commands
 
 import "fmt"
 
-// Code says in one word why a command was refused; clients match it, and HTTP and exit codes follow from it.
+// Code is the reason for a refusal. Clients match it, and the HTTP status and exit code follow from it.
 type Code string
 
 // The codes of refusals.
@@ -17,10 +17,10 @@ const (
 	CodeLimit      Code = "LIMIT_EXCEEDED"      // 422: more than a documented limit (docs/limits.md) allows
 )
 
-// Refusal is the answer no: a wish that became no event. Match it with errors.As.
+// Refusal is the error for a command that was refused and became no event. Match it with errors.As.
 type Refusal struct {
 	Code Code
-	// Message says what is refused.
+	// Message says what was refused.
 	Message string
 	// Why names the rule, Next what to do instead; either may be empty.
 	Why, Next string
@@ -28,7 +28,7 @@ type Refusal struct {
 	Rule string
 	// Pointer is the RFC 6901 location of the field that is wrong, if one is.
 	Pointer string
-	// Recorded says that it stands among the recorded refusals already, or is not meant to.
+	// Recorded says that the refusal is already recorded, or must not be.
 	Recorded bool
 }
 
@@ -38,8 +38,8 @@ func invalid(pointer, format string, args ...any) *Refusal {
 	return &Refusal{Code: CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
 }
 
-// elsewhere refuses to connect what stands in different projects. It does not name the other project, which the caller
-// may know nothing of.
+// elsewhere refuses to connect things in different projects. It does not name the other project, which the caller may
+// not be allowed to know.
 func elsewhere(pointer, what, id, project string) *Refusal {
 	return invalid(pointer, "%s '%s' is not in project '%s'", what, id, project)
 }
@@ -51,7 +51,7 @@ func notFound(kind, id string) *Refusal {
 	}
 }
 
-// ListOf says how to see what exists of a kind; "" if nothing lists it.
+// ListOf returns the command that lists things of a kind; "" if nothing lists it.
 func ListOf(kind string) string {
 	command, ok := map[string]string{
 		"Project":     "project list",

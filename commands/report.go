@@ -8,9 +8,9 @@ import (
 	"maestro/projections"
 )
 
-// Report is an agent's word on how its work goes. It moves sessionStatus of the tasks it names, and never a task's
-// status (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Status
-// Types"). Only sessions report; one that has ended delivers what it kept, late, which touches no status.
+// Report is an agent's report on its work. It changes the sessionStatus of the tasks it names, never a task's status
+// (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Status Types").
+// Only sessions report; one that has ended delivers what it kept, late, which touches no status.
 type Report struct {
 	In
 	// Kind comes from the command's id.
@@ -147,7 +147,7 @@ func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 	return same
 }
 
-// nextAfterEnd is what a session does whose end it learns from a refusal: a worker may not spawn another.
+// nextAfterEnd tells a session what to do when a refusal shows that it has ended: a worker may not spawn another.
 const nextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
 
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,

@@ -155,8 +155,7 @@ var rows = []Row{
 	{ID: "limit:reached", Who: S, Events: "limit.reached", Rule: "the deadline passed"},
 }
 
-// The commands that a session may use in place of one that it may not, the best first. What is not here is asked for:
-// see asks.
+// The permitted alternatives to a command that a session may not use, the best first. For all other commands, see asks.
 var alternatives = map[string][]string{
 	"task:complete":     {"report:complete"},
 	"task:block":        {"report:blocked"},
@@ -194,7 +193,7 @@ var alternatives = map[string][]string{
 	"report:error":      {"session:note"},
 }
 
-// asks are what a session may do about everything else: it tells who may.
+// asks are the commands with which a session asks somebody who may do it.
 var asks = []string{"report:needs-input", "session:message", "commands"}
 
 // spelled are the command lines of the alternatives.

@@ -32,8 +32,7 @@ type RegisterSession struct {
 	ManifestDigest string `json:"manifestDigest,omitempty" doc:"digest of the stored manifest of a new session"`
 }
 
-// CompleteSession is a session's word that it is done (docs/spec/000-command-permissions.md, "Report Command
-// Targeting").
+// CompleteSession declares that a session is done (docs/spec/000-command-permissions.md, "Report Command Targeting").
 type CompleteSession struct {
 	noTexts
 	In
@@ -49,7 +48,7 @@ type KillSession struct {
 	Failed    bool   `json:"failed,omitempty" doc:"end it as failed, not as stopped"`
 }
 
-// DeleteSession takes a session out of the views.
+// DeleteSession deletes a session.
 type DeleteSession struct {
 	noTexts
 	In
@@ -264,7 +263,7 @@ func (x *CompleteSession) from(e *events.Event, d *events.SessionCompleted) bool
 
 // Decide implements Command.
 //
-// Who may end an orchestrator may also end the sessions below it, which nobody else but the user would end.
+// A caller that may end an orchestrator may also end the sessions below it, which otherwise only the user could end.
 func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, x.In, x.SessionID)
 	if err != nil {

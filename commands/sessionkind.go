@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// sessionKind is what the spawning and the registering of a new session check alike.
+// sessionKind holds the checks common to spawning and registering a new session.
 type sessionKind struct {
 	role     events.Role
 	strategy events.Strategy
@@ -16,7 +16,7 @@ type sessionKind struct {
 	tasks    []string
 }
 
-// resolve fills in the defaults and refuses what does not fit together.
+// resolve fills in the defaults and refuses combinations that conflict.
 func (k sessionKind) resolve(s *projections.State, project string) (sessionKind, error) {
 	if k.role == "" {
 		k.role = events.RoleWorker

@@ -9,7 +9,7 @@ import (
 	"maestro/projections"
 )
 
-// UpdateSession gives fields of a session new values. Compat: PATCH /api/sessions/:id.
+// UpdateSession updates fields of a session. Compat: PATCH /api/sessions/:id.
 type UpdateSession struct {
 	noTexts
 	In

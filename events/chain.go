@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Hash is a SHA-256 sum; as text, 64 lower-case hexadecimal digits. The zero Hash stands behind the empty log.
+// Hash is a SHA-256 sum; as text, 64 lower-case hexadecimal digits. The zero Hash is that of the empty log.
 type Hash [sha256.Size]byte
 
 // String returns the 64 hexadecimal digits.

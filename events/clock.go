@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// FirstYear and LastYear are the first and the last in which a clock may be that events get their times from. Behind
-// the last there is room for the times of further events.
+// FirstYear and LastYear bound the clock from which events get their times. After LastYear there is room for the times
+// of further events.
 const (
 	FirstYear = 1970
 	LastYear  = 9000
 )
 
-// ClockError says that a clock shows a time that no event can have. Match it with errors.As.
+// ClockError means that the clock shows a time that no event can have. Match it with errors.As.
 type ClockError struct{ At time.Time }
 
 func (e *ClockError) Error() string {

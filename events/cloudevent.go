@@ -12,7 +12,7 @@ import (
 	"maestro/internal/syntax"
 )
 
-// FromCloudEvent reads an event of ours out of the SDK's type.
+// FromCloudEvent converts the SDK's type to an Event.
 func FromCloudEvent(in cloudevent.Event) (*Event, error) {
 	if err := in.Validate(); err != nil {
 		return nil, fmt.Errorf("not a valid CloudEvent: %w", err)

@@ -1,16 +1,16 @@
 package events
 
 // Data is the payload of one event: what happened, rich enough to need no second event. The set is sealed; [Catalogue]
-// lists it, and a linter reports a fold that forgets one.
+// lists it, and a linter reports a switch that omits one.
 //
 //sumtype:decl
 type Data interface {
 	// EventType returns the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
-	// Aggregate names what it happened to: "project", "task", "session", "queue", "input", "token" or "template",
-	// and its id.
+	// Aggregate returns what the event happened to: "project", "task", "session", "queue", "input", "token" or
+	// "template", and its id.
 	Aggregate() (kind, id string)
-	// Describe says in a line of words what happened, for people.
+	// Describe describes what happened in one line, for people.
 	Describe() string
 
 	sealed()
@@ -19,7 +19,7 @@ type Data interface {
 // Silent marks the payload of an event that happens to a session without a sign that the session is alive.
 type Silent interface{ silent() }
 
-// Kinds of aggregate, as they stand in subjects.
+// Kinds of aggregate, as subjects name them.
 const (
 	AggregateProject  = "project"
 	AggregateTask     = "task"
@@ -30,8 +30,8 @@ const (
 	AggregateTemplate = "template"
 )
 
-// Blobs tells which texts of a payload are only their beginning: field name → digest of the whole in MAESTRO_BLOBS
-// ("sha256-<64 hex>"). Texts above MaxText go there.
+// Blobs lists the truncated texts of a payload: field name → digest of the full text in MAESTRO_BLOBS ("sha256-<64
+// hex>"). Texts above MaxText go there.
 type Blobs map[string]string
 
 const (
@@ -39,6 +39,6 @@ const (
 	MaxText = 64 << 10
 	// MaxBody is the longest event body, in bytes, that the log takes.
 	MaxBody = 768 << 10
-	// PreviewText is how much, in bytes, of a text in the blobs stays in the event.
+	// PreviewText is how many bytes of a text in the blobs the event itself keeps.
 	PreviewText = 1 << 10
 )

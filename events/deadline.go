@@ -2,7 +2,7 @@ package events
 
 import "fmt"
 
-// SessionLost: nothing was heard of a session for as long as its lease. That is a mark, not an end.
+// SessionLost: a session was silent for longer than its lease. It is only marked; it has not ended.
 type SessionLost struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	LastHeard int64  `json:"lastheard" doc:"when it was last heard, in milliseconds since 1970"`
@@ -14,7 +14,7 @@ type SessionRecovered struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
-// SessionTimedOut: a session had its time, and ends as failed.
+// SessionTimedOut: a session's time limit expired, and it ends as failed.
 type SessionTimedOut struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	Deadline  int64  `json:"deadline" doc:"when its time was over, in milliseconds since 1970"`

@@ -24,14 +24,14 @@ type Decoder struct {
 // maxInterned bounds what a Decoder remembers; a log has few sources for its length.
 const maxInterned = 4096
 
-// Decode reads one stored event. What has our own shape is read in one pass; any other valid CloudEvents JSON goes
+// Decode reads one stored event. An event in our own form is read in one pass; any other valid CloudEvents JSON goes
 // through the SDK. An unknown type gives *UnknownTypeError.
 func (d *Decoder) Decode(body []byte) (*Event, error) {
 	event := new(Event)
 	return event, d.DecodeInto(body, event)
 }
 
-// DecodeInto is Decode into an event that the caller uses again for the next body; its payload is always a new one.
+// DecodeInto decodes into an event that the caller reuses for the next body; the payload is always newly allocated.
 func (d *Decoder) DecodeInto(body []byte, event *Event) error {
 	*event = Event{}
 	err := d.fast(body, event)
@@ -52,7 +52,7 @@ func (d *Decoder) DecodeInto(body []byte, event *Event) error {
 // Decode reads one stored event; see [Decoder.Decode].
 func Decode(body []byte) (*Event, error) { return new(Decoder).Decode(body) }
 
-// errNotOurShape sends a body to the SDK: it is no judgement that it is wrong.
+// errNotOurShape passes a body on to the SDK. It does not mean that the body is invalid.
 var errNotOurShape = errors.New("not in the shape that Append writes")
 
 func (d *Decoder) intern(b []byte) string {
@@ -233,7 +233,7 @@ func (d *Decoder) report(raw []byte, r *SessionReported) bool {
 	return true
 }
 
-// scanner walks over bytes whose shape is known; the first surprise makes it bad for good.
+// scanner reads bytes of a known form. The first unexpected byte makes it bad permanently.
 type scanner struct {
 	b   []byte
 	i   int

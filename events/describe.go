@@ -1,6 +1,6 @@
 package events
 
-// inQueue names the queue of an item, in what an event says of itself.
+// inQueue names the queue of an item in an event's description.
 func inQueue(queue string) string { return " in queue " + queue }
 
 // prefixed returns "" for an empty text.

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// DigestPrefix begins every digest: the hash of the content follows, as 64 hexadecimal digits.
+// DigestPrefix is the prefix of every digest. The hash of the content follows, as 64 hexadecimal digits.
 const DigestPrefix = "sha256-"
 
-// Digest names a content that a payload keeps outside the log, in MAESTRO_BLOBS.
+// Digest identifies content that a payload keeps outside the log, in MAESTRO_BLOBS.
 type Digest struct {
-	// Field is the payload's field whose content it is, such as "message" or "manifestDigest".
+	// Field is the payload's field that it belongs to, such as "message" or "manifestDigest".
 	Field string
 	// Digest is "sha256-<64 hex>".
 	Digest string
 }
 
-// Digests gives every content that the payload keeps in MAESTRO_BLOBS, in the order of its fields. It finds them by the
-// payload's type: each field of type [Blobs], and each text field whose JSON name is "digest" or ends in "Digest".
+// Digests returns every content that the payload keeps in MAESTRO_BLOBS, in the order of its fields. It finds them by
+// the payload's type: each field of type [Blobs], and each text field whose JSON name is "digest" or ends in "Digest".
 func Digests(data Data) []Digest {
 	if report, ok := data.(*SessionReported); ok && report.Blobs == nil {
 		return nil // nearly every event of a log

@@ -12,30 +12,31 @@ import (
 	"github.com/google/uuid"
 )
 
-// Event is one CloudEvents 1.0 event of ours: the envelope and its payload. [FromCloudEvent] reads one of the SDK's
-// type.
+// Event is one of Maestro's CloudEvents 1.0 events: the envelope and its payload. [FromCloudEvent] converts one from
+// the SDK's type.
 type Event struct {
 	// ID is UUIDv5(actor, project, command, idempotency key); see [ID].
 	ID uuid.UUID
-	// Source says who: "/users/<name>", "/projects/<id>/sessions/<id>", "/runners/<name>" or "/system".
+	// Source identifies the actor: "/users/<name>", "/projects/<id>/sessions/<id>", "/runners/<name>" or "/system".
 	Source string
-	// Time is when it was decided, in UTC and whole milliseconds, never before the previous event's.
+	// Time is when the event was decided, in UTC and whole milliseconds. It is never before the previous event's.
 	Time time.Time
-	// OccurredAt is when it was said, if it waited in an outbox; else zero.
+	// OccurredAt is when the command was given, if it waited in an outbox; otherwise zero.
 	OccurredAt time.Time
 	// Project is the partitionkey attribute.
 	Project string
-	// CausationID is the event that led to this one, CorrelationID the first of that chain; empty if a person began it.
+	// CausationID is the event that led to this one, CorrelationID the first of that chain; empty if a person started
+	// it.
 	CausationID, CorrelationID string
 	// TraceParent is the caller's W3C trace context, if it sent one.
 	TraceParent string
-	// PrevHash is the chain's hash behind the previous event.
+	// PrevHash is the chain's hash after the previous event.
 	PrevHash Hash
-	// RequestHash is the hash of the command that was asked for: the same key with another is refused.
+	// RequestHash is the hash of the requested command. The same key with another command is refused.
 	RequestHash RequestHash
-	// Rules is the version of Permit and Decide that let it through.
+	// Rules is the version of Permit and Decide that accepted the event.
 	Rules string
-	// Authn says how the actor was known: "token", "socket" or "none".
+	// Authn says how the actor was authenticated: "token", "socket" or "none".
 	Authn string
 	// Data is the payload; its type is the event's type.
 	Data Data

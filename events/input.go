@@ -1,6 +1,6 @@
 package events
 
-// InputAnswered: a question of a session has its answer.
+// InputAnswered: a session's question was answered.
 type InputAnswered struct {
 	InputID   string `json:"inputId" doc:"the question"`
 	SessionID string `json:"sessionId" doc:"the session that asked"`

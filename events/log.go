@@ -7,7 +7,7 @@ import (
 
 // Message is one event as the log keeps it. Its Body is never modified once made.
 type Message struct {
-	// Sequence is the place in the log; the first is 1, and 0 means not stored yet.
+	// Sequence is the position in the log. The first is 1; 0 means not stored yet.
 	Sequence uint64
 	// Subject is "maestro.ev.<project>.<aggregate>.<id>"; see [Subject].
 	Subject string
@@ -15,7 +15,7 @@ type Message struct {
 	Body []byte
 }
 
-// Head names a place in the log and the chain's hash behind it. The zero Head is the empty log.
+// Head is a position in the log and the chain's hash there. The zero Head is the empty log.
 type Head struct {
 	Sequence uint64 `json:"sequence"`
 	Hash     Hash   `json:"hash"`
@@ -24,22 +24,24 @@ type Head struct {
 // String returns SEQ:HASH, the form that `audit verify --from-head` takes.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
-// Snapshot is the encoded state at a place in the log. It is an accelerator and a witness, never the truth.
+// Snapshot is the encoded state at a position in the log. It speeds up a start and serves as a witness; only the log is
+// authoritative.
 type Snapshot struct {
 	Head
-	// Genesis is the chain's hash behind sequence 1: it tells one log from another.
+	// Genesis is the chain's hash after sequence 1. It distinguishes one log from another.
 	Genesis Hash
 	// Format is the version of State's encoding.
 	Format int
-	// State is what projections.State.Encode gave.
+	// State is what projections.State.Encode returned.
 	State []byte
 }
 
-// The errors in which a log answers. Match them with errors.Is.
+// The errors that a log returns. Match them with errors.Is.
 var (
 	// ErrConflict: the head is not where the append expected it; nothing was stored.
 	ErrConflict = errors.New("the log's head is not where the append expected it")
-	// ErrUnknown: the append was sent and its outcome is not known; the log must be read before anything is said.
+	// ErrUnknown: the append was sent and its outcome is not known. The log must be read before the caller gets an
+	// answer.
 	ErrUnknown = errors.New("the outcome of the append is unknown")
 	// ErrFull: the log's disk has no room; nothing can be appended until there is.
 	ErrFull = errors.New("the log's disk is full")
@@ -53,10 +55,10 @@ var (
 	ErrNoSnapshot = errors.New("no usable snapshot")
 )
 
-// DamageError says where the log is not what it was: a message is missing, or does not fit the chain, or a witness
-// remembers another log. errors.Is(err, ErrReadOnly) holds for it.
+// DamageError says where the log is damaged: a message is missing or does not fit the chain, or a witness recorded
+// another log. errors.Is(err, ErrReadOnly) holds for it.
 type DamageError struct {
-	// Sequence is the first place that is wrong.
+	// Sequence is the first damaged position.
 	Sequence uint64
 	// Why says what was found and what was expected.
 	Why string
@@ -70,10 +72,10 @@ func (e *DamageError) Error() string {
 // Is makes a damaged log a read-only one.
 func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
 
-// StoredDenial is the record of a refusal in its place, which is an actor and a slot: storing another there replaces
-// it.
+// StoredDenial is the stored record of a refusal. Its key is an actor and a slot; storing another record under the same
+// key replaces it.
 type StoredDenial struct {
-	// Actor is "" in all places but those of earlier versions, which had slots for each actor.
+	// Actor is "" except in records of earlier versions, which had slots for each actor.
 	Actor string
 	// Slot is of [A-Za-z0-9-].
 	Slot string

@@ -1,6 +1,6 @@
 package events
 
-// SessionMessaged: somebody wrote to a session, which is shown the text with its next command.
+// SessionMessaged: a message was sent to a session. The session's next command shows it.
 type SessionMessaged struct {
 	SessionID string `json:"sessionId" doc:"the session that gets the message"`
 	MessageID string `json:"messageId" doc:"the message; input.delivered names it once it was shown"`

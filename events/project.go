@@ -2,7 +2,7 @@ package events
 
 import "fmt"
 
-// ProjectCreated: a project exists from now on.
+// ProjectCreated: a project was created.
 type ProjectCreated struct {
 	ProjectID   string `json:"projectId" doc:"the new project"`
 	Name        string `json:"name" doc:"as people call it"`

@@ -2,7 +2,7 @@ package events
 
 import "fmt"
 
-// QueueItemStatus is where an item of a queue stands.
+// QueueItemStatus is the status of a queue item.
 type QueueItemStatus string
 
 // The statuses of a queue's item; all but the last are those that older clients know.
@@ -25,7 +25,7 @@ type QueueCreated struct {
 	MaxAttempts  int    `json:"maxAttempts" doc:"starts of an item before it is quarantined"`
 }
 
-// QueueItemPushed: a task stands at the end of a queue.
+// QueueItemPushed: a task was appended to a queue.
 type QueueItemPushed struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the task"`
@@ -55,7 +55,7 @@ type QueueItemFailed struct {
 	Reason    string `json:"reason,omitempty" doc:"why"`
 }
 
-// QueueItemSkipped: an item is passed by for good, unless it is queued again.
+// QueueItemSkipped: an item was skipped. It stays so unless it is queued again.
 type QueueItemSkipped struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
@@ -63,13 +63,13 @@ type QueueItemSkipped struct {
 	Held      bool   `json:"held,omitempty" doc:"it was in that session's hand; else it was the next one"`
 }
 
-// QueueItemRequeued: an item that was quarantined, failed or skipped stands at the end again, with no attempts.
+// QueueItemRequeued: an item that was quarantined, failed or skipped is queued again at the end, with no attempts.
 type QueueItemRequeued struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`
 }
 
-// QueueItemReturned: an item's holder ended or was lost, and the item stands at the front again.
+// QueueItemReturned: an item's holder ended or was lost, and the item is back at the front of the queue.
 type QueueItemReturned struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
@@ -78,7 +78,7 @@ type QueueItemReturned struct {
 	Reason    string `json:"reason" doc:"what became of its holder: lost, stopped, failed or deleted"`
 }
 
-// QueueItemQuarantined: an item was started too often without an end, and waits for a person.
+// QueueItemQuarantined: an item was started too often without being finished, and waits for a person.
 type QueueItemQuarantined struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
@@ -87,7 +87,7 @@ type QueueItemQuarantined struct {
 	Reason    string `json:"reason" doc:"what became of its last holder: lost, stopped, failed or deleted"`
 }
 
-// QueueItemMoved: a queued item stands somewhere else in its queue.
+// QueueItemMoved: a queued item was moved within its queue.
 type QueueItemMoved struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`

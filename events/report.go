@@ -14,7 +14,7 @@ const (
 	ReportNeedsInput ReportKind = "needs-input"
 )
 
-// TaskSessionStatus is what an agent says about a task; it never moves the task's own status.
+// TaskSessionStatus is what an agent says about a task; it never changes the task's own status.
 type TaskSessionStatus string
 
 // The session statuses (docs/spec/003-manifest-schema.md, "Status Types").
@@ -43,7 +43,7 @@ func (k ReportKind) SessionStatus() TaskSessionStatus {
 	return ""
 }
 
-// SessionReported: an agent said how its work goes.
+// SessionReported: an agent reported on its work.
 type SessionReported struct {
 	SessionID        string     `json:"sessionId" doc:"the session that reports"`
 	Kind             ReportKind `json:"kind" doc:"progress, complete, blocked, error or needs-input"`

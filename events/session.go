@@ -31,16 +31,16 @@ const (
 	StrategyDAG      Strategy = "dag"
 )
 
-// Permissions are what a session may do, frozen when it came to be.
+// Permissions are what a session may do, frozen when it was created.
 type Permissions struct {
 	Commands []string `json:"commands" doc:"every command id it may use, in the table's order"`
 	Explicit bool     `json:"explicit,omitempty" doc:"the list was given as allowedCommands, not taken from role and strategy"`
 }
 
-// SessionStatus is where a session stands.
+// SessionStatus is the status of a session.
 type SessionStatus string
 
-// Session statuses. The last two are ends.
+// Session statuses. The last two are final.
 const (
 	SessionSpawning  SessionStatus = "spawning"
 	SessionIdle      SessionStatus = "idle"
@@ -51,7 +51,7 @@ const (
 	SessionEndFailed SessionStatus = "failed"
 )
 
-// SessionSpawned: a session was ordered, with its permissions frozen; nothing is launched yet.
+// SessionSpawned: a session was created with frozen permissions. No process has started yet.
 type SessionSpawned struct {
 	SessionID      string          `json:"sessionId" doc:"the new session"`
 	Name           string          `json:"name" doc:"as people call it"`
@@ -74,7 +74,7 @@ type SessionSpawned struct {
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in MAESTRO_BLOBS"`
 }
 
-// SessionRegistered: the session reported for work; or, with created, it came to be that way.
+// SessionRegistered: the session started work. With created set, registering also created it.
 type SessionRegistered struct {
 	SessionID      string          `json:"sessionId" doc:"the session"`
 	Created        *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
@@ -83,7 +83,7 @@ type SessionRegistered struct {
 	Forced         bool            `json:"forced,omitempty" doc:"it was created although dependencies of its tasks were not completed, as asked"`
 }
 
-// SessionCreated is what a session is that nobody spawned.
+// SessionCreated describes a session that was registered without a spawn.
 type SessionCreated struct {
 	Name        string            `json:"name" doc:"as people call it"`
 	Role        Role              `json:"role" doc:"worker or orchestrator"`
@@ -114,7 +114,7 @@ type SessionCompleted struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
-// SessionKilled: somebody with the right to it ended the session.
+// SessionKilled: a caller with the right to do so ended the session.
 type SessionKilled struct {
 	SessionID string        `json:"sessionId" doc:"the session"`
 	Reason    string        `json:"reason,omitempty" doc:"why"`
@@ -126,7 +126,7 @@ type SessionDeleted struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
-// SessionNoted: something for the timeline that moves no status.
+// SessionNoted: a timeline entry that changes no status.
 type SessionNoted struct {
 	SessionID string          `json:"sessionId" doc:"the session"`
 	Type      string          `json:"type" doc:"kind of entry, such as milestone"`
@@ -136,14 +136,14 @@ type SessionNoted struct {
 	Blobs     Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
-// SessionTaskLinked: the task is one of the session's from now on.
+// SessionTaskLinked: the task was linked to the session.
 type SessionTaskLinked struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
 	Forced    bool   `json:"forced,omitempty" doc:"it was linked although its dependencies were not completed, or the session had ended, as asked"`
 }
 
-// SessionTaskUnlinked: the task is the session's no longer.
+// SessionTaskUnlinked: the task was unlinked from the session.
 type SessionTaskUnlinked struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`

@@ -2,11 +2,11 @@ package events
 
 import "fmt"
 
-// StoppedError says why a log that is not damaged takes no writes from this process for good, and what to do.
+// StoppedError says why this process can never write to a log again although it is not damaged, and what to do.
 // errors.Is(err, ErrReadOnly) holds for it.
 type StoppedError struct {
 	Why, Next string
-	// Asked says that whoever started the server wanted it.
+	// Asked says that the server was started that way on purpose.
 	Asked bool
 }
 
@@ -18,8 +18,8 @@ func (e *StoppedError) Is(target error) bool { return target == ErrReadOnly }
 // Advice says what to do.
 func (e *StoppedError) Advice() string { return e.Next }
 
-// NewerError says that an event was written by a newer version than this one, which must not write behind what it does
-// not understand. It is a *DamageError too: who knows no versions must stop there as well.
+// NewerError says that an event was written by a newer version than this one, which must not append to a log that it
+// does not understand. It is also a *DamageError: code that does not handle versions must stop there too.
 type NewerError struct {
 	Sequence uint64
 	// What says what is not known: rules, a type, a format.

@@ -2,13 +2,13 @@ package events
 
 import "strings"
 
-// SubjectPrefix begins the subject of every stored event, LivePrefix that of its announcement after the commit.
+// SubjectPrefix is the prefix of every stored event's subject, LivePrefix that of its announcement after the commit.
 const (
 	SubjectPrefix = "maestro.ev."
 	LivePrefix    = "maestro.live."
 )
 
-// DeniedPrefix begins the subject of every recorded refusal.
+// DeniedPrefix is the prefix of every recorded refusal's subject.
 const DeniedPrefix = "maestro.denied."
 
 // DeniedSubject returns "maestro.denied.<actor>.<slot>", both written as in [Subject].

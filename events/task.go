@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// TaskStatus is the authoritative state of a task. Only a user or an orchestrator moves it
+// TaskStatus is the authoritative state of a task. Only a user or an orchestrator changes it
 // (docs/spec/003-manifest-schema.md, "Status Types").
 type TaskStatus string
 
@@ -22,27 +22,27 @@ const (
 // Priorities returns the priorities that a task may have, the lowest first.
 func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
 
-// StatusChange is one move of a task's status.
+// StatusChange is one change of a task's status.
 type StatusChange struct {
 	From TaskStatus `json:"from" doc:"status before"`
 	To   TaskStatus `json:"to" doc:"status after"`
 }
 
-// Notice says which sessions find a move of a task's status in their mail, as proof that they are told.
+// Notice lists the sessions that are notified by mail of a change of a task's status.
 type Notice struct {
 	MailID     string   `json:"mailId" doc:"what input.delivered names once a session was shown it"`
 	SessionIDs []string `json:"sessionIds" doc:"the living sessions that have the task or reported on it, sorted"`
 }
 
-// SiblingOrder is a place of a task among those below the same parent. Siblings stand in the order of their keys, which
-// compare as text; the key of a task without one is "8" and the 15 hexadecimal digits of the sequence that created it.
+// SiblingOrder is a task's position among its siblings. Siblings are ordered by their keys, which compare as text; the
+// key of a task without one is "8" and the 15 hexadecimal digits of the sequence that created it.
 type SiblingOrder struct {
 	Key    string `json:"key" doc:"16 hexadecimal digits or more"`
 	Before string `json:"before,omitempty" doc:"the sibling directly before which it was put"`
 	After  string `json:"after,omitempty" doc:"the sibling directly after which it was put"`
 }
 
-// TaskCreated: a task exists from now on, with status todo.
+// TaskCreated: a task was created, with status todo.
 type TaskCreated struct {
 	TaskID             string          `json:"taskId" doc:"the new task"`
 	Title              string          `json:"title" doc:"1 to 200 characters"`
@@ -84,7 +84,7 @@ type TaskUpdated struct {
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
-// TaskStatusChanged: somebody with the right to it moved the task's status.
+// TaskStatusChanged: a caller with the right to do so changed the task's status.
 type TaskStatusChanged struct {
 	TaskID string     `json:"taskId" doc:"the task"`
 	From   TaskStatus `json:"from" doc:"status before"`

@@ -2,7 +2,7 @@ package events
 
 import "fmt"
 
-// TemplateCreated: a text that prompts are written by exists from now on.
+// TemplateCreated: a prompt template was created.
 type TemplateCreated struct {
 	TemplateID string `json:"templateId" doc:"the new template"`
 	Name       string `json:"name" doc:"as people call it"`
@@ -17,7 +17,7 @@ type TemplateUpdated struct {
 	Content    *string `json:"content,omitempty" doc:"new workflow"`
 }
 
-// TemplateReset: the template's workflow is Maestro's own again.
+// TemplateReset: the template's workflow was reset to Maestro's own.
 type TemplateReset struct {
 	TemplateID string `json:"templateId" doc:"the template"`
 }
