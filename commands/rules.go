@@ -28,7 +28,14 @@ var rows = []Row{
 	{ID: "commands", Who: agents | U | R | S, Core: true, Rule: reads},
 
 	{ID: "session:register", Who: agents | U, Core: true, makes: makerOf((*RegisterSession).from), Rule: alive},
-	{ID: "session:complete", Who: agents | U, Core: true, Waits: true, makes: makerOf((*CompleteSession).from), Rule: alive},
+	{
+		ID:    "session:complete",
+		Who:   agents | U,
+		Core:  true,
+		Waits: true,
+		makes: makerOf((*CompleteSession).from),
+		Rule:  alive,
+	},
 	{ID: "track-file", Who: agents | U, Core: true, Waits: true, makes: makerOf((*TrackFile).from), Rule: alive},
 	{ID: "worker:init", Who: workers, Core: true, makes: begins(events.RoleWorker), Rule: manifestKnown},
 	{ID: "orchestrator:init", Who: O, Core: true, makes: begins(events.RoleOrchestrator), Rule: manifestKnown},

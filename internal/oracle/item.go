@@ -39,7 +39,7 @@ func (f *itemStarted) judge(c *trial) {
 		return
 	}
 	if i.state != queued {
-		c.fault(ruleHolder, "the item is %s%s", i.state, holderPhrase(i))
+		c.fault(ruleHolder, "the item is %s%s", i.state, heldBy(i))
 	} else {
 		f.inOrder(c, q, i)
 	}
@@ -48,7 +48,7 @@ func (f *itemStarted) judge(c *trial) {
 	}
 }
 
-func holderPhrase(i *item) string {
+func heldBy(i *item) string {
 	if i.state != processing || i.holder == "" {
 		return ""
 	}
@@ -130,7 +130,7 @@ func (f *itemStarted) fold(c *trial) {
 func (c *trial) holds(queue, task, sessionID string) {
 	c.pulls(sessionID, queue)
 	if _, i := c.anItem(queue, task); i != nil && (i.state != processing || i.holder != sessionID) {
-		c.fault(ruleHolder, "session %s does not hold task %s, which is %s%s", sessionID, task, i.state, holderPhrase(i))
+		c.fault(ruleHolder, "session %s does not hold task %s, which is %s%s", sessionID, task, i.state, heldBy(i))
 	}
 }
 
@@ -196,7 +196,7 @@ func (f *itemSkipped) judge(c *trial) {
 	switch {
 	case i == nil:
 	case i.state != queued:
-		c.fault(ruleHolder, "the item is %s%s", i.state, holderPhrase(i))
+		c.fault(ruleHolder, "the item is %s%s", i.state, heldBy(i))
 	default:
 		c.firstInLine(q, i)
 	}
@@ -261,7 +261,7 @@ func (f *gone) judge(c *trial) (*queue, *item) {
 			f.SessionID,
 			f.TaskID,
 			i.state,
-			holderPhrase(i),
+			heldBy(i),
 		)
 	}
 	if f.Attempt != i.attempts {

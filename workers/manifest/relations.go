@@ -28,8 +28,8 @@ func (p *parser) relate(l located, pointer func(located) string, message func() 
 
 func at(pointer string) func(located) string { return func(located) string { return pointer } }
 
-// taskPointer returns the pointer of a member of a located text's task.
-func taskPointer(member string) func(located) string {
+// inTask returns the pointer of a member of a located text's task.
+func inTask(member string) func(located) string {
 	return func(l located) string {
 		if l.task == noTask {
 			return "/task" + member
@@ -198,8 +198,8 @@ func (p *parser) tasks() {
 	byID := make(map[string]int32, len(p.found[useID]))
 	for _, id := range p.found[useID] {
 		if first, taken := byID[id.text]; taken {
-			p.relate(id, taskPointer("/id"), func() string {
-				return "the id " + quoted(id.text) + " is taken by the task at " + taskPointer("")(located{task: first}) +
+			p.relate(id, inTask("/id"), func() string {
+				return "the id " + quoted(id.text) + " is taken by the task at " + inTask("")(located{task: first}) +
 					"; ids are unique"
 			})
 			continue
@@ -207,9 +207,9 @@ func (p *parser) tasks() {
 		byID[id.text] = id.task
 	}
 	p.circles(p.found[useDependency], byID, "depends on", func(l located) string {
-		return taskPointer("/dependencies/" + strconv.Itoa(int(l.item)))(l)
+		return inTask("/dependencies/" + strconv.Itoa(int(l.item)))(l)
 	})
-	p.circles(p.found[useParent], byID, "is below", taskPointer("/parentId"))
+	p.circles(p.found[useParent], byID, "is below", inTask("/parentId"))
 }
 
 // circles follows the edges from task to task, without recursion as the chain may be as long as the document, and takes
