@@ -266,7 +266,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// methods gives what the path of a request takes.
+// methods returns what the path of a request takes.
 func (s *server) methods(r *http.Request) []string {
 	if strings.HasPrefix(r.URL.Path, commandsPath) {
 		return []string{http.MethodGet, http.MethodPost}

@@ -17,7 +17,7 @@ func entries(n int) string {
 	return `{"timeline":[` + strings.TrimSuffix(strings.Repeat(`{"message":"m"},`, n), ",") + `]}`
 }
 
-// charged gives what a call cost a session, and how many events the log got by it.
+// charged returns what a call cost a session, and how many events the log got by it.
 func (w *world) charged(session string, call func()) (commands, events int) {
 	w.Helper()
 	const limit = "session-commands"

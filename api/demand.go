@@ -13,7 +13,7 @@ func (s *server) admit(c *call, r *http.Request) (err error) {
 	return err
 }
 
-// demandOf gives what a request uses. The route decides what it is counted as, so no query makes a call into one that
+// demandOf returns what a request uses. The route decides what it is counted as, so no query makes a call into one that
 // there may be more of.
 func (s *server) demandOf(r *http.Request) service.Demand {
 	d := service.Demand{ReadsLog: s.queryOf(r).ReadsLog()}

@@ -101,7 +101,7 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 				"tasks": task, "projects": project, "sessions": other, "inputs": question, "templates": "execute-simple",
 				"commands": "whoami",
 			}
-			// of gives the path with the ids of a session and a question.
+			// of returns the path with the ids of a session and a question.
 			of := func(session, question string) string {
 				id["sessions"], id["inputs"] = session, question
 				return strings.NewReplacer("{id}", id[strings.Split(path, "/")[2]], "{id...}", task, "{role}", "worker",

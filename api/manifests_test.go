@@ -89,7 +89,7 @@ func openManifestsInside(t *testing.T) manifests {
 	return manifests{openInside(t, func(c *setup) { c.Manifests = p }), p}
 }
 
-// known gives a session as the state has it.
+// known returns a session as the state has it.
 func (w manifests) known(id string) (x projections.Session) {
 	w.Helper()
 	w.handler.View(func(s *projections.State) {

@@ -50,7 +50,7 @@ func rowsOf(r Documented) []string {
 	return service.Query(r.name).Rows()
 }
 
-// queryOf gives what a request reads; "" if it is no read, or nothing is there.
+// queryOf returns what a request reads; "" if it is no read, or nothing is there.
 func (s *server) queryOf(r *http.Request) service.Query {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return ""

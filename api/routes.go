@@ -66,7 +66,7 @@ func ourErrors(_ huma.Context, _ string, v any) (any, error) {
 	return overHTTP(p.Complete()), nil
 }
 
-// mount gives what the routes that document themselves need of the server.
+// mount provides what the routes that document themselves need of the server.
 func (s *server) mount() route.Server {
 	return route.Server{
 		Service: s.Service,

@@ -24,7 +24,7 @@ func (w *world) tasksWaiting(project string, n, others int) string {
 	return quoted(ids)
 }
 
-// commandsLeft gives what an actor, who may use a command, has left of its commands and of its project's.
+// commandsLeft returns what an actor, who may use a command, has left of its commands and of its project's.
 func (w *world) commandsLeft(actor, command string) map[string]int64 {
 	w.Helper()
 	var told struct {

@@ -165,7 +165,7 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 	return nil
 }
 
-// wait gives the answer to reply, dropping what came too late for earlier appends.
+// wait returns the answer to reply, dropping what came too late for earlier appends.
 func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
 	until := time.Now().Add(w.timeout)
 	w.timer.Reset(min(w.timeout, lookEvery))

@@ -210,7 +210,7 @@ func (p *recordParser) scan(
 	return at
 }
 
-// next gives where the next record that can be read begins behind the damaged one at the offset, or the block's end.
+// next returns where the next record that can be read begins behind the damaged one at the offset, or the block's end.
 func (p *recordParser) next(content []byte, at int, budget *int) int {
 	if length := claimed(content[at:]); length > 0 {
 		end := at + length

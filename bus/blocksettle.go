@@ -178,7 +178,7 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 	return f.Length > 0 && first != nil && *first != "" && *first == last
 }
 
-// at gives where a message is, by its sequence, or the first one behind it.
+// at returns where a message is, by its sequence, or the first one behind it.
 func (s *scannedStream) at(sequence uint64) (int, bool) {
 	return slices.BinarySearchFunc(
 		s.places, sequence, func(p place, q uint64) int { return cmp.Compare(p.sequence, q) },

@@ -177,7 +177,7 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string, anew bool) ([]b
 	return l.contents(ctx, text)
 }
 
-// find gives where a blob is, as the blocks say now; anew forgets what was known of them.
+// find returns where a blob is, as the blocks say now; anew forgets what was known of them.
 func (l *liveBlobs) find(ctx context.Context, digest string, anew bool) (storedText, error) {
 	leave, err := enter(ctx, l.turn)
 	if err != nil {

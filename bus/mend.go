@@ -174,7 +174,7 @@ func (b *Bus) whileAlive(ctx context.Context, patience time.Duration) (alive con
 	}
 }
 
-// whyEnded gives why a context of whileAlive ended, if err comes from its end, and else err.
+// whyEnded returns why a context of whileAlive ended, if err comes from its end, and else err.
 func whyEnded(alive context.Context, err error) error {
 	if cause := context.Cause(alive); cause != nil && errors.Is(err, alive.Err()) {
 		return full(cause)

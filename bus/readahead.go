@@ -81,7 +81,7 @@ func (l *liveLog) readPages(
 	return next, err
 }
 
-// copies gives messages memory of their own.
+// copies copies messages into memory of their own.
 type copies struct {
 	// together says that many are read.
 	together bool

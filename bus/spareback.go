@@ -311,7 +311,7 @@ func (e *embedded) absent(stored storedStream, own spareRecords) (int, error) {
 	return absent, nil
 }
 
-// deletedBefore gives what the second names of a stream's blocks say is deleted.
+// deletedBefore returns what the second names of a stream's blocks say is deleted.
 func (e *embedded) deletedBefore(stored storedStream) (map[uint64]bool, error) {
 	deleted := map[uint64]bool{}
 	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))

@@ -81,7 +81,7 @@ func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server
 	return nil
 }
 
-// sparedRecords gives what a block held before the start, by its second name. What the server cut off in its place is
+// sparedRecords returns what a block held before the start, by its second name. What the server cut off in its place is
 // gone there too, also when it deleted the block then: the copy has it. It fails when neither has.
 func (e *embedded) sparedRecords(stored storedStream, index int, size int64) (spareRecords, error) {
 	spared := filepath.Join(sparePath(e.dir, stored.name), blockName(index))

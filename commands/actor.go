@@ -66,7 +66,7 @@ func Admin(authn string) Actor {
 // System returns the actor that does what time brings about. Nobody has to know it.
 func System() Actor { return Actor{Kind: ActorSystem} }
 
-// SessionActor gives a session as an actor.
+// SessionActor returns a session as an actor.
 func SessionActor(project, id, authn string) Actor {
 	return Actor{
 		Kind:    ActorSession,

@@ -63,7 +63,7 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// nextOf gives what a refusal tells its caller to do.
+// nextOf returns what a refusal tells its caller to do.
 func nextOf(t *testing.T, err error) string {
 	t.Helper()
 	var refusal *Refusal

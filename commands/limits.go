@@ -30,7 +30,7 @@ const (
 	answerCut      = "a cut answer"
 )
 
-// Limits gives every limit that the server enforces, in the order of docs/limits.md.
+// Limits returns every limit that the server enforces, in the order of docs/limits.md.
 func Limits() []LimitGroup {
 	return []LimitGroup{
 		{

@@ -34,7 +34,7 @@ func (s *bodyScanner) readPlain(known *form, into any) bool {
 	return true
 }
 
-// plainText gives what a JSON string without escapes says.
+// plainText returns what a JSON string without escapes says.
 func plainText(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
@@ -48,7 +48,7 @@ func plainText(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// plainTexts gives what a JSON list of such strings says. The scanner has found the list well formed.
+// plainTexts returns what a JSON list of such strings says. The scanner has found the list well formed.
 func plainTexts(raw []byte) ([]string, bool) {
 	if raw[0] != '[' {
 		return nil, false

@@ -178,7 +178,7 @@ func (x *SpawnSession) starts(s *projections.State, c Call, kind sessionKind, un
 	return mayStart(s, c, kind.tasks, unmet, x.Force)
 }
 
-// queue gives a session with the queue strategy the queue that it pulls from, and pushes its tasks there.
+// queue sets the queue from which a session with the queue strategy pulls, and pushes its tasks there.
 func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind sessionKind,
 	spawned *events.SessionSpawned,
 ) error {

@@ -172,8 +172,8 @@ func (t *Table) Hidden(allowed []string) []string {
 	return hidden
 }
 
-// Effective gives what an explicit list comes to for a column: those of the list that are there and the core commands,
-// in the table's order.
+// Effective returns what an explicit list comes to for a column: those of the list that are there and the core
+// commands, in the table's order.
 func (t *Table) Effective(who Letters, list []string) []string {
 	named := make(map[string]bool, len(list))
 	for _, id := range list {

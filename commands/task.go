@@ -29,8 +29,8 @@ type CreateTask struct {
 	blobs events.Blobs
 }
 
-// UpdateTask gives fields of a task, its status among them, new values. docs/contract.md, "Permissions"; compat:
-// PATCH /api/tasks/:id.
+// UpdateTask updates fields of a task, its status among them. docs/contract.md, "Permissions"; compat: PATCH
+// /api/tasks/:id.
 type UpdateTask struct {
 	In
 	TaskID             string             `json:"taskId" doc:"the task"`

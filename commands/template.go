@@ -25,7 +25,7 @@ type CreateTemplate struct {
 	Content string      `json:"content" doc:"the workflow, with slots"`
 }
 
-// UpdateTemplate gives fields of a template new values; one of Maestro's own is changed by that too.
+// UpdateTemplate updates fields of a template, also of one of Maestro's own.
 type UpdateTemplate struct {
 	noTexts
 	TemplateID string  `json:"templateId" doc:"the template"`
@@ -33,7 +33,7 @@ type UpdateTemplate struct {
 	Content    *string `json:"content,omitempty" doc:"new workflow"`
 }
 
-// ResetTemplate gives a template the workflow that Maestro comes with.
+// ResetTemplate resets a template to the workflow that Maestro comes with.
 type ResetTemplate struct {
 	noTexts
 	TemplateID string `json:"templateId" doc:"the template"`

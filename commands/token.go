@@ -111,7 +111,7 @@ func (x *CreateToken) from(_ *events.Event, d *events.TokenCreated) bool {
 // latestExpiry is the last millisecond of the year 9999: later times have no RFC 3339 form.
 const latestExpiry = 253402300799999
 
-// expiry gives when the token expires, 0 for never. A token that expires itself makes none that outlives it.
+// expiry returns when the token expires, 0 for never. A token that expires itself makes none that outlives it.
 func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 	if !thirdOn(c.Rules) {
 		return 0, nil // older rules knew no expiry

@@ -129,14 +129,14 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	}
 }
 
-// touchMail is for those who wait for the mail of a session.
+// touchMail wakes the callers that wait for a session's mail.
 func (h *Handler) touchMail(change projections.Change) {
 	if id := change.MailFor(); id != "" {
 		h.touchKey(MailOf(id))
 	}
 }
 
-// MailOf is the key of what changes when mail comes for a session.
+// MailOf is the key that changes when mail arrives for a session.
 func MailOf(session string) Key { return Key{projections.KindSessionTimeline, session} }
 
 func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }

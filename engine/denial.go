@@ -187,7 +187,7 @@ func (x *Denial) encode() ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// kind is what equal refusals have in common, as a digest: it is remembered for a minute.
+// kind is a digest of what equal refusals have in common. It is remembered for a minute.
 func (x *Denial) kind() [sha256.Size]byte {
 	return sha256.Sum256(
 		fmt.Append(

@@ -249,7 +249,7 @@ func (a *actorDenials) same(denial *Denial, now int64, aMinute int) *denialRecor
 	return nil
 }
 
-// begin makes a record of its own, or the one that stands for the rest of the minute.
+// begin makes a new record, or the shared one for the rest of the minute.
 func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord {
 	sort := denial.sort()
 	name := "denial"

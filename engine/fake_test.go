@@ -285,7 +285,7 @@ func (w *world) fillIn(text string) string {
 	return text
 }
 
-// actor gives who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token
+// actor returns who a name stands for: admin, auditor, reader, runner, system, a session, or an admin's token
 // ("token:name").
 func (w *world) actor(name string) commands.Actor {
 	w.t.Helper()
@@ -376,7 +376,7 @@ func (w *world) make(name, by, id, body string) {
 	w.named(name, w.must(by, id, body).Data)
 }
 
-// named gives what an event made a name: a question, or what the event happened to.
+// named returns what an event made a name: a question, or what the event happened to.
 func (w *world) named(name string, data events.Data) {
 	if asked, ok := data.(*events.SessionReported); ok {
 		w.ids[name] = asked.InputID

@@ -2,7 +2,7 @@ package engine
 
 import "maestro/events"
 
-// Fault is one thing that an audit found wrong.
+// Fault is one problem that an audit found.
 type Fault struct {
 	Sequence uint64    `json:"sequence"`
 	Rule     FaultRule `json:"rule"`

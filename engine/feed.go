@@ -68,7 +68,7 @@ func (f *feed) forget() {
 	f.pending = f.pending[:0]
 }
 
-// begin keeps the commits behind a head from now on.
+// begin keeps the commits after a head from now on.
 func (f *feed) begin(head uint64) {
 	if f.first == 0 {
 		f.commits = make([]Commit, feedMost)

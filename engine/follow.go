@@ -11,7 +11,7 @@ import (
 // followMost is how many commits a follower is given at once.
 const followMost = 64
 
-// BehindError says that a follower is so far behind that the commits it comes to next are no longer kept.
+// BehindError means that a follower is so far behind that its next commits are no longer kept.
 type BehindError struct {
 	// Next is the sequence that it comes to, First the oldest that is kept.
 	Next, First uint64
@@ -35,7 +35,7 @@ type Follower struct {
 	closed bool
 }
 
-// Follow begins to follow the log. see gets the committed state, as in Read, and gives the sequence behind which the
+// Follow starts to follow the log. see gets the committed state, as in Read, and returns the sequence after which the
 // follower begins. Close must be called. It fails with ErrReplays, with what Log.Read fails with, or with ctx's error.
 func (h *Handler) Follow(
 	ctx context.Context, see func(*projections.State) (after uint64, err error),
@@ -107,7 +107,7 @@ func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
 	}
 }
 
-// kept takes the commits that are kept, and gives the committed sequence.
+// kept takes the commits that are kept, and returns the committed sequence.
 func (f *Follower) kept() (head uint64, err error) {
 	h := f.handler
 	h.mu.RLock()

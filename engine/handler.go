@@ -22,7 +22,7 @@ type Blobs interface {
 	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
 }
 
-// Snapshots keeps encoded states. A lost or damaged one costs time, never truth.
+// Snapshots keeps encoded states. A lost or damaged one costs time, never correctness.
 type Snapshots interface {
 	// List returns the sequences there are, newest first.
 	List(ctx context.Context) ([]uint64, error)
@@ -45,7 +45,7 @@ type Announcer interface {
 	Announce(committed []events.Message)
 }
 
-// Config is what a Handler is made of. Log, Now and After are required.
+// Config configures a Handler. Log, Now and After are required.
 type Config struct {
 	Log       Log
 	Blobs     Blobs
@@ -74,7 +74,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Request is a command with all that comes with it.
+// Request is a command with everything that accompanies it.
 type Request struct {
 	By      commands.Actor
 	Command commands.Command
@@ -96,7 +96,7 @@ func (r Request) worked(steps uint64) {
 	}
 }
 
-// Answer is what a command came to.
+// Answer is the result of a command.
 type Answer struct {
 	// Sequence is the event's, or without one the sequence that "already so" was decided on.
 	Sequence uint64
@@ -108,7 +108,7 @@ type Answer struct {
 	Retried bool
 }
 
-// Handler is the one writer of a log and the owner of its state. Safe for concurrent use.
+// Handler is the only writer of a log and owns its state. Safe for concurrent use.
 type Handler struct {
 	config Config
 	logger *slog.Logger
@@ -436,7 +436,7 @@ func (h *Handler) Image() *projections.Image {
 	return h.committed.Image()
 }
 
-// Health says why the log takes no writes, or nil: a *events.DamageError is for good, anything else passes.
+// Health returns why the log takes no writes, or nil. An *events.DamageError is permanent; anything else is temporary.
 func (h *Handler) Health() error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

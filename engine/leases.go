@@ -28,7 +28,7 @@ const (
 	pauseAfter = 3
 )
 
-// LeasesConfig is what Leases are made of. Handler, Elapsed and After are required.
+// LeasesConfig configures Leases. Handler, Elapsed and After are required.
 type LeasesConfig struct {
 	Handler *Handler
 	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine
@@ -271,7 +271,8 @@ func (l *Leases) doAll(ctx context.Context, due []due) {
 	}
 }
 
-// due is a command of the system that time has made necessary. Its key comes from the state, so that it happens once.
+// due is a command that the system must issue because of elapsed time. Its key comes from the state, so that it happens
+// once.
 type due struct {
 	command commands.Command
 	key     string

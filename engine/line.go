@@ -8,16 +8,16 @@ import (
 	"maestro/projections"
 )
 
-// line are those who wait for an item of one queue, in the order in which they came. Each item that may be started
-// gives one of them a turn, so a push wakes one, however many wait.
+// line holds the callers that wait for an item of one queue, in order of arrival. Each item that may be started gives
+// one of them a turn, so a push wakes one, however many wait.
 type line struct {
 	waiting list.List // of *waiter
 	// turns are those that were given and have not ended.
 	turns int
 }
 
-// Turn is the turn of one who waited for an item of a queue: it may ask for one now. End must be called when it has an
-// answer, or does not ask: then an item that is still there gives another its turn.
+// Turn is the turn of a caller that waited for an item of a queue: it may ask for one now. End must be called when it
+// has an answer, or does not ask: then an item that is still there gives another its turn.
 type Turn struct {
 	h              *Handler
 	project, queue string

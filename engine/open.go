@@ -13,7 +13,7 @@ import (
 	"maestro/projections"
 )
 
-// loaded is what opening a log came to.
+// loaded is the result of opening a log.
 type loaded struct {
 	state *projections.State
 	// from is the head of the snapshot that the state began with; zero if it began with nothing.
@@ -89,7 +89,7 @@ func (l *loading) checkWitness(ctx context.Context) error {
 	return l.compare(ctx, "the head file", seen)
 }
 
-// compare says where the log and what a witness saw differ.
+// compare finds where the log differs from what a witness recorded.
 func (l *loading) compare(ctx context.Context, witness string, seen events.Head) error {
 	if seen.Sequence == 0 {
 		return nil

@@ -5,14 +5,15 @@ import (
 	"context"
 )
 
-// reach is one who waits for a sequence.
+// reach is a caller that waits for a sequence.
 type reach struct {
 	sequence uint64
 	reached  chan struct{}
 	place    int // in the heap; below 0 once it is out of it
 }
 
-// reaches are those who wait for a sequence, the lowest first: a commit wakes only whom it reaches.
+// reaches are the callers that wait for a sequence, the lowest first. A commit wakes only those whose sequence it
+// reaches.
 type reaches []*reach
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.

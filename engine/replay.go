@@ -9,10 +9,10 @@ import (
 	"maestro/projections"
 )
 
-// replaysMost is how many followers may read history at once: each holds a state of its own.
+// replaysMost is how many followers may read history at once. Each holds its own state.
 const replaysMost = 4
 
-// replay gives the commits of the past again, by folding the log.
+// replay produces the commits of the past again by replaying the log.
 type replay struct {
 	log     Log
 	state   *projections.State

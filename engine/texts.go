@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Texts gives long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other
+// Texts returns long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other
 // errors say nothing about the text.
 type Texts interface {
 	Blob(ctx context.Context, digest string) ([]byte, error)
@@ -70,7 +70,7 @@ func (v *Verifier) LoseText(lost LostText) {
 	v.Fault(lost.Sequence, FaultText, "its %s, %s, is lost: %s", lost.Field, lost.Digest, lost.Why)
 }
 
-// CheckTexts holds every long text that the events name against its digest.
+// CheckTexts checks every long text that the events name against its digest.
 func (v *Verifier) CheckTexts(ctx context.Context, texts Texts) error {
 	lost, err := LostTexts(ctx, texts, v.texts.list)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // textLook is how often texts that were lost are looked for again: the same text, said again, is kept again.
 const textLook = 10 * time.Minute
 
-// TextWatch holds every long text that the log names against its digest, once after the start, and tells which are
+// TextWatch checks every long text that the log names against its digest, once after the start, and reports which are
 // lost.
 type TextWatch struct {
 	Log   Log

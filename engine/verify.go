@@ -31,7 +31,7 @@ type Verifier struct {
 	ended bool
 }
 
-// Verdict is what an audit found. It is good when there are no faults.
+// Verdict is the result of an audit. It is good when there are no faults.
 type Verdict struct {
 	Head    events.Head `json:"head"`
 	Events  uint64      `json:"events"`
@@ -60,7 +60,7 @@ type Verdict struct {
 // maxFaults bounds a verdict: behind a broken link nothing fits.
 const maxFaults = 100
 
-// NewVerifier begins at the empty log.
+// NewVerifier starts at the empty log.
 func NewVerifier() *Verifier {
 	return &Verifier{state: projections.New(), verdict: Verdict{Faults: []Fault{}}}
 }
@@ -163,7 +163,7 @@ func (v *Verifier) unread(seen Witnessed, last uint64) {
 	}
 }
 
-// damage keeps the first fault that shows that the log is not what it was, whatever the rules say.
+// damage keeps the first fault that shows that the log was changed, whatever the rules say.
 func (v *Verifier) damage(sequence uint64, format string, args ...any) {
 	if v.damaged == nil {
 		v.damaged = &events.DamageError{Sequence: sequence, Why: fmt.Sprintf(format, args...)}
@@ -176,7 +176,7 @@ func (v *Verifier) Damage() error { return v.damaged }
 // Newer says which event a newer maestro wrote, or nil: no server of this version writes to such a log.
 func (v *Verifier) Newer() error { return v.newer }
 
-// decide asks again what the event's command came to.
+// decide decides the event's command again.
 func (v *Verifier) decide(sequence uint64, event *events.Event) {
 	rules, ok := commands.Rules(event.Rules)
 	if !ok {

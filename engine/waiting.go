@@ -24,7 +24,7 @@ func (q *queue) empty() *pending {
 	return &pending{done: make(chan result, 1)}
 }
 
-// free takes one whose answer was taken: nobody else has it.
+// free takes back a pending command whose answer was taken. Nothing else refers to it.
 func (q *queue) free(p *pending) {
 	*p = pending{done: p.done}
 	q.answered.Put(p)

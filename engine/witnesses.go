@@ -18,7 +18,7 @@ type Witnessed struct {
 	Unread error
 }
 
-// nextUnread is what to do about a head file that cannot be read.
+// nextUnread is the advice for a head file that cannot be read.
 const nextUnread = "compare the log with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; " +
 	"then delete the file, or move it away"
 

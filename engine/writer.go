@@ -156,7 +156,7 @@ func (h *Handler) setDamage(err error) {
 	}
 }
 
-// StopWrites makes the Handler read-only for good. why says the reason; errors.Is(why, events.ErrReadOnly) must hold.
+// StopWrites makes the Handler read-only permanently. why is the reason; errors.Is(why, events.ErrReadOnly) must hold.
 func (h *Handler) StopWrites(why error) { h.setDamage(why) }
 
 // nextFull is for a command: one whose outcome is not known must be repeated with its key.
@@ -183,7 +183,7 @@ func refuseAll(batch []*pending, err error) int {
 	return len(batch)
 }
 
-// decided is what a batch of commands came to, on the overlay.
+// decided is the result of a batch of commands on the overlay.
 type decided struct {
 	// ground is the committed sequence that the batch stands on.
 	ground   uint64
@@ -309,7 +309,7 @@ func appendEvent(b []byte, event *events.Event) ([]byte, error) {
 	return b, err
 }
 
-// occurredAt gives when a command was said, as its event states it: to the millisecond, and never after the decision.
+// occurredAt returns when a command was said, as its event states it: to the millisecond, and never after the decision.
 // Zero stays zero.
 func occurredAt(said, at time.Time) time.Time {
 	if said.IsZero() {
@@ -380,7 +380,7 @@ func (h *Handler) unlockState() {
 	h.trials.Unlock()
 }
 
-// settle makes the overlay the state, tells who listens, and only then answers.
+// settle makes the overlay the state, notifies the listeners, and only then answers.
 func (h *Handler) settle(d *decided) {
 	if len(d.messages) > 0 {
 		h.lockState()
@@ -417,8 +417,8 @@ func (h *Handler) answer(p *pending, r result) {
 	})
 }
 
-// wakeWaiting lets those who follow the log have the commit, and wakes whom it reaches of WaitFor, and of Await and
-// AwaitItem where something was touched; mu is held.
+// wakeWaiting passes the commit to the followers of the log, and wakes the callers that it concerns of WaitFor, and of
+// Await and AwaitItem where something was touched; mu is held.
 func (h *Handler) wakeWaiting() {
 	h.feed.publish()
 	h.wakeTouched()

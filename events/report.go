@@ -26,7 +26,7 @@ const (
 	SaysFailed     TaskSessionStatus = "failed"
 )
 
-// SessionStatus gives what a report of this kind says about its tasks; "" for an unknown kind.
+// SessionStatus returns what a report of this kind says about its tasks; "" for an unknown kind.
 func (k ReportKind) SessionStatus() TaskSessionStatus {
 	switch k {
 	case ReportProgress:

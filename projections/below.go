@@ -46,7 +46,7 @@ type summed struct {
 	lower
 }
 
-// SumBelow begins to sum up what lies below a task.
+// SumBelow starts to sum up the tasks below one.
 func (s *State) SumBelow(task string, sums *Sums) *Sum {
 	x := &Sum{sums: sums}
 	if known, ok := sums.known[task]; ok {

@@ -2,12 +2,11 @@ package projections
 
 import "math"
 
-// chores are work on a state that is done bit by bit, in as many portions as it takes: the state may move between two
-// of them. A chore does one bit, which takes a look-up at least, and says whether there is more; chores that it adds
-// come before the rest of it.
+// chores are work on a state that is done in portions: the state may move between two of them. A chore does one bit,
+// which takes a look-up at least, and says whether there is more; chores that it adds come before the rest of it.
 type chores struct{ todo []func() (more bool) }
 
-// untilDone is a portion that ends with the work.
+// untilDone is a portion that is as large as the whole work.
 const untilDone = math.MaxUint64
 
 func (c *chores) add(chore func() (more bool)) { c.todo = append(c.todo, chore) }
@@ -26,7 +25,7 @@ func (c *chores) on(s *State, until uint64) (done bool) {
 	return true
 }
 
-// finally is a chore of one bit.
+// finally is a chore of a single step.
 func finally(do func()) func() (more bool) {
 	return func() bool {
 		do()

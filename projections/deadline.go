@@ -10,8 +10,7 @@ import (
 // Lost reports whether nothing was heard of the session for too long, and nothing since.
 func (x *Session) Lost() bool { return x.LostAt != 0 }
 
-// Gone says what became of a session that can hold nothing any more: lost, stopped, failed or deleted; "" for one that
-// can.
+// Gone returns why a session can hold no item any more: lost, stopped, failed or deleted; "" for one that can.
 func (s *State) Gone(id string) string {
 	x := s.sessions.get(id)
 	switch {

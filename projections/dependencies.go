@@ -60,7 +60,7 @@ func (s *State) dependNoMore(task string, before, after []string) {
 	s.await(gone, -s.Open(task))
 }
 
-// once gives each id once, in order.
+// once yields each id once, in order.
 func once(ids []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if len(ids) == 1 { // most tasks wait for one, or for none

@@ -30,7 +30,7 @@ const (
 	InboxUnread      InboxKind = "unread"      // a project has too much for one look
 )
 
-// InboxItem is one thing that needs a person.
+// InboxItem is one thing that needs a person's attention.
 type InboxItem struct {
 	Kind      InboxKind `json:"kind"`
 	ProjectID string    `json:"projectId"`
@@ -120,7 +120,7 @@ func (b *inbox) on(s *State, until uint64) (done bool) {
 	return b.chores.on(s, until)
 }
 
-// newInbox begins to find what needs a person.
+// newInbox starts to gather what needs a person's attention.
 func (l *listener) newInbox(project string) *inbox {
 	s := l.State
 	b := &inbox{
@@ -365,7 +365,7 @@ func (b *inbox) unseen(q *Queue, items int, since int64) {
 	})
 }
 
-// UnreadInbox stands for what the inbox of a project left out, as there is too much for one look.
+// UnreadInbox stands for the items that a project's inbox left out because there were too many.
 func UnreadInbox(p *Project, unread []string) InboxItem {
 	return InboxItem{
 		Kind:      InboxUnread,

@@ -70,7 +70,7 @@ func (b *inbox) bounded(part Part) []wanted {
 	return kept
 }
 
-// others is the item that stands for more of its crowd.
+// others is the item that stands for the rest of its crowd.
 func (item *InboxItem) others() InboxItem {
 	rest := InboxItem{
 		Kind:      item.Kind,

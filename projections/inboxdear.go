@@ -2,7 +2,7 @@ package projections
 
 import "maestro/events"
 
-// dear is what an inbox looks at last, as it takes most, and what it remembers for that.
+// dear is the costliest work of an inbox, which it does last, and what it remembers for that.
 type dear struct {
 	// failed are the sessions that failed, begun the tasks on which nobody may be at work.
 	failed []string

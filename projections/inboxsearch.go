@@ -10,7 +10,7 @@ type InboxSearch struct {
 	told int
 }
 
-// SearchInbox begins to search a project.
+// SearchInbox starts to search a project.
 func (s *State) SearchInbox(project string) *InboxSearch {
 	return &InboxSearch{in: s.listen().newInbox(project), items: []InboxItem{}}
 }

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// InboxHolds says who cannot go on until somebody deals with an item.
+// InboxHolds lists who is blocked until somebody deals with an item.
 type InboxHolds string
 
 // What may be held up.
@@ -15,7 +15,7 @@ const (
 	HoldsWork    InboxHolds = "work"    // nobody can go on with a task, or with a queue
 )
 
-// weigh says whom the item holds up.
+// weigh determines whom the item blocks.
 func (b *inbox) weigh(item *InboxItem) {
 	waits := item.SessionID != "" && b.Gone(item.SessionID) == ""
 	switch item.Kind {

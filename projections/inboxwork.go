@@ -146,7 +146,7 @@ func (b *inbox) word(x *Session, word *Entry) {
 	})
 }
 
-// SessionWord gives what a session at work last said of itself as a whole, if it is that it is blocked or has failed;
+// SessionWord returns what a session at work last said of itself as a whole, if it is that it is blocked or has failed;
 // else nil. Its next report takes it back, whatever that is about.
 func (s *State) SessionWord(x *Session) *Entry {
 	if !x.Active() {

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// InputStatus is where a question stands.
+// InputStatus is the status of a question.
 type InputStatus string
 
 // The statuses of a question: void is one whose session ended before it was answered.
@@ -66,11 +66,11 @@ func (s *State) InputIDsFrom(project string, at int64) []string {
 	return ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
 }
 
-// Undelivered gives what a session was not shown yet: the ids of its questions that were answered, and of messages, in
-// the order in which they came.
+// Undelivered returns what a session was not shown yet: the ids of its questions that were answered, and of messages,
+// in the order in which they came.
 func (s *State) Undelivered(session string) []string { return s.undelivered.get(session) }
 
-// InputStatus says where a question stands.
+// InputStatus returns the status of a question.
 func (s *State) InputStatus(x *Input) InputStatus {
 	session := s.Session(x.SessionID)
 	switch {

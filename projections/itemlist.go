@@ -29,7 +29,7 @@ type ItemSearch struct {
 	key   []byte
 }
 
-// SearchItems begins to gather the items of a queue that are to be kept, all if keep is nil: the first ones of those
+// SearchItems starts to gather the items of a queue that are to be kept, all if keep is nil: the first ones of those
 // that were pushed later than one, by its [Item.Push], or of all if after is 0; at most so many, or all if most is 0.
 func (s *State) SearchItems(q *Queue, keep func(*Item) bool, after uint64, most int) *ItemSearch {
 	x := &ItemSearch{
@@ -120,7 +120,7 @@ type ItemViews struct {
 	looks int
 }
 
-// Show begins to make the views of items that the search listed.
+// Show starts to make the views of items that the search listed.
 func (x *ItemSearch) Show(listed []*Item) *ItemViews {
 	return &ItemViews{
 		search: ItemSearch{queue: x.queue, keep: x.keep, key: slices.Clone(x.key)},

@@ -9,7 +9,7 @@ type Descent struct {
 	lists [][]string
 }
 
-// DescentFrom begins to find the sessions below one.
+// DescentFrom starts to find the sessions below one.
 func (s *State) DescentFrom(id string) *Descent {
 	return &Descent{lists: [][]string{s.spawned.get(id).tasks()}}
 }

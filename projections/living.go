@@ -51,7 +51,7 @@ func (s *State) count(project string, by standing) {
 	s.standing.put(root, standing{now.sessions + by.sessions, now.questions + by.questions})
 }
 
-// lives makes a session that an event creates one of the living.
+// lives adds a newly created session to the living ones.
 func (s *State) lives(x *Session, at uint64) {
 	s.living = s.living.with(at, x.ID)
 	if x.Deadline > 0 {

@@ -39,7 +39,7 @@ func livingBelow(s *State, id string) []string {
 	return d.Living
 }
 
-// openKept gives what the state says of all that it names in its lists.
+// openKept returns what the state says of all that it names in its lists.
 func openKept(s *State) openThings {
 	kept := newOpenThings()
 	sessionID := func(x *Session) string { return x.ID }

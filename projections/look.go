@@ -2,7 +2,7 @@ package projections
 
 import "maestro/events"
 
-// mostDependencies is how many dependencies a task has at most, to tell what counting them anew costs.
+// mostDependencies is the largest number of dependencies of a task, which bounds the cost of counting them again.
 const mostDependencies = 200
 
 // look is one look at the items that an event concerns.

@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// NoticeKind says what a notice tells.
+// NoticeKind is the kind of a notice.
 type NoticeKind string
 
 // The kinds of notices.
@@ -16,8 +16,7 @@ const (
 	NoticeUnblocked NoticeKind = "unblocked" // a task that was blocked is not any more
 )
 
-// Message is what somebody wrote to a session and the session was not shown yet, or a notice of what became of a task.
-// What was shown is on its timeline.
+// Message is a message or notice that its session was not shown yet. What was shown is on its timeline.
 type Message struct {
 	ID string
 	// Notice is "" for what somebody wrote. A notice has no Text: that is the task's reason, see [State.MailText].
@@ -95,7 +94,7 @@ func (s *State) MailText(m *Message) string {
 	return s.TaskTimeline(m.About).at(m.Sequence).Message
 }
 
-// StatusReasonText gives why the task's status was last moved, "" if nobody said so.
+// StatusReasonText returns why the task's status was last moved, "" if nobody said so.
 func (s *State) StatusReasonText(t *Task) string {
 	reason := t.StatusReason()
 	if reason == nil {
@@ -126,7 +125,7 @@ func (s *State) notified(n *events.Notice) error {
 	return nil
 }
 
-// notify puts a move of a task's status into the mail of those whom it is told.
+// notify puts a change of a task's status into the mail of the sessions to notify.
 func (s *State) notify(f fact, task string, from events.TaskStatus, n *events.Notice) {
 	if n == nil {
 		return
@@ -148,7 +147,7 @@ func (s *State) notify(f fact, task string, from events.TaskStatus, n *events.No
 	}
 }
 
-// mail puts a message at the end of what waits for a session.
+// mail appends a message to a session's unread mail.
 func (s *State) mail(session string, m Message) {
 	s.changeSession(session, func(x *Session) {
 		s.work(uint64(len(x.Mail)))
@@ -177,7 +176,7 @@ func (s *State) messageDelivered(d *events.InputDelivered) error {
 	return nil
 }
 
-// deliver puts mail at the end of what waits for a session.
+// deliver appends mail to a session's unread mail.
 func (s *State) deliver(session, id string) {
 	undelivered := s.undelivered.get(session)
 	s.work(uint64(len(undelivered)))

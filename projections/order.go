@@ -33,9 +33,9 @@ func InDependencyOrder(tasks []*Task) []*Task {
 	return ordered
 }
 
-// ranksOf gives each of n things a place after all that it needs. needOf gives the nth thing that one needs, or the
-// thing itself where that is none of them; more is false after the last. However long a chain of needs is, it takes no
-// more memory.
+// ranksOf ranks n things so that each comes after all that it needs. needOf returns the nth thing that one needs, or
+// the thing itself where that is none of them; more is false after the last. However long a chain of needs is, it takes
+// no more memory.
 func ranksOf(n int, needOf func(i, nth int) (need int, more bool)) []int32 {
 	const unseen = -1
 	ranks := make([]int32, n)
@@ -107,7 +107,7 @@ type forest struct {
 	reads int
 }
 
-// place is where a task stands. jump is a place further up: from place to place along them, a walk up takes few steps.
+// place is a task's place in the tree. jump is a place further up; following jumps, a walk up takes few steps.
 type place struct {
 	branch             *Branch
 	above, jump, depth int

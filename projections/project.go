@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// Project is what is true of a project. Times are milliseconds since 1970. Immutable.
+// Project is the state of a project. Times are milliseconds since 1970. Immutable.
 type Project struct {
 	ID          string
 	Name        string

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// Queue is what is true of a queue but for its items. Times are milliseconds since 1970. Immutable.
+// Queue is the state of a queue without its items. Times are milliseconds since 1970. Immutable.
 type Queue struct {
 	ProjectID string
 	// Name is the only one of its project; a session's own queue has the session's id.
@@ -345,7 +345,7 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 	return nil
 }
 
-// checkPush says what is wrong with pushing these tasks.
+// checkPush returns what is wrong with pushing these tasks.
 func (s *State) checkPush(project, queue string, tasks []string) error {
 	these := make(map[string]bool, len(tasks))
 	for _, id := range tasks {

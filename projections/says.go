@@ -77,7 +77,7 @@ func (t *Task) Speakers() int {
 	return n
 }
 
-// SaidBy gives what a session says of the task, zero if it says nothing.
+// SaidBy returns what a session says of the task, zero if it says nothing.
 func (t *Task) SaidBy(session string) Said {
 	for part := range t.parts() {
 		if i := indexOf(part, session); i >= 0 {
@@ -108,7 +108,7 @@ func (t *Task) newest(wanted func(Said) bool) Said {
 	return Said{}
 }
 
-// addSaid puts a word last, in place of the session's former one, and gives how many words it copied.
+// addSaid puts a word last, in place of the session's former one, and returns how many words it copied.
 func (t *Task) addSaid(said Said) (copied int) {
 	if i := indexOf(t.Says, said.SessionID); i >= 0 { // as below, in one step
 		rest := len(t.Says) - 1
@@ -128,7 +128,7 @@ func (t *Task) addSaid(said Said) (copied int) {
 	return copied
 }
 
-// dropSaid takes a session's word away, and gives how many words it copied.
+// dropSaid takes a session's word away, and returns how many words it copied.
 func (t *Task) dropSaid(session string) (copied int) {
 	if i := indexOf(t.Says, session); i >= 0 {
 		t.Says = slices.Delete(slices.Clone(t.Says), i, i+1)
@@ -158,7 +158,7 @@ func (t *Task) dropSaid(session string) (copied int) {
 	return 0
 }
 
-// keepSays takes away the words that are not as wanted, and gives how many it looked at.
+// keepSays takes away the words that are not as wanted, and returns how many it looked at.
 func (t *Task) keepSays(wanted func(Said) bool) (copied int) {
 	all := t.AllSays()
 	rest := slices.DeleteFunc(slices.Clone(all), func(said Said) bool { return !wanted(said) })
@@ -206,7 +206,7 @@ func (s *State) alive(session string) bool {
 	return x != nil && !x.Ended()
 }
 
-// saysBy is [State.SessionStatus] where it is known who is alive.
+// saysBy is [State.SessionStatus] for callers that know which sessions are alive.
 func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
 	counts := t.newest(func(said Said) bool { return alive(said.SessionID) })
 	if counts.SessionID == "" {
@@ -215,7 +215,7 @@ func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionS
 	return counts.Status, counts.SessionID
 }
 
-// listener tells what is said of many tasks, and looks up each session once.
+// listener finds the session statuses of many tasks, and looks up each session once.
 type listener struct {
 	*State
 	known map[string]bool
@@ -258,7 +258,7 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	s.speaksOf(session, s.tasks.get(task))
 }
 
-// retract takes back what a session said of a task.
+// retract removes a session's word on a task.
 func (s *State) retract(f fact, task, session string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
@@ -279,7 +279,7 @@ func (s *State) speaksOf(session string, t *Task) {
 	}
 }
 
-// Said is what one session says of a task, and since when.
+// Said is a session's status report on a task, and since when it holds.
 type Said struct {
 	SessionID string                   `json:"sessionId"`
 	Status    events.TaskSessionStatus `json:"status"`

@@ -111,7 +111,7 @@ func build(under *State) *State {
 	return s
 }
 
-// tables gives every table of the state.
+// tables returns every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
 		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.unfinished, &s.plans,

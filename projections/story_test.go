@@ -130,7 +130,7 @@ func report(source, session string, kind events.ReportKind, message string, task
 	})
 }
 
-// show gives everything that a state can show, as one text: every view of everything that was ever named.
+// show returns everything that a state can show, as one text: every view of everything that was ever named.
 func show(t testing.TB, s *State) string {
 	t.Helper()
 	type shown struct {

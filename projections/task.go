@@ -20,7 +20,7 @@ type Task struct {
 	// Stated is nil as long as nothing is.
 	Stated *Stated `json:",omitempty"`
 	// Says holds what its sessions last said of it, oldest first: of many only the newest, and Stated the others.
-	// AllSays gives them together.
+	// AllSays returns them together.
 	Says []Said
 	// SessionIDs are the sessions that have or had it.
 	SessionIDs  []string
@@ -68,7 +68,7 @@ type Stated struct {
 	Earlier *Earlier `json:",omitempty"`
 }
 
-// StatusReason gives why the task's status was last moved, nil if nobody said so.
+// StatusReason returns why the task's status was last moved, nil if nobody said so.
 func (t *Task) StatusReason() *Statement {
 	if t.Stated == nil {
 		return nil

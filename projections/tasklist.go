@@ -81,8 +81,8 @@ func (s *State) firstCreated(list siblings) uint64 {
 	return s.tasks.get(list.created[0]).CreatedSequence
 }
 
-// WalkOn gives see the next tasks that are not deleted, until see returns false or the state has counted so many steps.
-// It reports whether the walk is done.
+// WalkOn calls see with the next tasks that are not deleted, until see returns false or the state has counted so many
+// steps. It reports whether the walk is done.
 func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) {
 	for len(w.lists) > 0 {
 		if s.Steps() >= until {
@@ -106,7 +106,7 @@ func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) 
 	return len(w.lists) == 0
 }
 
-// behind gives where the tasks begin that were made after a sequence. ids are in order of creation.
+// behind returns where the tasks begin that were made after a sequence. ids are in order of creation.
 func (s *State) behind(ids []string, after uint64) int {
 	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
 }

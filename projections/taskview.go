@@ -201,7 +201,7 @@ func (s *State) statementOn(t *Task, said *Statement) *StatementView {
 	}
 }
 
-// sessionReason gives why a session says of a task that it cannot go on, nil if it gave no reason.
+// sessionReason returns why a session says of a task that it cannot go on, nil if it gave no reason.
 func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session string) *StatementView {
 	switch says {
 	case events.SaysBlocked, events.SaysFailed, events.SaysNeedsInput:

@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Token is what is true of a named token. Times are milliseconds since 1970, 0 for never. Immutable.
+// Token is the state of a named token. Times are milliseconds since 1970, 0 for never. Immutable.
 type Token struct {
 	Name       string
 	Kind       events.TokenKind

@@ -18,7 +18,7 @@ var (
 	ErrExpired = errors.New("the credential has expired")
 )
 
-// Over gives the answer to a call that ended while it was open, with its credential or with the server; nil if it did
+// Over returns the answer to a call that ended while it was open, with its credential or with the server; nil if it did
 // not.
 func (c *Caller) Over(good context.Context) error {
 	switch cause := context.Cause(good); {

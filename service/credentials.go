@@ -86,8 +86,8 @@ func (s *signer) sign(prefix, name, generation string) []byte {
 	return s.room[said:]
 }
 
-// call gives who a token stands for. A well-signed token of a session that is unknown or deleted is that session, which
-// has no permissions; any other bad token is nobody.
+// call returns who a token stands for. A well-signed token of a session that is unknown or deleted is that session,
+// which has no permissions; any other bad token is nobody.
 func (a authenticator) caller(token string) (*Caller, error) {
 	prefix := wire.SessionTokenPrefix
 	rest, session := strings.CutPrefix(token, prefix)
@@ -210,7 +210,7 @@ func TokenActor(token *projections.Token) commands.Actor {
 	}
 }
 
-// Authenticate gives who a token stands for.
+// Authenticate returns who a token stands for.
 func (s *Service) Authenticate(token string) (*Caller, error) { return s.auth.caller(token) }
 
 // Anonymous returns the caller who showed no credential: a session that its interface knows otherwise, else the user. A

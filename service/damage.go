@@ -10,7 +10,7 @@ import (
 	"maestro/projections"
 )
 
-// Damage gives why the log that can be read is not all that was acknowledged, or nil. A server that was asked to be
+// Damage returns why the log that can be read is not all that was acknowledged, or nil. A server that was asked to be
 // read-only, or whose disk is full, has the whole log.
 func (s *Service) Damage() error {
 	if err := s.Handler.Health(); errors.Is(err, events.ErrReadOnly) && !engine.Asked(err) {

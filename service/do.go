@@ -100,7 +100,7 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	return s.decide(ctx, c, command, a)
 }
 
-// speaker gives whom a command speaks for. A session that a caller without a credential speaks for is heard.
+// speaker returns whom a command speaks for. A session that a caller without a credential speaks for is heard.
 func (s *Service) speaker(ctx context.Context, c *Caller, by commands.Actor) (commands.Actor, error) {
 	switch {
 	case by.Kind == "" || by.Kind == c.By.Kind && by.Name == c.By.Name:

@@ -78,7 +78,7 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 	}
 }
 
-// counted gives what a query finds, and the steps of its look and of its portions.
+// counted returns what a query finds, and the steps of its look and of its portions.
 func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, steps uint64) {
 	w.Helper()
 	found, err := look(w, c, func(v View) (func() (T, error), error) {
@@ -96,7 +96,7 @@ func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), er
 	return found, steps
 }
 
-// look gives what a query finds that finds it when the state may move.
+// look returns what a query finds that finds it when the state may move.
 func look[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, err error) {
 	var finish func() (T, error)
 	err = w.Look(w.Context(), c, func(v View) (err error) {

@@ -45,7 +45,7 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 	return before
 }
 
-// told gives what its successor is told. Of a long timeline it reads the end, and may do so while the state moves.
+// told returns what its successor is told. Of a long timeline it reads the end, and may do so while the state moves.
 func (x *predecessor) told() *manifest.Predecessor {
 	told := &manifest.Predecessor{
 		SessionID: x.ID,

@@ -75,7 +75,7 @@ func withStatus(status string) func(*projections.Item) bool {
 	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
-// SessionQueue gives a session with the queue that it pulls from. Its answers come in the order that older clients
+// SessionQueue returns a session with the queue that it pulls from. Its answers come in the order that older clients
 // know.
 func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
 	x := v.Session(id)

@@ -18,7 +18,7 @@ const (
 	workResults  = 20
 )
 
-// workOf gives what a session needs to do the task of an item; nil if the task was deleted. Of a text that the state
+// workOf returns what a session needs to do the task of an item; nil if the task was deleted. Of a text that the state
 // does not hold whole it has the beginning.
 func (v View) workOf(task string) *wire.Work {
 	t := v.Task(task)

@@ -14,7 +14,7 @@ import (
 // newestLooked is how far back the newest entries of a timeline are looked for.
 const newestLooked = 1000
 
-// PermitSession gives a session that the caller may see by a row of the table.
+// PermitSession returns a session that the caller may see by a row of the table.
 func (v View) PermitSession(row, id string) (*projections.Session, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 	}
 }
 
-// heardAt gives when a living session last called this server, in milliseconds since 1970; 0 if it has not yet.
+// heardAt returns when a living session last called this server, in milliseconds since 1970; 0 if it has not yet.
 func (s *Service) heardAt(x *projections.Session) int64 {
 	if s.Leases == nil || x.Ended() {
 		return 0
@@ -173,7 +173,7 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 	return slices.Contains(x.TaskIDs, f.TaskID)
 }
 
-// GetSession gives a session. What it returns may be shown when the state has moved.
+// GetSession returns a session. What it returns may be shown when the state has moved.
 func (v View) GetSession(in *wire.SessionID) (ShownSession, error) {
 	x, err := v.PermitSession("session:info", in.ID)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *sight) sees(project string) bool {
 	return sees
 }
 
-// frame gives what the caller sees of a commit, false if that is nothing.
+// frame returns what the caller sees of a commit, false if that is nothing.
 func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 	frame := Frame{Position: positionOf(c.Sequence, c.Body)}
 	if s.sees(c.Event.Project) {

@@ -54,7 +54,7 @@ func unbounded(state *projections.State, request engine.Request) bool {
 	return commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state)
 }
 
-// madeBy gives what a command makes that there is a rate of.
+// madeBy returns what a command makes that there is a rate of.
 func madeBy(state *projections.State, command commands.Command) (d demand) {
 	switch x := command.(type) {
 	case *commands.SpawnSession:

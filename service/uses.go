@@ -40,7 +40,7 @@ type TokenUses struct {
 	dirty  bool
 }
 
-// OpenTokenUses gives what the store remembers; store may be nil. What cannot be read is forgotten.
+// OpenTokenUses returns what the store remembers; store may be nil. What cannot be read is forgotten.
 func OpenTokenUses(store UseStore, logger *slog.Logger) *TokenUses {
 	u := &TokenUses{store: store, logger: logger, uses: map[string]TokenUse{}}
 	if store == nil {

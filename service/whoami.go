@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// GetWhoami gives who the caller is.
+// GetWhoami returns who the caller is.
 func (v View) GetWhoami() (wire.Whoami, error) {
 	if err := v.Permit("whoami", ""); err != nil {
 		return wire.Whoami{}, err
@@ -29,7 +29,7 @@ func (v View) GetWhoami() (wire.Whoami, error) {
 	return body, nil
 }
 
-// GetAllowedCommands gives what the caller may do.
+// GetAllowedCommands returns what the caller may do.
 func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 	if err := v.Permit("commands", ""); err != nil {
 		return wire.AllowedCommands{}, err

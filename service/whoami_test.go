@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// whoami gives what a session is told of itself. Whatever it is told to run, it may.
+// whoami returns what a session is told of itself. Whatever it is told to run, it may.
 func (s *stage) whoami(c *Caller) wire.Whoami {
 	s.Helper()
 	var body wire.Whoami

@@ -127,7 +127,7 @@ func (w *world) make(c *Caller, id, body string) string {
 	return made
 }
 
-// caller gives who a token stands for.
+// caller returns who a token stands for.
 func (w *world) caller(token string) *Caller {
 	w.Helper()
 	c, err := w.Authenticate(token)

@@ -127,7 +127,7 @@ type Options struct {
 	Wait time.Duration
 }
 
-// query gives what the options say in the address.
+// query returns what the options say in the address.
 func (o Options) query() url.Values {
 	query := url.Values{}
 	if o.DryRun {
@@ -142,7 +142,7 @@ func (o Options) query() url.Values {
 	return query
 }
 
-// Answer is what a command came to.
+// Answer is the result of a command.
 type Answer = wire.Done
 
 // Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with

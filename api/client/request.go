@@ -75,7 +75,7 @@ func (c *Client) sendBy(req *http.Request, do func(*http.Request) (*http.Respons
 	}
 }
 
-// retryAfter gives when the server says to come back, 0 if it does not.
+// retryAfter returns when the server says to come back, 0 if it does not.
 func retryAfter(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || seconds < 1 {

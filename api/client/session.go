@@ -15,7 +15,7 @@ func (c *Client) Sessions(ctx context.Context, filter wire.SessionFilter) ([]wir
 	return list[wire.Session](ctx, c, "/api/sessions", queryOf(filter))
 }
 
-// Session gives a session.
+// Session returns a session.
 func (c *Client) Session(ctx context.Context, id string) (wire.Session, error) {
 	return read[wire.Session](ctx, c, pathTo("sessions", id), nil)
 }

@@ -104,7 +104,7 @@ type lateQueue struct {
 	current *lateIndex
 }
 
-// Parts gives a session's queue in parts.
+// Parts returns a session's queue in parts.
 func (q lateQueue) Parts() (head any, names []string, members []any) {
 	return q.stats, []string{"queue"}, []any{lateQueueBody(q)}
 }

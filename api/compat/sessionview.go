@@ -39,7 +39,7 @@ type SessionEvent struct {
 	TaskID    string          `json:"taskId,omitempty"`
 }
 
-// Parts gives a session in parts: it may have said more than there is memory for its answers.
+// Parts returns a session in parts: it may have said more than there is memory for its answers.
 func (b SessionBody) Parts() (head any, names []string, members []any) {
 	return b.SessionHead, []string{"events", "timeline"}, []any{b.Events, b.Timeline}
 }

@@ -80,7 +80,7 @@ func (e newEntry) command(session string) (commands.Command, error) {
 	}, nil
 }
 
-// command gives what an event is: a file that was changed, or a note without words. A file's event may say when it
+// command returns what an event is: a file that was changed, or a note without words. A file's event may say when it
 
 // was.
 func (e newEvent) command(session string) (commands.Command, time.Time, error) {

@@ -24,7 +24,7 @@ import (
 	"maestro/internal/salvage"
 )
 
-// picture gives everything that can be seen of a tree: modes, sizes, times of change, contents. Names in without are
+// picture returns everything that can be seen of a tree: modes, sizes, times of change, contents. Names in without are
 // left out.
 func picture(t *testing.T, dir string, without ...string) map[string]string {
 	t.Helper()

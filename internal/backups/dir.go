@@ -24,8 +24,8 @@ type Dir struct {
 	key  string
 }
 
-// At gives the directory of a home's backups: dir, or else the home's name and "-backups" beside it. The signer is the
-// public part of the key that signs them, as bus.SignerName gives it; "" if the home has none.
+// At returns the directory of a home's backups: dir, or else the home's name and "-backups" beside it. The signer is
+// the public part of the key that signs them, as bus.SignerName gives it; "" if the home has none.
 func At(home, dir, signer string) Dir {
 	if dir == "" {
 		dir = filepath.Clean(home) + "-backups"
@@ -91,7 +91,7 @@ func (m Made) Of(head events.Head) bool {
 	return m.Sequence == head.Sequence && m.Hash == head.Hash.String()[:8]
 }
 
-// nameOf gives the name of a backup without its directory.
+// nameOf returns the name of a backup without its directory.
 func (d Dir) nameOf(head events.Head, at time.Time, partial bool) string {
 	suffix := ""
 	if partial {
@@ -128,7 +128,7 @@ func Named(path string) (made Made, ok bool) {
 	return made, ok
 }
 
-// List gives the backups that carry the home's key, newest first.
+// List returns the backups that carry the home's key, newest first.
 func (d Dir) List() ([]Made, error) {
 	return d.list(func(made Made) bool { return d.key != "" && made.Key == d.key })
 }
@@ -160,7 +160,7 @@ func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
 	return list, nil
 }
 
-// Others gives the paths that have the name of a backup of the home, and are no plain files, such as symbolic links:
+// Others returns the paths that have the name of a backup of the home, and are no plain files, such as symbolic links:
 // they are never read.
 func (d Dir) Others() (paths []string) {
 	entries, _ := disk.ReadDir(d.path) // List says why not
@@ -173,7 +173,7 @@ func (d Dir) Others() (paths []string) {
 	return paths
 }
 
-// Files gives the paths of the backups that may be the home's, newest first: those with its key, and those of earlier
+// Files returns the paths of the backups that may be the home's, newest first: those with its key, and those of earlier
 // versions, whose names have none. A home that has lost its key gets all of them. Their signatures say whose they are.
 func (d Dir) Files() ([]string, error) {
 	list, err := d.list(func(made Made) bool { return d.key == "" || made.Key == "" || made.Key == d.key })

@@ -34,7 +34,7 @@ type Source struct {
 	Signer string
 }
 
-// Config gives what a schedule of backups of this log needs, but for its clock and its Logger.
+// Config returns what a schedule of backups of this log needs, but for its clock and its Logger.
 func (s Source) Config(dir Dir, every time.Duration, keep int) Config {
 	return Config{
 		Dir:   dir,

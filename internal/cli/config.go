@@ -65,7 +65,7 @@ func parseConfig(path string, content []byte) (config, error) {
 	return c, nil
 }
 
-// Listen gives the address to listen on when --listen does not say, and what names it: the environment, else the
+// Listen returns the address to listen on when --listen does not say, and what names it: the environment, else the
 // configuration, else nothing.
 func (a *Run) Listen() (address, named string, err error) {
 	if address, ok := a.Env[envListen]; ok {

@@ -115,7 +115,7 @@ var shownExamples = map[string]string{
 // groupExamples is how many examples a group shows.
 const groupExamples = 3
 
-// exemplify gives each command its example.
+// exemplify adds each command's example.
 func exemplify(cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		exemplify(verb)

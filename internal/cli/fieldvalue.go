@@ -46,7 +46,7 @@ func (x *field) now() reflect.Value {
 	return x.value
 }
 
-// put gives the field a value.
+// put sets the field.
 func (x *field) put(value any) {
 	at := x.value
 	if at.Kind() == reflect.Pointer {

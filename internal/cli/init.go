@@ -142,7 +142,7 @@ func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.M
 	return manifestOf(ctx, a, session)
 }
 
-// manifestFile gives where the copy of a session's manifest is on this machine, or "" when there is none: the server
+// manifestFile returns where the copy of a session's manifest is on this machine, or "" when there is none: the server
 // has it too.
 func manifestFile(a *Run, session string) string {
 	files := []string{a.Getenv(wire.EnvManifestPath)}

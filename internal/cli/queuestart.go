@@ -109,7 +109,7 @@ func startItem(
 	return answer, err
 }
 
-// startOf gives what a start came to. A server that does not say so yet tells at least which task an event is about.
+// startOf returns what a start came to. A server that does not say so yet tells at least which task an event is about.
 func startOf(answer client.Answer) wire.Start {
 	if answer.Start != nil {
 		return *answer.Start

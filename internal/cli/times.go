@@ -92,7 +92,7 @@ func (w *timesWriter) scalar(token json.Token, v reflect.Value) {
 	w.done = end
 }
 
-// member gives what a member of a JSON object was made of.
+// member returns what a member of a JSON object was made of.
 func member(v reflect.Value, name string) reflect.Value {
 	switch v.Kind() {
 	case reflect.Map:

@@ -301,7 +301,7 @@ func (a *agent) overstep(ctx context.Context, item task) error {
 	return a.work(ctx, item)
 }
 
-// named gives what a text has in single quotes.
+// named returns what a text has in single quotes.
 func named(text string) string {
 	_, rest, _ := strings.Cut(text, "'")
 	name, _, _ := strings.Cut(rest, "'")

@@ -115,7 +115,7 @@ func unplaced(scratch string) []string {
 	return moved
 }
 
-// Occupied gives a name in a directory that is neither a Scratch for it, nor what a killed process moved out of one
+// Occupied returns a name in a directory that is neither a Scratch for it, nor what a killed process moved out of one
 // before it was done, nor named as beside them; "" if there is none, or no such directory.
 func Occupied(path, purpose string, beside ...string) (string, error) {
 	entries, err := disk.ReadDir(path)

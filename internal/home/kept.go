@@ -62,7 +62,7 @@ func (l *Lock) Keep() *Kept {
 	return k
 }
 
-// Found gives what the last Look found and could not mend.
+// Found returns what the last Look found and could not mend.
 func (k *Kept) Found() []Loss {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -46,15 +46,15 @@ func (h *Home) origin(name string, most int64) ([]byte, error) {
 	return note, err
 }
 
-// RestoreNote gives what a restore came to; fs.ErrNotExist if the home was not restored.
+// RestoreNote returns what a restore came to; fs.ErrNotExist if the home was not restored.
 func (h *Home) RestoreNote() ([]byte, error) { return h.origin(restoredFile, maxList) }
 
-// UnsettledRestore gives what a restore came to that was killed behind it; fs.ErrNotExist if none was.
+// UnsettledRestore returns what a restore came to that was killed behind it; fs.ErrNotExist if none was.
 func (h *Home) UnsettledRestore() ([]byte, error) { return h.read(unsettled(restoredFile), maxList) }
 
 // NoteEarlierBackups keeps which backups were there when a restore or a salvage made the home. Only who makes the home
 // or has its lock calls it.
 func (h *Home) NoteEarlierBackups(note []byte) error { return h.write(earlierFile, note) }
 
-// EarlierBackups gives what a restore or NoteEarlierBackups kept; fs.ErrNotExist if neither made the home.
+// EarlierBackups returns what a restore or NoteEarlierBackups kept; fs.ErrNotExist if neither made the home.
 func (h *Home) EarlierBackups() ([]byte, error) { return h.origin(earlierFile, maxList) }

@@ -51,7 +51,7 @@ func (l *Lock) Announce(server Server) error {
 // Withdraw takes the announcement back.
 func (l *Lock) Withdraw() error { return l.remove(serverFile) }
 
-// Listening gives where the home's server listens now. running says that a server holds the home: while it starts or
+// Listening returns where the home's server listens now. running says that a server holds the home: while it starts or
 // stops, err is fs.ErrNotExist.
 func (h *Home) Listening() (server Server, running bool, err error) {
 	running = h.Running()

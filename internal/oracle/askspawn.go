@@ -24,7 +24,7 @@ func strategyOf(role, asked string) string {
 	return asked
 }
 
-// given gives what a new session may do: what is asked for and the core commands, or the list of its role.
+// given returns what a new session may do: what is asked for and the core commands, or the list of its role.
 func (a *asked) given(role, strategy string) permissions {
 	letter := letterOf(role, strategy)
 	if a.f.Allowed == nil {

@@ -41,7 +41,7 @@ func (j *Judge) shownBelow(t *task) string {
 	return t.parent
 }
 
-// key gives what a task's place compares by.
+// key returns what a task's place compares by.
 func (t *task) key() string {
 	if t.orderKey != "" {
 		return t.orderKey

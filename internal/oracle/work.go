@@ -46,7 +46,7 @@ func (j *Judge) early(s *session, tasks []string) bool {
 	})
 }
 
-// linked gives what a session has with one task more.
+// linked returns what a session has with one task more.
 func linked(s *session, task string) []string {
 	if s == nil {
 		return []string{task}

@@ -10,7 +10,7 @@ import (
 	"maestro/internal/backups"
 )
 
-// next gives the event that follows the head by the chain, from whichever source has it.
+// next returns the event that follows the head by the chain, from whichever source has it.
 func (s *salvage) next(head events.Head) (events.Message, bool) {
 	sequence := head.Sequence + 1
 	s.intact.seek(sequence)
@@ -98,7 +98,7 @@ func chained(s *source, sequence uint64, prev events.Hash) bool {
 	return ok && said == prev
 }
 
-// prevOf gives the hash that an event says it follows. A newer maestro keeps the chain too, so an event of an unknown
+// prevOf returns the hash that an event says it follows. A newer maestro keeps the chain too, so an event of an unknown
 // type can be told from one of another log.
 func prevOf(m events.Message) (prev events.Hash, ok bool) {
 	event, err := events.Decode(m.Body)
@@ -181,7 +181,7 @@ func (s *salvage) closeSources() {
 	}
 }
 
-// any gives the event at a sequence: the store's, or that of a file whose hashes fit the event before it or the one
+// any returns the event at a sequence: the store's, or that of a file whose hashes fit the event before it or the one
 // behind.
 func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool) {
 	s.intact.seek(sequence)
@@ -202,8 +202,8 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 	return events.Message{}, false
 }
 
-// nextThere gives the lowest sequence from this one on that a source has, whether it fits or not: what comes before it
-// is nowhere. No number that a file merely names is counted up to.
+// nextThere returns the lowest sequence from this one on that a source has, whether it fits or not: what comes before
+// it is nowhere. No number that a file merely names is counted up to.
 func (s *salvage) nextThere(sequence uint64) uint64 {
 	next := uint64(math.MaxUint64)
 	for _, source := range s.all() {
@@ -250,7 +250,7 @@ func (s *salvage) leads(other *source, sequence uint64) bool {
 	return chained(s.intact, sequence+1, behind)
 }
 
-// hashBehind gives the chain's hash behind an event; false if the event does not say what it follows.
+// hashBehind returns the chain's hash behind an event; false if the event does not say what it follows.
 func hashBehind(m events.Message) (events.Hash, bool) {
 	prev, ok := prevOf(m)
 	if !ok {

@@ -76,8 +76,8 @@ type file struct {
 	trusted bool
 }
 
-// upTo gives the highest sequence that the file may know of. A file that the user named may know anything; an automatic
-// backup says it in its name, and knows nothing if it is from before the home was made.
+// upTo returns the highest sequence that the file may know of. A file that the user named may know anything; an
+// automatic backup says it in its name, and knows nothing if it is from before the home was made.
 func (f file) upTo(before backups.Earlier) uint64 {
 	made, ok := backups.Named(f.path)
 	switch {

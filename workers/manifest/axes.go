@@ -43,7 +43,7 @@ type Capability struct {
 	Enabled bool
 }
 
-// List gives them by name, in the order of
+// List returns them by name, in the order of
 // docs/spec/002-prompt-contract.md, "Three-Axis Model".
 func (c Capabilities) List() []Capability {
 	return []Capability{

@@ -71,7 +71,7 @@ func corpus(tb testing.TB) []corpusCase {
 	return cases
 }
 
-// pointers gives where an error says that faults are.
+// pointers returns where an error says that faults are.
 func pointers(tb testing.TB, err error) []string {
 	tb.Helper()
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Said gives what a command says of a manifest: each field of the manifest and of its session that the command has
+// Said returns what a command says of a manifest: each field of the manifest and of its session that the command has
 // under the same name in JSON.
 func Said(command any) (m Manifest) {
 	for _, field := range inBoth(command, &m) {

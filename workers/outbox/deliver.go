@@ -34,7 +34,7 @@ type Delivery struct {
 	Damaged []Damaged
 }
 
-// Send gives an entry to the server. It returns nil once the server has answered it, also with a refusal that is for
+// Send sends an entry to the server. It returns nil once the server has answered it, also with a refusal that is for
 // good, and an error if the entry has to wait on.
 type Send func(ctx context.Context, e Entry) error
 

@@ -59,7 +59,7 @@ const outboxes = "outbox"
 // Home is the directory of a home.
 type Home = disk.Root
 
-// Open gives a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the
+// Open returns a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the
 // first entry does. It refuses a directory that is a link or belongs to another user.
 func Open(home *disk.Root, session string, secret Secret) (*Outbox, error) {
 	if !validSession(session) {

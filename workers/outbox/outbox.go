@@ -78,7 +78,7 @@ type Outbox struct {
 	bytes   int64
 }
 
-// Secret gives the session's secret as it is now; "" if it has none. It makes and checks the proof of every entry.
+// Secret returns the session's secret as it is now; "" if it has none. It makes and checks the proof of every entry.
 type Secret func() string
 
 // On returns the outbox that a disk holds. Open is what most want.

@@ -128,7 +128,7 @@ func asking(a axes, m *manifest.Manifest, s Session) asked {
 	return q
 }
 
-// projectOf gives a session's project: its own word, or that of its tasks.
+// projectOf returns a session's project: its own word, or that of its tasks.
 func projectOf(m *manifest.Manifest, s Session) string {
 	if s.ProjectID == "" && len(m.Tasks) > 0 {
 		return m.Tasks[0].ProjectID

@@ -10,7 +10,7 @@ import (
 	"maestro/commands"
 )
 
-// Templates gives workflows by their ids. Those of Maestro are called by mode and strategy, such as "execute-simple".
+// Templates returns workflows by their ids. Those of Maestro are called by mode and strategy, such as "execute-simple".
 type Templates interface {
 	// Template returns the text of a template, in the form that CheckTemplate asks for; false if there is none.
 	Template(id string) (text string, ok bool)

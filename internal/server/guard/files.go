@@ -76,7 +76,7 @@ func (f *Files) Run(tick <-chan time.Time) func(context.Context) {
 	}
 }
 
-// Warnings gives what the server could not mend.
+// Warnings returns what the server could not mend.
 func (f *Files) Warnings() []wire.Warning {
 	all := f.headWarnings()
 	kept := f.kept.Load()

@@ -7,7 +7,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Warnings gives what an operator should know of a server's backups, the long texts of its log and the files of its
+// Warnings returns what an operator should know of a server's backups, the long texts of its log and the files of its
 // home.
 func Warnings(
 	backups interface{ Problem() string }, texts interface{ Lost() []engine.LostText }, files *Files,

@@ -15,7 +15,7 @@ import (
 	"maestro/internal/home"
 )
 
-// HeadSequence gives the sequence in the head file, 0 if there is none that can be read.
+// HeadSequence returns the sequence in the head file, 0 if there is none that can be read.
 func HeadSequence(h *home.Home) uint64 {
 	seen, err := bus.LoadHeadFile(h.Head())
 	if err != nil {
@@ -24,7 +24,7 @@ func HeadSequence(h *home.Home) uint64 {
 	return seen.Sequence
 }
 
-// Sequence gives the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
+// Sequence returns the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
 // to there was acknowledged. The head file may be an old one.
 func Sequence(h *home.Home) uint64 {
 	seen := HeadSequence(h)
@@ -100,7 +100,7 @@ func Backups(
 	return engine.Witnessed{}, nil
 }
 
-// salvageFrom gives the command that finds the backups in dir; "" is where it looks by itself.
+// salvageFrom returns the command that finds the backups in dir; "" is where it looks by itself.
 func salvageFrom(dir string) string {
 	command := "maestro salvage --to NEWHOME"
 	if dir != "" {
@@ -109,8 +109,8 @@ func salvageFrom(dir string) string {
 	return command
 }
 
-// earlierBackups gives the backups from before the home was made, those in dir too if no server had it yet. It reports
-// whether that is so. A note that cannot be read excuses no backup.
+// earlierBackups returns the backups from before the home was made, those in dir too if no server had it yet. It
+// reports whether that is so. A note that cannot be read excuses no backup.
 func earlierBackups(h *home.Home, dir string, logger *slog.Logger) (earlier backups.Earlier, fresh bool) {
 	note, err := h.EarlierBackups()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -174,7 +174,7 @@ func (c contents) add(ctx context.Context, store string) error {
 	})
 }
 
-// stored gives what the store of a home holds, and with aside what was set aside of it too.
+// stored returns what the store of a home holds, and with aside what was set aside of it too.
 func stored(ctx context.Context, dir string, aside bool) (contents, error) {
 	c := empty()
 	store := filepath.Join(dir, "store")

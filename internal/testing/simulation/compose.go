@@ -156,7 +156,7 @@ func (w *world) compose(rng *rand.Rand) wish {
 	return x
 }
 
-// occurred gives when a wish was said, if it waited in an outbox: around the life of a session that has ended.
+// occurred returns when a wish was said, if it waited in an outbox: around the life of a session that has ended.
 func (c composer) occurred(w wish) time.Time {
 	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.Ended && c.chance(75) {
 		return time.UnixMilli(pick(c, []int64{

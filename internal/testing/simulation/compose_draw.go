@@ -88,7 +88,7 @@ func (c composer) session() string {
 	return pick(c, c.m.sessionIDs)
 }
 
-// relative gives a session below a caller, or above it.
+// relative returns a session below a caller, or above it.
 func (c composer) relative(by caller) (string, bool) {
 	var family []string
 	for _, id := range c.m.sessionIDs {

@@ -2,7 +2,7 @@ package simulation
 
 // What the composer draws for queues, questions, tokens and time.
 
-// worker gives a session with the queue strategy that is at work, mostly one that holds something if it may.
+// worker returns a session with the queue strategy that is at work, mostly one that holds something if it may.
 func (c composer) worker() (string, bool) {
 	var workers []string
 	for _, id := range c.m.sessionIDs {

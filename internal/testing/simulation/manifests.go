@@ -23,7 +23,7 @@ func (c composer) begin() wish {
 	return c.wish(by, id)
 }
 
-// waiting gives a session that has a manifest and is there.
+// waiting returns a session that has a manifest and is there.
 func (c composer) waiting() (string, bool) {
 	var there []string
 	for _, id := range c.m.sessionIDs {
@@ -59,7 +59,7 @@ func (c composer) manifest() *string {
 	)
 }
 
-// manifestOf gives a session's digest, mostly, or another.
+// manifestOf returns a session's digest, mostly, or another.
 func (c composer) manifestOf(session string) *string {
 	x := c.m.sessions[session]
 	switch {

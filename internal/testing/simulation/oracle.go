@@ -144,7 +144,7 @@ func milliseconds(text string) int64 {
 	return at.UnixMilli()
 }
 
-// causes gives what the event says led to it, and what began that.
+// causes returns what the event says led to it, and what began that.
 func (e envelope) causes() [2]string { return [2]string{e.Causation, e.Correlation} }
 
 // eventTypes are what each command becomes.
@@ -321,7 +321,7 @@ func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
 	return o.dueWish(before, e, d)
 }
 
-// eventOf gives where a wish's event is, 0 if nowhere; another says that what is there was asked with its key.
+// eventOf returns where a wish's event is, 0 if nowhere; another says that what is there was asked with its key.
 func (o *oracle) eventOf(w wish) (at uint64, another bool) {
 	at = o.byID[w.eventID(o.now().Project(w.asks(0)))]
 	return at, at > 0 && o.hashes[at] != w.hash()
@@ -330,7 +330,7 @@ func (o *oracle) eventOf(w wish) (at uint64, another bool) {
 // keyReused is the code of a command whose key was used for another.
 const keyReused = "KEY_REUSED"
 
-// expect gives what a wish must come to on the ground of a sequence, at a time.
+// expect returns what a wish must come to on the ground of a sequence, at a time.
 func (o *oracle) expect(ground uint64, w wish, at int64) documents.Answer {
 	switch event, another := o.eventOf(w); {
 	case event == 0 || event > ground:

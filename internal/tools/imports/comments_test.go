@@ -49,7 +49,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// namesOf gives what a declaration of a package declares.
+// namesOf returns what a declaration of a package declares.
 func namesOf(d ast.Decl) (names []string) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -78,7 +78,7 @@ func TestTheCommandLineOrdersNothing(t *testing.T) {
 	}
 }
 
-// orderings gives what a file uses of orders, whatever it calls the packages.
+// orderings returns what a file uses of orders, whatever it calls the packages.
 func orderings(file *ast.File) (uses []string) {
 	packages := map[string]string{}
 	for _, imported := range file.Imports {
