@@ -21,7 +21,7 @@ func (w *world) identity(public string) reply { return w.identityOf(public, "") 
 
 const challenge = "a challenge of one's own"
 
-// identityOf is identity for who shows a proof that it holds the token.
+// identityOf is identity for a caller that proves that it holds the token.
 func (w *world) identityOf(public, holder string) reply {
 	query := url.Values{"credential": {public}, "challenge": {challenge}, "holder": {holder}}
 	return w.send(http.MethodGet, wire.IdentityPath+"?"+query.Encode(), "", "")

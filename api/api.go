@@ -19,7 +19,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Config is what the API is made of. Service is required.
+// Config configures the API. Service is required.
 type Config struct {
 	Service *service.Service
 	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
@@ -50,7 +50,7 @@ type server struct {
 	// besides are the routes that do not document themselves to huma.
 	besides []Documented
 	started time.Time
-	// unauthenticated counts the calls of nobody; they are counted, not recorded.
+	// unauthenticated counts the calls without a credential; they are counted, not recorded.
 	unauthenticated atomic.Uint64
 	buffers         bufferPool
 	bodies          bodies
@@ -134,7 +134,7 @@ const (
 	stallWithin = 5 * time.Second
 )
 
-// commandsPath begins the path of the one route of commands.
+// commandsPath is the prefix of the path of the single route of commands.
 const commandsPath = "/api/commands/"
 
 // ServeHTTP implements http.Handler.

@@ -129,7 +129,7 @@ func openInside(t *testing.T, change func(*setup)) *world {
 
 type serviceConfig = service.Config
 
-// setup is what a server under test is made of.
+// setup configures a server under test.
 type setup struct {
 	serviceConfig
 	api.Config
@@ -251,7 +251,7 @@ func withLeases(t *testing.T, lease time.Duration) func(*setup) {
 
 func authOff(c *setup) { c.AuthOff = true }
 
-// reply is what the server said.
+// reply is the server's reply.
 type reply struct {
 	*testing.T
 	status int

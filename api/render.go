@@ -184,7 +184,7 @@ func (w *response) begin() {
 	}
 }
 
-// marshal is how huma writes what a route answers.
+// marshal writes a route's answer as huma does.
 func marshal(to io.Writer, v any) error {
 	w, ok := to.(*response)
 	if !ok {
@@ -271,7 +271,7 @@ func memoryOf(v any) int64 {
 	return 0
 }
 
-// itemSize is what a page takes for an item beside the item.
+// itemSize is the memory that a page takes for an item beside the item itself.
 const itemSize = 16
 
 // raw answers with bytes that are there already.

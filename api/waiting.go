@@ -20,7 +20,7 @@ func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	return s.Heard(ctx, c.Caller)
 }
 
-// lastWords is how long a client may take, once the server stops, to read what a stream sent it.
+// lastWords is how long a client may take, once the server stops, to read the rest of a stream.
 const lastWords = 500 * time.Millisecond
 
 // open serves what may stay open for long, and gives its reader little time once the server stops.

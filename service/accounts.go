@@ -55,7 +55,7 @@ var resourceNames = [resources]string{
 	useBodies: "bodies",
 }
 
-// account is what one credential, project or address uses. It holds numbers only.
+// account counts the use of one credential, project or address. It holds numbers only.
 type account struct {
 	class Class
 	mu    sync.Mutex
@@ -83,7 +83,7 @@ type ledger struct {
 	// many as there may be.
 	sweepAt    int
 	sweepAgain time.Duration
-	// shared is what all those share for whom there is no account left.
+	// shared is the account of all callers for which there is no account of their own left.
 	shared [classes]*account
 }
 
@@ -181,7 +181,7 @@ func (a *account) idle(now time.Duration) bool {
 	return a.used == [resources - rates]int64{}
 }
 
-// overLimit is what a call is refused for. It is made by the ledger and put into words by the server.
+// overLimit is the reason why a call is refused. The ledger makes it, and the server words it.
 type overLimit struct {
 	class Class
 	quota Quota
@@ -233,7 +233,7 @@ func (l *ledger) charge(a *account, r resource, n float64) {
 	a.paid[r] = max(a.paid[r], min(max(a.paid[r], now)+time.Duration(n*each), most))
 }
 
-// owes says when what was charged beyond a burst is paid; nil if nothing was.
+// owes returns when a charge beyond the burst will be paid; nil if there was none.
 func (l *ledger) owes(a *account, r resource) *overLimit {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 {
@@ -265,7 +265,7 @@ func (l *ledger) left(a *account, r resource) float64 {
 // is.
 func (l *ledger) begin(a *account, r resource, n int64) *overLimit { return l.beginBelow(a, r, n, 0) }
 
-// reserve is the part of what the server has that only admins may use: one in so many.
+// reserve is the fraction of the server's capacity that only admins may use: one in so many.
 const reserve = 4
 
 // beginOf is begin for a caller of a class: of what the server has, the reserve is left to admins.
@@ -319,7 +319,7 @@ func (l *ledger) end(a *account, r resource, n int64) {
 	a.used[r-rates] -= n
 }
 
-// beginInTurn is begin for calls in progress: who is over the limit waits a while for its turn.
+// beginInTurn is begin for calls in progress: a caller over the limit waits a while for its turn.
 func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
 	q := &l.quotas[a.class][useParallel]
 	a.mu.Lock()

@@ -7,10 +7,10 @@ import (
 	"maestro/commands"
 )
 
-// Admission stands before permission: it decides nothing and records no refusal, and nothing of it is in the log.
-// Whoever is over a limit gets a Problem of KindBusy; nothing has happened, and the same call may be made again.
+// Admission comes before permission. It decides nothing, records no refusal, and leaves nothing in the log. Whoever is
+// over a limit gets a Problem of KindBusy; nothing has happened, and the same call may be made again.
 
-// Demand is what a call uses that is known before anything else is.
+// Demand is the part of a call's use that is known in advance.
 type Demand struct {
 	// Writes says that it is a command, not a read. Bytes are those of its body.
 	Writes bool
@@ -19,14 +19,14 @@ type Demand struct {
 	ReadsLog bool
 }
 
-// Admission is what a call holds of the accounts that it counts against.
+// Admission is what a call holds in the accounts that it counts against.
 type Admission struct {
 	service *Service
 	ledger  *ledger
 	who     commands.Actor
 	// credential is the caller's account, project that of the root of a session's project or nil.
 	credential, project *account
-	// made is what it paid for what its command makes.
+	// made is what it paid for the things that its command creates.
 	made demand
 	// paid are the commands that it paid for, came those that it came to so far.
 	paid, came int
@@ -237,7 +237,7 @@ func (a *Admission) beginAll(r resource, n int64) *overLimit {
 	return nil
 }
 
-// counting are the accounts that what is in use counts against.
+// counting are the accounts that the call's current use counts against.
 func (a *Admission) counting() []*account {
 	if a.project == nil {
 		return []*account{a.credential, a.ledger.server}

@@ -23,9 +23,9 @@ func accountOfAddress(address string) (name string, local bool) {
 	return parsed.Unmap().String(), false
 }
 
-// AdmitNobody lets the call of nobody through to its refusal. It holds the call back if there are too many, from its
-// address or in all, and then refuses it with a Problem of KindBusy unless it comes from this machine: there the one
-// who sends too many may be another than the one who needs to know that its token is not valid.
+// AdmitNobody lets a call without a credential through to its refusal. It holds the call back if there are too many,
+// from its address or in all, and then refuses it with a Problem of KindBusy unless it comes from this machine: there
+// the one who sends too many may be another than the one who needs to know that its token is not valid.
 func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 	name, local := accountOfAddress(address)
 	account := s.ledger.hold(OfAddress, name)

@@ -169,8 +169,8 @@ func (s *Service) UntilStop(ctx context.Context) (until context.Context, done fu
 }
 
 const (
-	// waitLongest is how long one call may wait for something; who wants to wait longer asks again. It is less than a
-	// body may take to arrive: at that deadline net/http takes the caller for gone.
+	// waitLongest is how long one call may wait. To wait longer, a caller calls again. It is less than a body may take
+	// to arrive: at that deadline net/http takes the caller for gone.
 	waitLongest = 25 * time.Second
 )
 

@@ -21,8 +21,8 @@ func IsDigest(digest string) bool {
 	return ok && err == nil && strings.ToLower(digest) == digest
 }
 
-// mayReadBlob lets who reads the whole log read every blob, and others what is named in projects that they may
-// read: by a project, a task, a session's manifest, or an entry of a timeline.
+// mayReadBlob lets callers that may read the whole log read every blob, and others what is named in projects that they
+// may read: by a project, a task, a session's manifest, or an entry of a timeline.
 func (v View) mayReadBlob(digest string) error {
 	if v.Caller.By.Kind == commands.ActorUser && v.Permit("audit:export", "") == nil {
 		return nil

@@ -67,7 +67,7 @@ func (a *Admission) render(n int64) *overLimit {
 	return over
 }
 
-// RenderAnyway is Render for what is written already, or must be answered.
+// RenderAnyway is Render for an answer that is written already, or that must be given.
 func (a *Admission) RenderAnyway(n int64) {
 	a.answered += n
 	for _, account := range a.counting() {

@@ -6,7 +6,7 @@ import (
 	"maestro/projections"
 )
 
-// Caller is who asks, as the credential says, with what its interface knows of the call. Each call has its own.
+// Caller is the authenticated caller, with what its interface knows of the call. Each call has its own.
 type Caller struct {
 	By commands.Actor
 	// Anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
@@ -15,9 +15,9 @@ type Caller struct {
 	Ended bool
 	// Expires is when its credential does, in milliseconds since 1970; 0 for never.
 	Expires int64
-	// Root is the root of a session's project: what is shared among projects is shared by their roots.
+	// Root is the root of a session's project. Projects share their root's limits.
 	Root string
-	// Mail is what the calling session was not yet shown: its questions that were answered, and messages.
+	// Mail is the calling session's unread mail: answers to its questions, and messages.
 	Mail []string
 	// Scheme and Host are how the caller reaches the server. Its interface fills them in.
 	Scheme, Host string
@@ -26,7 +26,7 @@ type Caller struct {
 	Reads        bool
 	// Program says that it is no page in a browser. Its interface fills it in.
 	Program bool
-	// Meta is what came with the command.
+	// Meta accompanied the command.
 	Meta Meta
 	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
 	Paged bool
@@ -35,16 +35,16 @@ type Caller struct {
 
 	// asks is what it reads; "" until it asked.
 	asks Query
-	// delivered says that nobody waits for the answer: a kept command is brought again until it has one.
+	// delivered says that nobody waits for the answer. A kept command is sent again until it has one.
 	delivered bool
-	// admission is what the call holds of its limits; nil until it is let in.
+	// admission is what the call holds of its limits; nil until it is admitted.
 	admission *Admission
 }
 
-// ServerURL is how the caller reaches the server: what sessions are told that it spawns.
+// ServerURL is the address at which the caller reaches the server. Sessions that it spawns get the same one.
 func (c *Caller) ServerURL() string { return c.Scheme + "://" + c.Host }
 
-// Operation names what is asked for, as a refused read is recorded: "GET /api/tasks".
+// Operation names the request, as recorded for a refused read: "GET /api/tasks".
 func (c *Caller) Operation() string { return c.Verb + " " + safetext.Printable(c.Target) }
 
 // ReadsAll reports whether the caller may read what belongs to no project.

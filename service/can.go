@@ -178,7 +178,7 @@ func (v View) projectOf(id string) string {
 
 func allowedTo(row commands.Row) string { return "the table allows it to: " + row.Who.String() }
 
-// canTarget is what a command would be about.
+// canTarget is the target of a command.
 type canTarget struct {
 	kind string // "task", "session"; "" if nothing is named
 	id   string
@@ -186,7 +186,7 @@ type canTarget struct {
 	fields []string
 }
 
-// target says what an id names. What a queue is called says nothing, so only commands about queues take a name of one.
+// target finds what an id names. Queue names are arbitrary, so only commands about queues accept one.
 func (v View) target(command, id, project string) (canTarget, error) {
 	noun, _, _ := strings.Cut(command, ":")
 	switch {

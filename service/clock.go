@@ -7,16 +7,16 @@ import (
 	"maestro/service/wire"
 )
 
-// Clock is what the server tells the time by.
+// Clock is the server's clock.
 type Clock interface {
-	// Status says how it stands.
+	// Status returns its status.
 	Status() wire.ClockStatus
 	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt. It fails
 	// with *events.ClockError when events cannot have the time that it shows.
 	Confirm() (now wire.ClockStatus, changed bool, err error)
 }
 
-// ClockStatus says how the server's clock stands to the machine's wall clock. Everybody may ask.
+// ClockStatus compares the server's clock with the machine's wall clock. Every caller may ask.
 func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 	if s.Clock == nil {
 		return wire.ClockStatus{}, NotFound("Clock", "of this server")

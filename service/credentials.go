@@ -23,7 +23,7 @@ import (
 type Keys struct {
 	// AdminToken is the user's.
 	AdminToken []byte
-	// ServerKey is what the secrets of sessions are made from.
+	// ServerKey is the key from which the secrets of sessions are derived.
 	ServerKey []byte
 }
 
@@ -186,7 +186,8 @@ func expired(name string, at int64) *Problem {
 		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
 }
 
-// NotAuthenticated says that it is not known who calls. invalid says that a credential was shown, and is not valid.
+// NotAuthenticated is the problem of a caller that is not authenticated. invalid means that it sent an invalid
+// credential.
 func NotAuthenticated(message, why string, invalid bool) *Problem {
 	return &Problem{
 		Kind:          KindUnauthenticated,

@@ -19,7 +19,7 @@ func (s *Service) Damage() error {
 	return nil
 }
 
-// DamageNotice tells a reader in one sentence that the views are not what was acknowledged; "" if they are.
+// DamageNotice returns one sentence that warns readers that the views lack acknowledged events; "" if they do not.
 func (s *Service) DamageNotice() string {
 	err := s.Damage()
 	var damage *events.DamageError

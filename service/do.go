@@ -33,16 +33,16 @@ type Call struct {
 	Options
 }
 
-// Done is what a command came to.
+// Done is the result of a command.
 type Done struct {
 	engine.Answer
 	// Token is the secret that the command made, for its caller alone; "" if it made none.
 	Token string
-	// Below tells of the sessions below the one that the command ended or revoked.
+	// Below lists the sessions below the one that the command ended or revoked.
 	Below wire.Below
 	// LeftOpen tells of the tasks of a session that the command completed.
 	LeftOpen wire.LeftOpen
-	// Start is what queue:start gave; nil for any other command.
+	// Start is the result of queue:start; nil for any other command.
 	Start *wire.Start
 	// Revoked is what a revoked token leaves behind; nil for any other command.
 	Revoked *wire.Revoked
@@ -137,7 +137,7 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 	return command, nil
 }
 
-// decide holds a command against the quotas, asks the Handler, and does what follows from its answer.
+// decide checks a command against the quotas, passes it to the Handler, and does what follows from its answer.
 func (s *Service) decide(
 	ctx context.Context, c *Caller, command commands.Command, a Call,
 ) (done Done, err error) {
@@ -189,8 +189,8 @@ func (s *Service) decide(
 	return done, err
 }
 
-// Options are what a caller asks of a command beside its fields: to try it only, to do it to the sessions below too, to
-// wait for an item.
+// Options are a caller's options for a command beside its fields: to try it only, to do it to the sessions below too,
+// to wait for an item.
 type Options struct {
 	DryRun, Tree bool
 	Wait         time.Duration

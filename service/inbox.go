@@ -41,7 +41,7 @@ func (s *Service) ListInbox(
 	return s.listInbox(ctx, c, in, asked)
 }
 
-// byUrgency names the order that begins with what holds up a session.
+// byUrgency names the order that starts with the items that block a session.
 const byUrgency = "urgency"
 
 // listInbox returns those items that a page needs.

@@ -40,16 +40,16 @@ func (p ItemPage) Members() (names []string, members []any) {
 // NextCursor returns the cursor of the next page, "" if there is none.
 func (p ItemPage) NextCursor() string { return p.next.Cursor() }
 
-// Held is how much memory it takes beside what is written, in bytes.
+// Held is how much memory it takes beside the bytes written.
 func (p ItemPage) Held() int64 { return p.held }
 
 // PageWithin is an object of which one list comes in pages.
 type PageWithin interface{ NextCursor() string }
 
-// itemViewSize is what the view of an item takes about, with what it waits for, in bytes.
+// itemViewSize is the approximate size of an item's view, with what it waits for, in bytes.
 const itemViewSize = int64(unsafe.Sizeof(projections.ItemView{})) + 256
 
-// ListItems begins to gather the items of a queue with a status, all if it is "". What it returns goes on when the
+// ListItems starts to gather the items of a queue with a status, all if it is "". What it returns goes on when the
 // state may move.
 func (v View) ListItems(q *projections.Queue, status string) (func() (ItemPage, error), error) {
 	asked, err := v.Caller.page()

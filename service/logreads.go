@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// readingLog lets in a call whose work grows with the log, and ends it with its caller's credential or with the server.
+// readingLog admits a call whose work grows with the log, and ends it with its caller's credential or with the server.
 func (s *Service) readingLog(
 	ctx context.Context, c *Caller, q Query, read func(ctx context.Context) error,
 ) error {
@@ -28,7 +28,7 @@ func (s *Service) readingLog(
 	return err
 }
 
-// copyHeld is what a copy of the log holds in memory until its caller has taken it, in bytes.
+// copyHeld is the memory that a copy of the log takes until its caller has received it, in bytes.
 const copyHeld = 1 << 20
 
 // copying is readingLog for a copy of the log that is sent while it is read: what it holds counts as an answer that is
@@ -45,7 +45,7 @@ func (s *Service) copying(
 	})
 }
 
-// chargedLog is a log whose reading its caller pays for, and that is read only as long as the caller waits.
+// chargedLog is a log whose reads are charged to the caller, and end when the caller stops waiting.
 type chargedLog struct {
 	engine.Log
 	caller *Caller

@@ -104,7 +104,7 @@ type said struct {
 	allowed  *[]string
 }
 
-// agree holds what a command says of a session against its manifest.
+// agree checks what a command says about a session against its manifest.
 func (x said) agree(m *manifest.Manifest) error {
 	if x.role != "" && x.role != m.Role {
 		return otherThanManifest("/role", string(m.Role))
@@ -161,7 +161,7 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	return nil
 }
 
-// defaultAgent is the one that a manifest means that names none.
+// defaultAgent is the agent of a manifest that names none.
 const defaultAgent = "claude"
 
 // ownAtMost returns the commands that are left of a role's default when an orchestrator gives them to another
@@ -188,7 +188,7 @@ func otherThanManifest(pointer, should string) error {
 	return Invalid(pointer, "the manifest has another value: %s", safetext.Printable(should))
 }
 
-// registerWith is takeManifest for a session that nobody spawned.
+// registerWith is takeManifest for a session that was not spawned.
 func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.RegisterSession) error {
 	m, err := s.named(ctx, c, "session:register", x.ManifestDigest)
 	if err != nil {

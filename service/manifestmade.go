@@ -13,7 +13,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// generateManifest makes the manifest of a session from what the server knows; a dry run stores none.
+// generateManifest makes a session's manifest from the state; a dry run stores none.
 func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
 	from := manifest.Source{Said: manifest.Said(x)}
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {

@@ -31,7 +31,8 @@ func (s *Service) MayStoreManifest(c *Caller) error {
 	return nil
 }
 
-// checkOwnProjects lets a session name only what is of projects that it works in: who names a manifest may read it.
+// checkOwnProjects lets a session name only things in projects that it works in, because a caller that names a manifest
+// may read it.
 func (s *Service) checkOwnProjects(c *Caller, row string, m *manifest.Manifest) error {
 	if c.By.Kind != commands.ActorSession {
 		return nil

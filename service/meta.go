@@ -7,7 +7,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// Meta is what comes with a command beside its fields.
+// Meta is what accompanies a command's fields.
 type Meta struct {
 	Key string
 	// Named says that the caller gave the key.

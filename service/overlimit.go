@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// heldBack is how long the answer to a call over a limit is held back. Without that, who calls again at once would
-// cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
+// heldBack is how long the answer to a call over a limit is held back. Without that, a caller that calls again at once
+// would cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
 // listener may close to make room.
 const heldBack = time.Second
 
@@ -27,14 +27,14 @@ func HoldBack(ctx context.Context) {
 	}
 }
 
-// holdBack is HoldBack for a caller who waits for the answer.
+// holdBack is HoldBack for a caller that waits for the answer.
 func (c *Caller) holdBack(ctx context.Context) {
 	if !c.delivered {
 		HoldBack(ctx)
 	}
 }
 
-// over is the answer to a caller who is over a limit.
+// over is the answer to a caller that is over a limit.
 func (s *Service) over(ctx context.Context, c *Caller, over *overLimit) *Problem {
 	c.holdBack(ctx)
 	return s.overFor(c, c.By, over)
@@ -48,10 +48,10 @@ func (s *Service) overFor(c *Caller, by commands.Actor, over *overLimit) *Proble
 	return s.tooMuch(by.String(), over)
 }
 
-// codeLimited is the code of what goes again as time passes.
+// codeLimited is the code of refusals that pass with time.
 const codeLimited = "RATE_LIMITED"
 
-// tooMuch is the answer to who is over a limit.
+// tooMuch is the answer to a caller that is over a limit.
 func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
@@ -80,7 +80,7 @@ func problemOver(who string, over *overLimit) *Problem {
 	return p.Complete()
 }
 
-// tooMany says of whom there is too much of what; the name of a quota ends with that.
+// tooMany says whose share of what is exceeded; the name of a quota ends with that.
 func tooMany(who, quota string) string {
 	whose, what, _ := strings.Cut(quota, "-")
 	said, ok := map[string]string{

@@ -66,7 +66,7 @@ func Cut(list Listed, asked PageOf) (items []any, next string) {
 	return cut(list, asked.behind, asked.Limit)
 }
 
-// place is where an item stands in its list: lists are in order of a number that rarely changes, or that alone.
+// place is an item's position in its list: lists are in order of a number that rarely changes, or of that alone.
 type place struct {
 	id    string
 	order int64

@@ -14,7 +14,7 @@ import (
 // hashDigits is how many hexadecimal digits of a body's hash a position shows.
 const hashDigits = 8
 
-// Position is a place in the log: right behind an event. The zero Position is the beginning.
+// Position is a place in the log, right after an event. The zero Position is the beginning.
 type Position struct {
 	Sequence uint64
 	// Body is the beginning of the hash of that event's body, in hexadecimal; "" if it is not known. It tells this log

@@ -126,7 +126,7 @@ func kindOf(code commands.Code) Kind {
 	return KindInternal
 }
 
-// ProblemOf is the one place where an error becomes an answer. What nobody foresaw is logged and not shown. call says
+// ProblemOf is the only place where an error becomes an answer. Unexpected errors are logged and not shown. call says
 // what was asked for, for the log. The caller is nil if nobody knows who it is.
 func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	var refusal *commands.Refusal
@@ -227,7 +227,7 @@ func (p *Problem) Complete() *Problem {
 // longestProblem bounds each text of a problem, in bytes: some hold what the caller sent.
 const longestProblem = 2 << 10
 
-// commonWords says why and what next for problems whose message says it all.
+// commonWords holds the "why" and "next" texts of problems whose message says everything.
 func commonWords(kind Kind) (why, next string) {
 	switch kind { //nolint:exhaustive // the others have words of their own
 	case KindInvalid:

@@ -29,8 +29,8 @@ type seenProjects struct {
 	named []string
 }
 
-// PermitProjects begins to find the projects that the caller may see by a row, or the one that it names. That
-// there is no such project is an error, but to older clients: they get none.
+// PermitProjects starts to find the projects that the caller may see by a row, or the one that it names. That there is
+// no such project is an error, but to older clients: they get none.
 func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err

@@ -2,8 +2,8 @@ package service
 
 import "errors"
 
-// Query names what is read, the same at every interface: "session-info". What it may be asked for after a session's
-// end, and by whom, is decided here.
+// Query names a read, the same at every interface: "session-info". What it may be asked for after a session's end, and
+// by whom, is decided here.
 type Query string
 
 // queryRule is what is so of a query. Of any other it is the opposite, also of one that is added later.
@@ -104,7 +104,7 @@ func (c *Caller) mayLook() error {
 	return AfterEnd(c.By, "status") // the row that reads the project
 }
 
-// mayReadLog holds a caller to what it may be: any page can make a browser ask, without a credential where none is
+// mayReadLog checks which callers may read the log: any page can make a browser ask, without a credential where none is
 // needed.
 func (c *Caller) mayReadLog(q Query) error {
 	if c.Anonymous && !c.Program && q.ReadsLog() {

@@ -101,7 +101,7 @@ func otherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }
 
-// queueEmpty is what all clients are told of a queue in which nothing is left to do.
+// queueEmpty is the message to all clients about a queue with nothing left to do.
 const queueEmpty = "Queue is empty - all tasks processed"
 
 // GetSessionQueueTop returns the next item of the queue that a session pulls from, and the one that it holds.

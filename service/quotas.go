@@ -15,9 +15,9 @@ type Quota struct {
 	Name string
 	// Value is a rate per second if Burst is not 0, else the most at one time. 0 is no limit.
 	Value float64
-	// Burst is how much of a rate may be used at once, by who was quiet before.
+	// Burst is how much of a rate a caller that was idle may use at once.
 	Burst float64
-	// About says what is counted.
+	// About describes what is counted.
 	About string
 }
 

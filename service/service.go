@@ -27,13 +27,13 @@ type Manifests interface {
 	ManifestPath(session string) string
 }
 
-// Config is what a Service is made of. Handler, Log and Keys are required.
+// Config configures a Service. Handler, Log and Keys are required.
 type Config struct {
 	Handler *engine.Handler
 	// Log is read by the audit.
 	Log   engine.Log
 	Blobs Blobs
-	// Leases are told of every session that calls; nil if nobody keeps any.
+	// Leases are notified of every session that calls; nil if there are none.
 	Leases *engine.Leases
 	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
 	Denials *engine.Denials
@@ -50,7 +50,7 @@ type Config struct {
 	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that are
 	// lost are named in it.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
-	// Clock says how the server's clock stands to the machine's wall clock, and lets the operator confirm that; nil if
+	// Clock compares the server's clock with the machine's wall clock, and lets the operator confirm that; nil if
 	// nothing does.
 	Clock Clock
 	// Now is the clock; time.Now if nil.

@@ -29,13 +29,13 @@ func (v View) PermitSession(row, id string) (*projections.Session, error) {
 	return x, v.Permit(row, x.ProjectID)
 }
 
-// ShownSession is what is needed to show a session once the state moves again.
+// ShownSession holds what is needed to show a session after the state may change again.
 type ShownSession struct {
 	Session  *projections.Session
 	Timeline projections.Timeline
 	// Heard is when it last called, in milliseconds since 1970; 0 if only its events tell.
 	Heard int64
-	// mail says that the caller may read what was written to the session.
+	// mail says that the caller may read the session's mail.
 	mail bool
 }
 

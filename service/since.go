@@ -18,14 +18,15 @@ import (
 
 // changed gathers what the events of a stretch of the log happened to.
 type changed struct {
-	// seen are the projects that count; all says that what belongs to none counts too.
+	// seen are the projects that count; all says that things outside projects count too.
 	seen                    map[string]bool
 	all                     bool
 	events                  int
 	tasks, sessions, queues map[string]*wire.SinceThing
 }
 
-// Since tells what changed since a sequence or a time, by what needs a person. Its work grows with the log.
+// Since returns what changed since a sequence or a time, things that need a person's attention first. Its work grows
+// with the log.
 func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (told wire.Since, err error) {
 	err = s.readingLog(ctx, c, "since", func(ctx context.Context) error {
 		told, err = s.since(ctx, c, in)

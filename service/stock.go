@@ -104,7 +104,7 @@ func (a *Admission) unused(answer engine.Answer, err error) {
 	a.made = demand{}
 }
 
-// whenLess is when to try again what waits for others to end something.
+// whenLess says to try again once others have ended something.
 const whenLess = time.Minute
 
 // stock returns what tells, of a state, the quota of what there is that a command is over. It returns nil for a command

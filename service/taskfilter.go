@@ -17,7 +17,7 @@ const (
 	wordsMost  = 8
 	// textPerStep is how many bytes of text cost as much as one look-up, each time that one word is searched in them.
 	textPerStep = 128
-	// fieldBytes is what a field costs to search beside its text, in bytes.
+	// fieldBytes is the cost of searching a field beside its text, in bytes.
 	fieldBytes = 32
 	// namesPerStep is how many names in a list cost as much as one look-up.
 	namesPerStep = 10
@@ -59,7 +59,7 @@ type taskFilter struct {
 
 	// words are searched for, in lower case.
 	words []string
-	// walked is told of each task that it is asked about; may be nil.
+	// walked is called with each task that is looked at; may be nil.
 	walked func(*projections.Task)
 }
 

@@ -21,9 +21,9 @@ type PageOf struct {
 	// After is the id of the item that the page follows, "" for the beginning, Position where it was in the list.
 	After    string
 	Position int
-	// From is where that item stands in the order of the list.
+	// From is that item's position in the order of the list.
 	From int64
-	// behind is the cursor that says so; nil for the beginning.
+	// behind is the cursor for it; nil for the beginning.
 	behind *cursor
 }
 
@@ -63,7 +63,7 @@ type TaskPage struct {
 	List[projections.TaskView]
 	// Next is where the next page goes on; nil if there is none.
 	Next *PageEnd
-	// Held is how much memory it takes beside what is written, in bytes.
+	// Held is how much memory it takes beside the bytes written.
 	Held int64
 }
 
@@ -176,10 +176,10 @@ func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 	}}
 }
 
-// itemSize is what a list takes for an item that it points to.
+// itemSize is the memory that a list takes for an item that it points to.
 const itemSize = 8
 
-// orderedSize is what a task takes while a list or a tree is put in order, in bytes.
+// orderedSize is the memory that a task takes while a list or a tree is sorted, in bytes.
 const orderedSize = projections.OrderSize + 64
 
 // tasksByDependency is taskPage in order of dependency. What is left out stands between what is not, so all tasks are

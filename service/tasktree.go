@@ -13,7 +13,7 @@ type TreePage struct {
 	List[Tree]
 	// Next is where the next page goes on; nil if there is none.
 	Next *PageEnd
-	// Held is how much memory it takes beside what is written, in bytes.
+	// Held is how much memory it takes beside the bytes written.
 	Held int64
 }
 
@@ -131,7 +131,7 @@ func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered boo
 	return page
 }
 
-// branchSize is what a branch takes, with its place in a list and its progress, in bytes.
+// branchSize is the size of a branch with its place in a list and its progress, in bytes.
 const branchSize = 128
 
 // grown makes trees of tasks, in an order if one is named, and gives them to show. The state must not stand still for
@@ -217,7 +217,7 @@ func (t Tree) Children() List[Tree] {
 	}}
 }
 
-// Below counts what is below the task and not shown.
+// Below counts the tasks below that are not shown.
 func (t Tree) Below() int { return t.branch.Below }
 
 // Held is how much memory the tree takes beside what is written, with those that are written after it, in bytes.

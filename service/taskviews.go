@@ -26,7 +26,7 @@ type taskViews struct {
 	// ready are views that are made and not yet written, of the tasks before at.
 	ready []projections.TaskView
 	at    int
-	// expected is how many bytes the views of a portion take, counted what they and the sums take above that.
+	// expected is how many bytes the views of a portion take; counted is what they and the sums take beyond that.
 	expected, counted int64
 }
 
@@ -51,7 +51,7 @@ func (x *taskViews) next() projections.TaskView {
 	return view
 }
 
-// make makes a portion, and counts what it takes.
+// make makes a portion, and counts its memory.
 func (x *taskViews) make() {
 	x.ready = make([]projections.TaskView, 0, min(x.n-x.at, tasksAtOnce))
 	size := int64(0)

@@ -14,7 +14,7 @@ import (
 type Templates interface {
 	// Own returns the workflow that Maestro comes with for one of commands.OwnTemplates.
 	Own(id string) (text string, ok bool)
-	// Check says what is wrong with a workflow, or nil.
+	// Check returns what is wrong with a workflow, or nil.
 	Check(text string) error
 }
 

@@ -17,7 +17,7 @@ type starting struct {
 	err       error
 }
 
-// waitFor begins to wait for an item, as a session that pulls from a queue.
+// waitFor starts to wait for an item, as a session that pulls from a queue.
 func (s *stage) waitFor(c *Caller, key string) *starting {
 	s.Helper()
 	caller := *c

@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// View is the committed state with who looks at it.
+// View is the committed state as one caller sees it.
 type View struct {
 	*projections.State
 	Service *Service

@@ -60,7 +60,7 @@ func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter W
 	return w, err
 }
 
-// WatchNow shows the committed state, and begins to give what is committed behind it: a snapshot, and what changes it.
+// WatchNow shows the committed state and starts to return what is committed after it: a snapshot, and what changes it.
 // see must not keep the state. The watch's Position is that of the snapshot.
 func (s *Service) WatchNow(
 	ctx context.Context, c *Caller, filter WatchFilter, see func(View) error,
@@ -90,7 +90,7 @@ func (s *Service) WatchNow(
 	return w, nil
 }
 
-// watch begins to watch for a caller that is let in; leave lets it go again.
+// watch starts a watch for an admitted caller; leave releases it.
 func (s *Service) watch(
 	ctx context.Context, c *Caller, filter WatchFilter, leave func(),
 	see func(*projections.State) (uint64, error),

@@ -17,7 +17,7 @@ import (
 	"maestro/projections"
 )
 
-// watching begins to watch.
+// watching starts a watch.
 func (w *world) watching(c *Caller, after Position, filter WatchFilter) *Watch {
 	w.Helper()
 	watch, err := w.Watch(w.Context(), c, after, filter)

@@ -76,7 +76,7 @@ func (v View) wasLost(x *projections.Session) string {
 	return ""
 }
 
-// nextOf says what a session does next, in the command lines that it may use.
+// nextOf returns a session's next step, as command lines that it may use.
 func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	may := func(id string) bool { return v.Permit(id, x.ProjectID) == nil }
 	open := slices.IndexFunc(tasks, func(t wire.OwnTask) bool {

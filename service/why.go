@@ -89,7 +89,7 @@ func (v View) reasons(id string) (reasons []reason, more int, err error) {
 	return reasons, 0, err
 }
 
-// reasonsOf is reasons for what is no task.
+// reasonsOf is reasons for things other than tasks.
 func (v View) reasonsOf(id string) ([]reason, error) {
 	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
 		if sequence == 0 || sequence > v.Head().Sequence {
@@ -275,7 +275,7 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 	return chain, nil
 }
 
-// describe says what an event decided. What was written to a session is for who may read its mail.
+// describe says what an event decided. Only callers that may read a session's mail see what was written to it.
 func (w *causes) describe(data events.Data) string {
 	mail, ok := data.(events.Mail)
 	if !ok {
@@ -346,7 +346,7 @@ func (s *Service) sequenceOf(event string) (sequence uint64) {
 	return sequence
 }
 
-// rootOf says who or what an event goes back to, if nothing led to it.
+// rootOf returns who or what started an event that nothing else led to.
 func rootOf(e *events.Event) string {
 	switch d := e.Data.(type) {
 	case *events.SessionLost:

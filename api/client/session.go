@@ -35,7 +35,7 @@ func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Template,
 	return read[wire.Template](ctx, c, pathTo("sessions", id, "workflow"), nil)
 }
 
-// Whoami says who the caller is to the server.
+// Whoami describes the caller as the server sees it.
 func (c *Client) Whoami(ctx context.Context) (wire.Whoami, error) {
 	return read[wire.Whoami](ctx, c, "/api/whoami", nil)
 }

@@ -23,7 +23,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Server is what these routes need of the HTTP server that they are part of.
+// Server is what these routes need from the HTTP server that they are part of.
 type Server struct {
 	route.Server
 
@@ -77,7 +77,7 @@ func SessionOf(path string) string {
 	return id
 }
 
-// call is a request with who it is from.
+// call is a request and its caller.
 type call struct {
 	*service.Caller
 
@@ -160,7 +160,7 @@ func (s *compat) do(
 	return done.Answer, err
 }
 
-// step is one of the commands that a request comes to.
+// step is one of the commands that a request consists of.
 type step struct {
 	command commands.Command
 	suffix  string

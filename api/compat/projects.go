@@ -90,7 +90,7 @@ func orEmpty(text *string) string {
 	return *text
 }
 
-// showProject is what a write answers.
+// showProject is the answer to a write.
 func (s *compat) showProject(id string) (projections.ProjectView, error) {
 	var p *projections.Project
 	s.Handler.View(func(state *projections.State) { p = state.Project(id) })

@@ -77,7 +77,7 @@ type SessionQueueBody struct {
 	CurrentIndex int `json:"currentIndex"`
 }
 
-// SessionQueueHead is what stands before the items of a session's queue.
+// SessionQueueHead is the part of a session's queue before its items.
 type SessionQueueHead struct {
 	SessionID    string          `json:"sessionId"`
 	Strategy     events.Strategy `json:"strategy"`
@@ -89,7 +89,7 @@ type SessionQueueHead struct {
 	Waiting      int             `json:"waiting"`
 }
 
-// statsHead stands before what is made while it is written.
+// statsHead is the part before the items that are made while they are written.
 type statsHead struct {
 	Stats projections.QueueStats `json:"stats"`
 }
@@ -121,7 +121,7 @@ func (q lateQueueBody) Parts() (head any, names []string, members []any) {
 	}{q.head, q.name}, append(names, "currentIndex"), append(members, q.current)
 }
 
-// lateIndex is a number that is known when what stands before it is written.
+// lateIndex is a number that is known once everything before it is written.
 type lateIndex struct{ at int }
 
 // MarshalJSON implements json.Marshaler.

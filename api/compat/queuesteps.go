@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// queueStep is what older clients get for a step of a queue.
+// queueStep is the answer to older clients for a step of a queue.
 type queueStep struct {
 	Success       bool                  `json:"success"`
 	Item          *projections.ItemView `json:"item,omitempty"`

@@ -161,7 +161,7 @@ func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (Se
 // history.
 const newestEntries = 100
 
-// showSession is what a write answers: with the newest entries only.
+// showSession is the answer to a write, with the newest entries only.
 func (s *compat) showSession(c *call, id string) (SessionBody, error) {
 	var shown service.ShownSession
 	var found bool

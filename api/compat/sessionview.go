@@ -22,7 +22,7 @@ type SessionBody struct {
 // Place implements service.Placed.
 func (b SessionBody) Place() (id string, order int64) { return b.ID, int64(b.StartedAt) }
 
-// SessionHead is what stands before the lists of a session.
+// SessionHead is the part of a session before its lists.
 type SessionHead struct {
 	wire.Session
 	Hostname string `json:"hostname"`

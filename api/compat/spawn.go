@@ -26,7 +26,7 @@ type spawnRequest struct {
 	Context     json.RawMessage `json:"context,omitempty"`
 }
 
-// spawnAnswer is what older clients get, and the session's secret.
+// spawnAnswer is the answer to older clients, and the session's secret.
 type spawnAnswer struct {
 	Success      bool        `json:"success"`
 	SessionID    string      `json:"sessionId"`

@@ -218,8 +218,8 @@ func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (dele
 	return deleted{Success: true, ID: in.ID}, err
 }
 
-// showTask is what a write answers.
+// showTask is the answer to a write.
 func (s *compat) showTask(ctx context.Context, c *call, id string) (projections.TaskView, error) {
-	// What is done is answered, also to who has left.
+	// A finished command is answered even if its caller has left.
 	return s.ShowTask(context.WithoutCancel(ctx), c.Caller, id)
 }

@@ -11,7 +11,7 @@ import (
 	"maestro/internal/syntax"
 )
 
-// Start is how every line of an export begins.
+// Start is the prefix of every line of an export.
 const Start = `{"sequence":`
 
 // Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash

@@ -11,7 +11,7 @@ import (
 
 // DamageError says why a file is not a whole export. Match it with errors.As.
 type DamageError struct {
-	// Why says what is wrong with the file.
+	// Why describes what is wrong with the file.
 	Why string
 	// Part says that the file is an export of one project.
 	Part bool
@@ -27,7 +27,7 @@ func Read(r io.Reader, yield func(events.Message) error) error {
 	})
 }
 
-// ReadLines is Read for who also wants the hash that each line has. See [Line.Differs].
+// ReadLines is Read for callers that also want each line's hash. See [Line.Differs].
 func ReadLines(r io.Reader, yield func(Line) error) error {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	next := uint64(1)

@@ -15,7 +15,7 @@ import (
 // ContentType is that of every answer.
 const ContentType = "application/json; charset=utf-8"
 
-// Server is what routes need of the HTTP server that they are part of.
+// Server is what routes need from the HTTP server that they are part of.
 type Server struct {
 	Service *service.Service
 	API     huma.API
@@ -29,7 +29,7 @@ type Server struct {
 	Page func(query service.Query) *huma.Param
 }
 
-// Route says what a route is.
+// Route describes a route.
 type Route struct {
 	Method, Path, Name, Summary string
 	// Status is that of success; 200 if 0.
@@ -38,7 +38,7 @@ type Route struct {
 	Body any
 }
 
-// Answer is what every route answers.
+// Answer is the answer of every route.
 type Answer[T any] struct {
 	ContentType string `header:"Content-Type"`
 	Sequence    uint64 `header:"Maestro-Sequence"`

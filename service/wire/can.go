@@ -14,11 +14,11 @@ type Can struct {
 	Actor   string `json:"actor"`
 	Command string `json:"command,omitempty"`
 	Target  string `json:"target,omitempty"`
-	// Row is the table's: who the command is for, and what its decision rests on.
+	// Row is the row of the table: who the command is for, and what its decision rests on.
 	Row  CanRow `json:"row,omitzero"`
 	Why  string `json:"why,omitempty"`
 	Next string `json:"next,omitempty"`
-	// Else is what stands in the way beside permission, such as a field that is missing.
+	// Else is what prevents the command beside permission, such as a missing field.
 	Else string `json:"else,omitempty"`
 	// Limits are those that the command counts against for the actor.
 	Limits []CanLimit `json:"limits,omitempty"`
@@ -27,7 +27,7 @@ type Can struct {
 	Refused  []CanRefused `json:"refused,omitempty" doc:"without a command: what it may not use, by the reason"`
 }
 
-// CanRefused is what an actor may not use for one reason.
+// CanRefused lists the commands that an actor may not use for one reason.
 type CanRefused struct {
 	Why      string   `json:"why"`
 	Commands []string `json:"commands"`
@@ -42,7 +42,7 @@ type CanRow struct {
 	Rules string `json:"rules"`
 }
 
-// CanLimit is a limit that a command counts against, as it stands.
+// CanLimit is the current state of a limit that a command counts against.
 type CanLimit struct {
 	Name  string  `json:"name"`
 	Limit string  `json:"limit"`

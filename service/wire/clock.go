@@ -6,7 +6,7 @@ import (
 
 // ClockStatus is how the time of events and the machine's wall clock stand to each other.
 type ClockStatus struct {
-	// Time is what the next event gets, Wall what the machine's wall clock shows.
+	// Time is the time that the next event gets, Wall that of the machine's wall clock.
 	Time time.Time `json:"time"`
 	Wall time.Time `json:"wall"`
 	// Jumped says that the wall clock moved too far, by MovedMs, and is not followed.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Outcome is what a command came to.
+// Outcome is the result of a command.
 type Outcome struct {
 	// Sequence is the event's, or the one that "already so" was decided on.
 	Sequence uint64 `json:"sequence"`
@@ -13,7 +13,7 @@ type Outcome struct {
 	Event json.RawMessage `json:"event"`
 }
 
-// Below tells of the sessions below the one that a command ended or revoked.
+// Below lists the sessions below the one that a command ended or revoked.
 type Below struct {
 	// Also are those that the command was done to as well, LivingBelow counts those that it was not.
 	Also        []string `json:"also,omitempty"`
@@ -35,7 +35,7 @@ type Done struct {
 	Token string `json:"token,omitempty"`
 	Below
 	LeftOpen
-	// Start is what queue:start gave; nil for any other command, a dry run or an older server.
+	// Start is the result of queue:start; nil for any other command, a dry run or an older server.
 	Start *Start `json:"start,omitempty"`
 	// Revoked is what a revoked token leaves behind; nil for any other command, a dry run or an older server.
 	Revoked *Revoked `json:"revoked,omitempty"`

@@ -11,7 +11,7 @@ type DenialFilter struct {
 	Limit   string `query:"limit" flag:"limit <number>" doc:"only so many, the newest; with a cursor, the length of a page"`
 }
 
-// Unauthenticated counts the calls of nobody since the server started.
+// Unauthenticated counts the calls without a credential since the server started.
 type Unauthenticated struct {
 	Count uint64        `json:"count"`
 	Since events.Millis `json:"since"`

@@ -22,7 +22,7 @@ type Ready struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// Warning is what an operator should know of a server that works.
+// Warning is something that an operator should know about a working server.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

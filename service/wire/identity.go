@@ -10,10 +10,10 @@ import (
 // IdentityPath is the route at which a server identifies itself. It needs no credential.
 const IdentityPath = "/identity"
 
-// Product is what a server says that it is.
+// Product is how a server identifies itself.
 const Product = "maestro"
 
-// Identity is what a server says of itself.
+// Identity is a server's answer to a request to identify itself.
 type Identity struct {
 	Product string `json:"product"`
 	Version string `json:"version"`

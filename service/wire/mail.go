@@ -9,7 +9,7 @@ type MailOf struct {
 	Wait string `query:"wait" doc:"how long to wait for mail, such as 25s; at most 25s"`
 }
 
-// MailKind says what a piece of mail is.
+// MailKind is the kind of a piece of mail.
 type MailKind string
 
 // The kinds of mail.
@@ -20,7 +20,7 @@ const (
 	MailUnblocked MailKind = "unblocked"
 )
 
-// Mail is what a session was not shown yet: the answer to a question of its own, a message, or the notice that a task
+// Mail is a piece of a session's unread mail: the answer to a question of its own, a message, or the notice that a task
 // of its own is open again.
 type Mail struct {
 	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
@@ -36,7 +36,7 @@ type Mail struct {
 	At    events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }
 
-// Mailbox is what waits for a session.
+// Mailbox is a session's unread mail.
 type Mailbox struct {
 	Mail []Mail `json:"mail" doc:"oldest first"`
 	More int    `json:"more,omitempty" doc:"how many wait beside those that are listed"`

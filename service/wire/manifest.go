@@ -16,8 +16,8 @@ type StoredManifest struct {
 	Commands []string        `json:"allowedCommands"`
 }
 
-// NewManifest says what a manifest is to be made of. Its fields have the names of a spawn's, and their defaults. Those
-// that it declares again cannot be embedded in both: see commands.SpawnSession.
+// NewManifest is a request for a manifest. Its fields have the names of a spawn's, and their defaults. Those that it
+// declares again cannot be embedded in both: see commands.SpawnSession.
 type NewManifest struct {
 	Role     events.Role     `json:"role,omitempty"`
 	Strategy events.Strategy `json:"strategy,omitempty"`

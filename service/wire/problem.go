@@ -6,7 +6,7 @@ import "encoding/json"
 type Problem struct {
 	// IsError is true.
 	IsError bool `json:"error"`
-	// Code says in one word what is wrong, Message in a sentence, Why names the rule, Next what to do.
+	// Code names the problem in one word, Message states it in a sentence, Why names the rule, Next what to do.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Why     string `json:"why"`

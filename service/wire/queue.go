@@ -43,7 +43,8 @@ type QueueTop struct {
 	Stats projections.QueueStats `json:"stats"`
 }
 
-// Work is what a session needs to do an item: its task, and what came of those that it depends on. Its size is bounded.
+// Work is what a session needs to do an item: its task, and the results of the task's dependencies. Its size is
+// bounded.
 type Work struct {
 	TaskID        string   `json:"taskId"`
 	Title         string   `json:"title"`
@@ -53,7 +54,7 @@ type Work struct {
 	// Results are of the tasks that it depends on; ResultsMore counts those that are left out.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
-	// Cut names the members that are only the beginning of what the task has.
+	// Cut names the members that are truncated.
 	Cut []string `json:"cut,omitempty"`
 }
 
@@ -63,7 +64,7 @@ type WorkResult struct {
 	Title  string            `json:"title"`
 	Status events.TaskStatus `json:"status"`
 	Result string            `json:"result,omitempty"`
-	// Cut says that Result is only the beginning.
+	// Cut says that Result is truncated.
 	Cut bool `json:"cut,omitempty"`
 }
 
@@ -94,11 +95,11 @@ type QueueOf struct {
 	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
 }
 
-// Start is what queue:start answers beside its event: the item that the session has now.
+// Start is the answer of queue:start beside its event: the item that the session now holds.
 type Start struct {
 	// Item is nil if there was none to start.
 	Item *projections.ItemView `json:"item"`
-	// Work is the task of the item, and what it builds on.
+	// Work is the item's task and the results of its dependencies.
 	Work *Work `json:"work,omitempty"`
 	// Held says that the session had it before.
 	Held bool `json:"held,omitempty"`

@@ -24,7 +24,7 @@ type SessionFilter struct {
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
 }
 
-// Credential is the secret of a session, with what its environment says beside it.
+// Credential is the secret of a session, with the rest of its environment.
 type Credential struct {
 	SessionID string          `json:"sessionId"`
 	ProjectID string          `json:"projectId"`
@@ -32,7 +32,7 @@ type Credential struct {
 	Token     string          `json:"token"`
 }
 
-// Beat is what a heartbeat is answered with.
+// Beat is the answer to a heartbeat.
 type Beat struct {
 	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch.
 	Lease time.Duration

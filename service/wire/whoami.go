@@ -5,7 +5,7 @@ import (
 	"maestro/events"
 )
 
-// Whoami says who the caller is to the server.
+// Whoami describes the caller as the server sees it.
 type Whoami struct {
 	Actor    string             `json:"actor" doc:"the token's name, the session's id or the runner's"`
 	Kind     commands.ActorKind `json:"kind" doc:"user, session or runner"`

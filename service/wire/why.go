@@ -21,7 +21,7 @@ type WhyChain struct {
 	What string `json:"what"`
 	// Steps are the events, the newest first.
 	Steps []WhyStep `json:"steps"`
-	// Root says who or what began it.
+	// Root says who or what started it.
 	Root string `json:"root"`
 }
 
