@@ -15,7 +15,7 @@ import (
 	"maestro/internal/files"
 )
 
-// asideInfix comes between a store's directory and the time in the name of what is set aside of it.
+// asideInfix separates a store's directory name from the time in the name of what is set aside of it.
 const asideInfix = ".damaged-"
 
 // faultsName is the file in a copy that says what was damaged.

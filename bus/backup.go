@@ -137,7 +137,7 @@ func newArchive(w io.Writer, created time.Time) *archive {
 	return &archive{compressed, tar.NewWriter(compressed), created}
 }
 
-// begin begins an entry, whose bytes go to tar.
+// begin starts an entry, whose bytes go to tar.
 func (a *archive) begin(name string, size int64) error {
 	return a.tar.WriteHeader(
 		&tar.Header{

@@ -27,7 +27,7 @@ type sideWatch struct {
 	acked *atomic.Uint64
 }
 
-// hold begins to watch. What the newest block holds is read by the first check.
+// hold starts the watch. The first check reads the newest block.
 func (w *sideWatch) hold() error {
 	blocks, err := blockFiles(w.dir)
 	if err != nil || len(blocks) == 0 {
@@ -132,7 +132,7 @@ func (w *sideWatch) blocks() (blocks []int, known bool, err error) {
 	return blocks, true, nil
 }
 
-// read takes in what the newest block holds. It is not whole if the block cannot be read now.
+// read reads the newest block. It is incomplete if the block cannot be read at present.
 func (w *sideWatch) read() (whole bool, err error) {
 	w.window.file, w.window.buffer = w.block, w.window.buffer[:0]
 	parser := newRecordParser(w.stream, w.prefix, w.index)
@@ -163,7 +163,7 @@ func (w *sideWatch) damage(at int64, why string) error {
 	}}
 }
 
-// acknowledged takes note of what nats-server acknowledged of a stream beside the log: the next check looks for it.
+// acknowledged records what nats-server acknowledged of a stream beside the log. The next check looks for it.
 func (w *blockWatch) acknowledged(stream string, sequence uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -119,7 +119,7 @@ func (s *scannedStream) damageError(sequence uint64, f Fault) error {
 	return &events.DamageError{Sequence: sequence, Why: why}
 }
 
-// ownWitnesses is what a server that runs knows of its log: no head file knows better.
+// ownWitnesses is what a running server knows about its log, which no head file exceeds.
 func (b *Bus) ownWitnesses() witnesses {
 	acked := b.acked.Load()
 	return witnesses{acked, acked, b.options.Durability}

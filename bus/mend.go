@@ -189,14 +189,14 @@ type acknowledged struct {
 	body     []byte
 }
 
-// note keeps the body, which nobody changes.
+// note keeps the body, which must not change afterwards.
 func (a *acknowledged) note(sequence uint64, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sequence, a.body = sequence, body
 }
 
-// compare holds what is on disk against what was acknowledged last. After an fsync that failed, the system may have
+// compare checks what is on disk against what was acknowledged last. After an fsync that failed, the system may have
 // shown pages that never came to the disk.
 func (b *Bus) compare(ctx context.Context, head uint64) error {
 	b.last.mu.Lock()

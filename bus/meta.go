@@ -41,7 +41,7 @@ func metaFits(path, stream string) bool {
 		deletesNothing(&info.StreamConfig)
 }
 
-// metaSum is what the file of the sum holds.
+// metaSum is the content of the file of the sum.
 func metaSum(config []byte, stream string) string {
 	key := sha256.Sum256([]byte(stream))
 	hash, err := highwayhash.NewDigest64(key[:])

@@ -44,7 +44,7 @@ func (l *liveLog) readAhead(
 	return end, why
 }
 
-// readPages is read that hands over what it reads in pages.
+// readPages is read that passes on the content in pages.
 func (l *liveLog) readPages(
 	ctx context.Context, from, to, acked uint64, pages chan<- []events.Message,
 ) (next uint64, err error) {

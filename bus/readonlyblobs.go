@@ -23,7 +23,7 @@ type blobIndex struct {
 	stream *scannedStream
 }
 
-// blobMeta is what the object store keeps about a blob; the rest of it does not matter here.
+// blobMeta is the object store's metadata of a blob, as far as it matters here.
 type blobMeta struct {
 	Name    string `json:"name"`
 	NUID    string `json:"nuid"`

@@ -95,7 +95,7 @@ func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 	return syncPath(b.embedded.dir)
 }
 
-// unreadAsideError says what of a directory cannot be read.
+// unreadAsideError names what cannot be read in a directory.
 type unreadAsideError struct{ err error }
 
 func (e *unreadAsideError) Error() string { return e.err.Error() }

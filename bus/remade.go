@@ -23,7 +23,7 @@ func otherRemade(dir, stream string) (paths []string) {
 	return paths
 }
 
-// clearRemade takes away what is in the place of a file that is made again.
+// clearRemade removes whatever is in the place of a file that is made again.
 func (e *embedded) clearRemade() error {
 	var paths []string
 	for _, stored := range storedStreams {

@@ -16,7 +16,7 @@ import (
 // backupSealName is the last entry of a backup.
 const backupSealName = "signature.json"
 
-// BackupSeal says what a backup holds, signed by the home that made it.
+// BackupSeal lists the content of a backup, signed by the home that made it.
 type BackupSeal struct {
 	Format  int         `json:"format"`
 	Created time.Time   `json:"created"`
@@ -25,7 +25,7 @@ type BackupSeal struct {
 	Blobs []string `json:"blobs"`
 	// Lost are the long texts that the log names and that could not be read.
 	Lost []LostBlob `json:"lost,omitempty"`
-	// Key is who signed, as SignerName gives it.
+	// Key identifies the signer, as SignerName returns it.
 	Key       string `json:"key"`
 	Signature []byte `json:"signature,omitempty"`
 }

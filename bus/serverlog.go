@@ -15,7 +15,7 @@ import (
 // serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
 type serverLog struct {
 	logger *slog.Logger
-	// failed is told of a file that could not be read or written; nil if nobody is.
+	// failed is called with a file that could not be read or written; may be nil.
 	failed func(error)
 
 	// warned is the last warning, and fatal is why the server gave up; nil without.

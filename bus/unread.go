@@ -15,9 +15,9 @@ import (
 	"maestro/internal/files"
 )
 
-// UnreadError says that a part of the store cannot be read now. It is no damage: what is stored there may be whole.
-// Match it with errors.As. A store that could not be read when it was opened is served read-only until it can be:
-// errors.Is(err, events.ErrReadOnly) holds for that one only.
+// UnreadError means that a part of the store cannot be read at present. It does not mean damage: what is stored there
+// may be whole. Match it with errors.As. A store that could not be read when it was opened is served read-only until it
+// can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
 type UnreadError struct {
 	// Path is the file or directory.
 	Path string

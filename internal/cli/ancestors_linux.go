@@ -46,7 +46,7 @@ func (p processes) sessionAbove(pid int) (session string, err error) {
 	return "", errOrigin
 }
 
-// walk goes up from a process once. It is not whole if a process ended meanwhile: what it had started belongs to
+// walk goes up from a process once. It is incomplete if a process ended meanwhile: what it had started belongs to
 // another one then.
 func (p processes) walk(pid int) (session string, whole bool) {
 	child, err := p.process(pid)
@@ -79,7 +79,7 @@ func (p processes) walk(pid int) (session string, whole bool) {
 // hides reports whether a process is there although the kernel does not show it.
 func hides(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.EPERM) }
 
-// process is what the kernel says of one.
+// process is the kernel's information about a process.
 type process struct {
 	parent int
 	flags  uint64

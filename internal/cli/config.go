@@ -18,11 +18,11 @@ import (
 	"maestro/service/wire"
 )
 
-// config is config.json of the home: what its user prefers. A session does not read it.
+// config is config.json of the home: the user's preferences. A session does not read it.
 type config struct {
 	// Project is the id of the current project.
 	Project string `json:"project,omitempty"`
-	// Output is what lists are shown as when -o does not say: table, json or jsonl.
+	// Output is the format of lists without -o: table, json or jsonl.
 	Output string `json:"output,omitempty"`
 	// Listen is where `serve` listens when neither --listen nor MAESTRO_LISTEN says.
 	Listen string `json:"listen,omitempty"`

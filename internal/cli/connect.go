@@ -158,7 +158,7 @@ func userToken(h *home.Home) (string, error) {
 	return h.AdminToken()
 }
 
-// errOrigin says that nobody can tell which processes started this one.
+// errOrigin means that it cannot be determined which processes started this one.
 var errOrigin = errors.New("which processes started it cannot be told: some ended meanwhile, or there are too many")
 
 // atHome fills in what the environment left open: where the home's server listens, and the user's token.

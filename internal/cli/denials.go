@@ -63,7 +63,7 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 	return showNobodies(ctx, c.Run)
 }
 
-// showNobodies says how many calls were nobody's, if any were: they are counted, not recorded.
+// showNobodies shows how many calls had no credential, if any: they are counted, not recorded.
 func showNobodies(ctx context.Context, a *Run) error {
 	nobody, err := Look(ctx, a, (*client.Client).Unauthenticated)
 	if err != nil || nobody.Count == 0 {

@@ -84,7 +84,7 @@ func exitOf(status int) int {
 	return ExitFailed
 }
 
-// explained is an error as it is shown: what, why, and what to do next.
+// explained is an error as shown: what, why, and what to do next.
 type explained struct {
 	code, message, why, next string
 	details                  map[string]any
@@ -207,7 +207,7 @@ func explain(err error) explained {
 	return explained{code: "FAILED", message: err.Error()}
 }
 
-// whyUnreached says why nobody answered, without the words of the network's calls.
+// whyUnreached explains why the server did not answer, without the wording of network calls.
 func whyUnreached(err error) string {
 	var timeout net.Error
 	var name *net.DNSError
@@ -224,7 +224,7 @@ func whyUnreached(err error) string {
 	return err.Error()
 }
 
-// onCommandLine says what of the command line sets the field that a pointer is about.
+// onCommandLine returns the part of the command line that sets the field of a pointer.
 func (p *Printer) onCommandLine(pointer string) string {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	written, ok := p.fieldNames[fieldNote+name]

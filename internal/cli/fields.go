@@ -55,7 +55,7 @@ var notOffered = map[string]string{
 	"token:create.expiresAt": "--expires says it",
 }
 
-// words are what the values of some fields may be, for the shell to offer; a flag tag says those of the others.
+// words are the possible values of some fields, for the shell to offer; a flag tag says those of the others.
 var words = map[string][]string{
 	"agent": {"claude", "codex", "gemini"},
 	"model": {"sonnet", "opus", "haiku"},
@@ -127,7 +127,7 @@ func bindAs(cmd *cobra.Command, body, as any) *fields {
 	return f
 }
 
-// fieldNote begins the annotation of a command that says what sets a field.
+// fieldNote is the prefix of a command's annotations that say what sets a field.
 const fieldNote = "field "
 
 // note keeps what of a command line sets a field, for whoever explains a refusal.
@@ -216,7 +216,7 @@ func (x *field) declare(cmd *cobra.Command) {
 	}
 }
 
-// valueName is what a value of the field is called, or the words that it may be.
+// valueName is the placeholder for a value of the field, or its possible words.
 func (x *field) valueName() string {
 	switch x.value.Interface().(type) {
 	case json.RawMessage:

@@ -13,7 +13,7 @@ import (
 	"maestro/internal/syntax"
 )
 
-// aJSONObject is what the value of a flag for free JSON is called.
+// aJSONObject is the placeholder for the value of a flag for free JSON.
 const aJSONObject = "<json>"
 
 // settable is the value of a flag, or of an argument, that sets a field.

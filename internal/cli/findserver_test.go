@@ -155,7 +155,7 @@ func TestSessionsFindTheHomesServer(t *testing.T) {
 	}
 }
 
-// seen is what a program that is not Maestro gets to see.
+// seen is what a program that is not Maestro receives.
 type seen struct {
 	mu   sync.Mutex
 	text strings.Builder

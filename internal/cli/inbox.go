@@ -63,7 +63,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// inboxSetAside is the kind of what only this machine knows of: kept commands that are not delivered.
+// inboxSetAside is the kind of items that only this machine knows: kept commands that were not delivered.
 const inboxSetAside wire.InboxKind = "set-aside"
 
 // setAside returns the sessions whose kept commands were set aside. The home may not be this process's to read; then it

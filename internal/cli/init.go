@@ -103,7 +103,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 	return nil
 }
 
-// prompts are what an agent is told.
+// prompts are the prompts of an agent.
 type prompts struct {
 	System string `json:"systemPrompt"`
 	Task   string `json:"taskPrompt"`

@@ -164,7 +164,7 @@ func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.I
 	return shown(ctx, c, question.ID)
 }
 
-// forget takes a question out of what is still to be shown.
+// forget removes a question from those that are still to be shown.
 func (a *Run) forget(id string) {
 	var left []string
 	for _, other := range a.waiting {

@@ -86,7 +86,7 @@ func (a *Run) showMail(ctx context.Context) {
 	}
 }
 
-// wordsOf says what a piece of mail is, and from whom.
+// wordsOf describes a piece of mail and its sender.
 func wordsOf(mail wire.Mail) string {
 	from, text := writerOf(mail.From), quoted(mail.Text)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newMan is `maestro man`, which is for those who build packages: no help shows it.
+// newMan is `maestro man`. It is for packagers and hidden from the help.
 func newMan(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man <dir>",

@@ -14,7 +14,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// generating are the flags of what a manifest is made of.
+// generating are the flags that describe a manifest to generate.
 type generating struct {
 	wire.NewManifest
 	contextFile, apiAt, file string

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// outcome is what became of one of many commands.
+// outcome is the result of one of many commands.
 type outcome struct {
 	ID       string          `json:"id"`
 	Sequence uint64          `json:"sequence,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// sentToAll is what a message to a team answers as JSON.
+// sentToAll is the JSON output of a message to a team.
 type sentToAll struct {
 	Sent []string `json:"sent"`
 	// NotSent are the sessions whose message was refused, with the reason.

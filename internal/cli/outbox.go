@@ -20,7 +20,7 @@ import (
 	"maestro/workers/outbox"
 )
 
-// kept is what a command that waits answers as JSON.
+// kept is the JSON output of a command that was kept.
 type kept struct {
 	Kept    bool   `json:"kept"`
 	Waiting int    `json:"waiting"`
@@ -289,7 +289,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	return afterDelivery(a, err)
 }
 
-// deliveredWords says what became of the kept commands that the server answered.
+// deliveredWords describes what happened to the kept commands that the server answered.
 func deliveredWords(answered, refused int) string {
 	if refused == 0 {
 		return "delivered " + Many(answered, "kept command")
@@ -339,7 +339,7 @@ func forGood(said *client.Error) bool {
 	return said.Status >= 400 && said.Status < 500 && said.Code != "HTTP_ERROR"
 }
 
-// afterDelivery says what it means for the command of this run that not all was delivered.
+// afterDelivery explains what an incomplete delivery means for the command of this run.
 func afterDelivery(a *Run, err error) error {
 	var said *client.Error
 	var busy *outbox.BusyError

@@ -19,7 +19,7 @@ import (
 	"maestro/workers/outbox"
 )
 
-// saying is a server that answers each request as told, and keeps what it was asked.
+// saying is a server that answers each request as instructed, and keeps the requests.
 type saying struct {
 	env   map[string]string
 	asked []string

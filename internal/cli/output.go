@@ -22,7 +22,7 @@ type Printer struct {
 	// JSON is --json; format is -o.
 	JSON   bool
 	format string
-	// output is what the configuration says for -o.
+	// output is the configured value of -o.
 	output string
 	// fieldNames are the annotations of the command that ran: what of its line sets which field.
 	fieldNames map[string]string
@@ -72,7 +72,7 @@ func (w harmlessWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// warnOfSecret says on stderr that what follows on a terminal is a secret, and what to do instead.
+// warnOfSecret warns on stderr that the output on a terminal is a secret, and says what to do instead.
 func (p *Printer) warnOfSecret(next string) {
 	if p.terminal() {
 		p.Say("maestro: this shows a secret on a terminal; %s\n", next)
@@ -116,7 +116,7 @@ const (
 	oldFile = "old-file"
 )
 
-// ListFlags makes a command one that lists: what config.json says of the output counts for it.
+// ListFlags marks a command that lists: the output format of config.json applies to it.
 func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") }
 
 // outputFlags adds --json and -o to all commands.

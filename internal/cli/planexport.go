@@ -67,7 +67,7 @@ func (c *planExport) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// wholeTexts puts the long texts of a task in the place of their beginnings.
+// wholeTexts replaces the truncated texts of a task with the full ones.
 func (c *planExport) wholeTexts(ctx context.Context, blobs events.Blobs, t *plan.Task) error {
 	return errors.Join(c.whole(ctx, blobs["description"], &t.Description),
 		c.whole(ctx, blobs["initialPrompt"], &t.InitialPrompt))

@@ -188,7 +188,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// aboutItem says what is particular about an item.
+// aboutItem describes what is particular about an item.
 func aboutItem(i wire.Item) string {
 	words := i.FailReason
 	add := func(more string) {

@@ -17,11 +17,11 @@ import (
 	"maestro/service/wire"
 )
 
-// startedItem is what `queue start` answers as JSON.
+// startedItem is the JSON output of `queue start`.
 type startedItem struct {
 	written
 	Item *wire.Item `json:"item"`
-	// Work is the task of the item, and what it builds on.
+	// Work is the item's task and the results of its dependencies.
 	Work  *wire.Work `json:"work,omitempty"`
 	Empty bool       `json:"empty"`
 	Held  bool       `json:"held,omitempty"`

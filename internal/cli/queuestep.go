@@ -17,7 +17,7 @@ type queueStep struct {
 	body   commands.Command
 	of     *commands.OfQueue
 	key    string
-	// task is the one that was named, done says what became of it.
+	// task is the one that was named; done describes what happened to it.
 	task *string
 	done string
 	// holderOnly says that only a session does it, with the item that it holds.

@@ -21,7 +21,7 @@ import (
 // reportKind is one of the five things that an agent reports.
 type reportKind struct {
 	kind events.ReportKind
-	// argument is what its message is, short what it does, and ofTask what it does for one task.
+	// argument names its message, short is its description, and ofTask its description for one task.
 	argument, short, ofTask string
 	says                    events.TaskSessionStatus
 }
@@ -146,8 +146,9 @@ func (o *asking) add(cmd *cobra.Command) {
 // check refuses a time to wait where nothing is waited for. Only a question has the flag.
 func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
-// askAndWait asks and prints the answer. A question that nobody hears is not kept: its answer is waited for. A question
-// that an earlier command asked, which was cut off or kept, is not asked again until its answer was shown.
+// askAndWait asks and prints the answer. A question that reaches no server is not kept, because its answer is waited
+// for. A question that an earlier command asked, which was cut off or kept, is not asked again until its answer was
+// shown.
 func askAndWait(
 	ctx context.Context,
 	a *Run,

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ran is what a run in this process came to.
+// ran is the result of a run in this process.
 type ran struct {
 	code           int
 	stdout, stderr string
@@ -43,7 +43,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	return ran{code, stdout.String(), stderr.String()}
 }
 
-// answering is a server that answers everything alike and keeps what it was asked.
+// answering is a server that gives every request the same answer and keeps the requests.
 func answering(t *testing.T, status int, body string) (env map[string]string, asked *[]string) {
 	t.Helper()
 	asked = &[]string{}

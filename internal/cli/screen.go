@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// Screen is the terminal on which a person reads what is printed.
+// Screen is the terminal on which a person reads the output.
 type Screen struct {
 	// Width is how many columns it has.
 	Width int

@@ -97,7 +97,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 // tasksListed is how many tasks of a session a table names.
 const tasksListed = 3
 
-// workOf says what a session works on: the item that it holds, else its tasks, else the queue that it pulls from.
+// workOf returns what a session works on: the item that it holds, else its tasks, else the queue that it pulls from.
 func workOf(x wire.Session) string {
 	switch n := len(x.TaskIDs); {
 	case x.Item != "":
@@ -120,7 +120,7 @@ func (a *Run) lastHeard(x wire.Session) string {
 	return "heard " + a.When(max(x.LastHeard, x.LastActivity))
 }
 
-// standing says where a session stands, and if nothing is heard of it.
+// standing returns a session's status, and whether it is silent.
 func standing(x wire.Session) string {
 	if x.LostAt != nil && x.EndedAt == nil {
 		return string(x.Status) + ", lost"

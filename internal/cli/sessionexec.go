@@ -235,7 +235,7 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
 }
 
-// record puts the exit code on the session's timeline: as the user where that is who runs this, else as the session.
+// record puts the exit code on the session's timeline: as the user if the user runs this, otherwise as the session.
 func (c *sessionExec) record(
 	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState,
 ) {

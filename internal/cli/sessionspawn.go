@@ -67,7 +67,7 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	return showSpawned(ctx, c.Run, answer, c.quiet)
 }
 
-// spawnWith lets a manifest say what the session is. The server refuses flags that say otherwise.
+// spawnWith lets a manifest describe the session. The server refuses flags that contradict it.
 func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSession) error {
 	m, err := uploadManifest(ctx, a, file, body.Role)
 	if err != nil {
@@ -78,7 +78,7 @@ func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSes
 	return err
 }
 
-// sessionMade is what the making of a session answers as JSON.
+// sessionMade is the JSON output of a command that makes a session.
 type sessionMade struct {
 	written
 	SessionID string            `json:"sessionId"`

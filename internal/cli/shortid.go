@@ -20,7 +20,7 @@ import (
 // from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
 // and sent as it is when no id begins like it.
 
-// candidate is a thing whose id begins as was typed.
+// candidate is a thing whose id begins with the typed prefix.
 type candidate struct{ id, title string }
 
 // idKind says how the ids of a kind begin, and finds those that begin in a certain way.
@@ -85,7 +85,7 @@ func candidates[T any](found []T, of func(T) candidate) []candidate {
 }
 
 var (
-	// anyID is what may be an id, or the beginning of one.
+	// anyID matches an id or a prefix of one.
 	anyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	// madeID is an id as Maestro makes them.
 	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
@@ -224,7 +224,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 // rootsOnly is what names no parent.
 const rootsOnly = "null"
 
-// errAmbiguous is about the beginning of several ids.
+// errAmbiguous is the error for a prefix of several ids.
 var errAmbiguous = errors.New("several ids begin like it")
 
 func ambiguous(text string, found []candidate) error {

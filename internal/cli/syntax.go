@@ -22,8 +22,8 @@ const (
 // ownOnly, in place of a flag, leaves out of prompts the arguments that may be left out: an agent means its own.
 const ownOnly = "-"
 
-// Tell says which command id a command line stands for, and which of its flags prompts show to agents, in this order.
-// Two flags in one word belong together; one that ends in ! must be there. workers/prompt/syntax_gen.go is made of it.
+// Tell records which command id a command line runs, and which of its flags prompts show to agents, in this order. Two
+// flags in one word belong together; one that ends in ! must be there. workers/prompt/syntax_gen.go is made of it.
 func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -38,7 +38,7 @@ func Untold(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ValueName says what the value of a flag is called, such as <taskId>.
+// ValueName returns the placeholder for a flag's value, such as <taskId>.
 func ValueName(cmd *cobra.Command, flag, name string) {
 	f := cmd.Flags().Lookup(flag)
 	if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -64,7 +64,7 @@ func (v namedValue) Type() string { return v.name }
 type placeholder struct {
 	name, written string
 	optional      bool
-	// text says that it is free text, which stands in quotes; anything else names something, and is never empty.
+	// text says that it is free text, which is shown in quotes; anything else names something, and is never empty.
 	text bool
 	// many says that there may be several of it: the last argument, with an ellipsis.
 	many bool
@@ -87,7 +87,7 @@ func placeholders(use string) []placeholder {
 	return found
 }
 
-// Usage is how a command id is called, without the name of the program, and what it does.
+// Usage is the syntax of a command id, without the name of the program, and its description.
 type Usage struct{ ID, Syntax, Description string }
 
 // Usages returns the usage of every command id that a command line stands for and prompts tell of, in the order of the

@@ -12,9 +12,9 @@ import (
 const (
 	// lineWidth is how wide a table with texts may be where no terminal says how wide it is.
 	lineWidth = 100
-	// textAtLeast is what a text gets of a line, however wide the other cells are.
+	// textAtLeast is the minimum width of a text, however wide the other cells are.
 	textAtLeast = 12
-	// between is what separates columns.
+	// between separates columns.
 	between = "  "
 )
 
@@ -86,7 +86,7 @@ func (a *Run) lineWidth() int {
 	return lineWidth
 }
 
-// harmless makes what others wrote harmless and one line, before widths are measured and colours are added.
+// harmless escapes foreign text and puts it on one line, before widths are measured and colours are added.
 func harmless(rows [][]string) {
 	for _, row := range rows {
 		for i, cell := range row {

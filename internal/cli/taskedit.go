@@ -97,8 +97,8 @@ func changeOf(task string, was, now editedTask) (change commands.UpdateTask, cha
 	return change, changed
 }
 
-// edit lets the user edit a task, and gives what came of it and the file that holds it. The file stays if this fails
-// after the editor ran.
+// edit lets the user edit a task, and returns the result and the file that holds it. The file stays if this fails after
+// the editor ran.
 func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now editedTask, file string, err error) {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "# Task %s. Save, and leave the editor; if you change nothing, nothing is sent.\n", t.ID)

@@ -27,7 +27,7 @@ func taskRow(t wire.Task) []string {
 	}
 }
 
-// says shows what is said of a task, as opposed to where it stands.
+// says shows a task's session status, as opposed to its own.
 func says(status events.TaskSessionStatus) string {
 	if status == "" {
 		return ""
@@ -179,7 +179,7 @@ func showTask(a *Run, t wire.Task) {
 	}
 }
 
-// statement puts what was said behind what it explains.
+// statement appends a statement to what it explains.
 func statement(said *wire.Statement) string {
 	if said == nil {
 		return ""

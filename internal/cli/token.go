@@ -26,7 +26,7 @@ func newToken(a *Run) *cobra.Command {
 	)
 }
 
-// tokenMade is what the making of a secret answers as JSON.
+// tokenMade is the JSON output of a command that makes a secret.
 type tokenMade struct {
 	written
 	Token string `json:"token,omitempty"`
@@ -121,7 +121,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	return nil
 }
 
-// tokenState says what has become of a token, and until when it is valid.
+// tokenState returns a token's state, and until when it is valid.
 func (a *Run) tokenState(t wire.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -193,7 +193,7 @@ func tellSpawned(a *Run, tokens []wire.TokenView) {
 	}
 }
 
-// dealWithSpawned says what to do with the sessions of a token that has expired.
+// dealWithSpawned advises what to do with the sessions of an expired token.
 func dealWithSpawned(token string) string {
 	return "end one with `maestro session kill <sessionId>`; " +
 		"if they are to go on, run `maestro token revoke " + token + "`"
@@ -255,7 +255,7 @@ func (c *tokenRevoke) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// showRevoked says what a revocation ended, and what goes on.
+// showRevoked shows what a revocation ended, and what continues.
 func showRevoked(a *Run, answer client.Answer, name string) error {
 	data, err := dataOf(answer)
 	if err != nil {

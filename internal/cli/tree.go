@@ -81,8 +81,8 @@ func progress(p *wire.Progress) string {
 	return text
 }
 
-// TreeLine shows a task in a tree: the authoritative status in brackets, behind it what is said, and of a parent how
-// far it has come.
+// TreeLine shows a task in a tree: the authoritative status in brackets, after it the session status, and of a parent
+// how far it has come.
 func TreeLine(t wire.Task) string {
 	line := t.ID + "  " + safetext.Clip(
 		t.Title,

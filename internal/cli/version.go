@@ -15,7 +15,7 @@ func Version() string {
 	return "devel"
 }
 
-// build is what the binary says of itself.
+// build is the build information of the binary.
 type build struct {
 	Version string `json:"version"`
 	// Commit and Date are of the source that it was built from; Date is RFC 3339. Empty when the build had none.
@@ -51,7 +51,7 @@ func buildOf(info *debug.BuildInfo) build {
 	return b
 }
 
-// String is what `maestro --version` prints.
+// String returns the output of `maestro --version`.
 func (b build) String() string {
 	text := "maestro " + b.Version
 	if b.Commit != "" {

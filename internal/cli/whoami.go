@@ -13,7 +13,7 @@ import (
 	"maestro/workers/prompt"
 )
 
-// identity is what the server knows of who asks, and where it is.
+// identity is what the server knows about the caller, and the server's address.
 type identity struct {
 	wire.Whoami
 	Server string `json:"server"`

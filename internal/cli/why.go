@@ -39,13 +39,13 @@ func (c *why) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// whyTold is what is so because of one chain of events.
+// whyTold groups the facts that one chain of events explains.
 type whyTold struct {
 	lines []string
 	wire.WhyChain
 }
 
-// merged puts what goes back to the same events above one chain, the longest of them.
+// merged groups facts with the same causes above one chain, the longest of them.
 func merged(chains []wire.WhyChain) []*whyTold {
 	var told []*whyTold
 	longest := slices.Clone(chains)

@@ -15,14 +15,14 @@ import (
 	"maestro/service/wire"
 )
 
-// written is what a write answers as JSON. Event is null when it was already so.
+// written is the JSON output of a write. Event is null if nothing changed.
 type written struct {
 	ID string `json:"id,omitempty"`
 	wire.Outcome
 	Retried bool `json:"retried,omitempty"`
 	wire.Below
 	wire.LeftOpen
-	// Revoked is what a revoked token leaves behind.
+	// Revoked lists what a revoked token leaves behind.
 	Revoked *wire.Revoked `json:"revoked,omitempty"`
 }
 
@@ -37,7 +37,7 @@ func writtenOf(answer client.Answer, id string) written {
 	}
 }
 
-// tellBelow says what became of the sessions below the one that was ended or revoked; verb is "end", done "Ended".
+// tellBelow shows what happened to the sessions below the one that was ended or revoked; verb is "end", done "Ended".
 func tellBelow(a *Run, answer client.Answer, verb, done, command string) {
 	if len(answer.Also) > 0 {
 		a.Print("%s %s below it too: %s\n", done, Many(len(answer.Also), "session"), strings.Join(answer.Also, ", "))
@@ -105,7 +105,7 @@ func made(answer client.Answer) (string, error) {
 	return id, nil
 }
 
-// change asks for a command about what has this id, and answers with the words.
+// change sends a command about the thing with this id, and prints the words.
 func (a *Run) change(ctx context.Context, command string, body any, key, id, words string, args ...any) error {
 	answer, err := a.send(ctx, command, body, key)
 	if err != nil {

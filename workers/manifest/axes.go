@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Mode is what a session is for (docs/spec/002-prompt-contract.md, "Three-Axis Model").
+// Mode is the purpose of a session (docs/spec/002-prompt-contract.md, "Three-Axis Model").
 type Mode string
 
 // The modes (docs/spec/002-prompt-contract.md, "Three-Axis Model"): a worker's and an orchestrator's.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxFaults is how many faults are told of one document. More would help nobody, and a document can be made to have
+// maxFaults is how many faults of one document are reported. More would help nobody, and a document can be made to have
 // millions.
 const maxFaults = 100
 
@@ -15,7 +15,7 @@ const maxFaults = 100
 type Fault struct {
 	// Pointer is its place (RFC 6901): a missing member's is the one that it would have, the whole document's is "".
 	Pointer string `json:"pointer"`
-	// Message says what is wrong and what would be right.
+	// Message says what is wrong and what is expected.
 	Message string `json:"message"`
 }
 

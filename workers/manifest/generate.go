@@ -13,7 +13,7 @@ import (
 // DefaultCriterion is the acceptance criterion of a task that has none.
 const DefaultCriterion = "Task completion as described"
 
-// Source is what a manifest is generated from. The zero values stand for the defaults.
+// Source is the input from which a manifest is generated. Zero values stand for the defaults.
 type Source struct {
 	// Said is what was said of the manifest itself: its role, strategy, skills, session and template.
 	Said Manifest
@@ -46,8 +46,7 @@ type TaskSource struct {
 	// CreatedAt is in milliseconds since 1970.
 	CreatedAt int64
 	Metadata  json.RawMessage
-	// InitialPrompt is what its maker wants the agent to be told first; of the primary task it goes into the free
-	// context.
+	// InitialPrompt is the maker's first instruction to the agent; of the primary task it goes into the free context.
 	InitialPrompt string
 	// Status and Result are told of related tasks only; Result is the last completing report, or "".
 	Status events.TaskStatus

@@ -9,8 +9,8 @@ import (
 // Version is the only version of the schema that there is (docs/spec/003-manifest-schema.md, "Version Migration").
 const Version = "1.0"
 
-// Manifest says what a session is: who it is, what it works on, and how.
-// docs/spec/003-manifest-schema.md, "Complete Schema".
+// Manifest describes a session: its identity, what it works on, and how. docs/spec/003-manifest-schema.md, "Complete
+// Schema".
 //
 // The tags are what Parse and Schema both go by: "is" names the rule in rules.go that a text, a number or each item of
 // a list has to keep, or lists the words that there are, "atLeast" is how many items a list must have, "use"
@@ -28,7 +28,7 @@ type Manifest struct {
 	TemplateID string   `json:"templateId,omitempty" is:"id" doc:"template of its prompt"`
 }
 
-// Task is what a session is told of a task.
+// Task is a task as its session's manifest describes it.
 type Task struct {
 	ID          string `json:"id" is:"id" use:"id" doc:"unique among the tasks"`
 	Title       string `json:"title" is:"title" doc:"short"`
@@ -47,7 +47,7 @@ type Task struct {
 	ActiveSessionID string            `json:"activeSessionId,omitempty" is:"id" doc:"the session at work on it"`
 }
 
-// PermissionMode says how an agent asks for what its tool would ask a person.
+// PermissionMode says how an agent handles the permission prompts of its tool.
 type PermissionMode string
 
 // The permission modes (docs/spec/003-manifest-schema.md, "TypeScript Definition").
@@ -73,7 +73,7 @@ type Session struct {
 	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, one that is configured, or auto: by the kind of the task"`
 }
 
-// Context is what else the agent should know.
+// Context is further information for the agent.
 type Context struct {
 	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known of the code"`
 	RelatedTasks     []RelatedTask     `json:"relatedTasks,omitempty" doc:"tasks beside those of the session"`
@@ -81,7 +81,7 @@ type Context struct {
 	Custom           json.RawMessage   `json:"custom,omitempty" doc:"free"`
 }
 
-// CodebaseContext is what is known of the code.
+// CodebaseContext describes the code base.
 type CodebaseContext struct {
 	RelevantFiles []string           `json:"relevantFiles,omitempty" doc:"files to look at first"`
 	Patterns      *CodebasePatterns  `json:"patterns,omitempty" doc:"conventions of the code"`

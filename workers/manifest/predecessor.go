@@ -5,7 +5,7 @@ import "maestro/events"
 // PredecessorKey is the member of a generated manifest's free context that holds its [Predecessor].
 const PredecessorKey = "predecessor"
 
-// Predecessor is what a session is told of the one that worked on its primary task before it.
+// Predecessor describes the session that worked on the primary task before this one.
 type Predecessor struct {
 	SessionID string               `json:"sessionId"`
 	Name      string               `json:"name"`
@@ -14,9 +14,9 @@ type Predecessor struct {
 	// Says is what it last said of the task, Result its words when it said that the task is completed.
 	Says   events.TaskSessionStatus `json:"says,omitempty"`
 	Result string                   `json:"result,omitempty"`
-	// Words are the newest of what it said and was told, oldest first.
+	// Words are its newest reports and mail, oldest first.
 	Words []Word `json:"words"`
-	// Cut names those of endReason and result of which only the beginning is here.
+	// Cut names those of endReason and result that are truncated.
 	Cut []string `json:"cut,omitempty"`
 }
 

@@ -93,7 +93,7 @@ func (p *parser) roleAndStrategy() (events.Role, events.Strategy) {
 	return role, resolved
 }
 
-// reason is what a refusal says.
+// reason is the text of a refusal.
 func reason(err error) string {
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {

@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-// rule is what one text or number of the schema has to keep. Parse checks it and Schema writes it down, so that they
+// rule is a constraint on one text or number of the schema. Parse checks it and Schema writes it down, so that they
 // cannot differ; wrong is the part that JSON Schema has no words for, or another.
 type rule struct {
 	// enum lists the values that there are.
@@ -124,7 +124,7 @@ func wrongTime(text string) string {
 	return ""
 }
 
-// faultOf says what is wrong with a text, or "".
+// faultOf returns what is wrong with a text, or "".
 func (r *rule) faultOf(text string) string {
 	if strings.ContainsRune(text, 0) {
 		return `holds a NUL character (\u0000): leave it out`

@@ -15,18 +15,18 @@ import (
 type Damaged struct {
 	// File is where it is now, below the session's outbox.
 	File string
-	// Why says what is wrong with it.
+	// Why describes what is wrong with it.
 	Why string
 }
 
 // Unproven is an entry that can be read and must not be delivered.
 type Unproven struct {
 	Entry Entry
-	// Why says what is wrong with it.
+	// Why describes what is wrong with it.
 	Why string
 }
 
-// Delivery is what Deliver came to.
+// Delivery is the result of Deliver.
 type Delivery struct {
 	// Delivered counts the entries that the server answered.
 	Delivered int
@@ -38,8 +38,8 @@ type Delivery struct {
 // good, and an error if the entry has to wait on.
 type Send func(ctx context.Context, e Entry) error
 
-// Reject is told of an entry that must not be delivered, before it is set aside. If it returns an error, the entry and
-// all behind it wait on.
+// Reject is called with an entry that must not be delivered, before it is set aside. If it returns an error, the entry
+// and all behind it wait on.
 type Reject func(ctx context.Context, u Unproven) error
 
 // Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the

@@ -45,7 +45,7 @@ func (e Entry) proven(secret string) bool {
 // the secret was revoked.
 func (e Entry) ProvenBy(secret string) bool { return e.proven(secret) }
 
-// damageError says that the bytes of an entry are not what was kept.
+// damageError means that the bytes of an entry were changed.
 type damageError struct{ why string }
 
 func (e damageError) Error() string { return e.why }

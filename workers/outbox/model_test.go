@@ -45,7 +45,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// counts says what happened in the histories.
+// counts summarizes what happened in the histories.
 type counts struct {
 	kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most,
 	forged, replayed int
@@ -87,7 +87,7 @@ type world struct {
 	// sending counts the deliveries that are under way.
 	sending int
 	told    map[string]bool
-	// planted are the files that somebody else wrote and that must not be delivered.
+	// planted are the files that another process wrote and that must not be delivered.
 	planted map[string]bool
 	fault   string
 	counts

@@ -45,7 +45,7 @@ type FullError struct {
 	// Waiting and Bytes are what it holds.
 	Waiting int
 	Bytes   int64
-	// Err is what the disk said, nil if it is the outbox's own limit.
+	// Err is the error of the disk, nil if it is the outbox's own limit.
 	Err error
 }
 
@@ -140,7 +140,7 @@ func (o *Outbox) list() (positions []position, strays []string, err error) {
 	return positions, strays, nil
 }
 
-// Waiting counts the entries. It reads one directory, makes nothing and waits for nobody.
+// Waiting counts the entries. It reads one directory, creates nothing and takes no lock.
 func (o *Outbox) Waiting() (int, error) {
 	positions, err := o.waiting()
 	return len(positions), err

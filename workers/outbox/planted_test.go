@@ -24,7 +24,7 @@ const (
 	delivery = "deliver.go"
 )
 
-// plants are bugs that somebody could have written, each with the promise that it breaks.
+// plants are plausible bugs, each with the promise that it breaks.
 var plants = []struct {
 	name, breaks string
 	edits        []edit

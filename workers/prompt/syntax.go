@@ -6,7 +6,7 @@ import (
 	"maestro/commands"
 )
 
-// usage is how a command is called, and what it does.
+// usage is the syntax and the description of a command.
 type usage struct{ syntax, description string }
 
 // Syntax returns the executable form of a command id and what it does, for every id of the permission table that this

@@ -10,7 +10,7 @@ import (
 // version is that of the prompts' shape (docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape").
 const version = "3.0"
 
-// Session is what a prompt says of a session beside its manifest. Of what is empty, nothing is said.
+// Session is what a prompt says about a session beside its manifest. Empty fields are left out.
 type Session struct {
 	ID, Name               string
 	ProjectID, ProjectName string

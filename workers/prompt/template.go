@@ -35,13 +35,13 @@ func (files) Template(id string) (string, bool) {
 
 var templateID = regexp.MustCompile(`^[a-z-]+$`)
 
-// instruction is the one text that is no workflow: what holds for every session of a mode.
+// instruction is the only text that is not a workflow: it applies to every session of a mode.
 const instruction = "instruction"
 
 // phases are those of a workflow, in order.
 var phases = []string{"analyze", "plan", "execute_or_delegate", "report", "complete"}
 
-// CheckTemplate says what is wrong with the text of a workflow, or nil.
+// CheckTemplate returns what is wrong with the text of a workflow, or nil.
 //
 // It has a line "[analyze]" for each phase of docs/spec/002-prompt-contract.md, "Workflow Matrix", in their order,
 // and below it steps. A step begins with "- " and goes on on lines that begin with two spaces; lines that begin with
@@ -188,7 +188,7 @@ func parseStep(text string) (s step, err error) {
 	return s, nil
 }
 
-// parseConditions takes the conditions from the beginning of a text.
+// parseConditions parses the conditions at the start of a text.
 func parseConditions(text string) (conditions []condition, rest string, err error) {
 	for strings.HasPrefix(text, "?") || strings.HasPrefix(text, "!") {
 		word, after, _ := strings.Cut(text, " ")
@@ -257,7 +257,7 @@ func parsePart(text string, optional bool) (p part, err error) {
 	return p, nil
 }
 
-// asked is what a template asks of a session.
+// asked is a template's condition on a session.
 type asked struct {
 	axes
 	values map[string]string

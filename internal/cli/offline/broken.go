@@ -50,7 +50,7 @@ func notAnExport(file string, err error) error {
 	}
 }
 
-// notWhole says what is wrong with a backup or an export; other errors stay as they are.
+// notWhole explains what is wrong with a backup or an export; other errors stay as they are.
 func notWhole(file string, err error) error {
 	var backup *bus.BackupError
 	var exported *export.DamageError

@@ -15,7 +15,8 @@ import (
 	"maestro/internal/oracle"
 )
 
-// judgeLog lets the oracle judge a log, the server's or that of an export. It shares no code with what decides.
+// judgeLog lets the oracle judge a log, the server's or that of an export. The oracle shares no code with the
+// decisions.
 func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 	var log io.Reader
 	var done func()

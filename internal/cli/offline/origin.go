@@ -17,7 +17,7 @@ import (
 	"maestro/internal/home"
 )
 
-// result says what the restore came to.
+// result describes the result of the restore.
 func (r *restoring) result() restored {
 	return restored{
 		Home:     r.options.home,

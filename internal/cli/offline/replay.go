@@ -109,7 +109,7 @@ type replayed struct {
 	until   moment
 	state   *projections.State
 	story   []told
-	// last tells what moved each task last.
+	// last records what moved each task last.
 	last map[string]told
 	// found says that the session or the task that was asked for exists.
 	found bool

@@ -79,7 +79,7 @@ func (c *restore) run(ctx context.Context, args []string) error {
 	return restoreHome(ctx, c.Run, args[0], c.o)
 }
 
-// restored is what a restore came to; it stays in the home.
+// restored is the result of a restore; it stays in the home.
 type restored struct {
 	Home     string         `json:"home"`
 	From     string         `json:"from"`

@@ -53,7 +53,7 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 	return nil
 }
 
-// fill puts the log and its texts into the store, and refuses them when they have faults that nobody accepted.
+// fill puts the log and its texts into the store, and refuses them if they have faults that were not accepted.
 func (r *restoring) fill(in *bufio.Reader) error {
 	var err error
 	if r.isExport {
@@ -224,7 +224,7 @@ func headDiffers(file, why string) error {
 	}
 }
 
-// Say tells what was restored, and what could not be checked.
+// Say reports what was restored, and what could not be checked.
 func (r *restoring) say(result restored) {
 	a := r.Run
 	r.sayRestored(result)

@@ -312,7 +312,7 @@ func noRoom(to string) error {
 	return f
 }
 
-// nextAfter says how to get more of what is lost, and how to go on without it.
+// nextAfter advises how to recover more of what is lost, and how to go on without it.
 func nextAfter(report *salvage.Report) string {
 	if report.Newer != "" {
 		return report.Install

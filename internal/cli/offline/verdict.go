@@ -67,7 +67,7 @@ func ownSigner(a *cli.Run) string {
 	return bus.SignerName(key)
 }
 
-// showSigner says who signed a backup, and what that is worth.
+// showSigner shows who signed a backup, and what that proves.
 func showSigner(a *cli.Run, signer string, by signedBy) {
 	switch by {
 	case signedByNobody:
