@@ -93,8 +93,8 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom: who opens many connections loses those that it does nothing with; nobody is kept
-// out, and no call is cut.
+// TestIdleConnectionsMakeRoom: a caller that opens many connections loses those that it does nothing with; nobody is
+// kept out, and no call is cut.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l service.Limits

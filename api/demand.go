@@ -7,7 +7,7 @@ import (
 	"maestro/service"
 )
 
-// admit lets a call in, or says which limit it is over. Who is let in must leave.
+// admit lets a call in, or returns the limit that it exceeds. A call that was admitted must leave.
 func (s *server) admit(c *call, r *http.Request) (err error) {
 	c.admission, err = s.Admit(r.Context(), c.Caller, s.demandOf(r))
 	return err

@@ -8,7 +8,7 @@ import (
 )
 
 // A newcomer always gets a connection: it could be the admin's, and the listener cannot know before it has read the
-// request. Who has most gives way.
+// request. Whichever has most gives way.
 
 // rooms is the part of the connections that calls of sessions leave to newcomers: one in so many.
 const rooms = 8

@@ -428,7 +428,7 @@ func TestWhoStoresManifests(t *testing.T) {
 	mine := w.do(boss, "project:create", `{"name":"its own"}`).is(200).text("event", "data", "projectId")
 	w.upload(boss, goodFor(mine, w.task(mine), ``)).is(200)
 
-	// Nor does a session name what another project's manifest says: who names one may read it.
+	// Nor does a session name what another project's manifest says: a caller that names one may read it.
 	digest := w.upload(adminToken, goodFor(other, foreign, ``)).is(200).text("digest")
 	for _, field := range []string{``, `"taskIds":["` + task + `"],`} {
 		w.do(boss, "session:spawn", `{`+field+`"manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED", other)

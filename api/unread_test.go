@@ -159,7 +159,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// TestLongAnswersCount: who reads megabytes has to wait longer for the next ones than who reads lines.
+// TestLongAnswersCount: a caller that reads megabytes has to wait longer for the next ones than who reads lines.
 func TestLongAnswersCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-bytes=0", "session-reads=10/100"))

@@ -40,7 +40,7 @@ type blockWatch struct {
 	// acked is the last sequence of each stream beside the log that nats-server acknowledged since the watching began.
 	acked map[string]*atomic.Uint64
 
-	// newest holds the newest block of each stream, an *os.File by the stream's name. Who writes looks at it without
+	// newest holds the newest block of each stream, an *os.File by the stream's name. Writers look at it without
 	// waiting for mu.
 	newest sync.Map
 }
@@ -332,7 +332,7 @@ func (w *blockWatch) read(to uint64) (known bool, err error) {
 	return true, nil
 }
 
-// next goes on to the block behind the newest that is known. It reports whether the files can be read now.
+// next goes on to the block after the newest that is known. It reports whether the files can be read now.
 func (w *blockWatch) next() (known bool, err error) {
 	there, err := blockFiles(w.dir)
 	if err != nil {

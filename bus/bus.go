@@ -50,7 +50,7 @@ type Bus struct {
 	texts     liveBlobs
 
 	// files is set instead of a server when the store is damaged, or was to be opened read-only. It is set once, while
-	// open is held for writing; who needs it to stay as it is holds open for reading.
+	// open is held for writing; whoever needs it to stay as it is holds open for reading.
 	files atomic.Pointer[ReadOnly]
 	// damage is why nothing can be written any more, if so.
 	damage atomic.Pointer[error]

@@ -21,7 +21,7 @@ type Forks struct {
 type fork struct {
 	place place
 	prev  events.Hash
-	hash  events.Hash // of the chain, behind the message
+	hash  events.Hash // of the chain, after the message
 	// length is that of the longest chain that begins with it.
 	length int
 	chosen bool

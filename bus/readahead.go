@@ -13,7 +13,8 @@ const (
 	// aheadMessages and aheadBytes bound what is read ahead at a time; a read holds two such pages at most.
 	aheadMessages = 512
 	aheadBytes    = 1 << 20
-	// bodiesTogether is how much memory is asked for at once for bodies. Who keeps one keeps so much.
+	// bodiesTogether is how much memory is asked for at once for bodies. Keeping one of the bodies keeps all of that
+	// memory.
 	bodiesTogether = 16 << 10
 )
 

@@ -32,7 +32,7 @@ func interrupted(t *testing.T, dir string) (image string, asides map[string]stri
 	return image, asides
 }
 
-// TestAnInterruptedRebuildGoesOn: who reads the store sees what was set aside, and the next start puts it back, also
+// TestAnInterruptedRebuildGoesOn: a reader of the store sees what was set aside, and the next start puts it back, also
 // without the list.
 func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 	t.Parallel()

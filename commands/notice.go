@@ -12,8 +12,8 @@ const mostNotified = 100
 
 // noticeOf returns the living sessions that are told of a move of a task's status: those that have the task or reported
 // on it, when a task that was done or blocked is open again; nil for any other move. again says that the command opens
-// a task which is only reported as done. Who moves it is not told, and neither is a session that was not shown so many
-// notices before.
+// a task which is only reported as done. The session that changes it is not notified, and neither is a session that was
+// not shown so many notices before.
 func noticeOf(
 	s *projections.State, c Call, t *projections.Task, to events.TaskStatus, again bool,
 ) *events.Notice {

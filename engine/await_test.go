@@ -55,8 +55,8 @@ func (w *world) waits() int {
 	return n
 }
 
-// TestAwait: who waits is woken by what it waits for, looks once more, and leaves nothing behind; what has nothing to
-// do with it lets it sleep.
+// TestAwait: a waiting caller is woken by what it waits for, looks once more, and leaves nothing behind; what has
+// nothing to do with it lets it sleep.
 func TestAwait(t *testing.T) {
 	queueOf := func(queue string) func(w *world) Key {
 		return func(w *world) Key { return Key{projections.KindQueue, w.fillIn("{p}/" + queue)} }

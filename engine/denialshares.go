@@ -125,9 +125,9 @@ func (h *largest[T]) Pop() any {
 	return share
 }
 
-// denialShares are the records within bounds. Who has most gives way: first the root project with most records, in it
-// the actor with most, and of its records the oldest. So whoever has less than an equal share of all loses nothing,
-// whatever the others do. To create projects gives nobody a larger share.
+// denialShares are the records within bounds. Whichever has most gives way: first the root project with most records,
+// in it the actor with most, and of its records the oldest. So whoever has less than an equal share of all loses
+// nothing, whatever the others do. To create projects gives nobody a larger share.
 type denialShares struct {
 	bounds DenialBounds
 	actors map[string]*actorDenials

@@ -15,7 +15,7 @@ import (
 	"maestro/projections"
 )
 
-// follow begins to follow a world's log behind a sequence.
+// follow begins to follow a world's log after a sequence.
 func (w *world) follow(after uint64) *Follower {
 	w.t.Helper()
 	f, err := w.h.Follow(context.Background(), behind(after))
@@ -26,7 +26,7 @@ func (w *world) follow(after uint64) *Follower {
 	return f
 }
 
-// behind lets a follower begin behind a sequence.
+// behind lets a follower begin after a sequence.
 func behind(sequence uint64) func(*projections.State) (uint64, error) {
 	return func(*projections.State) (uint64, error) { return sequence, nil }
 }

@@ -988,7 +988,7 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// TestRefusedTextsAreNotStored: who may do nothing cannot fill the blobs.
+// TestRefusedTextsAreNotStored: a caller that may do nothing cannot fill the blobs.
 func TestRefusedTextsAreNotStored(t *testing.T) {
 	w := newWorld(t)
 	blobs := w.h.config.Blobs.(*fakeBlobs)

@@ -128,7 +128,7 @@ func (w *leaseWorld) hear(names ...string) {
 	}
 }
 
-// happened returns the events behind a sequence: "session.lost w", "queue.item_returned t1".
+// happened returns the events after a sequence: "session.lost w", "queue.item_returned t1".
 func (w *leaseWorld) happened(since uint64) []string {
 	w.t.Helper()
 	var happened []string
@@ -408,7 +408,7 @@ func TestItemsOfTheEnded(t *testing.T) {
 	}
 }
 
-// A crash between an end and what follows from it: who opens the log next brings it about.
+// A crash between an end and what follows from it: whoever opens the log next brings it about.
 func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
 	for name, end := range map[string]step{"killed": kill("a"), "lost": lose("a"), "deleted": {
 		"admin",
@@ -832,8 +832,8 @@ func TestLeasesRun(t *testing.T) {
 	})
 }
 
-// A server that was held up while its process ran is no machine that slept: who was silent before goes on being
-// silent, and the time counts for nobody's lease.
+// A server that was held up while its process ran is no machine that slept: a caller that was silent before goes on
+// being silent, and the time counts for nobody's lease.
 func TestHeldUpServerIsNoPause(t *testing.T) {
 	w := newLeaseWorld(t, named)
 	w.l.look(t.Context())

@@ -240,7 +240,7 @@ func TestTurnsUnderLoad(t *testing.T) {
 	})
 }
 
-// TestACommitWakesWhomItReaches: who waits for a later sequence sleeps on, and who leaves is forgotten.
+// TestACommitWakesWhomItReaches: a caller that waits for a later sequence sleeps on, and who leaves is forgotten.
 func TestACommitWakesWhomItReaches(t *testing.T) {
 	const waiters = 100
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ type loading struct {
 	head   uint64
 }
 
-// HashAt returns the chain's hash behind a message of the log.
+// HashAt returns the chain's hash after a message of the log.
 func HashAt(ctx context.Context, log Log, sequence uint64) (events.Hash, error) {
 	var hash events.Hash
 	err := log.Read(ctx, sequence, sequence, func(m events.Message) error {

@@ -19,8 +19,8 @@ type replay struct {
 	decoder events.Decoder
 }
 
-// openReplay folds the log up to a sequence, from the nearest snapshot before it. Who has one gives a place of
-// Handler.replays back.
+// openReplay folds the log up to a sequence, from the nearest snapshot before it. Whoever has opened one gives back a
+// place of Handler.replays back.
 func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error) {
 	select {
 	case h.replays <- struct{}{}:
@@ -35,7 +35,7 @@ func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error)
 	return &replay{log: h.config.Log, state: state}, nil
 }
 
-// stateAt returns the state behind a sequence that was committed.
+// stateAt returns the state after a sequence that was committed.
 func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.State, error) {
 	var head uint64
 	h.View(func(s *projections.State) { head = s.Head().Sequence })

@@ -44,7 +44,7 @@ func ParseHash(text string) (Hash, error) {
 // BodyHash is the SHA-256 of one message's body.
 func BodyHash(body []byte) Hash { return sha256.Sum256(body) }
 
-// Next returns the chain's hash behind a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
+// Next returns the chain's hash after a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
 // following event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
 func Next(prev, body Hash) Hash {
 	var both [2 * sha256.Size]byte

@@ -15,7 +15,7 @@ type BlobRef struct {
 // BlobRefs returns what names a blob, or named it once: what changes stays in the list.
 func (s *State) BlobRefs(digest string) []BlobRef { return s.blobRefs.get(digest) }
 
-// newestRefs is how far back in a blob's list what names it is looked for: who repeats itself is there.
+// newestRefs is how far back in a blob's list what names it is looked for: repeated references are there.
 const newestRefs = 8
 
 // refer notes that something names a blob.

@@ -61,7 +61,7 @@ type Item struct {
 	Place uint64
 	// Cause is the event that last put it in line, or that started it.
 	Cause Cause
-	// Removed: it is in the queue no more. Who held it is kept, because those may still report on the task.
+	// Removed: it is in the queue no more. Its former holders are kept, because they may still report on the task.
 	Removed bool `json:",omitempty"`
 }
 

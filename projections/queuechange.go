@@ -93,7 +93,7 @@ func (s *State) removeItem(f fact, item *Item) {
 	})
 }
 
-// pushAgain puts an item that was removed at the end. Who held it before is kept.
+// pushAgain puts an item that was removed at the end. Its former holder is kept.
 func (s *State) pushAgain(f fact, before, item *Item) {
 	key := queueKey(item.ProjectID, item.Queue)
 	s.changeQueue(key, func(q *Queue) { // push counted it, and changeItem does too

@@ -145,7 +145,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	}
 }
 
-// moveTo moves the status; the first move to in_progress and to completed is remembered for good.
+// moveTo moves the status; the first move to in_progress and to completed is remembered permanently.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
 	t.state(nil, t.Result())

@@ -261,8 +261,8 @@ func (l *ledger) left(a *account, r resource) float64 {
 	return max(0, q.Burst-float64(max(a.paid[r]-now, 0))*q.Value/float64(time.Second))
 }
 
-// begin uses n of what is counted while it is in use; end gives it back. Who uses nothing gets it, however much it
-// is.
+// begin uses n of what is counted while it is in use; end gives it back. A caller that uses nothing gets it, however
+// much it is.
 func (l *ledger) begin(a *account, r resource, n int64) *overLimit { return l.beginBelow(a, r, n, 0) }
 
 // reserve is the fraction of the server's capacity that only admins may use: one in so many.

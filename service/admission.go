@@ -56,8 +56,8 @@ func (d Demand) rates() (used demand) {
 	return used
 }
 
-// Admit lets a call in, or refuses it with a Problem of KindBusy. Who is let in must leave. An interface admits each
-// call before it reads what is asked for; Do and all that waits admit a call that was not.
+// Admit lets a call in, or refuses it with a Problem of KindBusy. A call that was admitted must leave. An interface
+// admits each call before it reads what is asked for; Do and all that waits admit a call that was not.
 func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, error) {
 	a := s.accountsOf(c.By, c.Root, c.Ended)
 	a.counted = useParallel

@@ -36,7 +36,7 @@ func busy(err error) string {
 	return ""
 }
 
-// Quotas hold for every interface: who calls the service without HTTP is over the same limits.
+// Quotas hold for every interface: a caller of the service without HTTP is over the same limits.
 func TestQuotasHoldWithoutHTTP(t *testing.T) {
 	for _, c := range []struct {
 		limit string

@@ -46,8 +46,8 @@ func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 }
 
 // AwaitIdentity returns when a caller that has shown no credential yet may be told who the server is: at once, or after
-// a second if its address asks too often. Who proves, for its challenge, that it holds a valid credential never waits:
-// anybody can name one.
+// a second if its address asks too often. A caller that proves, for its challenge, that it holds a valid credential
+// never waits: anybody can name one.
 func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge, holder string) {
 	name, _ := accountOfAddress(address)
 	account := s.ledger.hold(OfAddress, name)

@@ -27,8 +27,8 @@ func (b *failingBlobs) Blob(ctx context.Context, digest string) ([]byte, error) 
 	return b.sizedBlobs.Blob(ctx, digest)
 }
 
-// TestATextIsPaidForByWhoGoesAway: who asks for long texts and hangs up pays as who takes them, and nobody pays twice.
-// The log tells of no caller that went away.
+// TestATextIsPaidForByWhoGoesAway: a caller that asks for long texts and hangs up pays as who takes them, and nobody
+// pays twice. The log tells of no caller that went away.
 func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}

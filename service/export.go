@@ -30,7 +30,7 @@ type Export struct {
 // Exported is a message of an export.
 type Exported struct {
 	events.Message
-	// Hash is the chain's behind the message, PrevHash the one before it, Digest the body's. Hash and PrevHash are zero
+	// Hash is the chain's after the message, PrevHash the one before it, Digest the body's. Hash and PrevHash are zero
 	// where the message cannot be read.
 	Hash, PrevHash, Digest events.Hash
 	// Withheld says that the body belongs to another project: only its hash is for the caller.

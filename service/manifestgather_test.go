@@ -169,7 +169,8 @@ func TestWhoOwesGathersNothing(t *testing.T) {
 	}
 }
 
-// What a manifest takes while it is made counts against the budgets of answers; who waits for its turn holds nothing.
+// What a manifest takes while it is made counts against the budgets of answers; a caller that waits for its turn holds
+// nothing.
 func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &countedBlobs{kept: map[string][]byte{}}

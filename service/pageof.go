@@ -42,8 +42,8 @@ func pageOf[T any](
 	return page, err
 }
 
-// behindCursor returns what is behind a cursor, and how much is before it: behind its id or, if that is gone, behind
-// its position.
+// behindCursor returns what is after a cursor, and how much is before it: behind its id or, if that is gone, behind its
+// position.
 func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
 	if asked.behind == nil && asked.After == "" {
 		return slices.Clone(rest), 0

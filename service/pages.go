@@ -138,8 +138,8 @@ func parseCursor(text string) (*cursor, error) {
 		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
-// cut returns the items behind a cursor, and the cursor of the page behind them. The item of the cursor may be gone
-// by now: then what stands behind its place in the order follows. It keeps no item but those of the page.
+// cut returns the items after a cursor, and the cursor of the page behind them. The item of the cursor may be gone by
+// now: then what stands behind its place in the order follows. It keeps no item but those of the page.
 func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	from := 0
 	if after != nil {
@@ -165,8 +165,8 @@ func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	return items, next
 }
 
-// behind returns where a list goes on behind a cursor: after its item or, if that is gone, at its place in the order,
-// or at its position in a list without an order.
+// behind returns where a list goes on after a cursor: after its item or, if that is gone, at its place in the order, or
+// at its position in a list without an order.
 func behind(list Listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false

@@ -52,7 +52,7 @@ func (p *places) take(ctx context.Context, c *Caller) (leave func(), err error) 
 	}, nil
 }
 
-// enter waits for room in a channel. Who waits longest comes first.
+// enter waits for room in a channel. The longest-waiting caller comes first.
 func enter(ctx context.Context, room chan struct{}) (leave func(), err error) {
 	select {
 	case room <- struct{}{}:

@@ -86,7 +86,7 @@ type restOf struct {
 	part    part
 }
 
-// ranges gives, for each project, the ids behind a cursor.
+// ranges gives, for each project, the ids after a cursor.
 func (x *seenProjects) ranges(
 	v View, asked PageOf, ids func(v View, project string) []string,
 ) (rest []restOf, err error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered. It gives the
-// error to answer with: who is refused because its credential was revoked since the call began hears that.
+// error to answer with: a caller that is refused because its credential was revoked since the call began hears that.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem

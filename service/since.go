@@ -154,7 +154,7 @@ func before(
 	return low, nil
 }
 
-// timeBehind returns when what is behind a sequence began: with the next event, or right after the last one.
+// timeBehind returns when what is after a sequence began: with the next event, or right after the last one.
 func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
 	switch {
 	case from == 0:

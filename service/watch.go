@@ -37,7 +37,7 @@ type Watch struct {
 	behind Position
 }
 
-// Watch begins to give what was committed behind a position: what is history already, and then what is committed as it
+// Watch begins to give what was committed after a position: what is history already, and then what is committed as it
 // is, without gap and without duplicate. It ends with the caller's credential. Close must be called.
 //
 // It fails with a *RestartError when the log has no such position, with a *Problem, or with a *commands.Refusal.

@@ -85,7 +85,7 @@ func TestTooManyCallsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWaitingIsTold: who waits is told for which limit and how long, before it waits.
+// TestWaitingIsTold: a waiting caller is told for which limit and how long, before it waits.
 func TestWaitingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

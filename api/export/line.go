@@ -18,7 +18,7 @@ const Start = `{"sequence":`
 // and BodyHash are.
 type Line struct {
 	Sequence uint64 `json:"sequence"`
-	// Hash is the chain's hash behind the message.
+	// Hash is the chain's hash after the message.
 	Hash    events.Hash     `json:"hash"`
 	Subject string          `json:"subject,omitempty"`
 	Event   json.RawMessage `json:"event,omitempty"`

@@ -194,7 +194,7 @@ func (s *inside) unready() string {
 	return ""
 }
 
-// until waits for one event after another behind a sequence until the answer holds a text.
+// until waits for one event after another after a sequence until the answer holds a text.
 func (s *inside) until(path string, sequence uint64, text string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)

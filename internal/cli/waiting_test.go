@@ -12,7 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// Who waits for an answer is not told of a server that is started again; who asks a server that is not there is.
+// Who waits for an answer is not told of a server that is started again; a caller that asks a server that is not there
+// is.
 func TestWaitsThroughARestart(t *testing.T) {
 	const question = `{"id":"q","sessionId":"s","question":"Which?","status":"open"}`
 	tests := []struct {

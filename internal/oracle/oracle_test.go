@@ -240,7 +240,7 @@ func tellChangedQueue(s *story) {
 	s.start(source("h4"), "moved", "m1", 1, 0)
 }
 
-// Who lays down an item takes back its word; who skips the next one in line, which it does not hold, keeps it.
+// Who lays down an item takes back its word; whoever skips the next one in line, which it does not hold, keeps it.
 func TestSkipInLineLeavesWord(t *testing.T) {
 	s := base(t)
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)

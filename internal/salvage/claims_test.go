@@ -124,7 +124,7 @@ func cutRecords(n int) func(*testing.T, *lived, string) error {
 	}
 }
 
-// TestSalvageDoubtsANoteThatIsTooOld: who puts an older copy of the store into the home puts its note there too.
+// TestSalvageDoubtsANoteThatIsTooOld: whoever puts an older copy of the store into the home puts its note there too.
 func TestSalvageDoubtsANoteThatIsTooOld(t *testing.T) {
 	original := shared(t)
 	l := original.copied(t)

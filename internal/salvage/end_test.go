@@ -304,7 +304,7 @@ func (m *meanwhile) Err() error {
 	return m.Context.Err()
 }
 
-// TestSalvageSaysThatThereAreNoBackups: who looks for one learns where it was looked for.
+// TestSalvageSaysThatThereAreNoBackups: a caller that looks for one learns where it was looked for.
 func TestSalvageSaysThatThereAreNoBackups(t *testing.T) {
 	l := shared(t)
 	report := l.salvage(t, func(o *Options) { o.BackupDir = "/home/of-mine-backups" })

@@ -58,8 +58,8 @@ func (s *salvage) noteType(m events.Message) {
 	}
 }
 
-// further asks all sources for the event behind a head: one of an unknown type does not get into the log, and shows
-// that the log went on.
+// further asks all sources for the event after a head: one of an unknown type does not get into the log, and shows that
+// the log went on.
 func (s *salvage) further(head events.Head) {
 	for _, source := range s.all() {
 		if !s.asks(source.upTo, head.Sequence+1) {

@@ -80,5 +80,5 @@ func ReadSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 // Forgetful is the store of refusals of a server that writes nothing: it shows those there are, and keeps no others.
 type Forgetful struct{ *bus.ReadOnly }
 
-// StoreDenials implements engine.DenialStore: who is refused by a read-only server must still hear so.
+// StoreDenials implements engine.DenialStore: a caller that is refused by a read-only server must still hear so.
 func (Forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }

@@ -135,7 +135,7 @@ func (s *Store) Lose(sequence uint64) {
 	s.lost[sequence] = "its sum does not fit"
 }
 
-// Cut removes every message behind a sequence.
+// Cut removes every message after a sequence.
 func (s *Store) Cut(sequence uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ type oracle struct {
 	encoded map[uint64]events.Hash
 }
 
-// ground is how things stand behind a sequence: for the judge, and for clients.
+// ground is how things stand after a sequence: for the judge, and for clients.
 type ground struct {
 	*documents.Judge
 	seen *model
@@ -66,7 +66,7 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 	}
 }
 
-// ground returns how things stood behind a sequence, one that was not forgotten.
+// ground returns how things stood after a sequence, one that was not forgotten.
 func (o *oracle) ground(sequence uint64) *ground { return o.grounds[sequence-o.first] }
 
 // forget drops the grounds before a sequence: nothing can rest on them any more.
@@ -76,7 +76,7 @@ func (o *oracle) forget(before uint64) {
 	}
 }
 
-// encodedAt returns the hash of the encoded state behind a sequence.
+// encodedAt returns the hash of the encoded state after a sequence.
 func (o *oracle) encodedAt(sequence uint64) events.Hash {
 	hash, ok := o.encoded[sequence]
 	if ok {

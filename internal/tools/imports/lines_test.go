@@ -166,7 +166,7 @@ func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
 }
 
-// longestFile is how many lines a source may have. Who needs more has two concepts in one file.
+// longestFile is how many lines a source may have. A longer file holds more than one concept.
 const longestFile = 460
 
 func TestFilesAreShort(t *testing.T) {
