@@ -45,7 +45,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// counts summarizes what happened in the histories.
+// counts summarises what happened in the histories.
 type counts struct {
 	kept, direct, delivered, again, refused, lost, killed, cuts, damaged, full, failed, gaveUp, most,
 	forged, replayed int
