@@ -79,15 +79,21 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*ma
 	if err := s.checkOwnProjects(c, row, m); err != nil {
 		return nil, err
 	}
-	return m, s.mayName(ctx, c, digest)
+	return m, s.mayName(ctx, c, row, digest)
 }
 
-// mayName refuses a digest that somebody named whose things the caller may not read, unless the caller stored that
-// manifest itself: a digest is no key. One that nobody named says nothing of anybody.
-func (s *Service) mayName(ctx context.Context, c *Caller, digest string) error {
+// mayName refuses a digest that only things of other projects name, unless the session stored that manifest itself: a
+// digest is no key. One that nothing names says nothing of anybody.
+func (s *Service) mayName(ctx context.Context, c *Caller, row, digest string) error {
 	return s.Look(ctx, c, func(v View) error {
-		if len(v.BlobRefs(digest)) == 0 || s.stored.by(c, digest) || v.mayReadBlob(digest) == nil {
+		refs := v.BlobRefs(digest)
+		if len(refs) == 0 || c.By.Kind != commands.ActorSession || s.stored.by(c, digest) {
 			return nil
+		}
+		for _, ref := range refs {
+			if project, _, _ := v.refers(ref, digest); project != "" && v.Permit(row, project) == nil {
+				return nil
+			}
 		}
 		unknown := NotFound("Blob", digest)
 		unknown.Next = "store the manifest with POST /api/manifests, and use the digest that it answers"
