@@ -92,6 +92,9 @@ func projectOfSession(s *projections.State, by Actor, in In, session string) str
 	return in.projectOr(by)
 }
 
+// reservedSessions are no ids of sessions: as an actor or a receiver, each means somebody else.
+var reservedSessions = []string{"parent", AdminName, string(ActorSystem), string(ActorRunner)}
+
 // Decide implements Command.
 func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	id := x.SessionID
@@ -168,6 +171,15 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 	if c.By.Kind != ActorUser {
 		return nil, notAllowed(x.ID(), "only a user registers a session that nobody spawned", "spawn it",
 			"Session '%s' is not known", id)
+	}
+	if thirdOn(c.Rules) && slices.Contains(reservedSessions, id) {
+		return nil, &Refusal{
+			Code:    CodeInvalid,
+			Pointer: "/sessionId",
+			Message: "A session cannot have the id '" + id + "'",
+			Why:     "'" + id + "' names another actor",
+			Next:    "choose another id, or leave it out",
+		}
 	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {

@@ -1019,6 +1019,22 @@ func TestSessionDecisions(t *testing.T) {
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"{w}","create":true}`,
 		}, "CONFLICT", "exists already"},
+		{"a user for the id parent", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"parent"}`,
+		}, "VALIDATION_ERROR", "cannot have the id"},
+		{"a user for the id admin", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"admin"}`,
+		}, "VALIDATION_ERROR", "cannot have the id"},
+		{"a user for the id system", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"system"}`,
+		}, "VALIDATION_ERROR", "cannot have the id"},
+		{"a user for the id runner", nil, step{
+			"admin", "session:register",
+			`{"project":"{p}","sessionId":"runner"}`,
+		}, "VALIDATION_ERROR", "cannot have the id"},
 		{"an ended status for a new one", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","status":"stopped"}`,
@@ -3552,6 +3568,26 @@ func TestWorkerAtMostOwn(t *testing.T) {
 		call.Rules = commands.RulesVersion
 		if _, err := spawn.Decide(s, call); code(err) != commands.CodeNotAllowed {
 			t.Errorf("by the third rules: %v", err)
+		}
+	})
+}
+
+// No new session has a word for another actor as its id. A log of the rules before may have such a session.
+func TestReservedSessionsAreOfTheirRules(t *testing.T) {
+	w := newWorld(t)
+	w.h.View(func(s *projections.State) {
+		for _, id := range []string{"parent", "admin", "system", "runner"} {
+			for _, rules := range []string{"1", "2", "3"} {
+				_, err := commands.Decide(s, &commands.RegisterSession{SessionID: id}, commands.Call{
+					By:      commands.Admin(commands.AuthnToken),
+					Project: w.ids["p"],
+					At:      s.At(),
+					Rules:   rules,
+				})
+				if (err != nil) != (rules == "3") {
+					t.Errorf("by rules %s, %s: %v", rules, id, err)
+				}
+			}
 		}
 	})
 }

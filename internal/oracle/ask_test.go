@@ -110,6 +110,8 @@ func TestAsk(t *testing.T) {
 		{pull, "input:received", `{"inputId":"i1"}`, codeAllowed},
 		{work, "input:received", `{"inputId":"i1"}`, codeRule},
 		{admin, "token:create", `{"name":"eve","kind":"admin"}`, codeConflict},
+		{admin, "session:register", `{"project":"p1","sessionId":"parent"}`, codeInvalid},
+		{admin, "session:register", `{"project":"p1","sessionId":"parents"}`, "event"},
 		{admin, "token:revoke", `{"name":"admin"}`, codeRule},
 		{admin, "template:delete", `{"templateId":"execute-tree"}`, codeRule},
 		{admin, "template:reset", `{"templateId":"execute-tree"}`, "already"},

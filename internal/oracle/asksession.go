@@ -52,12 +52,17 @@ func (a *asked) manifest() string {
 	return *a.f.Manifest
 }
 
+// reservedSessions are the words for other actors, which no new session has for an id.
+var reservedSessions = []string{"parent", "admin", "system", "runner"}
+
 func (a *asked) register() fact {
 	id := a.target()
 	s := a.sessions[id]
 	switch {
 	case s == nil && a.by.kind != byUser:
 		return a.no(codeAllowed)
+	case s == nil && slices.Contains(reservedSessions, id):
+		return a.no(codeInvalid)
 	case s == nil:
 		return a.newSession(id)
 	case a.f.Create:

@@ -88,7 +88,7 @@ func (c composer) register(f *fields, by caller) {
 	case c.chance(50):
 		// An id that a client chose belongs to one project, so that a command on it always means the same.
 		f.Project = c.project()
-		f.SessionID = "own_" + f.Project
+		f.SessionID = pick(c, []string{"own_" + f.Project, "own_" + f.Project, "own_" + f.Project, "parent", "system"})
 	}
 	if c.chance(50) {
 		c.newSession(f, by)
