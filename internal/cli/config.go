@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -108,49 +109,67 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return flagValue(project).Set(id)
 }
 
-// projectNamed returns the id of the project that has this name. What no project is called is taken as an id. A project
-// that a user made comes before those of sessions, which may give theirs any name.
-func (a *Run) projectNamed(ctx context.Context, name string) (string, error) {
-	if strings.HasPrefix(name, "proj_") {
-		return name, nil
+// projectNamed returns the id of the project that a text means: a user's project by its name, then by the beginning of its
+// id, then what sessions made, which may choose both. What no project is called is taken as an id.
+func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
+	if madeID.MatchString(text) {
+		return text, nil
 	}
-	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Name: name})
+	var named []wire.Project
+	if !strings.HasPrefix(text, "proj_") {
+		var err error
+		if named, err = Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Name: text}); err != nil {
+			return "", err
+		}
+	}
+	if own := usersOwn(named); len(own) > 1 {
+		return "", sameName(text, own)
+	} else if len(own) == 1 {
+		a.sayWhoseName(text, own[0], len(named)-1)
+		return own[0].ID, nil
+	}
+	like, err := a.projectsLike(ctx, text)
 	if err != nil {
 		return "", err
 	}
-	if len(projects) == 0 {
-		return name, nil
+	own := usersOwn(like)
+	meant := append(named, slices.DeleteFunc(like, func(p wire.Project) bool { return p.Name == text })...)
+	switch {
+	case len(own) > 1:
+		return "", ambiguous(text, candidates(own, ofProject))
+	case len(own) == 1:
+		return own[0].ID, nil
+	case len(meant) == 0:
+		return text, nil
+	case len(meant) > 1 && len(named) == 0:
+		return "", ambiguous(text, candidates(meant, ofProject))
+	case len(meant) > 1:
+		return "", sameName(text, meant)
 	}
-	meant := usersOwn(projects)
-	if len(meant) == 0 {
-		if id, err := a.usersProject(ctx, name); id != "" || err != nil {
-			return id, err
-		}
-		meant = projects
-	}
-	if len(meant) > 1 {
-		f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(name)).
-			WithNext("name one by its id: %s or %s", meant[0].ID, meant[1].ID)
-		if session := makingSession(meant[0]); session != "" {
-			f.Why = "sessions made all of them; session '" + session + "' made " + meant[0].ID
-		}
-		return "", f
-	}
-	a.sayWhoseName(name, meant[0], len(projects)-1)
+	a.sayWhoseName(text, meant[0], 0)
 	return meant[0].ID, nil
 }
 
-// usersProject returns the project that a user made and whose id begins like a text, "" if there is none: a session
-// cannot take the beginning of an id by calling its project like it.
-func (a *Run) usersProject(ctx context.Context, text string) (id string, err error) {
-	if id, err = a.fullID(ctx, "projectId", text); err != nil || id == text {
-		return "", err
+// projectsLike returns the projects whose ids begin like a text.
+func (a *Run) projectsLike(ctx context.Context, text string) ([]wire.Project, error) {
+	begins := text
+	if !strings.HasPrefix(text, "proj_") {
+		begins = "proj_" + text
 	}
-	p, err := Ask(ctx, a, (*client.Client).Project, id)
-	if err != nil || makingSession(p) != "" {
-		return "", err
+	if !anyID.MatchString(text) || begins != text && len(text) < shortest {
+		return nil, nil
 	}
-	return id, nil
+	return Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{IDPrefix: begins})
+}
+
+// sameName is about projects of which a text may mean each.
+func sameName(text string, meant []wire.Project) error {
+	f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(text)).
+		WithNext("name one by its id: %s", namedIDs(candidates(meant, ofProject)))
+	if session := makingSession(meant[0]); session != "" {
+		f.Why = "sessions made all of them; session '" + session + "' made " + meant[0].ID
+	}
+	return f
 }
 
 // usersOwn returns the projects that users made.

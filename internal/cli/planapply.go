@@ -175,8 +175,7 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		i.Project = meant[0].ID
 		return nil
 	case len(meant) > 1:
-		return failure.Usage("%d projects have the name %q", len(meant), name).
-			WithNext("name one by its id: --project %s", meant[0].ID)
+		return sameName(name, meant)
 	case len(projects) > 0:
 		f := failure.Usage("Project %q was made by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
 			WithNext("use it with --project %s, or create yours with `maestro project create`", projects[0].ID)

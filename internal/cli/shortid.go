@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,10 @@ import (
 // from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
 // and sent as it is when no id begins like it.
 
-// candidate is a thing whose id begins with the typed prefix.
-type candidate struct{ id, title string }
+// candidate is a thing whose id begins with the typed prefix. maker is the session that made a project, "" for a user.
+type candidate struct{ id, title, maker string }
+
+func ofProject(p wire.Project) candidate { return candidate{p.ID, p.Name, makingSession(p)} }
 
 // idKind says how the ids of a kind begin, and finds those that begin in a certain way.
 type idKind struct {
@@ -50,26 +53,26 @@ func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 var idKinds = map[string]idKind{
 	"taskId": {"task", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstTasks(ctx, wire.TaskFilter{IDPrefix: begins}, most)
-		return candidates(found, func(t wire.Task) candidate { return candidate{t.ID, t.Title} }), err
+		return candidates(found, func(t wire.Task) candidate { return candidate{id: t.ID, title: t.Title} }), err
 	}},
 	"sessionId": {"sess", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstSessions(ctx, wire.SessionFilter{IDPrefix: begins, Brief: "true"}, most)
-		return candidates(found, func(x wire.Session) candidate { return candidate{x.ID, x.Name} }), err
+		return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} }), err
 	}},
 	"projectId": {"proj", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstProjects(ctx, wire.ProjectFilter{IDPrefix: begins}, most)
-		return candidates(found, func(p wire.Project) candidate { return candidate{p.ID, p.Name} }), err
+		return candidates(found, ofProject), err
 	}},
 	"questionId": {"input", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstInputs(ctx, wire.InputFilter{IDPrefix: begins}, most)
-		return candidates(found, func(x wire.Input) candidate { return candidate{x.ID, x.Question} }), err
+		return candidates(found, func(x wire.Input) candidate { return candidate{id: x.ID, title: x.Question} }), err
 	}},
 	"templateId": {"tmpl", func(ctx context.Context, c *client.Client, begins string, _ int) ([]candidate, error) {
 		found, err := c.Templates(ctx) // there are few
 		var like []candidate
 		for _, t := range found {
 			if strings.HasPrefix(t.ID, begins) {
-				like = append(like, candidate{t.ID, t.Name})
+				like = append(like, candidate{id: t.ID, title: t.Name})
 			}
 		}
 		return like, err
@@ -109,9 +112,6 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 	if of := cmd.Flags().Lookup("api-url"); of != nil && of.Changed {
 		return nil // another server is meant
 	}
-	if makesSession[cmd.CommandPath()] {
-		return nil // the id is of a session that may come to be
-	}
 	ctx := cmd.Context()
 	places := placeholders(cmd.Use)
 	for i, arg := range args {
@@ -119,6 +119,9 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 			break
 		}
 		name := places[min(i, len(places)-1)].name
+		if name == "sessionId" && makesSession[cmd.CommandPath()] {
+			continue // it may be of a session that comes to be
+		}
 		if name == "projectId" && !strings.HasPrefix(arg, "proj_") {
 			continue // it may be a project's name
 		}
@@ -133,6 +136,9 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 		kind := strings.Trim(flag.Value.Type(), "<>")
 		if _, one := idKinds[kind]; !one {
 			kind = strings.TrimSuffix(kind, "s")
+		}
+		if kind == "sessionId" && makesSession[cmd.CommandPath()] {
+			return
 		}
 		if _, one := idKinds[kind]; (one || kind == "actor") && failed == nil {
 			failed = a.fullFlag(ctx, kind, flag)
@@ -210,13 +216,19 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return "", ctx.Err()
 	case err != nil || len(found) == 0:
 		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
-	case len(found) == 1:
-		return found[0].id, nil
+	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }),
+		len(found) > candidatesMost && kind.is(ctx, c, text):
+		return text, nil
 	}
-	for _, x := range found {
-		if x.id == text {
-			return text, nil
+	own := slices.DeleteFunc(slices.Clone(found), func(x candidate) bool { return x.maker != "" })
+	if len(own) > 0 && !a.isSession() {
+		found = own
+	}
+	if len(found) == 1 {
+		if maker := found[0].maker; maker != "" && !a.isSession() {
+			a.Say("maestro: the project %q is %s, which session '%s' made\n", text, found[0].id, maker)
 		}
+		return found[0].id, nil
 	}
 	return "", ambiguous(text, found)
 }
@@ -228,6 +240,14 @@ const rootsOnly = "null"
 var errAmbiguous = errors.New("several ids begin like it")
 
 func ambiguous(text string, found []candidate) error {
+	refused := failure.Usage("%s is the beginning of more than one id", text).
+		WithNext("name one: %s", namedIDs(found))
+	refused.Err = errAmbiguous
+	return refused
+}
+
+// namedIDs names what a text may mean.
+func namedIDs(found []candidate) string {
 	named := make([]string, 0, candidatesMost)
 	for _, x := range found[:min(len(found), candidatesMost)] {
 		named = append(named, x.id+" ("+safetext.Clip(safetext.OneLine(x.title), 40)+")")
@@ -236,8 +256,5 @@ func ambiguous(text string, found []candidate) error {
 	if len(found) > candidatesMost {
 		more = " and more"
 	}
-	refused := failure.Usage("%s is the beginning of more than one id", text).
-		WithNext("name one: %s%s", strings.Join(named, ", "), more)
-	refused.Err = errAmbiguous
-	return refused
+	return strings.Join(named, ", ") + more
 }
