@@ -47,7 +47,7 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 	}{
 		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
 		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions made 2 more projects", false},
-		"two of users":           {[]wire.Project{user, deputy, one}, "", "proj_user or proj_deputy", true},
+		"two of users":           {[]wire.Project{user, deputy, one}, "", "proj_user (Web shop), proj_deputy (Web shop)", true},
 		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
 		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
 		"none":                   {nil, "Web+shop", "", false},
@@ -68,6 +68,43 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 		last := (*asked)[len(*asked)-1]
 		if c.refused != (got.code == ExitInvalid) || c.refused != (len(*asked) == 1) ||
 			!c.refused && !strings.Contains(last, "projectId="+c.meant) {
+			t.Errorf("%s: %+v, asked %q", name, got, *asked)
+		}
+	}
+}
+
+// TestTheBeginningMeansTheUsersProject: a session cannot take the beginning of an id either, by making a project whose
+// id begins alike.
+func TestTheBeginningMeansTheUsersProject(t *testing.T) {
+	user := wire.Project{ID: "proj_short11111", Name: "Mine", CreatedBy: "/users/admin"}
+	deputy := wire.Project{ID: "proj_short22222", Name: "Other", CreatedBy: "/users/deputy"}
+	one := wire.Project{ID: "proj_short33333", Name: "Like", CreatedBy: "/projects/p/sessions/sess_1"}
+	two := wire.Project{ID: "proj_short44444", Name: "Alike", CreatedBy: "/projects/p/sessions/sess_2"}
+	for name, c := range map[string]struct {
+		there []wire.Project
+		meant string
+		says  string
+	}{
+		"beside a session's": {[]wire.Project{one, user, two}, user.ID, ""},
+		"two of users":       {[]wire.Project{user, one, deputy}, "", "proj_short11111 (Mine), proj_short22222 (Other)"},
+		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' made"},
+		"two of sessions":    {[]wire.Project{one, two}, "", "proj_short33333 (Like), proj_short44444 (Alike)"},
+	} {
+		list, err := json.Marshal(c.there)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, asked := answering(t, http.StatusOK, string(list))
+		delete(env, "MAESTRO_SESSION_ID")
+		delete(env, "MAESTRO_PROJECT_ID")
+		env["MAESTRO_TOKEN"] = "msu_admin"
+		got := runHere(t, env, "session", "list", "--project", "proj_short")
+		if !strings.Contains(got.stderr, c.says) || c.says == "" && strings.Contains(got.stderr, "made") {
+			t.Errorf("%s: it says %q", name, got.stderr)
+		}
+		last := (*asked)[len(*asked)-1]
+		if refused := c.meant == ""; refused != (got.code == ExitInvalid) ||
+			!refused && !strings.Contains(last, "projectId="+c.meant) {
 			t.Errorf("%s: %+v, asked %q", name, got, *asked)
 		}
 	}
