@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,8 +108,8 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return flagValue(project).Set(id)
 }
 
-// projectNamed returns the id of the project that a text means: a user's project by its name, then by the beginning of its
-// id, then what sessions made, which may choose both. What no project is called is taken as an id.
+// projectNamed returns the id of the project that a text means: a user's project by its name, then by the beginning of
+// its id, then what sessions made, which may choose both. What no project is called is taken as an id.
 func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 	if madeID.MatchString(text) {
 		return text, nil
@@ -133,7 +132,12 @@ func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 		return "", err
 	}
 	own := usersOwn(like)
-	meant := append(named, slices.DeleteFunc(like, func(p wire.Project) bool { return p.Name == text })...)
+	meant := named
+	for _, p := range like {
+		if p.Name != text { // else it is among named
+			meant = append(meant, p)
+		}
+	}
 	switch {
 	case len(own) > 1:
 		return "", ambiguous(text, candidates(own, ofProject))

@@ -47,7 +47,7 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 	}{
 		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
 		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions made 2 more projects", false},
-		"two of users":           {[]wire.Project{user, deputy, one}, "", "proj_user (Web shop), proj_deputy (Web shop)", true},
+		"two of users":           {[]wire.Project{user, deputy, one}, "", "(Web shop), proj_deputy (Web", true},
 		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
 		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
 		"none":                   {nil, "Web+shop", "", false},
@@ -86,9 +86,9 @@ func TestTheBeginningMeansTheUsersProject(t *testing.T) {
 		says  string
 	}{
 		"beside a session's": {[]wire.Project{one, user, two}, user.ID, ""},
-		"two of users":       {[]wire.Project{user, one, deputy}, "", "proj_short11111 (Mine), proj_short22222 (Other)"},
+		"two of users":       {[]wire.Project{user, one, deputy}, "", "(Mine), proj_short22222 (Other)"},
 		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' made"},
-		"two of sessions":    {[]wire.Project{one, two}, "", "proj_short33333 (Like), proj_short44444 (Alike)"},
+		"two of sessions":    {[]wire.Project{one, two}, "", "(Like), proj_short44444 (Alike)"},
 	} {
 		list, err := json.Marshal(c.there)
 		if err != nil {

@@ -220,7 +220,12 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		len(found) > candidatesMost && kind.is(ctx, c, text):
 		return text, nil
 	}
-	own := slices.DeleteFunc(slices.Clone(found), func(x candidate) bool { return x.maker != "" })
+	var own []candidate
+	for _, x := range found {
+		if x.maker == "" {
+			own = append(own, x)
+		}
+	}
 	if len(own) > 0 && !a.isSession() {
 		found = own
 	}
