@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,18 +12,18 @@ import (
 func TestAServerThatCannotStopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		ended := false
-		EndInTime(ctx, func() { ended = true })
+		var ended atomic.Bool
+		EndInTime(ctx, func() { ended.Store(true) })
 		time.Sleep(time.Hour)
 		stop()
 		time.Sleep(endsWithin - time.Millisecond)
 		synctest.Wait()
-		if ended {
+		if ended.Load() {
 			t.Error("it ends too early")
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if !ended {
+		if !ended.Load() {
 			t.Error("it does not end")
 		}
 	})
