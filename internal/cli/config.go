@@ -128,7 +128,10 @@ func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 		return own[0].ID, nil
 	}
 	like, err := a.projectsLike(ctx, text)
-	if err != nil {
+	switch {
+	case exitCode(err) == ExitNoConnection && strings.HasPrefix(text, "proj_"):
+		return text, nil // it needs no server, such as for a file, or the command finds that out itself
+	case err != nil:
 		return "", err
 	}
 	own := usersOwn(like)
