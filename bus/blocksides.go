@@ -106,7 +106,7 @@ func (w *sideWatch) check() error {
 	}
 	whole, err := w.read()
 	if err == nil && whole && w.last < acked {
-		err = w.damage(w.end, fmt.Sprintf("message %d was acknowledged, and is not there", acked))
+		err = w.damage(w.end, fmt.Sprintf("message %d was acknowledged, but is not in the block", acked))
 	}
 	return err
 }

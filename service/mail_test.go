@@ -22,25 +22,37 @@ func (w *world) mailOf(c *Caller, session string) (box wire.Mailbox, err error) 
 	return box, err
 }
 
-// A session reads its own mail; the user and the session that spawned it read it too, and no other. What is longer than
-// the longest message is cut.
-func TestMailIsTheSessionsOwn(t *testing.T) {
-	w := newWorld(t)
+// team is an orchestrator with a worker that it spawned, whose id is id, and two sessions that a user spawned.
+type team struct {
+	orchestrator, worker, other, another *Caller
+	id                                   string
+}
+
+func (w *world) team() (task string, made team) {
+	w.Helper()
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
-	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	task = w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
 	spawn := func(by *Caller, more string) (*Caller, string) {
 		done := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+more+`}`)
 		_, id := done.Data.Aggregate()
 		return w.caller(done.Token), id
 	}
-	orchestrator, _ := spawn(w.admin(), `,"role":"orchestrator"`)
-	worker, id := spawn(orchestrator, "")
-	other, _ := spawn(w.admin(), "")
-	another, _ := spawn(w.admin(), `,"role":"orchestrator"`)
+	made.orchestrator, _ = spawn(w.admin(), `,"role":"orchestrator"`)
+	made.worker, made.id = spawn(made.orchestrator, "")
+	made.other, _ = spawn(w.admin(), "")
+	made.another, _ = spawn(w.admin(), `,"role":"orchestrator"`)
+	return task, made
+}
+
+// A session reads its own mail; the user and the session that spawned it read it too, and no other. What is longer than
+// the longest message is cut.
+func TestMailIsTheSessionsOwn(t *testing.T) {
+	w := newWorld(t)
+	task, team := w.team()
 	w.do(w.admin(), "task:complete", `{"taskId":"`+task+`"}`)
 	w.do(w.admin(), "task:reopen", fmt.Sprintf(`{"taskId":%q,"reason":%q}`, task, "x"+strings.Repeat("ä", 30_000)))
-	for name, c := range map[string]*Caller{"user": w.admin(), "spawner": orchestrator, "itself": worker} {
-		box, err := w.mailOf(c, id)
+	for name, c := range map[string]*Caller{"user": w.admin(), "spawner": team.orchestrator, "itself": team.worker} {
+		box, err := w.mailOf(c, team.id)
 		if err != nil || len(box.Mail) != 1 {
 			t.Fatalf("%s: %v %v", name, box, err)
 		}
@@ -49,9 +61,9 @@ func TestMailIsTheSessionsOwn(t *testing.T) {
 			t.Errorf("%s: the reason has %d bytes, cut %t", name, len(text), box.Mail[0].Cut)
 		}
 	}
-	for name, c := range map[string]*Caller{"another worker": other, "another orchestrator": another} {
+	for name, c := range map[string]*Caller{"another worker": team.other, "another orchestrator": team.another} {
 		var refusal *commands.Refusal
-		if _, err := w.mailOf(c, id); !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
+		if _, err := w.mailOf(c, team.id); !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -62,19 +74,10 @@ func TestMailIsTheSessionsOwn(t *testing.T) {
 func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 	const message, answer = "the key is under the mat", "hunter2"
 	w := newWorld(t)
-	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
-	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
-	spawn := func(by *Caller, more string) (*Caller, string) {
-		done := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+more+`}`)
-		_, id := done.Data.Aggregate()
-		return w.caller(done.Token), id
-	}
-	orchestrator, _ := spawn(w.admin(), `,"role":"orchestrator"`)
-	worker, id := spawn(orchestrator, "")
-	other, _ := spawn(w.admin(), "")
-	another, _ := spawn(w.admin(), `,"role":"orchestrator"`)
-	asked := w.do(worker, "report:needs-input", `{"message":"Which?"}`)
-	sent := w.do(w.admin(), "session:message", fmt.Sprintf(`{"sessionId":%q,"text":%q,"about":%q}`, id, message, task))
+	task, team := w.team()
+	asked := w.do(team.worker, "report:needs-input", `{"message":"Which?"}`)
+	sent := w.do(w.admin(), "session:message",
+		fmt.Sprintf(`{"sessionId":%q,"text":%q,"about":%q}`, team.id, message, task))
 	question := asked.Data.(*events.SessionReported).InputID
 	w.do(w.admin(), "input:answer", fmt.Sprintf(`{"inputId":%q,"answer":%q}`, question, answer))
 	for name, c := range map[string]struct {
@@ -83,14 +86,14 @@ func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 		why   bool
 	}{
 		"the user":             {w.admin(), true, true},
-		"the session itself":   {worker, true, false},
-		"who spawned it":       {orchestrator, true, true},
-		"another worker":       {other, false, false},
-		"another orchestrator": {another, false, true},
+		"the session itself":   {team.worker, true, false},
+		"who spawned it":       {team.orchestrator, true, true},
+		"another worker":       {team.other, false, false},
+		"another orchestrator": {team.another, false, true},
 	} {
 		var told strings.Builder
 		err := w.Look(w.Context(), c.by, func(v View) error {
-			timeline, err := v.GetSessionTimeline(&wire.TimelineOf{ID: id})
+			timeline, err := v.GetSessionTimeline(&wire.TimelineOf{ID: team.id})
 			if err != nil {
 				return err
 			}
@@ -103,7 +106,7 @@ func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 			for e := range timeline().Items {
 				fmt.Fprintln(&told, e.Type, e.Message)
 			}
-			x, err := v.GetSession(&wire.SessionID{ID: id})
+			x, err := v.GetSession(&wire.SessionID{ID: team.id})
 			for e := range x.Entries(0, false).Items {
 				fmt.Fprintln(&told, e.Type, e.Message)
 			}

@@ -23,7 +23,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if serves(os.Args[1:]) {
 		process.EndInTime(ctx, func() {
-			fmt.Fprintln(os.Stderr, "maestro: the server did not stop in time: a file or the disk does not answer")
+			fmt.Fprintln(os.Stderr, "maestro: the server did not stop in time: a file or the disk is not responding")
 			os.Exit(1)
 		})
 	}

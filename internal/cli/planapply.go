@@ -179,7 +179,7 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	case len(projects) > 0:
 		f := failure.Usage("Project %q was made by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
 			WithNext("use it with --project %s, or create yours with `maestro project create`", projects[0].ID)
-		f.Why = "a plan of yours does not go into a session's project unless you say so"
+		f.Why = "Maestro puts your plan into a session's project only if you name that project by its id"
 		return f
 	}
 	answer, err := i.do(ctx, "project:create", &commands.CreateProject{
