@@ -159,7 +159,7 @@ func userToken(h *home.Home) (string, error) {
 }
 
 // errOrigin means that it cannot be determined which processes started this one.
-var errOrigin = errors.New("Maestro cannot tell which processes started it: some have ended, or there are too many")
+var errOrigin = errors.New("the processes that started it cannot be identified: some have ended, or there are too many")
 
 // atHome fills in what the environment left open: where the home's server listens, and the user's token.
 func (a *Run) atHome(ctx context.Context, address, token string) (string, string, error) {
