@@ -49,6 +49,9 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 		b.lacksRoom.Store(true)
 		return err
 	}
+	if err := b.unreadable(); err != nil {
+		return err
+	}
 	if err := b.watch.answers(StreamName); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		return "", err
 	}
 	defer release()
-	if err := errors.Join(b.Damage(), b.room.check(), b.watch.answers(BlobStream)); err != nil {
+	if err := b.mayWrite(BlobStream); err != nil {
 		return "", err
 	}
 	looking, done := b.whileAlive(ctx, patience)
@@ -80,7 +80,7 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 	_, err = b.findBlob(looking, digest)
 	done()
 	switch {
-	case err == nil || errors.Is(err, events.ErrReadOnly):
+	case err == nil || errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrUnreadable):
 		return digest, err
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("keep the blob %s: %w", digest, context.Cause(ctx))
@@ -109,10 +109,7 @@ func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
 		return b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
 	}
 	b.watch.acknowledged(BlobStream, stream.CachedInfo().State.LastSeq)
-	if err := b.watch.checkSides(BlobStream)[BlobStream]; err != nil {
-		return b.damaged(err)
-	}
-	return nil
+	return b.lookedAt(ctx, b.watch.checkSides(BlobStream)[BlobStream])
 }
 
 // Blob returns the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with
@@ -148,7 +145,7 @@ func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 	defer cancel()
 	if b.embedded != nil {
 		if size, err := b.texts.size(ctx, digest); err == nil || !errors.Is(err, errNotThere) {
-			return size, err
+			return size, b.readFailed(ctx, err)
 		}
 	}
 	info, err := b.blobs.GetInfo(ctx, digest)
@@ -177,7 +174,7 @@ func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
 	case err == nil:
 		return content, nil
 	case !errors.Is(err, errNotThere):
-		return nil, err
+		return nil, b.readFailed(ctx, err)
 	}
 	return b.readBlob(ctx, digest)
 }

@@ -3,12 +3,14 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"maestro/events"
 	"maestro/internal/disk"
 )
 
@@ -57,13 +59,24 @@ func (w *sideWatch) release() {
 	w.block, w.at, w.end = nil, 0, 0
 }
 
-// check fails with *events.StoppedError when the newest block is gone, and with *storeDamage when it was cut or does
-// not hold what it must: what was acknowledged stands in it, or before it. It reads the last record that it knows
-// again, and what came since.
+// check fails with *events.StoppedError when the newest block is gone, with *storeDamage when it was cut or does not
+// hold what it must (what was acknowledged is in it, or before it), and with *UnreadError when that cannot be told. It
+// reads the last record that it knows again, and what came since.
 func (w *sideWatch) check() error {
+	err := w.look()
+	for try := 1; errors.Is(err, errCompacted) && try < readTries; try++ {
+		err = w.look()
+	}
+	return err
+}
+
+// errCompacted: a block went away between the listing of the directory and the look at it.
+var errCompacted = errors.New("the block is gone")
+
+func (w *sideWatch) look() error {
 	acked := w.acked.Load() // what is acknowledged later need not be seen
-	blocks, known, err := w.blocks()
-	if err != nil || !known {
+	blocks, err := plainBlocks(w.dir)
+	if err != nil {
 		return err
 	}
 	newest := 0
@@ -77,16 +90,16 @@ func (w *sideWatch) check() error {
 				continue
 			}
 			if w.block != nil { // its end may not have been read
-				if _, err := w.read(); err != nil {
+				if err := w.read(); err != nil {
 					return err
 				}
 			}
 			if err := w.follow(index); err != nil {
 				path := filepath.Join(w.dir, blockName(index))
-				if _, missing := disk.Lstat(path); missing != nil {
-					return nil // it was there when the directory was listed: the next look tells
+				if _, missing := disk.Lstat(path); errors.Is(missing, fs.ErrNotExist) {
+					return unread(path, errCompacted)
 				}
-				return ifGone(err, path)
+				return lookFailed(err, path)
 			}
 		}
 	case w.block == nil:
@@ -96,7 +109,7 @@ func (w *sideWatch) check() error {
 	}
 	held, err := w.block.Stat()
 	if err != nil {
-		return nil //nolint:nilerr // it cannot be told now
+		return unread(w.path(), err)
 	}
 	if leadsElsewhere(w.path(), held) {
 		return lostPlace(w.path())
@@ -104,49 +117,30 @@ func (w *sideWatch) check() error {
 	if held.Size() < w.end {
 		return w.damage(held.Size(), "it was cut while this server was using it")
 	}
-	whole, err := w.read()
-	if err == nil && whole && w.last < acked {
+	if err = w.read(); err == nil && w.last < acked {
 		err = w.damage(w.end, fmt.Sprintf("message %d was acknowledged, but is not in the block", acked))
 	}
 	return err
 }
 
-// blocks returns the numbers of the stream's blocks in order, if they are known: the directory may not be readable
-// now. nats-server would wait for ever at a pipe in the place of a block.
-func (w *sideWatch) blocks() (blocks []int, known bool, err error) {
-	entries, err := disk.ReadDir(w.dir)
-	if err != nil {
-		return nil, false, ifGone(err, w.dir)
-	}
-	for _, entry := range entries {
-		index, isBlock := blockIndex(entry.Name())
-		switch {
-		case !isBlock:
-		case !entry.Type().IsRegular():
-			return nil, false, lostPlace(filepath.Join(w.dir, entry.Name()))
-		default:
-			blocks = append(blocks, index)
-		}
-	}
-	slices.Sort(blocks)
-	return blocks, true, nil
-}
-
-// read reads the newest block. It is incomplete if the block cannot be read at present.
-func (w *sideWatch) read() (whole bool, err error) {
+// read reads the newest block from the last record that is known.
+func (w *sideWatch) read() error {
 	w.window.file, w.window.buffer = w.block, w.window.buffer[:0]
 	parser := newRecordParser(w.stream, w.prefix, w.index)
 	for at := w.at; ; {
 		content, err := w.window.from(at)
-		if err != nil || len(content) == 0 {
-			return err == nil, nil //nolint:nilerr // the disk's errors are for who reads
+		if err != nil {
+			return unread(w.path(), err)
+		}
+		if len(content) == 0 {
+			return nil
 		}
 		record, err := parser.parse(content)
 		if errors.Is(err, errRecordCut) && at >= w.end {
-			return true, nil // it is being written
+			return nil // it is being written
 		}
 		if err != nil {
-			return false, w.damage(at, err.Error())
+			return w.damage(at, err.Error())
 		}
 		w.at, w.end, w.last = at, at+int64(record.length), max(w.last, record.sequence)
 		at = w.end
@@ -172,7 +166,8 @@ func (w *blockWatch) acknowledged(stream string, sequence uint64) {
 	}
 }
 
-// checkSides looks at streams beside the log, and returns what is wrong by stream, once for each.
+// checkSides looks at streams beside the log, and returns what is wrong by stream: that they cannot be read each time,
+// anything else once for each.
 func (w *blockWatch) checkSides(streams ...string) map[string]error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,11 +177,15 @@ func (w *blockWatch) checkSides(streams ...string) map[string]error {
 			return false
 		}
 		err := side.check()
-		if err != nil {
-			side.release()
-			found[side.stream] = err
+		if err == nil {
+			return false
 		}
-		return err != nil
+		found[side.stream] = err
+		over := !errors.Is(err, events.ErrUnreadable)
+		if over {
+			side.release()
+		}
+		return over
 	})
 	return found
 }

@@ -182,24 +182,18 @@ func (w *blockWatch) placesLocked() error {
 			return lostPlace(path)
 		}
 	}
-	entries, err := disk.ReadDir(w.dir)
+	there, err := plainBlocks(w.dir)
 	if err != nil {
-		return ifGone(err, w.dir)
-	}
-	there := make(map[int]bool, len(entries))
-	for _, entry := range entries {
-		if index, isBlock := blockIndex(entry.Name()); isBlock {
-			there[index] = entry.Type().IsRegular()
-		}
+		return err
 	}
 	for _, index := range w.known {
-		if _, found := there[index]; !found {
+		if _, found := slices.BinarySearch(there, index); !found {
 			return lostPlace(filepath.Join(w.dir, blockName(index)))
 		}
 	}
-	for index, isFile := range there { // the server would wait for ever at a pipe, or write the next block into it
-		if !isFile {
-			return lostPlace(filepath.Join(w.dir, blockName(index)))
+	for _, side := range w.sides {
+		if _, err := plainBlocks(side.dir); err != nil {
+			return err
 		}
 	}
 	if w.block == nil {
@@ -209,6 +203,27 @@ func (w *blockWatch) placesLocked() error {
 		return lostPlace(w.path())
 	}
 	return nil
+}
+
+// plainBlocks returns the numbers of a stream's blocks in order. It fails with *events.StoppedError when one is no plain
+// file: nats-server would wait for ever at a pipe, and write into what a link leads to. It fails as lookFailed says
+// when the directory cannot be read.
+func plainBlocks(dir string) (blocks []int, err error) {
+	entries, err := disk.ReadDir(dir)
+	if err != nil {
+		return nil, lookFailed(err, dir)
+	}
+	for _, entry := range entries {
+		index, isBlock := blockIndex(entry.Name())
+		if isBlock && !entry.Type().IsRegular() {
+			return nil, lostPlace(filepath.Join(dir, entry.Name()))
+		}
+		if isBlock {
+			blocks = append(blocks, index)
+		}
+	}
+	slices.Sort(blocks)
+	return blocks, nil
 }
 
 // linkAbove returns the symbolic link by way of which a directory of the store is elsewhere, "" if it is in its place.
@@ -239,12 +254,13 @@ func leadsToFile(path string) bool {
 	return info.Mode().IsRegular()
 }
 
-// ifGone is lostPlace when the error of a look at a path says that nothing is there, and nil when that cannot be told.
-func ifGone(err error, path string) error {
+// lookFailed returns what the error of a look at a path says: *events.StoppedError if nothing, or no plain file, is
+// there, and otherwise *UnreadError.
+func lookFailed(err error, path string) error {
 	if files.Gone(err) || errors.Is(err, errNoFile) {
 		return lostPlace(path)
 	}
-	return nil
+	return unread(path, err)
 }
 
 func lostPlace(path string) error {
@@ -255,8 +271,8 @@ func lostPlace(path string) error {
 	}
 }
 
-// check fails when places does, and with *events.DamageError when the files do not hold the events up to acked. It
-// reads the last record that it knows again, and what came since.
+// check fails when places does, with *events.DamageError when the files do not hold the events up to acked, and with
+// *UnreadError when that cannot be told. It reads the last record that it knows again, and what came since.
 func (w *blockWatch) check(acked uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -265,16 +281,16 @@ func (w *blockWatch) check(acked uint64) error {
 	}
 	if w.block != nil {
 		w.end, w.last = w.at, w.before
-		known, err := w.read(max(acked, w.last))
-		if err != nil || known {
+		whole, err := w.read(max(acked, w.last))
+		if err != nil || whole {
 			return err
 		}
 	}
 	for w.last < acked {
-		if known, err := w.next(); err != nil || !known {
+		if err := w.next(); err != nil {
 			return err
 		}
-		if known, err := w.read(acked); err != nil || known {
+		if whole, err := w.read(acked); err != nil || whole {
 			return err
 		}
 	}
@@ -308,14 +324,13 @@ func (w *blockWatch) changed() (paths []string) {
 	return paths
 }
 
-// read takes in the newest block's records to a sequence. It reports whether it came there, or the files cannot be
-// read now.
-func (w *blockWatch) read(to uint64) (known bool, err error) {
+// read takes in the newest block's records to a sequence. It reports whether the block has them all.
+func (w *blockWatch) read(to uint64) (whole bool, err error) {
 	parser, window := w.parser(), blockWindow{file: w.block}
 	for w.last < to {
 		content, err := window.from(w.end)
 		if err != nil {
-			return true, nil //nolint:nilerr // the disk's errors are for who reads
+			return false, unread(w.path(), err)
 		}
 		if len(content) == 0 {
 			return false, nil
@@ -332,23 +347,23 @@ func (w *blockWatch) read(to uint64) (known bool, err error) {
 	return true, nil
 }
 
-// next goes on to the block after the newest that is known. It reports whether the files can be read now.
-func (w *blockWatch) next() (known bool, err error) {
+// next goes on to the block after the newest that is known.
+func (w *blockWatch) next() error {
 	there, err := blockFiles(w.dir)
 	if err != nil {
-		return false, ifGone(err, w.dir)
+		return lookFailed(err, w.dir)
 	}
 	i := 0
 	if len(w.known) > 0 {
 		i, _ = slices.BinarySearch(there, w.known[len(w.known)-1]+1)
 	}
 	if i == len(there) {
-		return false, w.cut("no block holds it")
+		return w.cut("no block holds it")
 	}
 	path := filepath.Join(w.dir, blockName(there[i]))
 	block, err := openFile(path)
 	if err != nil {
-		return false, ifGone(err, path)
+		return lookFailed(err, path)
 	}
 	w.closeBlock()
 	if len(w.known) > 0 {
@@ -356,7 +371,7 @@ func (w *blockWatch) next() (known bool, err error) {
 	}
 	w.block, w.known = block, append(w.known, there[i])
 	w.newest.Store(StreamName, block)
-	return true, nil
+	return nil
 }
 
 func (w *blockWatch) cut(why string) error {
@@ -368,74 +383,4 @@ func (w *blockWatch) cut(why string) error {
 		Sequence: w.last + 1,
 		Why:      block + " was cut or changed while this server was using it: " + why,
 	}
-}
-
-// Here fails with events.ErrReadOnly when the files of an embedded store were moved, deleted, replaced or cut while
-// the server used them. Nothing is written to the log any more then.
-func (b *Bus) Here() error {
-	if b.embedded == nil || !b.open.TryRLock() { // while it is reopened nothing is written
-		return nil
-	}
-	defer b.open.RUnlock()
-	if err := b.here(); err != nil || b.closed {
-		return err
-	}
-	return b.embedded.lock.keep(b.options.Logger)
-}
-
-// untouched reports whether the log's finished blocks look as they did when they were checked; it logs those that do
-// not.
-func (b *Bus) untouched() bool {
-	if b.embedded != nil && b.embedded.held.here() != nil {
-		return false // another store is in its place
-	}
-	changed := b.watch.changed()
-	for _, path := range changed {
-		b.options.Logger.Error("a finished block was changed while the server was running; every block is checked next",
-			"file", path)
-	}
-	return len(changed) == 0
-}
-
-// lost says, at the stop, that files are gone which should be there, if so. A store that was moved as a whole has
-// them still.
-func (b *Bus) lost() error {
-	if b.embedded == nil || b.embedded.held.here() != nil {
-		return nil
-	}
-	err := b.logHere()
-	if err != nil {
-		b.options.Logger.Error("acknowledged events are not in the store's files", "why", err)
-	}
-	return err
-}
-
-// here is Here; open is held.
-func (b *Bus) here() error {
-	if err := b.logHere(); err != nil || b.embedded == nil || b.closed || b.files.Load() != nil {
-		return err
-	}
-	found := b.watch.checkSides(DeniedStream, BlobStream)
-	if err := found[DeniedStream]; err != nil {
-		b.options.Logger.Error("recorded refusals are damaged; the next start makes them again from the rest",
-			"why", err)
-	}
-	if err := found[BlobStream]; err != nil {
-		return b.damaged(err)
-	}
-	return nil
-}
-
-// logHere is here for the log alone.
-func (b *Bus) logHere() error {
-	if b.embedded == nil || b.closed || b.files.Load() != nil {
-		return nil
-	}
-	if err := b.embedded.held.here(); err != nil {
-		return err
-	}
-	if err := b.watch.check(b.acked.Load()); errors.Is(err, events.ErrReadOnly) {
-		return b.damaged(err)
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func (b *Bus) storeDenials(ctx context.Context, records []events.StoredDenial, p
 		return err
 	}
 	defer release()
-	if err := errors.Join(b.Damage(), b.room.check(), b.watch.answers(DeniedStream)); err != nil {
+	if err := b.mayWrite(DeniedStream); err != nil {
 		return err
 	}
 	alive, done := b.whileAlive(ctx, patience)

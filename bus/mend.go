@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"maestro/events"
@@ -28,6 +29,8 @@ type mender struct {
 	closed   bool
 	stop     chan struct{}
 	done     sync.WaitGroup
+	// unread is the part of the store that could not be read last, nil if all can be.
+	unread atomic.Pointer[UnreadError]
 }
 
 // failed notes that a write beside the log, or a reopen, failed, and sees to it that the server is reopened. It gives
@@ -123,6 +126,9 @@ func (b *Bus) Ready() error {
 	b.mender.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("the store cannot be written to: %w", err)
+	}
+	if err := b.unreadable(); err != nil {
+		return err
 	}
 	return b.room.check()
 }

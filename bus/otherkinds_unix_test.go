@@ -129,6 +129,50 @@ func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
 	}
 }
 
+// TestOtherKindsBesideTheLogWhileRunning: what takes the place of a block beside the log ends the writes, whoever sees
+// it first, and a reopen does not wait for a server that waits at a pipe.
+func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
+	dir, log, blobs, _ := filledStore(t)
+	for kind, put := range otherKinds {
+		if kind == "a compressed block" {
+			continue // the daily check reads it
+		}
+		for _, stream := range []string{BlobStream, DeniedStream} {
+			for way, look := range map[string]func(*Bus) error{
+				"the look every second": (*Bus).Here,
+				"a reopen": func(b *Bus) error {
+					_, err := b.reopen(t.Context())
+					return err
+				},
+				"a reader": func(b *Bus) error {
+					for digest := range blobs {
+						if _, err := b.Blob(t.Context(), digest); err != nil {
+							break
+						}
+					}
+					return b.Damage()
+				},
+			} {
+				if way == "a reader" && (stream == DeniedStream || strings.Contains(kind, "link")) {
+					continue // who reads through a link finds that nothing is there
+				}
+				t.Run(kind+" in "+stream+", "+way, func(t *testing.T) {
+					image := storeCopy(t, dir)
+					b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
+					must(t, err)
+					defer func() { _ = b.Close() }() // it says that something is gone
+					must(t, b.Here())
+					path := filepath.Join(b.embedded.messagesDir(stream), "1.blk")
+					must(t, os.Rename(path, image+".away"), put(path))
+					if err := look(b); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), path) {
+						t.Errorf("not noticed: %v", err)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestOtherKindsWhileRunning: what takes the place of a block is seen before the server opens it, which would wait for
 // ever at a pipe.
 func TestOtherKindsWhileRunning(t *testing.T) {

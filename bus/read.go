@@ -79,7 +79,7 @@ func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.
 		}
 		return next, b.damaged(damage)
 	}
-	return next, err
+	return next, b.readFailed(ctx, err)
 }
 
 // page reads one message or more, beginning with sequence next and without a gap.

@@ -64,7 +64,7 @@ func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(
 			pause = left
 			continue
 		}
-		err := b.recheck(ctx, note, now, func() error { return wait(recheckPause) })
+		err := b.readFailed(ctx, b.recheck(ctx, note, now, func() error { return wait(recheckPause) }))
 		if err != nil && ctx.Err() == nil {
 			b.options.Logger.Warn("the store's blocks could not be read again; trying again in an hour", "why", err)
 		}

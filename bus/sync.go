@@ -28,6 +28,9 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	if b.embedded == nil {
 		return b.lockedHead(ctx)
 	}
+	if err := b.unreadable(); err != nil {
+		return 0, err
+	}
 	if b.lacksRoom.Load() { // an append was refused: it would be again
 		if err := b.room.again(); err != nil {
 			return 0, err
@@ -91,8 +94,8 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.held.here(); err != nil {
 		return 0, err
 	}
-	if err := b.watch.places(); err != nil {
-		return 0, b.damaged(err)
+	if err := b.placesHold(); err != nil { // a server that waits at a pipe would not stop
+		return 0, err
 	}
 	failures := b.mender.count()
 	untouched := b.untouched()

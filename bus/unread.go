@@ -16,8 +16,8 @@ import (
 )
 
 // UnreadError means that a part of the store cannot be read at present. It does not mean damage: what is stored there
-// may be whole. Match it with errors.As. A store that could not be read when it was opened is served read-only until it
-// can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
+// may be whole. Match it with errors.As, or with events.ErrUnreadable. A store that could not be read when it was opened
+// is served read-only until it can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
 type UnreadError struct {
 	// Path is the file or directory.
 	Path string
@@ -43,7 +43,9 @@ func (e *UnreadError) Error() string {
 func (e *UnreadError) Unwrap() error { return e.Err }
 
 // Is implements errors.Is.
-func (e *UnreadError) Is(target error) bool { return e.readOnly && target == events.ErrReadOnly }
+func (e *UnreadError) Is(target error) bool {
+	return target == events.ErrUnreadable || e.readOnly && target == events.ErrReadOnly
+}
 
 // Advice says what to do.
 func (e *UnreadError) Advice() string {

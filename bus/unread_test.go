@@ -165,8 +165,12 @@ func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 			}
 		}
 		must(t, b.Here())
+		if err := b.Ready(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("ready: %v", err)
+		}
 		restore()
-		must(t, b.Damage())
+		b.mender.done.Wait()
+		must(t, b.Damage(), b.Ready())
 	}
 	s.has(t, b)
 }

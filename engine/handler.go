@@ -313,7 +313,7 @@ func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) err
 	for _, text := range long {
 		_, err := h.config.Blobs.PutBlob(ctx, []byte(text))
 		switch {
-		case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrFull):
+		case errors.Is(err, events.ErrReadOnly), errors.Is(err, events.ErrFull), errors.Is(err, events.ErrUnreadable):
 			return unavailable(err)
 		case err != nil:
 			return &UnavailableError{

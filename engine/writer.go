@@ -95,7 +95,7 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 		switch {
 		case errors.Is(err, events.ErrReadOnly):
 			h.setDamage(err)
-		case errors.Is(err, events.ErrFull):
+		case errors.Is(err, events.ErrFull), errors.Is(err, events.ErrUnreadable):
 			h.setDoubt(err)
 		default:
 			err = h.catchUp(ctx)
@@ -168,6 +168,9 @@ func unavailable(err error) error {
 		return &UnavailableError{Why: "the server is read-only: " + err.Error(), Next: Advice(err), Err: err}
 	case errors.Is(err, events.ErrFull):
 		return &UnavailableError{Why: err.Error(), Next: nextFull, Err: err}
+	}
+	if errors.Is(err, events.ErrUnreadable) {
+		return &UnavailableError{Why: err.Error(), Next: Advice(err), Err: err}
 	}
 	return &UnavailableError{
 		Why:  "the server could not write: " + err.Error(),

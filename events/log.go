@@ -45,6 +45,8 @@ var (
 	ErrUnknown = errors.New("the outcome of the append is unknown")
 	// ErrFull: the log's disk has no room; nothing can be appended until there is.
 	ErrFull = errors.New("the log's disk is full")
+	// ErrUnreadable: a part of the store cannot be read now; nothing is written until it can be.
+	ErrUnreadable = errors.New("a part of the store cannot be read now")
 	// ErrReadOnly: the log is damaged, or behind a witness, and takes no writes.
 	ErrReadOnly = errors.New("the log is read-only")
 	// ErrNoBlob: no long text with that digest is kept.

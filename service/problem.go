@@ -175,6 +175,15 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			Next:       engine.Advice(err),
 			RetryAfter: time.Second,
 		}
+	case errors.Is(err, events.ErrUnreadable):
+		p = &Problem{
+			Kind:       KindUnavailable,
+			Code:       "UNAVAILABLE",
+			Message:    "The server cannot read a part of its store now",
+			Why:        err.Error(),
+			Next:       engine.Advice(err),
+			RetryAfter: time.Second,
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		p = &Problem{
 			Kind:    KindTimeout,
