@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,6 +99,23 @@ func ReadGenesis(dir string) (events.Hash, bool) {
 		return events.Hash{}, false
 	}
 	return events.Next(events.Hash{}, events.BodyHash(first.body)), true
+}
+
+// HashAt returns the hash behind an event of the log in a store that no server has open; false if that event cannot be
+// read.
+func HashAt(ctx context.Context, dir string, sequence uint64) (hash events.Hash, found bool) {
+	if sequence == 0 {
+		return hash, false
+	}
+	log := liveLog{dir: filepath.Join(streamPath(dir, StreamName), "msgs")}
+	_, err := log.read(ctx, sequence, sequence, 0, func(m events.Message) error {
+		event, err := events.Decode(m.Body)
+		if err == nil {
+			hash, found = events.Next(event.PrevHash, events.BodyHash(m.Body)), true
+		}
+		return err
+	})
+	return hash, found && err == nil
 }
 
 // Save keeps the snapshot durably.

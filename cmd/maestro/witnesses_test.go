@@ -105,6 +105,47 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 	}
 }
 
+// The home is replaced by an older copy of itself, and goes on from there: its log gets longer than the backup knows,
+// and holds other events. The next start is read-only, and a salvage names the backup. A backup that is only older says
+// nothing.
+func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
+	dir, backups, made := backedUp(t)
+	older := filepath.Join(t.TempDir(), "older")
+	if got := runHere(t, nil, "restore", made[0], "--home", older); got.code != 0 {
+		t.Fatal(got.stderr)
+	}
+	s := &inside{t: t, home: dir}
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "store")), os.Rename(filepath.Join(older, "store"),
+		filepath.Join(dir, "store"))); err != nil {
+		t.Fatal(err)
+	}
+	forget(t, dir)
+	s.start("--backup-every", "off", "--backup-dir", t.TempDir())
+	for i := range 3 {
+		s.do("project:create", map[string]any{"name": fmt.Sprint("fork ", i)})
+	}
+	s.stop()
+	again := &inside{t: t, home: dir}
+	again.start("--backup-every", "off", "--backup-dir", backups)
+	if said := again.said.String(); !strings.Contains(again.banner, "READ-ONLY") ||
+		!strings.Contains(said, "continued from an older copy") || !strings.Contains(said, made[1]) {
+		t.Errorf("the server starts with %q: %s", again.banner, said)
+	}
+	again.stop()
+	got := runHere(t, nil, "salvage", "--home", dir, "--to", filepath.Join(t.TempDir(), "new"), "--backup-dir", backups)
+	if got.code != 8 || !strings.Contains(got.stdout+got.stderr, made[1]) || strings.Contains(got.stdout, made[0]) {
+		t.Errorf("the salvage does not name the backup that is on another chain: %+v", got)
+	}
+	if err := os.Remove(made[1]); err != nil {
+		t.Fatal(err)
+	}
+	last := &inside{t: t, home: dir}
+	last.start("--backup-every", "off", "--backup-dir", backups)
+	if strings.Contains(last.banner, "READ-ONLY") {
+		t.Errorf("with a backup that is only older, the server starts with %q", last.banner)
+	}
+}
+
 // A home that a restore or a salvage made has witnesses like any other: an older copy of it is told by the backups made
 // since, whatever the times of its files say, and the loss of its log is. Only the backups that were there when it was
 // made are none.

@@ -349,6 +349,7 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 			return s.store.Readable(s.ctx, yield)
 		})
 	}
+	ending := s.endsOfBackups()
 	for {
 		m, ok := s.next(b.Head())
 		if !ok {
@@ -359,6 +360,7 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 			return err
 		}
 		s.compare(b.Head())
+		s.compareBackups(b.Head(), ending[b.Head().Sequence])
 		s.found(m)
 	}
 	if err := s.unreadable(); err != nil {

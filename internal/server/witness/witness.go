@@ -10,6 +10,7 @@ import (
 
 	"maestro/bus"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/internal/backups"
 	"maestro/internal/disk"
 	"maestro/internal/home"
@@ -46,9 +47,9 @@ func Sequence(h *home.Home) uint64 {
 	return seen
 }
 
-// Backups asks the home's automatic backups whether the log was further than the head file and the snapshots say:
-// the head file may be lost, or all of the home may be an old copy. Those whose names say more are read, the furthest
-// first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be shorter.
+// Backups asks the home's automatic backups whether the log was further than the head file and the snapshots say, or
+// was another: the head file may be lost, or all of the home may be an old copy. Those whose names say so are read, the
+// furthest first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be shorter.
 func Backups(
 	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
@@ -74,7 +75,7 @@ func Backups(
 	earlier, fresh := earlierBackups(h, dir, logger)
 	known := Sequence(h)
 	for _, made := range list {
-		if earlier.Has(made) || made.Sequence <= known {
+		if earlier.Has(made) || made.Sequence <= known && !contradicted(ctx, h.Store(), made) {
 			continue
 		}
 		head, err := backups.HeadOf(ctx, made.Path, signer)
@@ -85,12 +86,15 @@ func Backups(
 			logger.Warn("an automatic backup cannot be read, so it is no witness", "file", made.Path, "why", err)
 			continue
 		}
-		if head.Sequence <= known {
+		if !made.Of(head) { // it is a copy of another
 			continue
 		}
-		logger.Warn("an automatic backup saw more of the log than the head file and the snapshots",
-			"file", made.Path, "head", head.Sequence, "known", known,
-			"next", "if the server is read-only now, run `"+salvageFrom(dir)+"`; if you want the log to be shorter, "+
+		what := "an automatic backup saw more of the log than the head file and the snapshots"
+		if head.Sequence <= known {
+			what = "an automatic backup holds other events than the log: the log was continued from an older copy of the home"
+		}
+		logger.Warn(what, "file", made.Path, "head", head.Sequence, "known", known,
+			"next", "if the server is read-only now, run `"+salvageFrom(dir)+"`; if you want the log as it is, "+
 				"move the backup elsewhere and start the server again")
 		return engine.Witnessed{Head: head, By: "the automatic backup " + made.Path}, nil
 	}
@@ -98,6 +102,13 @@ func Backups(
 		warnOfNoWitness(h, logger)
 	}
 	return engine.Witnessed{}, nil
+}
+
+// contradicted reports whether the log holds another event where a backup ends than the backup, by its name. What
+// cannot be read is for who opens the log.
+func contradicted(ctx context.Context, store string, made backups.Made) bool {
+	hash, found := bus.HashAt(ctx, store, made.Sequence)
+	return found && !made.Of(events.Head{Sequence: made.Sequence, Hash: hash})
 }
 
 // salvageFrom returns the command that finds the backups in dir; "" is where it looks by itself.

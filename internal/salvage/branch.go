@@ -1,0 +1,37 @@
+package salvage
+
+import (
+	"maestro/engine"
+	"maestro/events"
+	"maestro/internal/backups"
+)
+
+// endsOfBackups returns the home's automatic backups by the sequence at which they end, by their names.
+func (s *salvage) endsOfBackups() map[uint64][]file {
+	ends := map[uint64][]file{}
+	for _, f := range s.sources {
+		made, ok := backups.Named(f.path)
+		if ok && !f.trusted && !s.before.Has(made) {
+			ends[made.Sequence] = append(ends[made.Sequence], f)
+		}
+	}
+	return ends
+}
+
+// compareBackups holds the new log against automatic backups that end at its head. One that holds another event there
+// was made before the home was replaced by an older copy, from which the log was continued. The name tells; what the
+// name says is believed only if the home's key signed the backup.
+func (s *salvage) compareBackups(head events.Head, ending []file) {
+	for _, f := range ending {
+		if made, ok := backups.Named(f.path); !ok || made.Of(head) {
+			continue
+		}
+		_, contents, err := f.check(s.ctx, s.options.Signer)
+		if err != nil || contents.Head.Sequence != head.Sequence || contents.Head.Hash == head.Hash {
+			continue // a file under a false name, or one that cannot be read: others say so
+		}
+		s.verifier.Fault(head.Sequence, engine.FaultWitness, "the backup %s has hash %s here, and the log has %s: "+
+			"the log was continued from an older copy of the home, without events that the backup holds; to get at them, "+
+			"restore the backup into another new home", f.path, contents.Head.Hash, head.Hash)
+	}
+}
