@@ -34,6 +34,10 @@ var floods = map[string][]func(w *world) reply{
 		func(w *world) reply { return w.identity("mss_nobody.1") },
 		func(w *world) reply { return w.identity("msu_nobody.1") },
 		func(w *world) reply { return w.identity(wire.AdminPart) },
+		func(w *world) reply { return w.send(http.MethodGet, "/readyz", "", "") },
+		func(w *world) reply { return w.send(http.MethodGet, "/healthz", "", "") },
+		func(w *world) reply { return w.send(http.MethodGet, "/nothing/here", "", "") },
+		func(w *world) reply { return w.send(http.MethodOptions, "/api/projects", "", "") },
 	},
 	"address-calls": {
 		func(w *world) reply { return w.send(http.MethodGet, "/api/projects", "", "") },
@@ -145,6 +149,56 @@ func TestIdentitiesAreSlowedDown(t *testing.T) {
 			t.Errorf("2000 calls took %s", waited)
 		}
 	})
+}
+
+// TestOpenCallsAreSlowedDown: whatever is answered without a credential counts against its address.
+func TestOpenCallsAreSlowedDown(t *testing.T) {
+	evil := func(w *world) reply { return w.send(http.MethodGet, "/readyz", "", "", "Host", "evil.example") }
+	quotas := map[string][]func(w *world) reply{
+		"address-identities": floods["address-identities"],
+		"address-calls":      append(floods["address-calls"], evil),
+	}
+	for quota, calls := range quotas {
+		for i, call := range calls {
+			synctest.Test(t, func(t *testing.T) {
+				w := openInside(t, limits(t, quota+"=1/2"))
+				w.from("127.0.0.1:1")
+				began := time.Now()
+				for range 20 {
+					call(w)
+				}
+				if waited := time.Since(began); waited < 9*time.Second {
+					t.Errorf("20 of the calls %d of %s took %s", i, quota, waited)
+				}
+			})
+		}
+	}
+}
+
+// TestProofsAreSlowedDown: who proves, again and again, that it holds a credential is bounded by the quotas of that and
+// of its project.
+func TestProofsAreSlowedDown(t *testing.T) {
+	for _, quota := range []string{"session-identities", "project-identities"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, limits(t, "address-identities=1/2", quota+"=1/2"))
+			project := w.project()
+			_, session := w.session(adminToken, project, w.task(project), ``)
+			elsewhere := w.project()
+			_, other := w.session(adminToken, elsewhere, w.task(elsewhere), ``)
+			ask := func(token string) { w.identityOf(wire.PublicPart(token), wire.Hold(token, challenge)).is(200) }
+			began := time.Now()
+			for range 20 {
+				ask(session)
+			}
+			if waited := time.Since(began); waited < 5*time.Second { // the quota of the address pays for some
+				t.Errorf("%s: 20 calls took %s", quota, waited)
+			}
+			began = time.Now()
+			if ask(other); time.Since(began) > 0 {
+				t.Errorf("%s: another project's session waits", quota)
+			}
+		})
+	}
 }
 
 // TestNobodyIsLimited bounds calls without a valid credential by address and in all, and lets good ones through. On the

@@ -151,24 +151,25 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header["Cache-Control"] = s.noStore
 	header["X-Content-Type-Options"] = s.noSniff
 	if problem := s.checkOrigin(header, r); problem != nil {
-		s.refuse(w, r, nil, problem)
+		s.refuseNobody(w, r, problem)
 		return
+	}
+	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
+	if (!isAPI || r.Method == http.MethodOptions) && r.URL.Path != wire.IdentityPath {
+		s.AwaitOpen(r.Context(), addressOf(r))
 	}
 	if r.Method == http.MethodOptions && s.preflight(header, r) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if !strings.HasPrefix(r.URL.Path, "/api/") {
+	if !isAPI {
 		s.route(w, r)
 		return
 	}
 	c, err := s.identify(r)
 	if err != nil {
 		s.unauthenticated.Add(1)
-		if over := s.AdmitNobody(r.Context(), addressOf(r)); over != nil {
-			err = over
-		}
-		s.refuse(w, r, nil, err)
+		s.refuseNobody(w, r, err)
 		return
 	}
 	if r.Method == http.MethodGet {
@@ -227,6 +228,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { c.admission.Sent(out.sent) }() // also of an answer that breaks off
 	s.route(out, r)
 	out.begin()
+}
+
+// refuseNobody refuses a call of which nobody knows whose it is. It counts against its address.
+func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error) {
+	if over := s.AdmitNobody(r.Context(), addressOf(r)); over != nil {
+		why = over
+	}
+	s.refuse(w, r, nil, why)
 }
 
 // route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.

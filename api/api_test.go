@@ -133,6 +133,8 @@ type serviceConfig = service.Config
 type setup struct {
 	serviceConfig
 	api.Config
+	// serving is told of the service; nobody if it is nil.
+	serving func(*service.Service)
 }
 
 // open returns the HTTP handler over a service.
@@ -142,6 +144,9 @@ func (c setup) open() (http.Handler, error) {
 		return nil, err
 	}
 	c.Service = served
+	if c.serving != nil {
+		c.serving(served)
+	}
 	return api.New(c.Config)
 }
 

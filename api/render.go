@@ -42,8 +42,9 @@ func (s slice) Each(yield func(any) bool) {
 type encoder struct {
 	buffer bytes.Buffer
 	json   *json.Encoder
-	// send writes what is gathered.
+	// send writes what is gathered. goOn follows it when there is more; nil if nothing needs to.
 	send func([]byte) error
+	goOn func() error
 }
 
 func newEncoder(send func([]byte) error) *encoder {
@@ -129,7 +130,10 @@ func (e *encoder) sendFull() error {
 	if e.buffer.Len() < sendEvery {
 		return nil
 	}
-	return e.sendAll()
+	if err := e.sendAll(); err != nil || e.goOn == nil {
+		return err
+	}
+	return e.goOn()
 }
 
 func (e *encoder) sendAll() error {
@@ -215,7 +219,10 @@ func (w *response) render(v any) error {
 		return err
 	}
 	defer func() { w.call.admission.Free(held) }()
+	var turn service.Turn
+	defer turn.End()
 	e := newEncoder(func(b []byte) error {
+		turn.End() // others have theirs while this part is written
 		if more := int64(cap(b)) - held; more > 0 {
 			if err := w.hold(more); err != nil {
 				return err
@@ -227,6 +234,10 @@ func (w *response) render(v any) error {
 		}
 		return nil
 	})
+	e.goOn = func() (err error) {
+		turn, err = w.server.Turn(w.request.Context(), w.call.Caller)
+		return err
+	}
 	if err := service.Unbroken(func() error { return e.value(v) }); err != nil {
 		return err
 	}

@@ -205,9 +205,9 @@ func (w *blockWatch) placesLocked() error {
 	return nil
 }
 
-// plainBlocks returns the numbers of a stream's blocks in order. It fails with *events.StoppedError when one is no plain
-// file: nats-server would wait for ever at a pipe, and write into what a link leads to. It fails as lookFailed says
-// when the directory cannot be read.
+// plainBlocks returns the numbers of a stream's blocks in order. It fails with *events.StoppedError when one is no
+// plain file: nats-server would wait for ever at a pipe, and write into what a link leads to. It fails as lookFailed
+// says when the directory cannot be read.
 func plainBlocks(dir string) (blocks []int, err error) {
 	entries, err := disk.ReadDir(dir)
 	if err != nil {

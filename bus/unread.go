@@ -16,8 +16,8 @@ import (
 )
 
 // UnreadError means that a part of the store cannot be read at present. It does not mean damage: what is stored there
-// may be whole. Match it with errors.As, or with events.ErrUnreadable. A store that could not be read when it was opened
-// is served read-only until it can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
+// may be whole. Match it with errors.As, or with events.ErrUnreadable. A store that could not be read when it was
+// opened is served read-only until it can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
 type UnreadError struct {
 	// Path is the file or directory.
 	Path string

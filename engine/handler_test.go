@@ -406,7 +406,7 @@ func TestFailuresThatPass(t *testing.T) {
 		"full, said by the append":       {events.ErrFull, events.ErrFull, events.ErrFull, "make room"},
 		"full, seen as a time-out":       {events.ErrUnknown, events.ErrFull, events.ErrFull, "make room"},
 		"unreadable, said by the append": {events.ErrUnreadable, nil, events.ErrUnreadable, "every second"},
-		"unreadable, seen as a time-out": {events.ErrUnknown, events.ErrUnreadable, events.ErrUnreadable, "every second"},
+		"unreadable, seen as a time-out": {events.ErrUnknown, events.ErrUnreadable, events.ErrUnreadable, "second"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

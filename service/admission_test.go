@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // bounded opens a world with limits.
@@ -158,5 +159,30 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 	}
 	if err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {
 		t.Error(err)
+	}
+}
+
+// A long answer is paid for by its reader and by the reader's project.
+func TestLongAnswersAreChargedToTheProjectToo(t *testing.T) {
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+	c := w.caller(w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project, task)).Token)
+	a, err := w.Admit(t.Context(), c, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	for _, account := range []*account{a.credential, a.project} {
+		for name, pay := range map[string]func(){
+			"an answer":   func() { a.Sent(100 * bytesPerUnit) },
+			"a long text": func() { a.readText(100 * bytesPerUnit) },
+		} {
+			a.readBytes = 0
+			before := max(account.paid[useReads], w.ledger.now())
+			if pay(); account.paid[useReads]-before < time.Millisecond {
+				t.Errorf("%s costs the %s nothing", name, classNames[account.class])
+			}
+		}
 	}
 }

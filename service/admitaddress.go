@@ -45,18 +45,45 @@ func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 	return busy
 }
 
-// AwaitIdentity returns when a caller that has shown no credential yet may be told who the server is: at once, or after
-// a second if its address asks too often. A caller that proves, for its challenge, that it holds a valid credential
-// never waits: anybody can name one.
+// AwaitOpen returns when a call that needs no credential may be answered: at once, or after a second if its address
+// makes too many.
+func (s *Service) AwaitOpen(ctx context.Context, address string) {
+	if over := s.takeOpen(address); over != nil {
+		s.slowDown(ctx, "address "+address, over)
+	}
+}
+
+// AwaitIdentity is AwaitOpen for a caller that may be told who the server is. One that proves, for its challenge, that
+// it holds a valid credential is not slowed down because of others: it is bounded by the quota of its credential.
+// Naming a credential is no proof: anybody can.
 func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge, holder string) {
-	name, _ := accountOfAddress(address)
-	account := s.ledger.hold(OfAddress, name)
-	over := s.ledger.take(account, useIdentities, 1)
-	s.ledger.letGo(account)
-	if over == nil || s.holds(public, challenge, holder) && s.auth.knows(public) {
+	over := s.takeOpen(address)
+	if over == nil {
 		return
 	}
-	s.limited.note(s, "address "+name, over.quota.Name)
+	if s.holds(public, challenge, holder) {
+		if c, err := s.auth.holder(public); err == nil {
+			a := s.accountsOf(c.By, c.Root, c.Ended)
+			over = a.pay(demand{useIdentities: 1})
+			a.letGo()
+			address = c.By.String()
+		}
+	}
+	if over != nil {
+		s.slowDown(ctx, address, over)
+	}
+}
+
+func (s *Service) takeOpen(address string) *overLimit {
+	name, _ := accountOfAddress(address)
+	account := s.ledger.hold(OfAddress, name)
+	defer s.ledger.letGo(account)
+	return s.ledger.take(account, useIdentities, 1)
+}
+
+// slowDown holds a call back that is answered all the same.
+func (s *Service) slowDown(ctx context.Context, who string, over *overLimit) {
+	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
 	HoldBack(ctx)
 }

@@ -93,6 +93,8 @@ func (a *Admission) readText(n int64) {
 
 func (a *Admission) chargeBytes(n int64) {
 	if units := float64(n / bytesPerUnit); units > 0 {
-		a.ledger.charge(a.credential, useReads, units)
+		for _, account := range a.paying() {
+			a.ledger.charge(account, useReads, units)
+		}
 	}
 }

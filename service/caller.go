@@ -35,6 +35,9 @@ type Caller struct {
 
 	// asks is what it reads; "" until it asked.
 	asks Query
+	// parts counts the parts of its answer; turn says that it makes one in its turn. See Service.Turn.
+	parts int
+	turn  bool
 	// delivered says that nobody waits for the answer. A kept command is sent again until it has one.
 	delivered bool
 	// admission is what the call holds of its limits; nil until it is admitted.

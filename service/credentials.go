@@ -127,26 +127,22 @@ func (a authenticator) caller(token string) (*Caller, error) {
 	return c, err
 }
 
-// knows reports whether the public part of a token names one that is valid now.
-func (a authenticator) knows(public string) bool {
+// holder returns who a token stands for, by its public part. It fails if the token is not valid now.
+func (a authenticator) holder(public string) (*Caller, error) {
+	c := &Caller{}
 	if public == wire.AdminPart {
-		return true
+		c.By = commands.Admin(commands.AuthnToken)
+		return c, nil
 	}
 	name, number, _ := strings.Cut(public, ".")
 	generation, err := strconv.Atoi(number)
 	if err != nil {
-		return false
+		return nil, NotAuthenticated("The token is damaged", "its generation is no number", true)
 	}
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
-		known := false
-		a.handler.View(func(s *projections.State) {
-			x := s.Session(id)
-			known = x != nil && x.Generation == generation
-		})
-		return known
+		return c, a.session(c, id, generation)
 	}
-	name, ok := strings.CutPrefix(name, wire.UserTokenPrefix)
-	return ok && a.named(&Caller{}, name, generation) == nil
+	return c, a.named(c, strings.TrimPrefix(name, wire.UserTokenPrefix), generation)
 }
 
 func (a authenticator) session(c *Caller, id string, generation int) error {

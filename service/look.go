@@ -41,6 +41,8 @@ func (s *Service) later(ctx context.Context, c *Caller) View {
 
 // again looks at the state once more, when it may have moved: for a part of an answer, while that is written. It panics
 // with brokenOff if that fails.
+//
+// A call that looks often waits for its turn.
 func (v View) again(see func(View)) {
 	if v.around != nil {
 		v.around(v.lookAgain, see)
@@ -50,7 +52,12 @@ func (v View) again(see func(View)) {
 }
 
 func (v View) lookAgain(see func(View)) {
-	err := v.Service.Look(v.ctx, v.Caller, func(v View) error {
+	turn, err := v.Service.Turn(v.ctx, v.Caller)
+	if err != nil {
+		panic(brokenOff{err})
+	}
+	defer turn.End()
+	err = v.Service.Look(v.ctx, v.Caller, func(v View) error {
 		see(v)
 		return nil
 	})

@@ -35,11 +35,11 @@ func (l longText) of(from *manifest.Source) *string {
 // waits holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long
 // for one. The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
 func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*manifest.Manifest, error) {
-	leave, err := s.rendering.take(ctx, c)
+	place, err := s.rendering.take(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer place.leave()
 	if err := s.gather(ctx, c, g); err != nil {
 		return nil, err
 	}

@@ -7,11 +7,11 @@ const orderings = 2
 // ordered makes an answer in order of dependency, which takes so many bytes while it is made. Few are made at once, and
 // none for a caller that owes for earlier reads. The state must not stand still for the caller.
 func (v View) ordered(bytes int64, make func() error) error {
-	leave, err := v.Service.ordering.take(v.ctx, v.Caller)
+	place, err := v.Service.ordering.take(v.ctx, v.Caller)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer place.leave()
 	if a := v.Caller.admission; a != nil {
 		for _, account := range a.paying() {
 			if over := a.ledger.owes(account, useReads); over != nil {

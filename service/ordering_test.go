@@ -58,7 +58,7 @@ func TestOrderingCountsItsMemory(t *testing.T) {
 	}
 	defer a.Leave()
 	peak, places := int64(0), 0
-	watched := func() { peak, places = max(peak, a.answered), max(places, len(w.ordering.all)) }
+	watched := func() { peak, places = max(peak, a.answered), max(places, w.ordering.taken()) }
 	for name, read := range w.orderedReads(t.Context(), c, project, watched) {
 		peak, places = 0, 0
 		percent := debug.SetGCPercent(-1)
@@ -70,8 +70,8 @@ func TestOrderingCountsItsMemory(t *testing.T) {
 		if took := after.TotalAlloc - before.TotalAlloc; err != nil || uint64(peak) < took {
 			t.Errorf("%s takes %d bytes, and %d are counted: %v", name, took, peak, err)
 		}
-		if places != 1 || len(w.ordering.all) != 0 {
-			t.Errorf("%s takes %d places, and leaves all but %d", name, places, len(w.ordering.all))
+		if places != 1 || w.ordering.taken() != 0 {
+			t.Errorf("%s takes %d places, and leaves all but %d", name, places, w.ordering.taken())
 		}
 		if a.answered != 0 {
 			t.Errorf("%s: %d bytes still count", name, a.answered)
@@ -106,13 +106,14 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		},
 		"gone": {
 			func(_ *Admission, leave func()) func() {
-				for range cap(w.ordering.all) {
-					w.ordering.all <- struct{}{}
+				others := make([]placeTaken, orderings)
+				for i := range others {
+					others[i], _ = w.ordering.take(t.Context(), &Caller{})
 				}
 				leave()
 				return func() {
-					for range cap(w.ordering.all) {
-						<-w.ordering.all
+					for _, other := range others {
+						other.leave()
 					}
 				}
 			},
@@ -140,8 +141,8 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		a.Leave()
 		leave()
 	}
-	if len(w.ordering.all) != 0 {
-		t.Errorf("%d places are not left", len(w.ordering.all))
+	if taken := w.ordering.taken(); taken != 0 {
+		t.Errorf("%d places are not left", taken)
 	}
 }
 

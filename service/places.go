@@ -2,84 +2,167 @@ package service
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
-// places are for dear work, of which little is done at once. An account has one place at most, and its next call waits
-// behind those of the others: however many calls it makes, each other account waits for one of them.
+// places are for dear work, of which little is done at once. A credential has one place at most. A place that is left
+// goes to the project that has the fewest, then to the one that had one least recently, and in it to the credential
+// that had one least recently. However many calls a credential makes, and however many credentials a project has,
+// another project waits for one of theirs.
 type places struct {
-	all chan struct{}
-
-	mu sync.Mutex
-	// own are the accounts with calls that have a place or wait for one.
-	own map[*account]*ownPlace
+	mu   sync.Mutex
+	free int
+	// served counts the places that were given.
+	served uint64
+	// waiting are the calls that wait for a place, oldest first.
+	waiting []*waiting
+	// shares are of the accounts with calls that have a place or wait for one.
+	shares map[*account]*share
 }
 
-// ownPlace is the one place that an account may have.
-type ownPlace struct {
-	taken chan struct{}
-	// calls counts those that have it or wait for it.
-	calls int
+// share is what an account has of the places.
+type share struct {
+	has, waits int
+	// last is the count of places when it was given one, 0 for none yet.
+	last uint64
 }
 
-func newPlaces(n int) *places {
-	return &places{all: make(chan struct{}, n), own: map[*account]*ownPlace{}}
+// waiting is a call that waits until its turn is closed.
+type waiting struct {
+	of   holders
+	turn chan struct{}
 }
 
-// take waits for a place, and gives the function that leaves it. It fails with the cause of the context if that ends
-// before.
-func (p *places) take(ctx context.Context, c *Caller) (leave func(), err error) {
-	if c.admission == nil {
-		return enter(ctx, p.all)
+// holders are the accounts of a call: its credential, and the root of its project or else the credential again. A call
+// that was not admitted has none.
+type holders struct{ credential, root *account }
+
+func holdersOf(c *Caller) (of holders) {
+	if a := c.admission; a != nil {
+		of = holders{a.credential, a.credential}
+		if a.project != nil {
+			of.root = a.project
+		}
 	}
-	a := c.admission.credential
-	own := p.ownOf(a)
-	leaveOwn, err := enter(ctx, own.taken)
-	if err != nil {
-		p.drop(a)
-		return nil, err
-	}
-	leaveAll, err := enter(ctx, p.all)
-	if err != nil {
-		leaveOwn()
-		p.drop(a)
-		return nil, err
-	}
-	return func() {
-		leaveAll()
-		leaveOwn()
-		p.drop(a)
-	}, nil
+	return of
 }
 
-// enter waits for room in a channel. The longest-waiting caller comes first.
-func enter(ctx context.Context, room chan struct{}) (leave func(), err error) {
+// placeTaken is a call's place. The zero value is none.
+type placeTaken struct {
+	places *places
+	of     holders
+}
+
+func newPlaces(n int) *places { return &places{free: n, shares: map[*account]*share{}} }
+
+// take waits for a place, which must be left. It fails with the cause of the context if that ends before.
+func (p *places) take(ctx context.Context, c *Caller) (placeTaken, error) {
+	taken := placeTaken{p, holdersOf(c)}
+	p.mu.Lock()
+	if p.free > 0 && p.may(taken.of) {
+		p.give(taken.of)
+		p.mu.Unlock()
+		return taken, nil
+	}
+	w := &waiting{taken.of, make(chan struct{})}
+	p.waiting = append(p.waiting, w)
+	p.count(w.of, func(s *share) { s.waits++ })
+	p.mu.Unlock()
 	select {
-	case room <- struct{}{}:
-		return func() { <-room }, nil
+	case <-w.turn:
+		return taken, nil
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
 	}
-}
-
-func (p *places) ownOf(a *account) *ownPlace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	own := p.own[a]
-	if own == nil {
-		own = &ownPlace{taken: make(chan struct{}, 1)}
-		p.own[a] = own
+	if i := slices.Index(p.waiting, w); i >= 0 {
+		p.stopWaiting(i)
+	} else { // it got its place meanwhile
+		p.giveBack(w.of)
 	}
-	own.calls++
-	return own
+	return placeTaken{}, context.Cause(ctx)
 }
 
-func (p *places) drop(a *account) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if own := p.own[a]; own.calls > 1 {
-		own.calls--
-	} else {
-		delete(p.own, a)
+// leave gives the place to the next call.
+func (t placeTaken) leave() {
+	if t.places == nil {
+		return
+	}
+	t.places.mu.Lock()
+	defer t.places.mu.Unlock()
+	t.places.giveBack(t.of)
+}
+
+// may reports whether a call's credential has no place.
+func (p *places) may(of holders) bool {
+	s := p.shares[of.credential]
+	return of.credential == nil || s == nil || s.has == 0
+}
+
+func (p *places) give(of holders) {
+	p.free--
+	p.served++
+	p.count(of, func(s *share) { s.has, s.last = s.has+1, p.served })
+}
+
+// giveBack takes a place back, and gives it to the next call.
+func (p *places) giveBack(of holders) {
+	p.free++
+	p.count(of, func(s *share) { s.has-- })
+	next := -1
+	for i, w := range p.waiting {
+		if p.may(w.of) && (next < 0 || p.isBefore(w.of, p.waiting[next].of)) {
+			next = i
+		}
+	}
+	if next < 0 || p.free == 0 {
+		return
+	}
+	w := p.waiting[next]
+	p.give(w.of)
+	p.stopWaiting(next)
+	close(w.turn)
+}
+
+// isBefore reports whether the call of a is given a place before that of b.
+func (p *places) isBefore(a, b holders) bool {
+	of, than := p.shareOf(a.root), p.shareOf(b.root)
+	switch {
+	case of.has != than.has:
+		return of.has < than.has
+	case of.last != than.last:
+		return of.last < than.last
+	}
+	return p.shareOf(a.credential).last < p.shareOf(b.credential).last
+}
+
+func (p *places) shareOf(a *account) share {
+	if s := p.shares[a]; s != nil {
+		return *s
+	}
+	return share{}
+}
+
+func (p *places) stopWaiting(i int) {
+	of := p.waiting[i].of
+	p.waiting = slices.Delete(p.waiting, i, i+1)
+	p.count(of, func(s *share) { s.waits-- })
+}
+
+// count changes the shares of a call's accounts, and drops those of which nothing is left.
+func (p *places) count(of holders, change func(*share)) {
+	for i, a := range [...]*account{of.credential, of.root} {
+		if a == nil || i == 1 && a == of.credential {
+			continue
+		}
+		s := p.shares[a]
+		if s == nil {
+			s = &share{}
+			p.shares[a] = s
+		}
+		if change(s); s.has == 0 && s.waits == 0 {
+			delete(p.shares, a)
+		}
 	}
 }

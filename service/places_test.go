@@ -1,7 +1,12 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -23,10 +28,10 @@ func TestDearWorkIsFair(t *testing.T) {
 				})
 			},
 			"rendering": func(c *Caller, work func()) error {
-				leave, err := w.rendering.take(t.Context(), c)
+				place, err := w.rendering.take(t.Context(), c)
 				if err == nil {
 					work()
-					leave()
+					place.leave()
 				}
 				return err
 			},
@@ -78,8 +83,155 @@ func TestDearWorkIsFair(t *testing.T) {
 			end <- struct{}{}
 			synctest.Wait()
 		}
-		if len(w.ordering.own)+len(w.rendering.own) != 0 {
-			t.Error("places are kept for accounts that want none")
+		if len(w.ordering.shares)+len(w.rendering.shares) != 0 {
+			t.Error("shares are kept of accounts that want no place")
 		}
 	})
+}
+
+// taken returns how many places are taken, of two.
+func (p *places) taken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return 2 - p.free
+}
+
+// However many credentials of one project wait for a place, another project's next call waits for one of theirs; and
+// alone, a project has all places. Who stops waiting leaves nothing behind.
+func TestPlacesAreFairToProjects(t *testing.T) {
+	for _, size := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlaces(size)
+			got, end := make(chan string, 100), make(chan struct{})
+			var all sync.WaitGroup
+			ask := func(ctx context.Context, root string, n int) {
+				all.Go(func() {
+					place, err := p.take(ctx, callOf(root, n))
+					if err != nil {
+						return
+					}
+					got <- root
+					<-end
+					place.leave()
+				})
+			}
+			for n := range 20 {
+				ask(t.Context(), "many", n)
+			}
+			synctest.Wait()
+			if len(got) != size {
+				t.Fatalf("alone, a project has %d of %d places", len(got), size)
+			}
+			gone, leave := context.WithCancel(t.Context())
+			ask(gone, "gone", 0)
+			synctest.Wait()
+			leave()
+			synctest.Wait()
+			ask(t.Context(), "few", 0)
+			ask(t.Context(), "few", 1)
+			synctest.Wait()
+			order := []string{}
+			for range 22 {
+				order = append(order, <-got)
+				end <- struct{}{}
+				synctest.Wait()
+			}
+			all.Wait()
+			first := slices.Index(order, "few")
+			second := first + 1 + slices.Index(order[first+1:], "few")
+			if first > size || second > 2*size+1 {
+				t.Errorf("with %d places, the other project is served at %d and %d", size, first, second)
+			}
+			if p.free != size || len(p.shares) != 0 || len(p.waiting) != 0 {
+				t.Errorf("left behind: %d free, %d shares, %d waiting", p.free, len(p.shares), len(p.waiting))
+			}
+		})
+	}
+}
+
+// A place goes to the project that has the fewest, though it had one last; and a call that leaves in the moment in
+// which it is given a place gives it back.
+func TestPlacesAreGivenToWhoHasTheFewest(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // nobody runs between two lines of the test
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlaces(2)
+		take := func(ctx context.Context, root string, n int) (got chan placeTaken) {
+			got = make(chan placeTaken, 1)
+			go func() {
+				place, err := p.take(ctx, callOf(root, n))
+				if err != nil {
+					close(got)
+					return
+				}
+				got <- place
+			}()
+			synctest.Wait()
+			return got
+		}
+		first := <-take(t.Context(), "a", 1)
+		second := <-take(t.Context(), "b", 1)
+		more, other := take(t.Context(), "a", 2), take(t.Context(), "b", 2)
+		second.leave()
+		synctest.Wait()
+		if len(more) > 0 || len(other) == 0 {
+			t.Fatal("the place went to the project that has one already")
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		late := take(ctx, "c", 1)
+		leave()
+		first.leave() // is given to the one that leaves
+		synctest.Wait()
+		if _, got := <-late; got || len(more) == 0 {
+			t.Error("the place of a call that left is lost")
+		}
+		(<-other).leave()
+		(<-more).leave()
+		if p.free != 2 || len(p.shares) != 0 {
+			t.Errorf("%d places are free, %d shares are left", p.free, len(p.shares))
+		}
+	})
+}
+
+// callOf returns a call of one of a project's credentials.
+func callOf(root string, n int) *Caller {
+	return &Caller{admission: &Admission{credential: accountNamed(root, n), project: accountNamed(root, -1)}}
+}
+
+// accounts of the test, one for each name.
+var testAccounts sync.Map
+
+func accountNamed(root string, n int) *account {
+	a, _ := testAccounts.LoadOrStore(fmt.Sprint(root, " ", n), &account{class: OfSession})
+	return a.(*account)
+}
+
+// A call makes its first parts at once, and each other one in its turn, within which it needs no second one.
+func TestLongAnswersTakeTurns(t *testing.T) {
+	w := newWorld(t)
+	c := &Caller{}
+	for part := range freeParts {
+		if turn, err := w.Turn(t.Context(), c); err != nil || turn != (Turn{}) {
+			t.Fatalf("part %d: %v, %v", part, turn, err)
+		}
+	}
+	turn, err := w.Turn(t.Context(), c)
+	inner, innerErr := w.Turn(t.Context(), c)
+	if err != nil || innerErr != nil || turn == (Turn{}) || inner != (Turn{}) {
+		t.Fatalf("%v, %v, then %v, %v", turn, err, inner, innerErr)
+	}
+	inner.End()
+	had := w.turns.free
+	turn.End()
+	turn.End()
+	if w.turns.free != had+1 {
+		t.Errorf("%d places are free after the turn, %d in it", w.turns.free, had)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range turnsAtOnce() {
+		_, err = w.Turn(t.Context(), &Caller{parts: freeParts})
+	}
+	if _, gone := w.Turn(gone, c); err != nil || !errors.Is(gone, context.Canceled) {
+		t.Errorf("who is gone: %v", gone)
+	}
 }

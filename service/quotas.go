@@ -48,6 +48,10 @@ var quotas = []Quota{
 		"reads of one session; each 16 KiB of an answer, each 1,000 steps of work, and each 200 events that `since` " +
 			"or an audit reads, counts as one more",
 	},
+	{
+		"session-identities", 200, 2000,
+		"calls of `GET /identity` that prove to come from one session, above those of its address",
+	},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
 	{
@@ -71,6 +75,10 @@ var quotas = []Quota{
 		"reads of one auditor or read-only token; each 16 KiB of an answer, each 1,000 steps of work, and each " +
 			"200 events that `since` or an audit reads, counts as one more",
 	},
+	{
+		"reader-identities", 200, 2000,
+		"calls of `GET /identity` that prove to come from one such token, above those of its address",
+	},
 	{"reader-parallel", 32, 0, "calls of one such token in progress"},
 	{"reader-waits", 32, 0, "calls of one such token that wait for something"},
 	{"reader-streams", 2, 0, "reads of the whole log of one such token in progress"},
@@ -84,6 +92,10 @@ var quotas = []Quota{
 	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work"},
 	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project"},
 	{"project-reads", 1000, 20_000, "reads of all sessions of one project, with their work"},
+	{
+		"project-identities", 2000, 20_000,
+		"calls of `GET /identity` that prove to come from the sessions of one project, above those of their address",
+	},
 	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},
 	{"project-creates", 0.5, 100, "projects that all sessions of one project create"},
 	{
@@ -109,7 +121,8 @@ var quotas = []Quota{
 	},
 	{
 		"address-identities", 2000, 10_000,
-		"calls of `GET /identity` from one address; above it, one that does not prove that it holds a valid credential is slowed down",
+		"calls of `GET /identity`, of the health checks and of paths that lead nowhere, from one address; above it " +
+			"they are slowed down, but for those that prove that they hold a valid credential",
 	},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},

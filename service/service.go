@@ -73,9 +73,10 @@ type Service struct {
 	unread limitedLog
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
-	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency.
-	rendering, ordering *places
-	stored              storedManifests
+	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency, turns
+	// for parts of long answers.
+	rendering, ordering, turns *places
+	stored                     storedManifests
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }
@@ -108,6 +109,7 @@ func New(config Config) (*Service, error) {
 		placing:   make(chan struct{}, 1),
 		rendering: newPlaces(rendered),
 		ordering:  newPlaces(orderings),
+		turns:     newPlaces(turnsAtOnce()),
 		listMost:  engine.ReadMost,
 	}, nil
 }

@@ -106,6 +106,7 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 // noUses are the other methods, and why they are no use case of a caller.
 var noUses = map[string]string{
 	"Admit":            "lets a call in",
+	"AwaitOpen":        "lets a call in that needs no credential",
 	"AwaitIdentity":    "lets the question who the server is in",
 	"AdmitNobody":      "lets the refusal of a call of nobody out",
 	"Anonymous":        "says who calls",
@@ -131,6 +132,7 @@ var noUses = map[string]string{
 	"RecordRefusal":    "records what was refused",
 	"Several":          "pays for the commands of a call that was let in",
 	"TemplateIn":       "shows a state to what was let in",
+	"Turn":             "lets a part of an answer of a call that was let in be made",
 	"UntilStop":        "waits for what was let in",
 	"WhileGood":        "waits for what was let in",
 	"WholeLog":         "health",

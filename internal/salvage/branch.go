@@ -31,7 +31,7 @@ func (s *salvage) compareBackups(head events.Head, ending []file) {
 			continue // a file under a false name, or one that cannot be read: others say so
 		}
 		s.verifier.Fault(head.Sequence, engine.FaultWitness, "the backup %s has hash %s here, and the log has %s: "+
-			"the log was continued from an older copy of the home, without events that the backup holds; to get at them, "+
-			"restore the backup into another new home", f.path, contents.Head.Hash, head.Hash)
+			"the log was continued from an older copy of the home, without events that the backup holds; to get at "+
+			"them, restore the backup into another new home", f.path, contents.Head.Hash, head.Hash)
 	}
 }

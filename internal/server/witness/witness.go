@@ -49,7 +49,8 @@ func Sequence(h *home.Home) uint64 {
 
 // Backups asks the home's automatic backups whether the log was further than the head file and the snapshots say, or
 // was another: the head file may be lost, or all of the home may be an old copy. Those whose names say so are read, the
-// furthest first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be shorter.
+// furthest first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be
+// shorter.
 func Backups(
 	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
