@@ -19,7 +19,8 @@ func TestLongAnswersWaitForTheirTurn(t *testing.T) {
 		project := w.project()
 		text := strings.Repeat("x", 1000)
 		for i := range 190 { // whose views are made at once
-			body := fmt.Sprintf(`{"project":%q,"title":"T%d","description":%q,"initialPrompt":%q}`, project, i, text, text)
+			body := fmt.Sprintf(`{"project":%q,"title":"T%d","description":%q,"initialPrompt":%q}`,
+				project, i, text, text)
 			w.do(adminToken, "task:create", body).is(200)
 		}
 		var taken []service.Turn
