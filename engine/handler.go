@@ -84,6 +84,9 @@ type Request struct {
 	OccurredAt time.Time
 	// TraceParent is the caller's W3C trace context; may be empty.
 	TraceParent string
+	// Share names those who have one turn in each round when commands do not fit into one batch; the actor if it is
+	// empty.
+	Share string
 	// Worked is told how many steps the decision and the fold of its event took, whatever they came to; nil if nobody
 	// wants to know. The writer calls it: it must not block.
 	Worked func(steps int)
@@ -115,6 +118,8 @@ type Handler struct {
 
 	// trials is held by dry runs while they read committed, and by the writer, before mu, when it changes it.
 	trials sync.RWMutex
+	// rounds is the writer's.
+	rounds rounds
 	// mu guards committed, which only the writer changes, and what follows from it.
 	mu        sync.RWMutex
 	committed *projections.State

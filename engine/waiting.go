@@ -79,13 +79,23 @@ func (q *queue) expect(n int) bool {
 	return len(q.waiting) >= n
 }
 
-// take returns all that wait; spare is a slice to fill from now on.
+// take returns all that wait; spare is an empty slice to fill from now on.
 func (q *queue) take(spare []*pending) []*pending {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	taken := q.waiting
-	q.waiting = spare[:0]
+	q.waiting = spare
 	return taken
+}
+
+// join returns what has waited longer with all that wait.
+func (q *queue) join(longer []*pending) []*pending {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	longer = append(longer, q.waiting...)
+	clear(q.waiting)
+	q.waiting = q.waiting[:0]
+	return longer
 }
 
 // close returns all that still wait; from now on add reports false.

@@ -30,20 +30,23 @@ const (
 
 // write is the writer's loop.
 func (h *Handler) write(ctx context.Context) {
-	var spare []*pending
+	var waiting []*pending
 	held := 0
 	for ctx.Err() == nil {
 		if !h.gather(ctx, held) {
 			break
 		}
-		batch := h.queue.take(spare)
-		spare = batch
-		held = len(batch)
-		for rest := batch; len(rest) > 0; {
-			n := h.commit(context.WithoutCancel(ctx), rest)
-			rest = rest[n:]
+		waiting = h.queue.take(waiting)
+		held = len(waiting)
+		for len(waiting) > 0 {
+			n := h.commit(context.WithoutCancel(ctx), waiting)
+			left := copy(waiting, waiting[n:])
+			clear(waiting[left:])
+			if waiting = waiting[:left]; left > 0 { // what came meanwhile has its turn too
+				waiting = h.queue.join(waiting)
+				h.rounds.order(waiting)
+			}
 		}
-		clear(batch)
 	}
 	for _, p := range h.queue.close() {
 		p.done <- result{err: errClosing()}
@@ -211,8 +214,9 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 		),
 		arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
 	}
+	steps := uint64(0)
 	for _, p := range batch {
-		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody {
+		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody || steps > batchSteps {
 			break
 		}
 		d.taken++
@@ -223,6 +227,7 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 		before := *h.steps
 		r := h.decideOne(d, p)
 		r.at, r.steps = h.overlay.Head().Sequence, *h.steps-before
+		steps += r.steps
 		d.results = append(d.results, r)
 	}
 	return d
@@ -391,6 +396,12 @@ func (h *Handler) settle(d *decided) {
 		h.wakeWaiting()
 		h.unlockState()
 		h.afterCommit(d.ground, d.messages)
+	}
+	if len(d.batch) > d.taken { // who waits on has its turn according to the work so far
+		h.rounds.fade()
+		for i := range d.results {
+			h.rounds.work(d.batch[i].share(), d.results[i].steps)
+		}
 	}
 	for i := range d.results {
 		h.answer(d.batch[i], d.results[i])

@@ -17,9 +17,27 @@ func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, 
 	}
 	c.admission.came++
 	if dryRun {
-		return s.Handler.Try(request)
+		return s.try(ctx, c, request)
 	}
 	return s.Handler.Do(ctx, request)
+}
+
+// try tries a command when it is the call's turn: the writer waits for those that are being tried.
+func (s *Service) try(ctx context.Context, c *Caller, request engine.Request) (engine.Answer, error) {
+	place, err := s.trying.take(ctx, c)
+	if err != nil {
+		return engine.Answer{}, err
+	}
+	defer place.leave()
+	return s.Handler.Try(request)
+}
+
+// share names those with whom a caller takes turns in the writer: the sessions of a root, or the credential.
+func (c *Caller) share() string {
+	if c.By.Kind == commands.ActorSession && c.Root != "" {
+		return c.Root
+	}
+	return AccountName(c.By)
 }
 
 // payAhead pays for the next n commands of a call, as far as it has not, or refuses the call.
@@ -98,7 +116,7 @@ func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Re
 	if !o.Tree || root == "" {
 		return nil
 	}
-	if _, err := s.Handler.Try(request); err != nil {
+	if _, err := s.try(ctx, c, request); err != nil {
 		return nil //nolint:nilerr // the decision says the same, and its refusal is recorded
 	}
 	if ClassOf(c.By) == OfAdmin {

@@ -147,6 +147,7 @@ func (s *Service) decide(
 		Key:         c.Meta.Key + a.Suffix,
 		OccurredAt:  c.Meta.OccurredAt,
 		TraceParent: c.Meta.TraceParent,
+		Share:       c.share(),
 		Worked:      c.admission.worked,
 	}
 	if err := s.within(ctx, c, request, a.DryRun); err != nil {

@@ -35,7 +35,7 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 		if x.ManifestDigest == nil || s.Permit(c, "session:update", "") != nil {
 			return nil
 		}
-		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(c, x) {
+		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(ctx, c, x) {
 			return err
 		}
 	}
@@ -44,8 +44,8 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 
 // decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
 // itself.
-func (s *Service) decided(c *Caller, command commands.Command) bool {
-	answer, err := s.Handler.Try(engine.Request{
+func (s *Service) decided(ctx context.Context, c *Caller, command commands.Command) bool {
+	answer, err := s.try(ctx, c, engine.Request{
 		By:      c.By,
 		Command: command,
 		Key:     c.Meta.Key,

@@ -19,7 +19,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
 		from.Said.Session.AllowedCommands = left // as the decision cuts it
 	}
-	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(c, x) {
+	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(ctx, c, x) {
 		return err
 	}
 	g := &gathering{
@@ -33,7 +33,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	m, err := s.makeManifest(ctx, c, g)
 	var invalid *manifest.InvalidError
 	switch {
-	case g.undecided() || errors.As(err, &invalid) && s.decided(c, x):
+	case g.undecided() || errors.As(err, &invalid) && s.decided(ctx, c, x):
 		return nil // what the decision refuses too, it says in the words that clients know
 	case err != nil:
 		return invalidManifest(err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"maestro/commands"
 )
 
 // However many dear answers one account asks for, another's next one waits for none of them, and a third's for one of
@@ -234,4 +236,38 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 	if _, gone := w.Turn(gone, c); err != nil || !errors.Is(gone, context.Canceled) {
 		t.Errorf("who is gone: %v", gone)
 	}
+}
+
+// A dry run waits for its turn, and a command that is meant does not.
+func TestDryRunsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.Handler.Close()
+		project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+		var taken []placeTaken
+		for range turnsAtOnce() {
+			place, err := w.trying.take(t.Context(), &Caller{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			taken = append(taken, place)
+		}
+		tried := make(chan error, 1)
+		go func() {
+			command := &commands.CreateTask{Project: project, Title: "T"}
+			_, err := w.Do(t.Context(), w.admin(), Call{Command: command, Options: Options{DryRun: true}})
+			tried <- err
+		}()
+		synctest.Wait()
+		if len(tried) > 0 {
+			t.Error("a dry run waits for no turn")
+		}
+		w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
+		for _, place := range taken {
+			place.leave()
+		}
+		if err := <-tried; err != nil {
+			t.Error(err)
+		}
+	})
 }

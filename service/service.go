@@ -74,9 +74,9 @@ type Service struct {
 	// placing holds an item while a manifest is put in its place: one at a time.
 	placing chan struct{}
 	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency, turns
-	// for parts of long answers.
-	rendering, ordering, turns *places
-	stored                     storedManifests
+	// for parts of long answers, trying for dry runs.
+	rendering, ordering, turns, trying *places
+	stored                             storedManifests
 	// listMost is how many steps a list may take, all its portions together.
 	listMost uint64
 }
@@ -110,6 +110,7 @@ func New(config Config) (*Service, error) {
 		rendering: newPlaces(rendered),
 		ordering:  newPlaces(orderings),
 		turns:     newPlaces(turnsAtOnce()),
+		trying:    newPlaces(turnsAtOnce()),
 		listMost:  engine.ReadMost,
 	}, nil
 }
