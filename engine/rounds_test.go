@@ -62,16 +62,22 @@ func TestDearCommandsWaitForTheirTurn(t *testing.T) {
 			answer := w.must("admin", "task:create", fmt.Sprintf(`{"project":"{p}","title":"T%d"}`, i))
 			ids[i] = `"` + answer.Data.(*events.TaskCreated).TaskID + `"`
 		}
-		w.make("many", "admin", "session:spawn", fmt.Sprintf(`{"project":"{p}","taskIds":[%s]}`, strings.Join(ids, ",")))
-		dear := fmt.Sprintf(`{"message":"m","taskIds":[%s]}`, strings.Join(ids, ","))
+		all := strings.Join(ids, ",")
+		w.make("many", "admin", "session:spawn", `{"project":"{p}","taskIds":[`+all+`]}`)
+		dear := `{"message":"m","taskIds":[` + all + `]}`
 		send := func(share, key, body string) {
 			command, err := commands.Parse("report:progress", []byte(body))
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			_, err = w.h.Do(t.Context(), Request{By: w.actor("many"), Command: command, Key: key, Share: share})
-			if err != nil {
+			request := Request{
+				By:      w.actor("many"),
+				Command: command,
+				Key:     key,
+				Share:   share,
+			}
+			if _, err = w.h.Do(t.Context(), request); err != nil {
 				t.Error(err)
 			}
 		}

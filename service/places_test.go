@@ -254,7 +254,11 @@ func TestDryRunsTakeTurns(t *testing.T) {
 		}
 		tried := make(chan error, 1)
 		go func() {
-			command := &commands.CreateTask{Project: project, Title: "T"}
+			command, err := commands.Parse("task:create", []byte(`{"project":"`+project+`","title":"T"}`))
+			if err != nil {
+				tried <- err
+				return
+			}
 			_, err := w.Do(t.Context(), w.admin(), Call{Command: command, Options: Options{DryRun: true}})
 			tried <- err
 		}()
