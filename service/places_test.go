@@ -259,7 +259,7 @@ func TestDryRunsTakeTurns(t *testing.T) {
 				tried <- err
 				return
 			}
-			_, err := w.Do(t.Context(), w.admin(), Call{Command: command, Options: Options{DryRun: true}})
+			_, err = w.Do(t.Context(), w.admin(), Call{Command: command, Options: Options{DryRun: true}})
 			tried <- err
 		}()
 		synctest.Wait()
