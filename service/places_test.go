@@ -259,7 +259,9 @@ func TestDryRunsTakeTurns(t *testing.T) {
 				tried <- err
 				return
 			}
-			_, err = w.Do(t.Context(), w.admin(), Call{Command: command, Options: Options{DryRun: true}})
+			c := w.admin()
+			c.Meta.Key = "key"
+			_, err = w.Do(t.Context(), c, Call{Command: command, Options: Options{DryRun: true}})
 			tried <- err
 		}()
 		synctest.Wait()
