@@ -36,6 +36,8 @@ type Admission struct {
 	answered, brought int64
 	// paidBytes are those that it paid for before its body came.
 	paidBytes int64
+	// answers is the rate that its answer is paid for with: the one that the next such call needs.
+	answers resource
 	// readBytes are those of long texts that were charged when they were read.
 	readBytes int64
 	// steps are those of work that the call was charged for.
@@ -63,6 +65,9 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	a.counted = useParallel
 	if d.ReadsLog && !c.Ended { // who has ended may not read the log, so it takes no place of who does
 		a.counted = useStreams
+	}
+	if a.answers = useReads; d.Writes {
+		a.answers = useCommands
 	}
 	used := d.rates()
 	a.paidBytes = int64(used[useBytes])

@@ -162,27 +162,34 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 	}
 }
 
-// A long answer is paid for by its reader and by the reader's project.
+// A long answer, also that of a command, is paid for by its caller and by the caller's project, so that the next such
+// call waits for it.
 func TestLongAnswersAreChargedToTheProjectToo(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
 	c := w.caller(w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project, task)).Token)
-	a, err := w.Admit(t.Context(), c, Demand{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Leave()
-	for _, account := range []*account{a.credential, a.project} {
-		for name, pay := range map[string]func(){
-			"an answer":   func() { a.Sent(100 * bytesPerUnit) },
-			"a long text": func() { a.readText(100 * bytesPerUnit) },
-		} {
-			a.readBytes = 0
-			before := max(account.paid[useReads], w.ledger.now())
-			if pay(); account.paid[useReads]-before < time.Millisecond {
-				t.Errorf("%s costs the %s nothing", name, classNames[account.class])
+	for _, demand := range []Demand{{}, {Writes: true}} {
+		a, err := w.Admit(t.Context(), c, demand)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := useReads // what the next such call needs
+		if demand.Writes {
+			next = useCommands
+		}
+		for _, account := range []*account{a.credential, a.project} {
+			for name, pay := range map[string]func(){
+				"an answer":   func() { a.Sent(100 * bytesPerUnit) },
+				"a long text": func() { a.readText(100 * bytesPerUnit) },
+			} {
+				a.readBytes = 0
+				before := max(account.paid[next], w.ledger.now())
+				if pay(); account.paid[next]-before < time.Millisecond {
+					t.Errorf("%s costs the %s nothing (writes: %t)", name, classNames[account.class], demand.Writes)
+				}
 			}
 		}
+		a.Leave()
 	}
 }

@@ -83,7 +83,7 @@ func (a *Admission) Free(n int64) {
 	}
 }
 
-// Sent charges a reader for a long answer, but for what was charged when it was read.
+// Sent charges the caller for a long answer, but for what was charged when it was read.
 func (a *Admission) Sent(n int64) { a.chargeBytes(n - a.readBytes) }
 
 func (a *Admission) readText(n int64) {
@@ -94,7 +94,7 @@ func (a *Admission) readText(n int64) {
 func (a *Admission) chargeBytes(n int64) {
 	if units := float64(n / bytesPerUnit); units > 0 {
 		for _, account := range a.paying() {
-			a.ledger.charge(account, useReads, units)
+			a.ledger.charge(account, a.answers, units)
 		}
 	}
 }

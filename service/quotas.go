@@ -40,7 +40,7 @@ const (
 var quotas = []Quota{
 	{
 		"session-commands", 200, 2000,
-		"commands of one session; each 200 steps of work of one command count as one more",
+		"commands of one session; each 200 steps of work of one command, and each 16 KiB of its answer, count as one more",
 	},
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{
