@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,7 +23,7 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 			return nil
 		}
 		if x.ManifestDigest != "" {
-			return s.takeManifest(ctx, c, x)
+			return s.takeManifest(ctx, c, x, dryRun)
 		}
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
@@ -30,12 +31,12 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 			s.Permit(c, "session:register", x.Project) != nil {
 			return nil
 		}
-		return s.registerWith(ctx, c, x)
+		return s.registerWith(ctx, c, x, dryRun)
 	case *commands.UpdateSession:
 		if x.ManifestDigest == nil || s.Permit(c, "session:update", "") != nil {
 			return nil
 		}
-		if err := s.issueAgain(ctx, c, x); err != nil && !s.decided(ctx, c, x) {
+		if err := s.issueAgain(ctx, c, x, dryRun); err != nil && !s.decided(ctx, c, x) {
 			return err
 		}
 	}
@@ -61,25 +62,29 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// named returns the manifest that a digest names.
-func (s *Service) named(ctx context.Context, c *Caller, row, digest string) (*manifest.Manifest, error) {
+// named returns the manifest that a digest names. Unless it is for a dry run, the caller pays for the copy of it that is
+// put in its place.
+func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryRun bool) (*manifest.Manifest, error) {
 	if !IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
 			safetext.Printable(digest))
 	}
-	content, err := s.readBlob(ctx, digest, c.chargedWork)
-	if err != nil {
+	if err := s.mayName(ctx, c, row, digest); err != nil {
 		return nil, err
 	}
-	m, err := manifest.Parse(content)
-	if err != nil {
+	m, length, err := s.parseManifest(ctx, c, func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) })
+	var invalid *manifest.InvalidError
+	if errors.As(err, &invalid) {
 		// Its faults would quote what is none of the caller's business.
 		return nil, Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
-	if err := s.checkOwnProjects(c, row, m); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return m, s.mayName(ctx, c, row, digest)
+	if err := s.checkOwnProjects(c, row, m); err != nil || dryRun {
+		return m, err
+	}
+	return m, s.upload(ctx, c, length)
 }
 
 // mayName refuses a digest that only things of other projects name, unless the session stored that manifest itself: a
@@ -135,8 +140,8 @@ func (x said) agree(m *manifest.Manifest) error {
 }
 
 // takeManifest fills in what the manifest says; what the command says too must be the same.
-func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.SpawnSession) error {
-	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest)
+func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
+	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest, dryRun)
 	if err != nil {
 		return err
 	}
@@ -195,8 +200,8 @@ func otherThanManifest(pointer, should string) error {
 }
 
 // registerWith is takeManifest for a session that was not spawned.
-func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.RegisterSession) error {
-	m, err := s.named(ctx, c, "session:register", x.ManifestDigest)
+func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.RegisterSession, dryRun bool) error {
+	m, err := s.named(ctx, c, "session:register", x.ManifestDigest, dryRun)
 	if err != nil {
 		return err
 	}
@@ -212,8 +217,8 @@ func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.Regis
 }
 
 // issueAgain holds a manifest that is issued again against the rights that the session was given: those are frozen.
-func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateSession) error {
-	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest)
+func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateSession, dryRun bool) error {
+	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest, dryRun)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	if err := s.MayStoreManifest(c); err != nil {
 		return wire.StoredManifest{}, err
 	}
-	m, err := manifest.Parse(document)
+	m, _, err := s.parseManifest(ctx, c, func() ([]byte, error) { return document, nil })
 	if err != nil {
 		return wire.StoredManifest{}, invalidManifest(err)
 	}

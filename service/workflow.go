@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"maestro/service/wire"
-	"maestro/workers/manifest"
 )
 
 // SessionWorkflow returns the template from which a session's prompts are made: the one that its manifest names, or
@@ -19,7 +18,7 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 	if err != nil {
 		return t, err
 	}
-	m, err := manifest.Parse(content)
+	m, _, err := s.parseManifest(ctx, c, func() ([]byte, error) { return content, nil })
 	if err != nil {
 		return t, invalidManifest(err)
 	}
