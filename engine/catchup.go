@@ -66,7 +66,8 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	h.unlockState()
 	if len(read) > 0 {
 		h.follow()
-		h.afterCommit(ground, read)
+		h.afterCommit(read)
+		h.takeImage(ground)
 	}
 	return nil
 }

@@ -395,7 +395,7 @@ func (h *Handler) settle(d *decided) {
 		h.overlay.Commit()
 		h.wakeWaiting()
 		h.unlockState()
-		h.afterCommit(d.ground, d.messages)
+		h.afterCommit(d.messages)
 	}
 	if len(d.batch) > d.taken { // who waits on has its turn according to the work so far
 		h.rounds.fade()
@@ -406,6 +406,7 @@ func (h *Handler) settle(d *decided) {
 	for i := range d.results {
 		h.answer(d.batch[i], d.results[i])
 	}
+	h.takeImage(d.ground)
 }
 
 // answer sets a caller free; one that is refused only once the refusal is recorded, for which the writer does not wait.
@@ -439,19 +440,22 @@ func (h *Handler) wakeWaiting() {
 	h.reaches.wake(h.committed.Head().Sequence)
 }
 
-// afterCommit tells the witness, the outside and the snapshots of a commit.
-func (h *Handler) afterCommit(before uint64, messages []events.Message) {
+// takeImage takes a picture of the state for a snapshot when one is due behind a commit, and the one before is saved.
+func (h *Handler) takeImage(before uint64) {
+	every := h.config.SnapshotEvery
+	due := h.config.Snapshots != nil && before/every != h.committed.Head().Sequence/every
+	if due && len(h.imaged) < cap(h.imaged) { // nobody else fills it
+		h.imaged <- h.committed.Image()
+	}
+}
+
+// afterCommit tells the witness and the outside of a commit.
+func (h *Handler) afterCommit(messages []events.Message) {
 	head := h.committed.Head()
 	if h.config.Witness != nil {
 		h.config.Witness.Record(head)
 	}
 	if h.config.Announcer != nil {
 		h.config.Announcer.Announce(messages)
-	}
-	if h.config.Snapshots != nil && before/h.config.SnapshotEvery != head.Sequence/h.config.SnapshotEvery {
-		select {
-		case h.imaged <- h.committed.Image():
-		default:
-		}
 	}
 }

@@ -15,8 +15,8 @@ const (
 	memberSize     = 100
 )
 
-// parseManifest reads a manifest and parses it, when it is the call's turn: few do so at once. The caller is charged for
-// the work, and the memory counts meanwhile. read returns the document. It fails with read's error, with what the
+// parseManifest reads a manifest and parses it, when it is the call's turn: few do so at once. The caller is charged
+// for the work, and the memory counts meanwhile. read returns the document. It fails with read's error, with what the
 // context ended with, or as manifest.Parse does.
 func (s *Service) parseManifest(
 	ctx context.Context, c *Caller, read func() ([]byte, error),

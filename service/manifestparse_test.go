@@ -44,7 +44,8 @@ func TestAManifestByItsDigestIsPaidFor(t *testing.T) {
 			if _, err := w.named(t.Context(), lead, "session:spawn", stored.Digest, dryRun); err != nil {
 				t.Fatal(err)
 			}
-			return commands - w.ledger.left(a.credential, useCommands), uploads - w.ledger.left(a.credential, useUploads)
+			commands -= w.ledger.left(a.credential, useCommands)
+			return commands, uploads - w.ledger.left(a.credential, useUploads)
 		}
 		least := float64(stepsPerMember * 2 * freeMembers / StepsPerCommand)
 		if commands, uploads := spend(true); commands < least || uploads != 0 {
