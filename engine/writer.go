@@ -440,15 +440,6 @@ func (h *Handler) wakeWaiting() {
 	h.reaches.wake(h.committed.Head().Sequence)
 }
 
-// takeImage takes a picture of the state for a snapshot when one is due behind a commit, and the one before is saved.
-func (h *Handler) takeImage(before uint64) {
-	every := h.config.SnapshotEvery
-	due := h.config.Snapshots != nil && before/every != h.committed.Head().Sequence/every
-	if due && len(h.imaged) < cap(h.imaged) { // nobody else fills it
-		h.imaged <- h.committed.Image()
-	}
-}
-
 // afterCommit tells the witness and the outside of a commit.
 func (h *Handler) afterCommit(messages []events.Message) {
 	head := h.committed.Head()
