@@ -62,8 +62,8 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// named returns the manifest that a digest names. Unless it is for a dry run, the caller pays for the copy of it that is
-// put in its place.
+// named returns the manifest that a digest names. But for a dry run, the caller pays for the copy that is put in its
+// place.
 func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryRun bool) (*manifest.Manifest, error) {
 	if !IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
@@ -72,7 +72,8 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	if err := s.mayName(ctx, c, row, digest); err != nil {
 		return nil, err
 	}
-	m, length, err := s.parseManifest(ctx, c, func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) })
+	read := func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) }
+	m, length, err := s.parseManifest(ctx, c, read)
 	var invalid *manifest.InvalidError
 	if errors.As(err, &invalid) {
 		// Its faults would quote what is none of the caller's business.
