@@ -79,6 +79,11 @@ func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	return report(a, checks)
+}
+
+// report prints the figures as JSON if that is wanted, and fails when one misses its goal.
+func report(a *cli.Run, checks []benchmark.Check) error {
 	if a.JSON {
 		a.WriteJSON(struct {
 			Checks []benchmark.Check `json:"checks"`

@@ -1,0 +1,59 @@
+package benchmark
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A figure is the median of the rounds' ratios, and is held against its goal in the direction that its bound says.
+func TestFiguresAreHeldAgainstTheirGoals(t *testing.T) {
+	product, baseline := []float64{10, 30, 20}, []float64{10, 10, 40} // 1, 3, 0.5
+	for _, c := range []struct {
+		check Check
+		ok    bool
+	}{
+		{atLeast("rate", 1, product, baseline, "u", "b"), true},
+		{atLeast("rate", 1.1, product, baseline, "u", "b"), false},
+		{atMost("time", 1, product, baseline, "u", "b"), true},
+		{atMost("time", 0.9, product, baseline, "u", "b"), false},
+	} {
+		if c.check.Value != 1 || c.check.OK != c.ok || c.check.Product != 20 || c.check.Baseline != 10 {
+			t.Errorf("%+v", c.check)
+		}
+		if missed := strings.HasPrefix(c.check.verdict(), "MISSED"); missed == c.ok {
+			t.Errorf("said as %q", c.check.verdict())
+		}
+	}
+}
+
+// Product and baseline take turns, the first of which does not count; the first error ends them.
+func TestTurns(t *testing.T) {
+	order := ""
+	count := func(name string, from float64) sample {
+		return func() (float64, error) {
+			order += name
+			from++
+			return from, nil
+		}
+	}
+	figures, err := turns(2, count("p", 0), count("b", 10))
+	if want := [][]float64{{2, 3}, {12, 13}}; err != nil || !reflect.DeepEqual(figures, want) || order != "pbpbpb" {
+		t.Errorf("%v, %v, in the order %s", figures, err, order)
+	}
+	broken := errors.New("broken")
+	if _, err := turns(2, func() (float64, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	if rate, _ := perSecond(100, 2*time.Second, nil); rate != 50 {
+		t.Errorf("%v a second", rate)
+	}
+	if each, _ := microseconds(100, 2*time.Second, nil); each != 20_000 {
+		t.Errorf("%v µs each", each)
+	}
+}
