@@ -36,7 +36,7 @@ func Limits() []LimitGroup {
 		{
 			Title:  "Request bodies",
 			Intro:  "The server checks these while it reads a JSON body, before it decides anything.",
-			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitValues},
+			Limits: []Limit{LimitBody, LimitNames, LimitDepth, LimitNumber, LimitValues},
 		},
 		{
 			Title:  "Calls",

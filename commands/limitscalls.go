@@ -26,6 +26,13 @@ var (
 		Answer: answerLimit,
 		Bounds: "JSON objects and lists inside each other",
 	}
+	LimitNumber = Limit{
+		Name:   "json-number",
+		Value:  100,
+		Unit:   "characters",
+		Answer: answerLimit,
+		Bounds: "one number in a JSON body; many readers of JSON fail at a longer one",
+	}
 	LimitValues = Limit{
 		Name:   "json-values",
 		Value:  20_000,

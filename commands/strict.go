@@ -211,6 +211,9 @@ func (s *bodyScanner) value(pointer string) bool {
 		s.i++
 		s.steps++
 	}
+	if s.i-start > int(LimitNumber.Value) {
+		return s.exceeds(LimitNumber, pointer)
+	}
 	return s.i > start
 }
 

@@ -78,6 +78,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		{LimitDepth, func(n int) string {
 			return `{"title":"x","metadata":` + strings.Repeat(`{"a":`, n-1) + "1" + strings.Repeat("}", n)
 		}},
+		{LimitNumber, func(n int) string { return `{"title":"x","metadata":{"a":` + strings.Repeat("1", n) + `}}` }},
 		{LimitValues, func(n int) string {
 			return `{"title":"x","metadata":{"a":[` + strings.Repeat("1,", n-5) + `1]}}`
 		}},
