@@ -117,7 +117,7 @@ func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 				t.Errorf("%s: %d events, not %d: %d %.500s", c.path, events, c.events, r.status, r.body)
 			}
 			waited := strings.Contains(c.path, "wait=") && c.events == 0 // it asked again at the end
-			paid -= len(r.body) / (16 << 10) // its answer is paid for, too
+			paid -= len(r.body) / (16 << 10)                             // its answer is paid for, too
 			if paid != max(events, 1) && (!waited || paid != 2) {
 				t.Errorf("%s: %d commands were paid for %d events: %d", c.path, paid, events, r.status)
 			}

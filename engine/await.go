@@ -3,6 +3,7 @@ package engine
 import (
 	"container/list"
 	"context"
+	"strings"
 
 	"maestro/events"
 	"maestro/projections"
@@ -165,7 +166,8 @@ func (h *Handler) wakeTouched() {
 		case projections.KindProject:
 			h.wakeReady(key.ID)
 		case projections.KindQueue:
-			h.serveQueue(key.ID)
+			project, queue, _ := strings.Cut(key.ID, "/")
+			h.serveQueue(project, queue)
 		default:
 		}
 	}

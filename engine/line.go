@@ -3,7 +3,6 @@ package engine
 import (
 	"container/list"
 	"context"
-	"strings"
 
 	"maestro/projections"
 )
@@ -129,11 +128,10 @@ func (h *Handler) serve(project, queue string) {
 	}
 }
 
-// serveQueue gives turns to the callers that wait for a queue, "<project>/<queue>", that changed, and lets all look
-// when it is finished; mu is held.
-func (h *Handler) serveQueue(id string) {
-	project, queue, _ := strings.Cut(id, "/")
-	if l, q := h.lines[project][queue], h.committed.Queue(project, queue); l != nil && q != nil && q.Finished() {
+// serveQueue gives turns to the callers that wait for a queue that changed, and lets all look when it is finished; mu
+// is held.
+func (h *Handler) serveQueue(project, queue string) {
+	if l, q := h.lines[project][queue], h.committed.Queue(project, queue); l != nil && q != nil && h.committed.Finished(q) {
 		for e := l.waiting.Front(); e != nil; e = e.Next() {
 			e.Value.(*waiter).wake() //nolint:forcetypeassert // it holds nothing else
 		}
@@ -141,10 +139,10 @@ func (h *Handler) serveQueue(id string) {
 	h.serve(project, queue)
 }
 
-// wakeReady gives turns to the callers that wait for a queue of a project whose tasks changed: the queue is the same,
-// and what its items wait for may have come.
+// wakeReady is serveQueue for the queues of a project whose tasks changed: a queue is the same, and what its items wait
+// for may have come, or their tasks are done.
 func (h *Handler) wakeReady(project string) {
 	for queue := range h.lines[project] {
-		h.serve(project, queue)
+		h.serveQueue(project, queue)
 	}
 }

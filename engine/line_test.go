@@ -323,3 +323,33 @@ func TestFinishedQueueEndsTheWait(t *testing.T) {
 		}
 	})
 }
+
+// TestAQueueOfDoneTasksEndsTheWait: so it is when the tasks of the items that are left are done or cancelled by others.
+func TestAQueueOfDoneTasksEndsTheWait(t *testing.T) {
+	for name, ends := range map[string]step{
+		"completed": {"admin", "task:complete", `{"taskId":"{first}"}`},
+		"cancelled": {"admin", "task:cancel", `{"taskId":"{first}"}`},
+		"deleted":   {"admin", "task:delete", `{"taskId":"{first}"}`},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			defer w.h.Close()
+			w.take(named)
+			w.pushNew("first")
+			w.make("other", "admin", "task:create", `{"project":"{p}","title":"Other"}`)
+			w.take(step{"admin", "task:update", `{"taskId":"{first}","dependencies":["{other}"]}`}) // nothing to start
+			waiting := w.lineUp(t.Context())
+			w.take(step{"admin", "task:update", `{"taskId":"{other}","title":"Another"}`})
+			if waiting.returned.Load() {
+				t.Fatal("the wait ended although the item may be started later")
+			}
+			before := waiting.looks.Load()
+			waiting.over.Store(true)
+			w.take(ends)
+			synctest.Wait()
+			if !waiting.returned.Load() || waiting.looks.Load() == before {
+				t.Errorf("the task is %s, and the wait goes on", name)
+			}
+		})
+	}
+}

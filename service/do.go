@@ -214,7 +214,7 @@ func (s *Service) waitForItem(
 	})
 	over := func(state *projections.State) bool {
 		x, q := state.Session(session), state.Queue(project, queue)
-		return x == nil || q == nil || q.Finished() || state.Gone(session) != "" || state.Holds(x) != nil
+		return x == nil || q == nil || state.Finished(q) || state.Gone(session) != "" || state.Holds(x) != nil
 	}
 	until := time.Now().Add(wait)
 	for {

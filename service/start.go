@@ -26,7 +26,7 @@ func (s *Service) startOf(
 		if q == nil {
 			return
 		}
-		told = &wire.Start{Queue: q.Name, Waiting: state.QueueView(q).Waiting, Finished: q.Finished()}
+		told = &wire.Start{Queue: q.Name, Waiting: state.QueueView(q).Waiting, Finished: state.Finished(q)}
 		item := state.Holds(x)
 		if event, ok := answer.Data.(*events.QueueItemStarted); ok {
 			item = state.Item(x.ProjectID, event.Queue, event.TaskID)

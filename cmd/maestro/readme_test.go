@@ -167,14 +167,17 @@ func runTour(t *testing.T, commands []string) []string {
 	return printed
 }
 
-// standIns returns a directory with stand-ins for programs that a page uses and a machine may lack: a tmux that runs
-// what stands behind "--", and a claude that works through a queue as an agent would.
+// standIns returns a directory with stand-ins for programs that a page uses and a machine may lack: a tmux whose window
+// knows only what -e passes, and a claude that demands its instructions and works through a queue as an agent would.
 func standIns(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"tmux": `while [ "$1" != -- ]; do shift || exit 1; done; shift; exec "$@"`,
-		"claude": `while maestro queue start --wait --json | grep -q '"item":{'; do
+		"tmux": `unset MAESTRO_HOME; PATH=/usr/bin:/bin
+		while [ $# -gt 1 ]; do if [ "$1" = -e ]; then export "$2"; shift; fi; shift; done; exec sh -c "$1"`,
+		"claude": `case "$*" in *"maestro report"*) ;; *) echo "no system prompt" >&2; exit 1 ;; esac
+		grep -q task || { echo "no task prompt" >&2; exit 1; }
+		while maestro queue start --wait --json | grep -q '"item":{'; do
 			maestro report progress "Working on it"; maestro queue complete
 		done; maestro session complete`,
 	} {

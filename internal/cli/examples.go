@@ -64,7 +64,7 @@ var shownExamples = map[string]string{
 	"serve":                   "maestro serve\nmaestro serve --listen 127.0.0.1:4000 --lease 2m",
 	"session complete":        "maestro session complete",
 	"session delete":          "maestro session delete sess_4n8q2",
-	"session exec":            `maestro session exec sess_4n8q2 -- claude -p "Start"`,
+	"session exec":            `maestro session exec sess_4n8q2 -- ./claude-worker.sh`,
 	"session heartbeat":       "maestro session heartbeat sess_4n8q2",
 	"session info":            "maestro session info sess_4n8q2 --timeline",
 	"session kill":            "maestro session kill sess_4n8q2 --tree",
