@@ -20,6 +20,8 @@ var boundedLooks = []string{
 	"Task", "TaskEver", "TaskProject", "Template", "Token", "Top", "Undelivered",
 	// The dependencies of one task: `dependencies`.
 	"ItemView",
+	// Items of one queue, 50 at most.
+	"Finished",
 }
 
 // boundedUses are the functions that a look may hand the state to.
