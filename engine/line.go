@@ -131,7 +131,8 @@ func (h *Handler) serve(project, queue string) {
 // serveQueue gives turns to the callers that wait for a queue that changed, and lets all look when it is finished; mu
 // is held.
 func (h *Handler) serveQueue(project, queue string) {
-	if l, q := h.lines[project][queue], h.committed.Queue(project, queue); l != nil && q != nil && h.committed.Finished(q) {
+	l, q := h.lines[project][queue], h.committed.Queue(project, queue)
+	if l != nil && q != nil && h.committed.Finished(q) {
 		for e := l.waiting.Front(); e != nil; e = e.Next() {
 			e.Value.(*waiter).wake() //nolint:forcetypeassert // it holds nothing else
 		}
