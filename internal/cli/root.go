@@ -346,24 +346,6 @@ func Takes(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func unknownVerb(cmd *cobra.Command, verb string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	if meant := cmd.SuggestionsFor(verb); len(meant) > 0 {
-		nearest := slices.MaxFunc(meant, func(a, b string) int { return alike(a, verb) - alike(b, verb) })
-		return fmt.Errorf("there is no command `%s %s`; did you mean `%[1]s %[3]s`?", cmd.CommandPath(), verb, nearest)
-	}
-	return fmt.Errorf("there is no command `%s %s`; see `%[1]s --help`", cmd.CommandPath(), verb)
-}
-
-// alike counts the bytes with which two words begin alike.
-func alike(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
 // At returns an argument, or "" when it was left out.
 func At(args []string, i int) string {
 	if i < len(args) {

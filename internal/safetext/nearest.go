@@ -1,38 +1,51 @@
 package safetext
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // nearestMost is how long a word is that others are compared with, in bytes: the work grows with its square.
 const nearestMost = 64
 
-// Nearest returns the word that takes the fewest edits to reach from what somebody wrote; "" if none is near.
+// Nearest returns the word that somebody meant by what they wrote: the one that takes the fewest edits to reach, else
+// the shortest that begins like it; "" if none is near.
 func Nearest(written string, words []string) string {
 	if len(words) == 0 || len(written) > nearestMost {
 		return ""
 	}
 	nearest := slices.MinFunc(words, func(a, b string) int { return edits(written, a) - edits(written, b) })
-	if edits(written, nearest) > max((len(written)+1)/3, 1) {
-		return ""
+	if edits(written, nearest) <= max((len(written)+1)/3, 1) {
+		return nearest
 	}
-	return nearest
+	begun := ""
+	for _, word := range words {
+		if len(written) > 1 && strings.HasPrefix(word, written) && (begun == "" || len(word) < len(begun)) {
+			begun = word
+		}
+	}
+	return begun
 }
 
-// edits counts the characters to insert, remove or replace that make one text the other (Levenshtein's distance).
+// edits counts the characters to insert, remove or replace, and the neighbours to swap, that make one text the other
+// (the distance of Damerau and Levenshtein, where nothing is edited twice).
 func edits(from, to string) int {
-	row := make([]int, len(to)+1)
+	before, above, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(from) {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(to) {
-			replaced := diagonal
+			replaced := above[j]
 			if from[i] != to[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			row[j+1] = min(replaced, row[j]+1, above[j+1]+1)
+			if i > 0 && j > 0 && from[i] == to[j-1] && from[i-1] == to[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(to)]

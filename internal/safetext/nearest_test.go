@@ -11,6 +11,11 @@ func TestNearest(t *testing.T) {
 		"titel":                   "title",
 		"dependenciez":            "dependencies",
 		"tod":                     "todo",
+		"otdo":                    "todo", // two neighbours are swapped
+		"deps":                    "",
+		"depend":                  "dependencies", // it begins so
+		"desc":                    "description",
+		"d":                       "", // both begin so
 		"colour":                  "",
 		"":                        "",
 		strings.Repeat("x", 1000): "",

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"maestro/internal/safetext"
+)
+
+// meantBy are words that people try for a verb, and what they mean by each: of these, the first that the group has.
+var meantBy = map[string][]string{
+	"abort":    {"kill", "delete", "remove"},
+	"add":      {"create", "push", "spawn"},
+	"cancel":   {"kill", "remove"},
+	"cat":      {"get", "show", "info"},
+	"change":   {"update"},
+	"close":    {"complete"},
+	"delete":   {"remove", "revoke"},
+	"describe": {"get", "info", "show"},
+	"done":     {"complete"},
+	"edit":     {"update"},
+	"end":      {"complete"},
+	"find":     {"list"},
+	"finish":   {"complete"},
+	"make":     {"create", "spawn"},
+	"modify":   {"update"},
+	"new":      {"create", "spawn"},
+	"ps":       {"list"},
+	"query":    {"list"},
+	"remove":   {"delete", "revoke"},
+	"rename":   {"update"},
+	"retry":    {"requeue", "reopen"},
+	"run":      {"exec", "start"},
+	"search":   {"list"},
+	"send":     {"message"},
+	"set":      {"update", "use"},
+	"stop":     {"kill"},
+	"switch":   {"use"},
+	"view":     {"get", "info", "show"},
+}
+
+// meantLines are words that people try, by the group that they try them in, where a verb of the group is not what they
+// mean: the whole command line.
+var meantLines = map[string]map[string]string{
+	"": {
+		"add":      "task create",
+		"answer":   "input answer",
+		"ask":      "report needs-input",
+		"block":    "task block",
+		"cancel":   "task update <taskId> --status cancelled",
+		"check":    "audit verify",
+		"close":    "task complete",
+		"complete": "task complete",
+		"create":   "task create",
+		"daemon":   "serve",
+		"delete":   "task delete",
+		"depend":   "task update <taskId> --add-depends-on <taskIds>",
+		"done":     "task complete",
+		"edit":     "task edit",
+		"exec":     "session exec",
+		"exit":     "session complete",
+		"export":   "audit export",
+		"find":     `task list --search "<words>"`,
+		"finish":   "task complete",
+		"get":      "task get",
+		"history":  "audit replay",
+		"import":   "plan apply",
+		"init":     "serve",
+		"kill":     "session kill",
+		"list":     "task list",
+		"log":      "audit replay",
+		"logs":     "audit replay",
+		"ls":       "task list",
+		"mail":     "input wait",
+		"message":  "session message",
+		"new":      "task create",
+		"next":     "task list --ready",
+		"note":     "session note",
+		"ps":       "session list",
+		"question": "input list",
+		"ready":    "task list --ready",
+		"reopen":   "task reopen",
+		"replay":   "audit replay",
+		"rm":       "task delete",
+		"run":      "session exec",
+		"search":   `task list --search "<words>"`,
+		"send":     "session message",
+		"server":   "serve",
+		"show":     "task get",
+		"spawn":    "session spawn",
+		"start":    "serve",
+		"tell":     "session message",
+		"tree":     "task tree",
+		"up":       "serve",
+		"update":   "task update",
+		"use":      "project use",
+		"verify":   "audit verify",
+		"wait":     "input wait",
+	},
+	"audit": {
+		"check":   "audit verify",
+		"history": "audit replay",
+		"list":    "audit replay",
+		"log":     "audit replay",
+		"show":    "audit replay",
+	},
+	"input": {
+		"ask": "report needs-input",
+	},
+	"plan": {
+		"create": "plan apply",
+		"import": "plan apply",
+		"init":   "plan export",
+		"new":    "plan export",
+	},
+	"project": {
+		"init":   "project create",
+		"log":    "audit replay --project <projectId>",
+		"status": "status",
+		"tree":   "task tree",
+	},
+	"queue": {
+		"add":    "queue push",
+		"cancel": "queue remove",
+		"init":   "queue create",
+		"log":    "queue list",
+		"ps":     "queue status",
+	},
+	"report": {
+		"ask":      "report needs-input",
+		"close":    "report complete",
+		"failed":   "report error",
+		"question": "report needs-input",
+	},
+	"session": {
+		"done":   "session complete",
+		"init":   "session spawn",
+		"log":    "session info <sessionId> --timeline",
+		"logs":   "session info <sessionId> --timeline",
+		"status": "session info",
+	},
+	"task": {
+		"answer":  "input answer",
+		"assign":  "session link <sessionId> <taskId>",
+		"cancel":  "task update <taskId> --status cancelled",
+		"depend":  "task update <taskId> --add-depends-on <taskIds>",
+		"depends": "task update <taskId> --add-depends-on <taskIds>",
+		"find":    `task list --search "<words>"`,
+		"init":    "task create",
+		"log":     "task get <taskId> --timeline",
+		"logs":    "task get <taskId> --timeline",
+		"message": "session message",
+		"ready":   "task list --ready",
+		"search":  `task list --search "<words>"`,
+		"start":   "session spawn --task-ids <taskIds>",
+		"unblock": "task reopen",
+	},
+}
+
+// unknownVerb is about a word that is no command, and names the command that was meant.
+func unknownVerb(cmd *cobra.Command, word string) error {
+	refused := fmt.Sprintf("there is no command `%s %s`; ", cmd.CommandPath(), word)
+	if meant := meant(cmd, word); meant != "" {
+		return fmt.Errorf("%sdid you mean `%s %s`?", refused, cmd.Root().Name(), meant)
+	}
+	return fmt.Errorf("%ssee `%s --help`", refused, cmd.CommandPath())
+}
+
+// meant returns the command line, without the program's name, that a word in a group most likely means; else "".
+func meant(group *cobra.Command, word string) string {
+	_, path, _ := strings.Cut(group.CommandPath(), " ")
+	if line := meantLines[path][strings.ToLower(word)]; line != "" {
+		return line
+	}
+	var names []string
+	for _, verb := range group.Commands() {
+		if verb.IsAvailableCommand() {
+			names = append(append(names, verb.Name()), verb.Aliases...)
+		}
+	}
+	for _, name := range meantBy[strings.ToLower(word)] {
+		if slices.Contains(names, name) {
+			return strings.TrimSpace(path + " " + name)
+		}
+	}
+	if name := safetext.Nearest(strings.ToLower(word), names); name != "" {
+		return strings.TrimSpace(path + " " + name)
+	}
+	return ""
+}
