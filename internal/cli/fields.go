@@ -256,7 +256,7 @@ func (f *fields) numbers() error {
 			err = positive(f.cmd, name, time.Duration(*value)*time.Millisecond)
 		default:
 			if number, wrong := strconv.Atoi(value.String()); flag.Value.Type() == "int" && wrong == nil {
-				err = atLeastOne(f.cmd, name, number)
+				err = AtLeastOne(f.cmd, name, number)
 			}
 		}
 		if err != nil {

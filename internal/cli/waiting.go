@@ -101,8 +101,8 @@ func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	return nil
 }
 
-// atLeastOne refuses a number that was given and is below 1: 0 would count as a flag that was left out.
-func atLeastOne(cmd *cobra.Command, flag string, value int) error {
+// AtLeastOne refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+func AtLeastOne(cmd *cobra.Command, flag string, value int) error {
 	if cmd.Flags().Changed(flag) && value < 1 {
 		return failure.Usage("--%s must be 1 or more, not %d", flag, value).WithNext("leave it out for the default")
 	}

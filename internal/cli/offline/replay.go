@@ -24,13 +24,16 @@ import (
 )
 
 type replayOptions struct {
-	session, task, project, at string
+	session, task, project, from, at string
+	limit                            int
 }
 
 // auditReplay is `maestro audit replay`.
 type auditReplay struct {
 	*cli.Run
 	o replayOptions
+	// checkLimit refuses a --limit that is none.
+	checkLimit func() error
 }
 
 func newAuditReplay(a *cli.Run) *cobra.Command {
@@ -41,35 +44,45 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 		Long: `Show what happened, from the server's log or from an export.
 
-With --session or --task, it shows everything that was said and decided about it, up to --at if given. Otherwise it shows
-the history of the project (or of all projects) or, with --at, the board as it was then. Each line shows an event's
-sequence, its time, its actor and what happened.`,
+With --session or --task, it shows everything that was said and decided about it. Otherwise it shows the history of the
+project, or of all projects. --from and --at say where the history begins and ends; --limit shows only its newest events.
+Each line shows an event's sequence, its time, its actor and what happened.
+
+With --at alone, or with --project, it shows the board as it was then.`,
 		RunE: cli.Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")
 	cmd.Flags().StringVar(&c.o.task, "task", "", "the story of this task")
 	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
-	cmd.Flags().StringVar(&c.o.at, "at", "", "a sequence, or an RFC 3339 time")
+	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, or an RFC 3339 time")
+	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, or an RFC 3339 time")
+	cmd.Flags().IntVar(&c.o.limit, "limit", 0, "only so many, the newest")
 	cli.Exclude(cmd, "session", "task")
 	a.ListFlags(cmd)
 	cli.ValueName(cmd, "session", "<sessionId>")
 	cli.ValueName(cmd, "task", "<taskId>")
 	cli.ValueName(cmd, "project", "<projectId>")
+	cli.ValueName(cmd, "from", "<sequence|time>")
 	cli.ValueName(cmd, "at", "<sequence|time>")
+	cli.ValueName(cmd, "limit", "<number>")
+	c.checkLimit = func() error { return cli.AtLeastOne(cmd, "limit", c.o.limit) }
 	return cli.Tell(cmd, "audit:replay", "at", "task")
 }
 
 func (c *auditReplay) run(ctx context.Context, args []string) error {
+	if err := c.checkLimit(); err != nil {
+		return err
+	}
 	return replayLog(ctx, c.Run, cli.At(args, 0), c.o)
 }
 
-// moment is where a replay ends.
+// moment is a place in the log, such as where a replay ends; the zero value is none.
 type moment struct {
 	sequence uint64
 	time     time.Time
 }
 
-func parseMoment(text string) (moment, error) {
+func parseMoment(flag, text string) (moment, error) {
 	if text == "" {
 		return moment{}, nil
 	}
@@ -79,15 +92,26 @@ func parseMoment(text string) (moment, error) {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return moment{}, failure.Usage(
-			"--at must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q",
-			text,
+			"--%s must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q",
+			flag, text,
 		)
 	}
 	return moment{time: at}, nil
 }
 
+// before reports whether an event is behind the moment.
 func (m moment) before(sequence uint64, at time.Time) bool {
 	return m.sequence > 0 && sequence > m.sequence || !m.time.IsZero() && at.After(m.time)
+}
+
+// behind reports whether an event is before the moment.
+func (m moment) behind(sequence uint64, at time.Time) bool {
+	return sequence < m.sequence || !m.time.IsZero() && at.Before(m.time)
+}
+
+// unreached reports whether the moment is still to come when a log ends with this event.
+func (m moment) unreached(sequence uint64, now time.Time) bool {
+	return m.sequence > sequence || m.time.After(now)
 }
 
 // told is a line of a replay.
@@ -106,19 +130,29 @@ type told struct {
 // replayed is a log on its way through the fold.
 type replayed struct {
 	options replayOptions
-	until   moment
-	state   *projections.State
-	story   []told
+	// from and until are where the story begins and ends.
+	from, until moment
+	state       *projections.State
+	story       []told
 	// last records what moved each task last.
 	last map[string]told
 	// found says that the session or the task that was asked for exists.
 	found bool
+	// whole says that the log was read to its end.
+	whole bool
 }
 
 func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) error {
-	until, err := parseMoment(o.at)
+	from, err := parseMoment("from", o.from)
 	if err != nil {
 		return err
+	}
+	until, err := parseMoment("at", o.at)
+	if err != nil {
+		return err
+	}
+	if !until.time.IsZero() && from.time.After(until.time) || until.sequence > 0 && from.sequence > until.sequence {
+		return failure.Usage("--from %s is after --at %s", o.from, o.at).WithNext("swap them, or leave one out")
 	}
 	if o.project == "" && o.session == "" && o.task == "" {
 		o.project = a.Getenv(wire.EnvProjectID)
@@ -142,6 +176,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	}
 	r := &replayed{
 		options: o,
+		from:    from,
 		until:   until,
 		state:   projections.New(),
 		last:    map[string]told{},
@@ -158,7 +193,10 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	if err != nil {
 		return err
 	}
-	if o.at != "" && o.session == "" && o.task == "" {
+	if r.whole {
+		r.tellEnd(a)
+	}
+	if o.at != "" && o.session == "" && o.task == "" && o.from == "" && o.limit == 0 {
 		return showBoard(a, r)
 	}
 	if kind, id := r.wanted(); id != "" && !r.found {
@@ -169,11 +207,32 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 			Why:     "the log has no event about it" + cli.Prefixed(" up to ", o.at),
 		}
 	}
+	if o.limit > 0 && len(r.story) > o.limit {
+		r.story = r.story[len(r.story)-o.limit:]
+	}
+	none := "Nothing had happened yet"
+	if o.from != "" {
+		none = "Nothing happened from " + o.from + " on"
+	}
 	columns := []string{"EVENT", "TIME", "WHO", "WHAT"}
-	cli.List(a, r.story, "Nothing had happened yet", columns, func(t told) []string {
+	cli.List(a, r.story, none, columns, func(t told) []string {
 		return []string{strconv.FormatUint(t.Sequence, 10), t.Time, t.Who, t.What}
 	})
 	return nil
+}
+
+// tellEnd says that the log ends before the story was to begin or end.
+func (r *replayed) tellEnd(a *cli.Run) {
+	head, now := r.state.Head().Sequence, a.Wall()
+	for _, flag := range []struct {
+		name, value string
+		moment
+	}{{"from", r.options.from, r.from}, {"at", r.options.at, r.until}} {
+		if flag.unreached(head, now) {
+			a.Say("maestro: the log ends at event %d, before --%s %s\n", head, flag.name, flag.value)
+			return
+		}
+	}
 }
 
 func (r *replayed) wanted() (kind, id string) {
@@ -215,6 +274,7 @@ func (r *replayed) fold(log io.Reader) error {
 	if err := lines.Err(); err != nil {
 		return unreadable(r.state.Head().Sequence, syntax.Plain(err))
 	}
+	r.whole = true
 	return nil
 }
 
@@ -266,6 +326,8 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 	}
 	if about {
 		r.found = true
+	}
+	if about && !r.from.behind(sequence, e.Time) {
 		r.story = append(r.story, t)
 	}
 }
