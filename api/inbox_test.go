@@ -53,7 +53,7 @@ func (w *world) troubled() (project, orchestrator string) {
 		`{"project":"`+project+`","title":"stuck","dependencies":["`+missing+`"]}`).is(200).text("event", "data",
 		"taskId")
 	w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+waits+`"}`).is(200)
-	w.do(adminToken, "task:delete", `{"taskId":"`+missing+`"}`).is(200)
+	w.do(adminToken, "task:delete", `{"taskId":"`+missing+`","force":true}`).is(200)
 	pass()
 	ended, _ := w.session(orchestrator, project, gone, `,"strategy":"queue"`)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+ended+`"}`).is(200)

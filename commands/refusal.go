@@ -58,7 +58,7 @@ func ListOf(kind string) string {
 		"Task":        "task list",
 		"Parent task": "task list",
 		"Session":     "session list",
-		"Queue":       "queue list",
+		"Queue":       "queue status",
 		"Question":    "input list",
 		"Template":    "template list",
 		"Token":       "token list",

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -77,7 +78,9 @@ type DeleteTask struct {
 	In
 	TaskID    string `json:"taskId" doc:"the task"`
 	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
-	// Whole refuses to leave tasks below it without a parent. Only the route of older clients does without.
+	Force     bool   `json:"force,omitempty" doc:"delete it although open tasks depend on it"`
+	// Whole refuses to leave tasks below it without a parent, and tasks that depend on it without a way to start. Only
+	// the route of older clients does without.
 	Whole bool `json:"-"`
 }
 
@@ -406,7 +409,38 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
+	if x.Whole && !x.Force {
+		if err := noneDepends(s, append([]string{t.ID}, deleted.Descendants...)); err != nil {
+			return nil, err
+		}
+	}
 	return deleted, nil
+}
+
+// noneDepends refuses to delete tasks that open tasks wait for: a deleted dependency is never completed.
+func noneDepends(s *projections.State, deleted []string) error {
+	seen := setOf(deleted)
+	var waiting []string
+	first := ""
+	for _, id := range deleted {
+		for t := range s.WaitFor(id) {
+			if seen[t.ID] {
+				continue
+			}
+			seen[t.ID] = true
+			waiting = append(waiting, t.ID)
+			first = cmp.Or(first, id)
+		}
+	}
+	if len(waiting) == 0 {
+		return nil
+	}
+	return &Refusal{
+		Code:    CodeRule,
+		Message: "Tasks depend on '" + first + "': " + someOf(waiting[:min(len(waiting), belowNamed)], len(waiting)),
+		Why:     "a deleted task is never completed, so they could not be started",
+		Next:    "`maestro task update " + waiting[0] + " --remove-depends-on " + first + "`, or repeat it with --force",
+	}
 }
 
 // noneBelow refuses a task that has tasks below it, and names the first of them.

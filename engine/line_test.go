@@ -328,7 +328,7 @@ func TestFinishedQueueEndsTheWait(t *testing.T) {
 func TestAQueueOfDoneTasksEndsTheWait(t *testing.T) {
 	for name, ends := range map[string]step{
 		"completed": {"admin", "task:complete", `{"taskId":"{first}"}`},
-		"cancelled": {"admin", "task:cancel", `{"taskId":"{first}"}`},
+		"cancelled": {"admin", "task:update", `{"taskId":"{first}","status":"cancelled"}`},
 		"deleted":   {"admin", "task:delete", `{"taskId":"{first}"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) {

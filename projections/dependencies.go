@@ -26,6 +26,51 @@ func (s *State) UnmetDependencies(t *Task) []string {
 	return unmet
 }
 
+// GoneDependencies returns those dependencies of a task that were deleted or are cancelled. Nothing completes them any
+// more.
+func (s *State) GoneDependencies(t *Task) []GoneDependency {
+	var gone []GoneDependency
+	for _, id := range t.Dependencies {
+		switch d := s.tasks.get(id); {
+		case d == nil:
+		case d.Deleted:
+			gone = append(gone, GoneDependency{id, GoneDeleted})
+		case d.Status == events.TaskCancelled:
+			gone = append(gone, GoneDependency{id, GoneCancelled})
+		}
+	}
+	return gone
+}
+
+// GoneDependency is a dependency that was deleted or is cancelled.
+type GoneDependency struct {
+	TaskID string `json:"taskId"`
+	// Why is [GoneDeleted] or [GoneCancelled].
+	Why string `json:"why"`
+}
+
+// Why a dependency is gone.
+const (
+	GoneDeleted   = "deleted"
+	GoneCancelled = "cancelled"
+)
+
+// WaitFor yields the open tasks that depend on one, unless it is completed.
+func (s *State) WaitFor(task string) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		if s.satisfied(task, false) {
+			return
+		}
+		for id := range once(s.dependents.get(task)) {
+			s.work(1)
+			t := s.Task(id)
+			if t != nil && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // DependentCount counts the tasks that depend on one, deleted ones too.
 func (s *State) DependentCount(task string) int { return len(s.dependents.get(task)) }
 

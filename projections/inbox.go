@@ -344,11 +344,22 @@ func (b *inbox) stuck(q *Queue) {
 					Queue:   q.Name,
 					What:    b.titleOf(task),
 					Message: b.WaitsFor(q, item),
-					Next:    "maestro task update " + task + " --depends-on …",
+					Next:    b.dropGone(t),
 				}
 			})
 		}
 	}))
+}
+
+// dropGone is the command that frees a task from what nothing completes any more.
+func (b *inbox) dropGone(t *Task) string {
+	var ids []string
+	for _, gone := range b.GoneDependencies(t) {
+		if len(ids) < WaitsNamed && !b.satisfied(gone.TaskID, false) {
+			ids = append(ids, gone.TaskID)
+		}
+	}
+	return "maestro task update " + t.ID + " --remove-depends-on " + strings.Join(ids, ",")
 }
 
 // unseen adds the item that counts those of a queue that wait for more than is looked at.

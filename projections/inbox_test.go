@@ -166,13 +166,13 @@ func TestInbox(t *testing.T) {
 		{
 			"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --depends-on …",
+				"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
 			},
 		},
 		{
 			"stuck behind what was deleted", queued(deleted("t1")),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --depends-on …",
+				"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --remove-depends-on t1",
 			},
 		},
 		{"it waits, and is not stuck", queued(moved("t1", events.TaskInProgress)), nil},

@@ -40,7 +40,9 @@ type TaskView struct {
 	Model              string   `json:"model,omitempty"`
 	AcceptanceCriteria []string `json:"acceptanceCriteria"`
 	UnmetDependencies  []string `json:"unmetDependencies,omitempty"`
-	ActiveSessionID    string   `json:"activeSessionId,omitempty"`
+	// GoneDependencies are those of Dependencies that were deleted or are cancelled.
+	GoneDependencies []GoneDependency `json:"goneDependencies,omitempty"`
+	ActiveSessionID  string           `json:"activeSessionId,omitempty"`
 	CreatedBy          string   `json:"createdBy"`
 	// Queues are the queues that it stands in, by name.
 	Queues []TaskInQueue `json:"queues,omitempty"`
@@ -117,6 +119,7 @@ var (
 	saidSize      = sizeOf[Said]()
 	placeSize     = sizeOf[TaskInQueue]()
 	nameSize      = sizeOf[string]()
+	goneSize      = sizeOf[GoneDependency]()
 	statementSize = sizeOf[StatementView]()
 	progressSize  = sizeOf[Progress]()
 )
@@ -128,7 +131,7 @@ func sizeOf[T any]() int64 {
 // Size returns how much memory the view takes beside what it shares with the state, in bytes.
 func (v *TaskView) Size() int64 {
 	size := viewSize + int64(cap(v.Says))*saidSize + int64(cap(v.Queues))*placeSize +
-		int64(cap(v.UnmetDependencies))*nameSize
+		int64(cap(v.UnmetDependencies))*nameSize + int64(cap(v.GoneDependencies))*goneSize
 	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
 		if said != nil {
 			size += statementSize
@@ -170,6 +173,7 @@ func (s *State) taskView(t *Task) TaskView {
 		Model:              t.Model,
 		AcceptanceCriteria: list(t.AcceptanceCriteria),
 		UnmetDependencies:  s.UnmetDependencies(t),
+		GoneDependencies:   s.GoneDependencies(t),
 		ActiveSessionID:    s.ActiveSession(t),
 		CreatedBy:          t.CreatedBy,
 		Queues:             s.inQueues(t.ID),

@@ -87,7 +87,7 @@ const envListen = "MAESTRO_LISTEN"
 // prefer applies the configuration to a command of a user, and takes a project by its name.
 func (a *Run) prefer(cmd *cobra.Command) error {
 	project := cmd.Flags().Lookup("project")
-	if a.isSession() || project == nil && cmd.Annotations[lists] == "" {
+	if a.isSession() || project == nil && cmd.Annotations[lists] == "" && cmd.Annotations[inProject] == "" {
 		return nil
 	}
 	c, err := readConfig(a.Getenv)

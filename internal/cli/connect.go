@@ -294,7 +294,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 		return "", none
 	}
 	return "", failure.Usage("Name a project: there are %d", len(projects)).
-		WithNext("name one with --project or MAESTRO_PROJECT_ID; see `maestro project list`")
+		WithNext("choose one with `maestro project use NAME`, or name one with --project; see `maestro project list`")
 }
 
 // currentProject returns the project to which a user's lists of what needs somebody are limited, "" for none. A

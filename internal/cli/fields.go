@@ -13,6 +13,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/failure"
 )
 
 // A flag that sets a field of a command is declared by the field itself:
@@ -238,6 +239,10 @@ func (f *fields) set(args []string) error {
 		x := f.arguments[i]
 		if x == nil || x.tagged && slices.Contains(f.flags, x.flag) && f.cmd.Flags().Changed(x.flag) {
 			continue
+		}
+		if x.name == "reason" && commands.IsTaskID(arg) {
+			return failure.Usage("%s is a task, not a reason", arg).
+				WithNext("name one task at a time: `%s`", f.cmd.CommandPath()+" "+arg)
 		}
 		if err := x.settable().Set(arg); err != nil {
 			return err

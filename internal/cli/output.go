@@ -110,10 +110,12 @@ func (p *Printer) encode(value any) []byte {
 	return safetext.EscapeJSON(withTimes(bytes.TrimSuffix(b.Bytes(), []byte("\n")), value))
 }
 
-// lists is the annotation of a command that lists; oldFile that of one whose --output was the name of a file.
+// lists is the annotation of a command that lists; inProject that of one that acts in the current project and has no
+// --project; oldFile that of one whose --output was the name of a file.
 const (
-	lists   = "lists"
-	oldFile = "old-file"
+	lists     = "lists"
+	inProject = "in the current project"
+	oldFile   = "old-file"
 )
 
 // ListFlags marks a command that lists: the output format of config.json applies to it.

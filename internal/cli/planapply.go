@@ -34,6 +34,28 @@ func newTaskImport(a *Run) *cobra.Command {
 	return newApply(a, "import <file>", "Create and update tasks from a plan, as `maestro plan apply`")
 }
 
+// samplePlan has every key of a plan.
+const samplePlan = `  name: Sign-in                      # the project's name, for --name
+  description: Accounts and passwords
+  workingDir: /srv/shop
+  tasks:
+    - id: model                      # your own id: letters, digits, dots, - and _
+      title: User model
+      description: One row for each user.
+      acceptanceCriteria: [The migration runs twice]
+      priority: high                 # low, medium, high or critical
+      labels: [backend]
+      skills: [go]
+      model: sonnet
+      initialPrompt: Read docs/schema.md first.
+      metadata: {ticket: AUTH-7}
+    - id: form
+      title: Sign-in form
+      dependencies: [model]          # can start when these are completed
+      tasks:                         # below it; or give a task "parent: form"
+        - id: layout
+          title: Lay out the form`
+
 func newApply(a *Run, use, short string) *cobra.Command {
 	c := &planApply{Run: a}
 	cmd := &cobra.Command{
@@ -47,7 +69,11 @@ The file determines every field of its tasks except the status: a field that it 
 priority medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are.
 
 The answer shows what changed. Applying a plan twice changes nothing, and --dry-run only shows the difference. The whole
-plan is checked before anything changes.`,
+plan is checked before anything changes.
+
+This plan has every key there is. A task needs only an id and a title:
+
+` + samplePlan,
 	}
 	cmd.RunE = Running(c.run)
 	c.cmd = cmd

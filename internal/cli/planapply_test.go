@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"net/http"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,4 +44,33 @@ func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 			"continues from there" {
 		t.Errorf("got %+v", told)
 	}
+}
+
+// TestTheSamplePlanHasEveryKey: the plan in the help can be applied, and shows all that a plan can say.
+func TestTheSamplePlanHasEveryKey(t *testing.T) {
+	sample := regexp.MustCompile(`(?m)^  `).ReplaceAllString(samplePlan, "")
+	p, err := plan.Parse([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, x := range append([]any{*p}, toAny(p.Tasks)...) {
+		v := reflect.ValueOf(x)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			used[name] = used[name] || !v.Field(i).IsZero()
+		}
+	}
+	for name, is := range used {
+		if !is {
+			t.Errorf("the sample has no %s", name)
+		}
+	}
+}
+
+func toAny(tasks []plan.Task) (all []any) {
+	for _, t := range tasks {
+		all = append(all, t)
+	}
+	return all
 }

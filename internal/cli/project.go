@@ -66,12 +66,14 @@ type projectGet struct {
 
 func newProjectGet(a *Run) *cobra.Command {
 	c := &projectGet{Run: a}
-	return Tell(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "get [<projectId>]",
-		Short: "Show a project, your own if none is named",
+		Short: "Show a project, the current one if none is named",
 		Args:  Takes,
 		RunE:  Running(c.run),
-	}, "project:get")
+	}
+	annotated(cmd, inProject, "true")
+	return Tell(cmd, "project:get")
 }
 
 func (c *projectGet) run(ctx context.Context, args []string) error {

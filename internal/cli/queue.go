@@ -5,10 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
+	"maestro/service/wire"
 )
 
 // queuePush is `maestro queue push`.
@@ -146,12 +148,29 @@ func nameQueue(ctx context.Context, a *Run, of *commands.OfQueue) error {
 		of.Project = ""
 		return nil
 	}
-	if of.Queue == "" {
-		return whichQueue()
-	}
-	var err error
-	of.Project, err = a.project(ctx, of.Project)
+	named, err := namedQueue(ctx, a, *of)
+	of.Queue, of.Project = named.Name, named.ProjectID
 	return err
+}
+
+// namedQueue returns the queue that a user means: the one named, or the only one of the project.
+func namedQueue(ctx context.Context, a *Run, of commands.OfQueue) (wire.QueueOf, error) {
+	project, err := a.project(ctx, of.Project)
+	if err != nil || of.Queue != "" {
+		return wire.QueueOf{Name: of.Queue, ProjectID: project}, err
+	}
+	queues, err := Ask(ctx, a, (*client.Client).Queues, wire.QueueFilter{ProjectID: project})
+	switch {
+	case err != nil:
+		return wire.QueueOf{}, err
+	case len(queues) == 0:
+		return wire.QueueOf{}, failure.Usage("The project has no queue").
+			WithNext("create one: `maestro queue create NAME`")
+	case len(queues) > 1:
+		return wire.QueueOf{}, failure.Usage("Name a queue: the project has %d", len(queues)).
+			WithNext("name it with --queue, or the session with --session; see `maestro queue status`")
+	}
+	return wire.QueueOf{Name: queues[0].Name, ProjectID: project}, nil
 }
 
 // nameHolder sees to it that the session is named to the server that holds an item or gets it.
@@ -161,9 +180,4 @@ func nameHolder(a *Run, of *commands.OfQueue) error {
 			WithNext("name it with --session; see `maestro session list --active`")
 	}
 	return nil
-}
-
-func whichQueue() error {
-	return failure.Usage("Name a queue").
-		WithNext("name it with --queue, or the session with --session; see `maestro queue status`")
 }

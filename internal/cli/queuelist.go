@@ -28,18 +28,17 @@ func queueOf(ctx context.Context, a *Run, o commands.OfQueue, filter wire.QueueN
 		if id == "" {
 			id = a.sessionID()
 		}
-		if id == "" {
-			return queueShown{}, whichQueue()
+		if id != "" {
+			of := wire.SessionQueueOf{ID: id, Status: filter.Status, Limit: filter.Limit}
+			shown, err := Ask(ctx, a, (*client.Client).SessionQueue, of)
+			return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 		}
-		of := wire.SessionQueueOf{ID: id, Status: filter.Status, Limit: filter.Limit}
-		shown, err := Ask(ctx, a, (*client.Client).SessionQueue, of)
-		return queueShown{shown.Queue.Name, shown.Queue.Items, shown.Queue.ItemsMore}, err
 	}
-	project, err := a.project(ctx, o.Project)
+	of, err := namedQueue(ctx, a, o)
 	if err != nil {
 		return queueShown{}, err
 	}
-	filter.Name, filter.ProjectID = o.Queue, project
+	filter.Name, filter.ProjectID = of.Name, of.ProjectID
 	shown, err := Ask(ctx, a, (*client.Client).Queue, filter)
 	return queueShown{shown.Name, shown.Items, shown.ItemsMore}, err
 }
@@ -115,14 +114,11 @@ func queueTopOf(ctx context.Context, a *Run, o commands.OfQueue) (wire.QueueTop,
 	if id != "" && o.Queue == "" {
 		return Ask(ctx, a, (*client.Client).SessionQueueTop, id)
 	}
-	if o.Queue == "" {
-		return wire.QueueTop{}, whichQueue()
-	}
-	project, err := a.project(ctx, o.Project)
+	of, err := namedQueue(ctx, a, o)
 	if err != nil {
 		return wire.QueueTop{}, err
 	}
-	return Ask(ctx, a, (*client.Client).QueueTop, wire.QueueOf{Name: o.Queue, ProjectID: project})
+	return Ask(ctx, a, (*client.Client).QueueTop, of)
 }
 
 func waitingWords(n int) string {
@@ -136,7 +132,11 @@ func passedWords(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s before it passed over: see `maestro queue list`)", Many(n, "item"))
+	were := "were"
+	if n == 1 {
+		were = "was"
+	}
+	return fmt.Sprintf(" (%s before it %s passed over: see `maestro queue list`)", Many(n, "item"), were)
 }
 
 // queueList is `maestro queue list`.

@@ -19,10 +19,12 @@ import (
 
 // Whatever a command line takes as an id may be the beginning of one, with or without the word before it: task_4096 or,
 // from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
-// and sent as it is when no id begins like it.
+// and sent as it is when no id begins like it. A task is also found by its plan id.
 
 // candidate is a thing whose id begins with the typed prefix. maker is the session that made a project, "" for a user.
 type candidate struct{ id, title, maker string }
+
+func ofTask(t wire.Task) candidate { return candidate{id: t.ID, title: t.Title} }
 
 func ofProject(p wire.Project) candidate { return candidate{p.ID, p.Name, makingSession(p)} }
 
@@ -53,7 +55,7 @@ func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 var idKinds = map[string]idKind{
 	"taskId": {"task", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstTasks(ctx, wire.TaskFilter{IDPrefix: begins}, most)
-		return candidates(found, func(t wire.Task) candidate { return candidate{id: t.ID, title: t.Title} }), err
+		return candidates(found, ofTask), err
 	}},
 	"sessionId": {"sess", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstSessions(ctx, wire.SessionFilter{IDPrefix: begins, Brief: "true"}, most)
@@ -198,7 +200,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	begins := text
 	if !strings.HasPrefix(text, kind.word+"_") {
-		if len(text) < shortest || name == "templateId" { // Maestro's own templates have names for ids
+		if len(text) < shortest && name != "taskId" || name == "templateId" { // Maestro's own templates have names for ids
 			return text, nil
 		}
 		begins = kind.word + "_" + text
@@ -207,6 +209,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	if err != nil {
 		return text, nil //nolint:nilerr // the command finds that out itself, and may be kept
 	}
+	if len(text) < shortest {
+		return a.planned(ctx, c, text)
+	}
 	if begins != text && kind.is(ctx, c, text) {
 		return text, nil // a client chose it, and it is no beginning of another
 	}
@@ -214,8 +219,12 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case err != nil || len(found) == 0:
+	case err != nil:
 		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
+	case len(found) == 0 && name == "taskId":
+		return a.planned(ctx, c, text)
+	case len(found) == 0:
+		return text, nil
 	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }),
 		len(found) > candidatesMost && kind.is(ctx, c, text):
 		return text, nil
@@ -236,6 +245,24 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return found[0].id, nil
 	}
 	return "", ambiguous(text, found)
+}
+
+// planned returns the task that has a text as its plan id, in the current project if there is one; the text if there is
+// none.
+func (a *Run) planned(ctx context.Context, c *client.Client, text string) (string, error) {
+	filter := wire.TaskFilter{PlanID: text, ProjectID: a.Getenv(wire.EnvProjectID)}
+	found, err := c.FirstTasks(ctx, filter, candidatesMost+1)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil || len(found) == 0:
+		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
+	case len(found) > 1:
+		return "", failure.Usage("%s is the plan id of more than one task", text).
+			WithNext("name one: %s", namedIDs(candidates(found, ofTask)))
+	}
+	a.Say("maestro: %s is the plan id of %s\n", text, found[0].ID)
+	return found[0].ID, nil
 }
 
 // rootsOnly is what names no parent.

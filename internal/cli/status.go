@@ -101,7 +101,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting))
 	}
 	if s.QueuesMore > 0 {
-		a.Field("Queue", fmt.Sprintf("and %d more: see `maestro queue list`", s.QueuesMore))
+		a.Field("Queue", fmt.Sprintf("and %d more: see `maestro queue status`", s.QueuesMore))
 	}
 	if s.Inbox > 0 {
 		a.Field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")

@@ -84,7 +84,7 @@ func newTaskDelete(a *Run) *cobra.Command {
 	}
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
-	return Tell(cmd, "task:delete", "recursive")
+	return Tell(cmd, "task:delete", "recursive", "force")
 }
 
 func (c *taskDelete) run(ctx context.Context, args []string) error {

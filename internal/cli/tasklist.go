@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,15 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	List(c.Run, tasks, "No tasks", taskColumns, taskRow)
+	several := slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.ProjectID != tasks[0].ProjectID })
+	if !several {
+		List(c.Run, tasks, "No tasks", taskColumns, taskRow)
+		return nil
+	}
+	columns := slices.Insert(slices.Clone(taskColumns), 1, "PROJECT")
+	List(c.Run, tasks, "No tasks", columns, func(t wire.Task) []string {
+		return slices.Insert(taskRow(t), 1, t.ProjectID)
+	})
 	return nil
 }
 
@@ -161,7 +170,7 @@ func showTask(a *Run, t wire.Task) {
 		a.Field("Parent", *t.ParentID)
 	}
 	a.Field("Depends on", strings.Join(t.Dependencies, ", "))
-	a.Field("Waits for", strings.Join(t.UnmetDependencies, ", "))
+	a.Field("Waits for", waitsFor(t))
 	a.Field("Sessions", strings.Join(t.SessionIDs, ", "))
 	a.Field("Plan id", t.PlanID)
 	a.Field("Labels", strings.Join(t.Labels, ", "))
@@ -177,6 +186,19 @@ func showTask(a *Run, t wire.Task) {
 	if t.Result != nil {
 		a.block("Result, by "+Who(t.Result.By)+" at "+Instant(t.Result.At), t.Result.Text)
 	}
+}
+
+// waitsFor lists what a task waits for, and says of which tasks that is in vain.
+func waitsFor(t wire.Task) string {
+	why := map[string]string{}
+	for _, gone := range t.GoneDependencies {
+		why[gone.TaskID] = " (" + gone.Why + ")"
+	}
+	var names []string
+	for _, id := range t.UnmetDependencies {
+		names = append(names, id+why[id])
+	}
+	return strings.Join(names, ", ")
 }
 
 // statement appends a statement to what it explains.

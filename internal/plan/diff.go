@@ -160,6 +160,10 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 	if place {
 		parent, dependencies := d.ids[t.Parent], d.idsOf(t.Dependencies)
 		update.ParentID, update.Dependencies = &parent, &dependencies
+		// Dependencies on deleted tasks stay, or applying an unchanged export would change something.
+		if kept := withoutDeleted(task); len(kept) < len(task.Dependencies) && slices.Equal(kept, dependencies) {
+			update.Dependencies = nil
+		}
 	}
 	if !d.given {
 		return update, ""
@@ -171,13 +175,22 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 // server cannot judge that.
 func (d *Diff) Moves(task *wire.Task, t *Task) (changed []string) {
 	dependencies := d.idsOf(t.Dependencies)
-	if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, task.Dependencies) {
+	if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, withoutDeleted(task)) {
 		changed = append(changed, "dependencies")
 	}
 	if old := task.ParentID; old == nil && t.Parent != "" || old != nil && d.ids[t.Parent] != *old {
 		changed = append(changed, "parentId")
 	}
 	return changed
+}
+
+// withoutDeleted returns the dependencies of a task that a plan can name.
+func withoutDeleted(task *wire.Task) []string {
+	deleted := map[string]bool{}
+	for _, gone := range task.GoneDependencies {
+		deleted[gone.TaskID] = gone.Why == wire.GoneDeleted
+	}
+	return slices.DeleteFunc(slices.Clone(task.Dependencies), func(id string) bool { return deleted[id] })
 }
 
 // Apply records what became of a task: its id, "" if a dry run would create it, and the fields that changed.

@@ -14,6 +14,7 @@ type (
 	ProjectStatus  = projections.ProjectStatus
 	ExpiredSpawner = projections.ExpiredSpawner
 	Task           = projections.TaskView
+	GoneDependency = projections.GoneDependency
 	TaskSaid       = projections.TaskSaid
 	TaskTree       = projections.TaskTree
 	Progress       = projections.Progress
@@ -59,6 +60,9 @@ type Texts struct {
 	Lost     []LostText `json:"lost"`
 	LostMore int        `json:"lostMore,omitempty"`
 }
+
+// GoneDeleted says that a dependency was deleted.
+const GoneDeleted = projections.GoneDeleted
 
 // TypeExited is the type of the timeline entry that says that the command of a session ended.
 const TypeExited = projections.TypeExited

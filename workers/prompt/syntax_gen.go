@@ -119,7 +119,7 @@ var syntaxes = map[string]usage{
 		"Send a task back to in_progress; its timeline shows the reason",
 	},
 	"task:delete": {
-		"task delete <taskId> [--recursive]",
+		"task delete <taskId> [--recursive] [--force]",
 		"Delete a task",
 	},
 	"session:list": {
@@ -189,7 +189,7 @@ var syntaxes = map[string]usage{
 	},
 	"project:get": {
 		"project get [<projectId>]",
-		"Show a project, your own if none is named",
+		"Show a project, the current one if none is named",
 	},
 	"project:create": {
 		`project create "<name>" [--description "<text>"] [--working-dir <path>]`,

@@ -263,7 +263,7 @@ var plants = []plant{
 
 	// Snapshots, witnesses, damage.
 	{"a snapshot's sequence is one off", []edit{{
-		opens, "			Head:    image.Head(),\n",
+		"engine/snapshots.go", "			Head:    image.Head(),\n",
 		"			Head:    events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},\n",
 	}}},
 	{"the fold begins one behind the snapshot", []edit{{
