@@ -3746,7 +3746,7 @@ func TestNotFoundSaysWhereToLook(t *testing.T) {
 		{"task:complete", `{"taskId":"none"}`, "`maestro task list`"},
 		{"session:kill", `{"sessionId":"none"}`, "`maestro session list`"},
 		{"project:delete", `{"projectId":"none"}`, "`maestro project list`"},
-		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue list`"},
+		{"queue:push", `{"project":"{p}","queue":"none","taskId":"{t1}"}`, "`maestro queue status`"},
 		{"input:answer", `{"inputId":"none","answer":"so"}`, "`maestro input list`"},
 		{"token:revoke", `{"name":"none"}`, "`maestro token list`"},
 	} {

@@ -43,7 +43,7 @@ type TaskView struct {
 	// GoneDependencies are those of Dependencies that were deleted or are cancelled.
 	GoneDependencies []GoneDependency `json:"goneDependencies,omitempty"`
 	ActiveSessionID  string           `json:"activeSessionId,omitempty"`
-	CreatedBy          string   `json:"createdBy"`
+	CreatedBy        string           `json:"createdBy"`
 	// Queues are the queues that it stands in, by name.
 	Queues []TaskInQueue `json:"queues,omitempty"`
 	// PlanID is its id in the plan that it comes from.

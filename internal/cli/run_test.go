@@ -383,8 +383,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 		prints              []string
 	}{
 		{
-			"task delete t --key k", deleted,
-			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"t"}`,
+			"task delete task_0123456789 --key k", deleted,
+			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"task_0123456789"}`,
 			[]string{"Nothing to do"},
 		},
 		{"status", said, `GET /api/projects/p/status key= auth=Bearer msu_admin `, []string{

@@ -19,7 +19,7 @@ import (
 
 // Whatever a command line takes as an id may be the beginning of one, with or without the word before it: task_4096 or,
 // from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
-// and sent as it is when no id begins like it. A task is also found by its plan id.
+// and sent as it is when no id begins like it. A user finds a task by its plan id, too.
 
 // candidate is a thing whose id begins with the typed prefix. maker is the session that made a project, "" for a user.
 type candidate struct{ id, title, maker string }
@@ -200,8 +200,8 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	begins := text
 	if !strings.HasPrefix(text, kind.word+"_") {
-		if len(text) < shortest && name != "taskId" || name == "templateId" { // Maestro's own templates have names for ids
-			return text, nil
+		if len(text) < shortest && (name != "taskId" || a.isSession()) || name == "templateId" {
+			return text, nil // Maestro's own templates have names for ids
 		}
 		begins = kind.word + "_" + text
 	}
@@ -221,7 +221,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return "", ctx.Err()
 	case err != nil:
 		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
-	case len(found) == 0 && name == "taskId":
+	case len(found) == 0 && name == "taskId" && !a.isSession():
 		return a.planned(ctx, c, text)
 	case len(found) == 0:
 		return text, nil

@@ -1,0 +1,67 @@
+package projections
+
+import (
+	"strconv"
+	"strings"
+
+	"maestro/events"
+)
+
+// stuck adds what waits in a queue for what will not come. One item counts those that wait for more than is looked at.
+func (b *inbox) stuck(q *Queue) {
+	unseen, since := 0, int64(0)
+	b.add(finally(func() {
+		if unseen > 0 {
+			b.unseen(q, unseen, since)
+		}
+	}))
+	b.add(b.waiting.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
+		t, item := b.Task(task), b.Item(q.ProjectID, q.Name, task)
+		switch {
+		case t == nil || item == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case len(t.Dependencies) > b.looks:
+			if unseen++; unseen == 1 || item.AddedAt < since {
+				since = item.AddedAt
+			}
+		default:
+			b.looks -= len(t.Dependencies)
+			if !b.Stuck(q, item) {
+				break
+			}
+			b.find(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
+				return InboxItem{
+					TaskID:  task,
+					Queue:   q.Name,
+					What:    b.titleOf(task),
+					Message: b.WaitsFor(q, item),
+					Next:    b.dropGone(t),
+				}
+			})
+		}
+	}))
+}
+
+// dropGone is the command that frees a task from what nothing completes any more.
+func (b *inbox) dropGone(t *Task) string {
+	var ids []string
+	for _, gone := range b.GoneDependencies(t) {
+		if len(ids) < WaitsNamed && !b.satisfied(gone.TaskID, false) {
+			ids = append(ids, gone.TaskID)
+		}
+	}
+	return "maestro task update " + t.ID + " --remove-depends-on " + strings.Join(ids, ",")
+}
+
+// unseen adds the item that counts those of a queue that wait for more than is looked at.
+func (b *inbox) unseen(q *Queue, items int, since int64) {
+	b.find(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
+		return InboxItem{
+			Queue: q.Name,
+			What:  q.Name,
+			Message: "of " + strconv.Itoa(items) +
+				" waiting items, the inbox did not check whether their dependencies can still be completed: " +
+				"they have too many",
+			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
+		}
+	})
+}
