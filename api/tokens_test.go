@@ -118,7 +118,7 @@ func TestTokens(t *testing.T) {
 		`{"name":"a.b","kind":"admin"}`:                              "is not an id",
 		`{"name":"é","kind":"admin"}`:                                "is not an id",
 		`{"name":"` + strings.Repeat("a", 129) + `","kind":"admin"}`: "at most 128",
-		`{"name":"x"}`:                                               "kind must be",
+		`{"name":"x"}`:                                               "kind is required: admin, auditor or read-only",
 		`{"name":"x","kind":"owner"}`:                                "kind must be",
 		`{"name":"x","kind":"read-only"}`:                            "names the projects",
 		`{"name":"x","kind":"admin","projectIds":["p"]}`:             "only a read-only token",

@@ -60,6 +60,8 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		if len(x.ProjectIDs) > 0 {
 			return nil, invalid("/projectIds", "only a read-only token is for certain projects")
 		}
+	case "":
+		return nil, invalid("/kind", "kind is required: admin, auditor or read-only")
 	default:
 		return nil, invalid("/kind", "kind must be admin, auditor or read-only, not '%s'",
 			safetext.Printable(string(x.Kind)))

@@ -96,16 +96,17 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	}
 	a.output = c.Output
 	if a.Getenv(wire.EnvProjectID) == "" && c.Project != "" {
-		a.Env[wire.EnvProjectID] = c.Project
+		a.Env[wire.EnvProjectID], a.projectFrom = c.Project, "`maestro project use`"
 	}
-	if project == nil || !project.Changed || !takesOne(flagValue(project)) {
-		return nil
+	if project != nil && project.Changed {
+		err = a.namedProjects(cmd.Context(), flagValue(project))
+	} else {
+		err = a.namedByEnvironment(cmd.Context())
 	}
-	id, err := a.projectNamed(cmd.Context(), project.Value.String())
 	if err != nil {
 		return &ranError{err}
 	}
-	return flagValue(project).Set(id)
+	return nil
 }
 
 // projectNamed returns the id of the project that a text means: a user's project by its name, then by the beginning of
@@ -147,7 +148,7 @@ func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 	case len(own) == 1:
 		return own[0].ID, nil
 	case len(meant) == 0:
-		return text, nil
+		return text, a.noSuchProject(ctx, text)
 	case len(meant) > 1 && len(named) == 0:
 		return "", ambiguous(text, candidates(meant, ofProject))
 	case len(meant) > 1:

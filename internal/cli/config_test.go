@@ -50,7 +50,6 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 		"two of users":           {[]wire.Project{user, deputy, one}, "", "(Web shop), proj_deputy (Web", true},
 		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
 		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
-		"none":                   {nil, "Web+shop", "", false},
 	} {
 		list, err := json.Marshal(append([]wire.Project{}, c.there...))
 		if err != nil {

@@ -270,7 +270,13 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	if id := a.Getenv(wire.EnvProjectID); id != "" || a.isSession() {
+	if a.isSession() {
+		return a.Getenv(wire.EnvProjectID), nil
+	}
+	if err := a.namedByEnvironment(ctx); err != nil {
+		return "", err
+	}
+	if id := a.Getenv(wire.EnvProjectID); id != "" {
 		return id, nil
 	}
 	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{})

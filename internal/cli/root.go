@@ -45,6 +45,8 @@ type Run struct {
 	backlog   error
 	// More are the commands that need the server.
 	More []Noun
+	// projectFrom says what set MAESTRO_PROJECT_ID in Env, if not the environment.
+	projectFrom string
 	// refused counts the kept commands that the server refused in this run.
 	refused int
 }
@@ -94,7 +96,7 @@ func Main(
 		err = a.broken
 	}
 	if err != nil {
-		a.complain(err)
+		a.complain(a.sayWhoNamesProject(err))
 	}
 	return exitCode(err)
 }

@@ -387,11 +387,11 @@ func TestAnswersAreTheServers(t *testing.T) {
 			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"task_0123456789"}`,
 			[]string{"Nothing to do"},
 		},
-		{"status", said, `GET /api/projects/p/status key= auth=Bearer msu_admin `, []string{
+		{"status", said, `GET /api/projects/proj_0123456789/status key= auth=Bearer msu_admin `, []string{
 			"Who says what:", "t1  in_progress  says blocked  s1", "and 4 more", "not confirmed yet",
 			"t2  in_progress  says completed  s2",
 		}},
-		{"since 1", news, `GET /api/since?from=1&projectId=p key= auth=Bearer msu_admin `, []string{
+		{"since 1", news, `GET /api/since?from=1&projectId=proj_0123456789 key= auth=Bearer msu_admin `, []string{
 			"Needs you (12, 4 new):",
 		}},
 		{
@@ -404,7 +404,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 	} {
 		env, asked := answering(t, 200, test.answer)
 		delete(env, "MAESTRO_SESSION_ID")
-		env["MAESTRO_TOKEN"] = "msu_admin"
+		env["MAESTRO_TOKEN"], env["MAESTRO_PROJECT_ID"] = "msu_admin", "proj_0123456789"
 		got := runHere(t, env, strings.Fields(test.args)...)
 		if got.code != 0 || strings.Join(*asked, "\n") != test.asked {
 			t.Errorf("%s: asked %q, expected %q; %+v", test.args, *asked, test.asked, got)
