@@ -74,6 +74,7 @@ func Main(
 	}
 	root := a.rootFor(args)
 	root.SetArgs(args)
+	completeInBash(root, args)
 	a.session = a.isSession()
 	called, err := root.ExecuteContextC(ctx)
 	a.fieldNames = called.Annotations
