@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -17,8 +21,119 @@ const (
 	offeredWithin = 700 * time.Millisecond
 )
 
-// completeIDs lets the shell offer the ids of tasks, sessions and projects, with what they are called. Nothing is
-// offered, and nothing said, when no server answers in time, or to a session.
+// wish is what the shell asks for: what begins in a certain way, in a project or, with "", in all.
+type wish struct{ project, begun string }
+
+// offers are what the shell is offered for an argument or the value of a flag, by its placeholder without its plural.
+var offers = map[string]func(ctx context.Context, c *client.Client, w wish) []candidate{
+	"taskId":     offerTasks,
+	"sessionId":  offerSessions,
+	"projectId":  offerProjects,
+	"project":    offerProjects,
+	"questionId": offerQuestions,
+	"templateId": offerTemplates,
+	"queue":      offerQueues,
+	"token":      offerTokens,
+	"actor": func(ctx context.Context, c *client.Client, w wish) []candidate {
+		return append(offerTokens(ctx, c, w), offerSessions(ctx, c, w)...)
+	},
+	"id": func(ctx context.Context, c *client.Client, w wish) []candidate {
+		word, _, _ := strings.Cut(w.begun, "_")
+		switch word {
+		case "sess":
+			return offerSessions(ctx, c, w)
+		case "proj":
+			return offerProjects(ctx, c, w)
+		case "input":
+			return offerQuestions(ctx, c, w)
+		}
+		return offerTasks(ctx, c, w)
+	},
+	"label": offerLabels,
+}
+
+// otherPlaceholder are the arguments and flags, by their command line, whose placeholder does not say what they name.
+var otherPlaceholder = map[string]string{
+	"audit can <target>": "id",
+
+	"session exec --":           "file",
+	"session exec <command>...": "file",
+
+	"queue delete <name>":   "queue",
+	"token revoke <name>":   "token",
+	"task create --plan-id": "",
+	"task update --plan-id": "",
+	"task list --plan-id":   "",
+}
+
+// fileKinds are the placeholders of files and directories.
+var fileKinds = []string{"dir", "file", "home", "path"}
+
+// fileFlags are the flags without a placeholder whose value is a file or a directory.
+var fileFlags = []string{"backup-dir", "dir", "home", "texts-from", "to", "with"}
+
+func offerTasks(ctx context.Context, c *client.Client, w wish) []candidate {
+	found, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: w.project, IDPrefix: w.begun}, offered)
+	return candidates(found, func(t wire.Task) candidate { return candidate{id: t.ID, title: t.Title} })
+}
+
+func offerSessions(ctx context.Context, c *client.Client, w wish) []candidate {
+	filter := wire.SessionFilter{ProjectID: w.project, IDPrefix: w.begun, Brief: "true"}
+	found, _ := c.FirstSessions(ctx, filter, offered)
+	return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} })
+}
+
+// offerProjects offers projects by their ids, and by a name that was begun.
+func offerProjects(ctx context.Context, c *client.Client, w wish) (found []candidate) {
+	projects, _ := c.FirstProjects(ctx, wire.ProjectFilter{}, offered)
+	for _, p := range projects {
+		if found = append(found, ofProject(p)); w.begun != "" {
+			found = append(found, candidate{id: p.Name, title: p.ID})
+		}
+	}
+	return found
+}
+
+func offerQuestions(ctx context.Context, c *client.Client, w wish) []candidate {
+	filter := wire.InputFilter{ProjectID: w.project, IDPrefix: w.begun, Status: "open"}
+	found, _ := c.FirstInputs(ctx, filter, offered)
+	return candidates(found, func(x wire.Input) candidate { return candidate{id: x.ID, title: x.Question} })
+}
+
+func offerTemplates(ctx context.Context, c *client.Client, _ wish) []candidate {
+	found, _ := c.Templates(ctx)
+	return candidates(found, func(t wire.Template) candidate { return candidate{id: t.ID, title: t.Name} })
+}
+
+func offerQueues(ctx context.Context, c *client.Client, w wish) []candidate {
+	found, _ := c.Queues(ctx, wire.QueueFilter{ProjectID: w.project})
+	return candidates(found, func(q wire.Queue) candidate { return candidate{id: q.Name} })
+}
+
+func offerTokens(ctx context.Context, c *client.Client, _ wish) (found []candidate) {
+	tokens, _ := c.Tokens(ctx)
+	for _, t := range tokens {
+		if t.RevokedAt == nil {
+			found = append(found, candidate{id: t.Name, title: string(t.Kind)})
+		}
+	}
+	return found
+}
+
+func offerLabels(ctx context.Context, c *client.Client, w wish) (found []candidate) {
+	tasks, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: w.project}, offered)
+	for _, t := range tasks {
+		for _, label := range t.Labels {
+			if of := (candidate{id: label}); !slices.Contains(found, of) {
+				found = append(found, of)
+			}
+		}
+	}
+	return found
+}
+
+// completeIDs lets the shell offer what an argument may name, with what it is called. Nothing is offered, and nothing
+// said, when no server answers in time, or to a session.
 func completeIDs(a *Run, root *cobra.Command) {
 	for _, verb := range root.Commands() {
 		completeIDs(a, verb)
@@ -34,49 +149,111 @@ func completeIDs(a *Run, root *cobra.Command) {
 		if len(args) >= len(places) && !places[at].many {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		switch name := places[at].name; name {
-		case "file", "home", "path":
-			return nil, cobra.ShellCompDirectiveDefault
-		default:
-			return a.idsOf(cmd.Context(), name, begun), cobra.ShellCompDirectiveNoFileComp
+		kind := places[at].name
+		if other, ok := otherPlaceholder[placeOf(cmd, places[at].written)]; ok {
+			kind = other
 		}
+		return a.offer(cmd, kind, begun, args)
 	}
 }
 
-// idsOf returns the ids of a kind that begin as what was typed, each with its title behind a tab.
-func (a *Run) idsOf(ctx context.Context, kind, begun string) (found []string) {
-	if a.isSession() || a.homeServer() == "" {
-		return nil
+// completeFlags lets the shell offer what the value of a flag may name. A line that is run needs none of it.
+func completeFlags(a *Run, cmd *cobra.Command) {
+	for _, verb := range cmd.Commands() {
+		completeFlags(a, verb)
 	}
-	ctx, cancel := context.WithTimeout(ctx, offeredWithin)
-	defer cancel()
-	c, err := a.Connect(ctx)
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if _, done := cmd.GetFlagCompletionFunc(flag.Name); done || flag.Value.Type() == "bool" {
+			return
+		}
+		kind, many := flagKind(cmd, flag)
+		complete := func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			before := ""
+			if at := strings.LastIndex(begun, ","); many && at >= 0 {
+				before, begun = begun[:at+1], begun[at+1:]
+			}
+			found, directive := a.offer(cmd, kind, begun, strings.Split(before, ","))
+			for i := range found {
+				found[i] = before + found[i]
+			}
+			return found, directive
+		}
+		if err := cmd.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
+			panic(err) // the flag is there, and has none
+		}
+	})
+}
+
+// flagKind returns what the value of a flag names, and whether it may name several.
+func flagKind(cmd *cobra.Command, flag *pflag.Flag) (kind string, many bool) {
+	if other, ok := otherPlaceholder[placeOf(cmd, "--"+flag.Name)]; ok {
+		return other, false
+	}
+	if slices.Contains(fileFlags, flag.Name) {
+		return "file", false
+	}
+	kind = strings.Trim(flag.Value.Type(), "<>")
+	if one := strings.TrimSuffix(kind, "s"); one != kind && (offers[one] != nil || one == "commandId") {
+		return one, true
+	}
+	return kind, false
+}
+
+// placeOf names an argument or a flag of a command.
+func placeOf(cmd *cobra.Command, written string) string {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	return path + " " + written
+}
+
+// offer returns what begins as what was typed, each with its title after a tab, but for what the line has already.
+func (a *Run) offer(cmd *cobra.Command, kind, begun string, there []string) ([]string, cobra.ShellCompDirective) {
+	var named []candidate
+	switch find := offers[kind]; {
+	case slices.Contains(fileKinds, kind):
+		return nil, cobra.ShellCompDirectiveDefault
+	case kind == "commandId":
+		for _, row := range commands.CurrentRules().Rows() {
+			if !row.Planned {
+				named = append(named, candidate{id: row.ID})
+			}
+		}
+	case find != nil && !a.isSession() && a.homeServer() != "":
+		ctx, cancel := context.WithTimeout(cmd.Context(), offeredWithin)
+		defer cancel()
+		c, err := a.Connect(ctx)
+		if err != nil {
+			break
+		}
+		named = find(ctx, c, wish{project: a.projectToComplete(ctx, cmd), begun: begun})
+	}
+	var found []string
+	for _, x := range named {
+		if !strings.HasPrefix(x.id, begun) || slices.Contains(there, x.id) {
+			continue
+		}
+		line := safetext.OneLine(x.id)
+		if x.title != "" {
+			line += "\t" + safetext.Clip(x.title, 60)
+		}
+		found = append(found, line)
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// projectToComplete returns the project that the line or the configuration names, "" for all.
+func (a *Run) projectToComplete(ctx context.Context, cmd *cobra.Command) string {
+	text := a.Getenv(wire.EnvProjectID)
+	if flag := cmd.Flags().Lookup("project"); flag != nil && flag.Changed && takesOne(flagValue(flag)) {
+		text = flag.Value.String()
+	} else if c, err := readConfig(a.Getenv); text == "" && err == nil {
+		text = c.Project
+	}
+	if text == "" {
+		return ""
+	}
+	id, err := a.projectNamed(ctx, text)
 	if err != nil {
-		return nil
+		return ""
 	}
-	offer := func(id, title string) {
-		if strings.HasPrefix(id, begun) {
-			found = append(found, id+"\t"+safetext.Clip(title, 60))
-		}
-	}
-	project := a.Getenv(wire.EnvProjectID)
-	switch kind {
-	case "taskId":
-		tasks, _ := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: project, IDPrefix: begun}, offered)
-		for _, t := range tasks {
-			offer(t.ID, t.Title)
-		}
-	case "sessionId":
-		filter := wire.SessionFilter{ProjectID: project, IDPrefix: begun, Brief: "true"}
-		sessions, _ := c.FirstSessions(ctx, filter, offered)
-		for _, x := range sessions {
-			offer(x.ID, x.Name)
-		}
-	case "projectId", "project":
-		projects, _ := c.FirstProjects(ctx, wire.ProjectFilter{IDPrefix: begun}, offered)
-		for _, p := range projects {
-			offer(p.ID, p.Name)
-		}
-	}
-	return found
+	return id
 }

@@ -75,6 +75,9 @@ func Main(
 	root := a.rootFor(args)
 	root.SetArgs(args)
 	completeInBash(root, args)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		completeFlags(a, root)
+	}
 	a.session = a.isSession()
 	called, err := root.ExecuteContextC(ctx)
 	a.fieldNames = called.Annotations

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// freeText are the placeholders of values that name nothing that there is.
+var freeText = []string{
+	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "agentId", "answer", "description",
+	"duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question", "reason", "sequence:hash",
+	"sequence|time", "skills", "string", "stringToString", "summary", "text", "title", "type", "url", "",
+}
+
+// What a placeholder names is offered, or said to name nothing: a new one is not forgotten.
+func TestWhatIsNamedIsOffered(t *testing.T) {
+	root := wholeTree()
+	completeFlags(&Run{}, root)
+	known := func(kind string) bool {
+		return offers[kind] != nil || kind == "commandId" || slices.Contains(slices.Concat(fileKinds, freeText), kind)
+	}
+	met := map[string]bool{}
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, p := range placeholders(cmd.Use) {
+			place := placeOf(cmd, p.written)
+			if met[place] = true; !known(p.name) && otherPlaceholder[place] == "" {
+				t.Errorf("nothing says what to offer for %s of `%s`", p.written, cmd.CommandPath())
+			}
+		}
+		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+			if flag.Value.Type() == "bool" {
+				return
+			}
+			kind, many := flagKind(cmd, flag)
+			met[placeOf(cmd, "--"+flag.Name)] = true
+			if strings.HasSuffix(flag.Value.Type(), "Ids>") != many && kind != "label" {
+				t.Errorf("`%s --%s` takes %s, and several: %t", cmd.CommandPath(), flag.Name, flag.Value.Type(), many)
+			}
+			complete, ok := cmd.GetFlagCompletionFunc(flag.Name)
+			if !ok {
+				t.Fatalf("nothing is offered for `%s --%s`", cmd.CommandPath(), flag.Name)
+			}
+			words, _ := complete(cmd, nil, "")
+			if len(words) == 0 && !known(kind) {
+				t.Errorf("nothing says what to offer for `%s --%s %s`", cmd.CommandPath(), flag.Name, kind)
+			}
+		})
+		for _, verb := range cmd.Commands() {
+			visit(verb)
+		}
+	}
+	visit(root)
+	for place := range otherPlaceholder {
+		if !met[place] {
+			t.Errorf("there is no %s", place)
+		}
+	}
+}
