@@ -11,9 +11,10 @@ import (
 
 // freeText are the placeholders of values that name nothing that there is.
 var freeText = []string{
-	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "agentId", "answer", "description",
-	"duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question", "reason", "sequence:hash",
-	"sequence|time", "skills", "string", "stringToString", "summary", "text", "title", "type", "url", "",
+	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
+	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
+	"reason", "sequence:hash", "sequence|time", "skills", "string", "stringToString", "summary", "text", "title",
+	"type", "url",
 }
 
 // What a placeholder names is offered, or said to name nothing: a new one is not forgotten.

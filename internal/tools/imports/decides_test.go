@@ -41,6 +41,7 @@ var orders = map[string][]string{
 // ordered are the files that may, each for a reason of its own.
 var ordered = map[string]string{
 	"commands.go":       "the layout of the specification, of the commands that this binary has",
+	"completion.go":     "the ids of commands that the shell is offered while the server is away, too",
 	"inbox.go":          "what was set aside in outboxes of this machine",
 	"init.go":           "what a manifest allows is checked while the server is away",
 	"sessionexec.go":    "variables of a process of this machine",
