@@ -59,8 +59,13 @@ func parseConfig(path string, content []byte) (config, error) {
 		err = errors.New("output must be table, json or jsonl")
 	}
 	if err != nil {
-		return config{}, failure.Usage("The file %s cannot be used", path).WithWhy("%s", err).
-			WithNext("correct it: its keys are project, output and listen")
+		meant := ""
+		if refusal := (*commands.Refusal)(nil); errors.As(err, &refusal) && strings.HasPrefix(refusal.Next, "did you") {
+			meant = refusal.Next + " "
+		}
+		return config{}, failure.Usage("The file %s cannot be used", path).
+			WithWhy("%s", strings.Replace(err.Error(), "the body", "it", 1)).
+			WithNext("correct it: %sits keys are project, output and listen", meant)
 	}
 	return c, nil
 }

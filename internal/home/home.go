@@ -120,7 +120,7 @@ func (h *Home) check() error {
 		return nil
 	case !h.holdsHome() && strange != nil:
 		return notHome(h.dir, "it has neither a log nor secrets, and it "+strange.Error(), nil)
-	case !h.holdsHome() && !h.empty(): // its mode must not be changed: others rely on it
+	case !h.holdsHome() && !h.onlyPrepared(): // its mode must not be changed: others rely on it
 		return notHome(h.dir, "it has neither a log nor secrets, and it is open to others", nil)
 	case strange != nil:
 		return &Problem{
@@ -170,7 +170,7 @@ func (h *Home) secret(name string) ([]byte, error) {
 	if files.Shared(info) {
 		return nil, &Problem{
 			What: fmt.Sprintf("The file %s is open to others (mode %04o)", path, info.Mode().Perm()),
-			Why:  "it is a secret", Next: "run: chmod 600 " + path,
+			Why:  whyClosed(name), Next: "run: chmod 600 " + path,
 		}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxNote))

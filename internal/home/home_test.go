@@ -73,6 +73,21 @@ func TestOpen(t *testing.T) {
 	if _, err := Open(h.Dir()); err == nil || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("a home that is open to others: %v", err)
 	}
+	prepared := filepath.Join(t.TempDir(), "prepared") // as mkdir makes it
+	if err := errors.Join(os.Mkdir(prepared, 0o755), os.Chmod(prepared, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for name, advice := range map[string]string{configFile: "chmod 700 " + prepared, "notes.txt": "name a home, or"} {
+		if err := os.WriteFile(filepath.Join(prepared, name), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Create(prepared); err == nil || !strings.Contains(err.Error(), advice) {
+			t.Errorf("a directory with %s: %v", name, err)
+		}
+		if err := os.Remove(filepath.Join(prepared, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

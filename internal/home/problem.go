@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
@@ -104,8 +105,16 @@ func (h *Home) onlyLocked() bool {
 	return err == nil && len(entries) == 1 && entries[0].Name() == lockFile
 }
 
-// empty reports whether the directory has nothing in it.
-func (h *Home) empty() bool {
+// onlyPrepared reports whether the directory has nothing in it but what a user puts there before the first start.
+func (h *Home) onlyPrepared() bool {
 	entries, err := h.root.ReadDir(".")
-	return err == nil && len(entries) == 0
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != configFile })
+}
+
+// whyClosed says why nobody but its owner may read a file of the home.
+func whyClosed(name string) string {
+	if name == configFile {
+		return "only its owner may read what a home holds, and decide what its commands do"
+	}
+	return "it is a secret"
 }
