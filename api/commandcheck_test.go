@@ -16,7 +16,7 @@ func TestCheckOfACommand(t *testing.T) {
 			`{"command":"task:create","allowed":true,"role":"worker","strategy":"simple"}`,
 		},
 		{"another name", worker, "task:report:progress", `{"command":"task:report:progress","allowed":true}`},
-		{"refused", worker, "task:complete", `{"allowed":false,"why":"it is allowed to: orchestrator, user"}`},
+		{"refused", worker, "task:complete", `{"allowed":false,"why":"it is for: orchestrator, user"}`},
 		{"the user's", adminToken, "task:complete", `{"allowed":true,"role":"user","strategy":""}`},
 		{"no command", worker, "nonsense", `{"allowed":false,"unknown":true,"why":"there is no such command"}`},
 	} {

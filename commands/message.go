@@ -65,6 +65,16 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	}, nil
 }
 
+// Warnings implements Warner.
+func (*MessageSession) Warnings(s *projections.State, data events.Data) []string {
+	if sent, ok := data.(*events.SessionMessaged); ok {
+		if x := s.Session(sent.SessionID); x != nil && !x.Active() {
+			return []string{"session " + x.ID + " reported that its work is done: it may run no further command"}
+		}
+	}
+	return nil
+}
+
 // roomForMail refuses a message to a session that was not shown those before. A user's counts beside those of users,
 // a session's beside those of sessions. Notices have a limit of their own.
 func roomForMail(receiver *projections.Session, by Actor) error {

@@ -24,6 +24,16 @@ func (b *inbox) quarantined(t *Task) bool {
 	})
 }
 
+// skipped returns the item of the task that a session skipped, nil if there is none.
+func (b *inbox) skipped(t *Task, session string) *Item {
+	for _, item := range b.QueuesOf(t.ID) {
+		if item.Status == events.ItemSkipped && item.SessionID == session {
+			return item
+		}
+	}
+	return nil
+}
+
 func (b *inbox) works(session string) bool {
 	x := b.Session(session)
 	return x != nil && x.Active()
@@ -57,6 +67,10 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		default:
 			item.Message += ": session " + session + " is completed and did not say that it is done"
 			item.Next = "maestro task complete " + t.ID + ", or " + item.Next
+			if q := b.skipped(t, session); q != nil {
+				item.Message = "its item in queue " + q.Queue + " was " + string(q.Status)
+				item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue
+			}
 		}
 		return item
 	})

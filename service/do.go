@@ -42,6 +42,8 @@ type Done struct {
 	Below wire.Below
 	// LeftOpen tells of the tasks of a session that the command completed.
 	LeftOpen wire.LeftOpen
+	// Warnings are what the caller should know about what the command did.
+	Warnings []string
 	// Start is the result of queue:start; nil for any other command.
 	Start *wire.Start
 	// Revoked is what a revoked token leaves behind; nil for any other command.
@@ -56,6 +58,7 @@ func (d Done) Wire(dryRun bool) wire.Done {
 		Token:    d.Token,
 		Below:    d.Below,
 		LeftOpen: d.LeftOpen,
+		Warnings: d.Warnings,
 		Start:    d.Start,
 		Revoked:  d.Revoked,
 		Retried:  d.Retried,
@@ -183,6 +186,9 @@ func (s *Service) decide(
 	}
 	if session := completedBy(done.Data); err == nil && session != "" {
 		done.LeftOpen = s.leftOpen(ctx, c, session)
+	}
+	if err == nil && done.Event != nil && !done.Retried {
+		done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 	}
 	if name := revokedToken(request.Command); err == nil && name != "" {
 		done.Revoked = s.revokedOf(ctx, c, name, done.Data)

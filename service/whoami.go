@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"maestro/commands"
@@ -68,7 +69,11 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	case row.Planned:
 		check.Planned, check.Why = true, commands.WhyPlanned
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
-		check.Why = "it is allowed to: " + row.Who.String()
+		check.Why = "it is for: " + row.Who.String()
+		var refusal *commands.Refusal
+		if errors.As(v.Permit(row.ID, ""), &refusal) {
+			check.Why, check.Next = refusal.Why, refusal.Next
+		}
 	default:
 		check.Allowed = true
 	}

@@ -125,6 +125,14 @@ func usageOf(root *cobra.Command, id string) string {
 	return line
 }
 
+// reasonLine is a line that explains the one above it, "" without a text.
+func reasonLine(name, text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + name + ": " + safetext.OneLine(text) + "\n"
+}
+
 // checkCommand says whether a command is allowed, in the words of
 // docs/spec/000-command-permissions.md, "Checking Permissions".
 func checkCommand(ctx context.Context, a *Run, id string) error {
@@ -152,7 +160,8 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	case check.Allowed:
 		a.Print("%s\n", said)
 	default:
-		a.Print("%s\n\n%s\n", said, next)
+		a.Print("%s\n", said)
+		a.Print("%s%s\n%s\n", reasonLine("why", check.Why), reasonLine("next", check.Next), next)
 	}
 	if check.Allowed {
 		return nil

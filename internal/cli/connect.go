@@ -253,6 +253,7 @@ func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Option
 	if err == nil && a.dryRun {
 		return answer, a.wouldHappen(answer)
 	}
+	a.warn(answer)
 	return answer, err
 }
 

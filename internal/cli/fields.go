@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -66,6 +68,16 @@ var words = map[string][]string{
 	},
 }
 
+// longTexts are the fields whose text may come from stdin: its value is "-" then.
+var longTexts = map[string]bool{
+	"description":   true,
+	"initialPrompt": true,
+	"message":       true,
+	"text":          true,
+	"answer":        true,
+	"reason":        true,
+}
+
 // inMilliseconds ends the description of a field that holds a length of time. Its flag takes a duration.
 const inMilliseconds = ", in milliseconds"
 
@@ -76,6 +88,8 @@ type fields struct {
 	flags []string
 	// arguments are the fields that the arguments set, in their order; one is nil if no field has its name.
 	arguments []*field
+	// texts are those that stdin may hold.
+	texts []*field
 }
 
 // field is a field of a command as its tags describe it.
@@ -107,6 +121,9 @@ func bindAs(cmd *cobra.Command, body, as any) *fields {
 		}
 		x := fieldOf(name, described[name].Tag)
 		x.value = v.FieldByIndex(of.Index)
+		if longTexts[name] {
+			f.texts = append(f.texts, &x)
+		}
 		at := slices.IndexFunc(places, func(p placeholder) bool {
 			return p.name == name || slices.Contains(strings.Split(described[name].Tag.Get("arg"), "|"), p.name)
 		})
@@ -205,8 +222,11 @@ func (x *field) declare(cmd *cobra.Command) {
 		}
 		flags.Var((*milliseconds)(at), x.flag, what+", such as 30m")
 	default:
-		value := x.settable()
-		flags.Var(value, x.flag, x.doc+value.more())
+		value, doc := x.settable(), x.doc
+		if longTexts[x.name] {
+			doc += "; - reads it from stdin"
+		}
+		flags.Var(value, x.flag, doc+value.more())
 	}
 	offered := words[x.name]
 	if takes := x.valueName(); strings.Contains(takes, "|") {
@@ -248,7 +268,38 @@ func (f *fields) set(args []string) error {
 			return err
 		}
 	}
-	return nil
+	return f.readStdin()
+}
+
+// readStdin reads the text that was given as "-" from stdin.
+func (f *fields) readStdin() error {
+	var from *field
+	for _, x := range f.texts {
+		if v := x.now(); !v.IsValid() || v.String() != "-" {
+			continue
+		}
+		if from != nil {
+			return failure.Usage("Only one text can come from stdin").WithNext("write - for one of them only")
+		}
+		from = x
+	}
+	if from == nil {
+		return nil
+	}
+	text, err := textOf(f.cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	return from.settable().Set(text)
+}
+
+// textOf reads a text from stdin, without the line breaks at its end. The server says if it is too long.
+func textOf(stdin io.Reader) (string, error) {
+	read, err := io.ReadAll(io.LimitReader(stdin, commands.MaxRequest+1))
+	if err != nil {
+		return "", fmt.Errorf("read the text from stdin: %w", err)
+	}
+	return strings.TrimRight(string(read), "\n"), nil
 }
 
 // numbers refuses a number that was given and is below 1: 0 would count as a flag that was left out.

@@ -59,6 +59,7 @@ func (a *Run) each(
 			Event:    answer.Event,
 			Retried:  answer.Retried,
 		})
+		a.warn(answer)
 		if !a.JSON {
 			a.sayDone(answer, id, words)
 		}

@@ -31,8 +31,8 @@ func newSessionMessage(a *Run) *cobra.Command {
 		Long: `Send a message to a session, which gets it with its next command. A session may write to the session that spawned it
 ("parent"), an orchestrator also to the sessions that it spawned, and a user to any session.
 
-With --all, and without <sessionId>, the message goes to a whole team: from an orchestrator to all living sessions that it
-spawned, from a user to all living sessions of a project.`,
+With --all, and without <sessionId>, the message goes to a whole team: from an orchestrator to all sessions that it spawned,
+from a user to all sessions of a project, without those that have ended or whose work is done.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all && len(args) == 1 {
 				return Takes(cmd, []string{"all", args[0]})
@@ -42,7 +42,7 @@ spawned, from a user to all living sessions of a project.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	cmd.Flags().BoolVar(&c.all, "all", false, "to the living sessions that you spawned; a user: to all of the project")
+	cmd.Flags().BoolVar(&c.all, "all", false, "to the working sessions that you spawned; a user: to all of the project")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "session:message", "about")
@@ -65,9 +65,6 @@ func (c *sessionMessage) run(ctx context.Context, args []string) error {
 			return failure.Usage("Only a session has a parent").WithNext("name the session; see `maestro session list`")
 		}
 		c.body.SessionID = ""
-	}
-	if err := c.textOrInput(&c.body.Text); err != nil {
-		return err
 	}
 	answer, err := c.send(ctx, "session:message", &c.body, c.key)
 	if err != nil {

@@ -19,11 +19,14 @@ type sentToAll struct {
 	NotSent map[string]string `json:"notSent,omitempty"`
 }
 
-// toAll writes to the living sessions of a team, each in a command of its own: what is refused for one still reaches
+// toAll writes to the working sessions of a team, each in a command of its own: what is refused for one still reaches
 // the others. A retry with the same key writes to nobody twice.
 func (c *sessionMessage) toAll(ctx context.Context, text string) error {
-	if err := c.textOrInput(&text); err != nil {
-		return err
+	if text == "-" {
+		var err error
+		if text, err = textOf(c.Stdin); err != nil {
+			return err
+		}
 	}
 	team, err := c.team(ctx)
 	if err != nil {
@@ -54,7 +57,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	}
 	c.Result(said, func() {
 		if len(said.Sent) == 0 {
-			c.Print("There is no living session to write to\n")
+			c.Print("There is no working session to write to\n")
 			return
 		}
 		c.Print("Sent to %s, which see the message with their next command: %s\n", Many(len(said.Sent), "session"),
@@ -68,12 +71,12 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	return nil
 }
 
-// team returns the living sessions that a message to all goes to.
+// team returns the sessions at work that a message to all goes to.
 func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if c.isSession() && c.project != "" {
 		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
 	}
-	filter := wire.SessionFilter{Living: "true", Brief: "true"}
+	filter := wire.SessionFilter{Active: "true", Brief: "true"}
 	if c.isSession() {
 		filter.SpawnedBy = c.sessionID() // in all projects
 	} else {

@@ -90,7 +90,9 @@ func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (c
 	if a.backlog != nil {
 		return client.Answer{}, a.backlog
 	}
-	return c.Do(ctx, id, body, client.Options{Key: key})
+	answer, err := c.Do(ctx, id, body, client.Options{Key: key})
+	a.warn(answer)
+	return answer, err
 }
 
 // notNow reports whether a later try may bring what this one did not.

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,6 +58,9 @@ func newReport(a *Run) *cobra.Command {
 	return cmd
 }
 
+// fromStdin says how a long text is given as an argument.
+const fromStdin = "Write - in place of the text to read it from stdin, such as a long one from a file."
+
 // reporting is `maestro report KIND`, or `maestro task report KIND`.
 type reporting struct {
 	*Run
@@ -89,6 +90,7 @@ func (c *reporting) command(arguments, short string, told ...string) *cobra.Comm
 		Use:   string(c.kind.kind) + " " + arguments,
 		Short: short,
 		Args:  Takes,
+		Long:  short + ".\n\n" + fromStdin,
 		RunE:  Running(c.send),
 	}
 	c.fields = bind(c.cmd, &c.body)
@@ -108,28 +110,12 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	if err := c.textOrInput(&c.body.Message); err != nil {
-		return err
-	}
 	if c.asking.wait {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
 	return tellOrKeep(ctx, c.Run, c.id, &c.body, c.key, func(answer client.Answer) {
 		showReported(c.Run, answer, c.kind, c.body.TaskIDs)
 	})
-}
-
-// textOrInput reads a text from stdin if it was given as "-".
-func (a *Run) textOrInput(text *string) error {
-	if *text != "-" {
-		return nil
-	}
-	read, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
-	if err != nil {
-		return fmt.Errorf("read the text: %w", err)
-	}
-	*text = strings.TrimRight(string(read), "\n")
-	return nil
 }
 
 // asking are the flags of a question.

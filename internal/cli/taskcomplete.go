@@ -66,17 +66,45 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 	said, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
 		ProjectID:   project,
 		Unconfirmed: "true",
+		Order:       "dependencies",
 	})
 	if err != nil {
 		return err
 	}
-	ids := make([]string, len(said))
-	for i, t := range said { // a parent was made before what is below it, and is completed after it
-		ids[len(said)-1-i] = t.ID
-	}
+	ids := childrenFirst(said)
 	if len(ids) == 0 && !c.JSON {
 		c.Print("No task of the project is reported as completed and not confirmed\n")
 		return nil
 	}
 	return c.each(ctx, ids, "task:complete", of, c.key, words)
+}
+
+// childrenFirst returns the ids of tasks in their order, but for parents, which come after the tasks below them.
+func childrenFirst(tasks []wire.Task) []string {
+	listed := make(map[string]*wire.Task, len(tasks))
+	for i := range tasks {
+		listed[tasks[i].ID] = &tasks[i]
+	}
+	below := map[string][]string{}
+	for i := range tasks {
+		if parent := tasks[i].ParentID; parent != nil {
+			below[*parent] = append(below[*parent], tasks[i].ID)
+		}
+	}
+	ids := make([]string, 0, len(tasks))
+	var add func(id string)
+	add = func(id string) {
+		if listed[id] == nil {
+			return
+		}
+		delete(listed, id)
+		for _, child := range below[id] {
+			add(child)
+		}
+		ids = append(ids, id)
+	}
+	for i := range tasks {
+		add(tasks[i].ID)
+	}
+	return ids
 }

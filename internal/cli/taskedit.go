@@ -26,6 +26,8 @@ import (
 type taskEdit struct {
 	*Run
 	key string
+	// again is the file of an earlier edit, "" for a new one.
+	again string
 }
 
 func newTaskEdit(a *Run) *cobra.Command {
@@ -36,10 +38,13 @@ func newTaskEdit(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is the program named by VISUAL, else EDITOR,
 else vi. The name may have arguments ("code --wait"); no shell interprets them. Your changes are sent when the editor
-exits with code 0. If you change nothing, nothing is sent.`,
+exits with code 0. If you change nothing, nothing is sent. If your text cannot be used, it stays in a file; --file
+continues with it.`,
 		RunE: Running(c.run),
 	}
 	a.keyFlag(cmd, &c.key)
+	cmd.Flags().StringVar(&c.again, "file", "", "continue with the text of an earlier edit, which this file holds")
+	ValueName(cmd, "file", "<file>")
 	return Untold(Tell(cmd, "task:update"))
 }
 
@@ -74,10 +79,18 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 		c.wrote(client.Answer{}, t.ID, "")
 	}
 	if err != nil && !errors.Is(err, errDone) {
-		c.Say("maestro: your text is in %s\n", file)
+		c.Say("maestro: your text is in %s; `%s` continues with it\n", file, continueEdit(t.ID, file))
+		return err
+	}
+	if c.again != "" {
 		return err
 	}
 	return cmp.Or(err, os.Remove(file))
+}
+
+// continueEdit is the command that edits the text of an earlier edit.
+func continueEdit(task, file string) string {
+	return "maestro task edit " + task + " --file " + Quoted(file)
 }
 
 // changeOf returns the command that makes of a task what it was edited to, and whether that is a change.
@@ -107,17 +120,14 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 	if err := cmp.Or(encoder.Encode(was), encoder.Close()); err != nil {
 		return now, "", fmt.Errorf("write the task as YAML: %w", err)
 	}
-	f, err := os.CreateTemp("", "maestro-"+filepath.Base(t.ID)+"-*.yaml") // 0600
-	if err != nil {
-		return now, "", fmt.Errorf("make a file to edit: %w", err)
+	if file, err = c.fileToEdit(t.ID, text.Bytes()); err != nil {
+		return now, "", err
 	}
-	file = f.Name()
-	_, err = f.Write(text.Bytes())
-	if err = cmp.Or(err, f.Close()); err == nil {
-		err = c.runEditor(ctx, file)
-	}
-	if err != nil {
-		return now, "", cmp.Or(err, os.Remove(file))
+	if err = c.runEditor(ctx, file); err != nil {
+		if c.again == "" {
+			err = cmp.Or(err, os.Remove(file))
+		}
+		return now, "", err
 	}
 	edited, err := os.ReadFile(file)
 	if err != nil {
@@ -130,9 +140,25 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&now); err != nil && !errors.Is(err, io.EOF) {
 		return now, "", failure.Usage("The edited task cannot be read").WithWhy("%s", err).
-			WithNext("your text is in %s; correct it and repeat the command", file)
+			WithNext("your text is in %s; correct it with `%s`", file, continueEdit(t.ID, file))
 	}
 	return now, file, nil
+}
+
+// fileToEdit returns the file to edit: that of an earlier edit, or a new one with this text.
+func (c *taskEdit) fileToEdit(task string, text []byte) (string, error) {
+	if c.again != "" {
+		return c.again, nil
+	}
+	f, err := os.CreateTemp("", "maestro-"+filepath.Base(task)+"-*.yaml") // 0600
+	if err != nil {
+		return "", fmt.Errorf("make a file to edit: %w", err)
+	}
+	_, err = f.Write(text)
+	if err = cmp.Or(err, f.Close()); err != nil {
+		return "", cmp.Or(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
 }
 
 // runEditor runs the user's editor on a file.

@@ -239,11 +239,21 @@ func (p *Printer) timeline(entries []wire.Entry) {
 			e.Sequence,
 			Instant(e.Timestamp),
 			Who(e.Source),
-			e.Type,
+			entryType(e),
 			Prefixed(": ", safetext.OneLine(words)),
 			said,
 		)
 	}
+}
+
+// entryType names the type of an entry. Older clients know a report of a session by the name of what it claims; only a
+// person or an orchestrator completes a task.
+func entryType(e wire.Entry) string {
+	claim, ok := map[string]string{"task_completed": "said completed", "task_blocked": "said blocked"}[e.Type]
+	if _, _, fromSession := wire.SessionOfSource(e.Source); ok && fromSession {
+		return claim
+	}
+	return e.Type
 }
 
 // Prefixed puts something before a text, if there is one.

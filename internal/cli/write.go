@@ -22,6 +22,7 @@ type written struct {
 	Retried bool `json:"retried,omitempty"`
 	wire.Below
 	wire.LeftOpen
+	Warnings []string `json:"warnings,omitempty"`
 	// Revoked lists what a revoked token leaves behind.
 	Revoked *wire.Revoked `json:"revoked,omitempty"`
 }
@@ -33,7 +34,15 @@ func writtenOf(answer client.Answer, id string) written {
 		Retried:  answer.Retried,
 		Below:    answer.Below,
 		LeftOpen: answer.LeftOpen,
+		Warnings: answer.Warnings,
 		Revoked:  answer.Revoked,
+	}
+}
+
+// warn shows what the server says about what a command did.
+func (a *Run) warn(answer client.Answer) {
+	for _, warning := range answer.Warnings {
+		a.Say("maestro: warning: %s\n", safetext.OneLine(warning))
 	}
 }
 

@@ -35,6 +35,8 @@ type Done struct {
 	Token string `json:"token,omitempty"`
 	Below
 	LeftOpen
+	// Warnings are what the caller should know about what the command did.
+	Warnings []string `json:"warnings,omitempty"`
 	// Start is the result of queue:start; nil for any other command, a dry run or an older server.
 	Start *Start `json:"start,omitempty"`
 	// Revoked is what a revoked token leaves behind; nil for any other command, a dry run or an older server.
@@ -69,7 +71,10 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 		b = strconv.AppendInt(append(b, `,"leavesOpenMore":`...), int64(d.LeavesOpenMore), 10)
 	}
 	var err error
-	if d.Start != nil {
+	if len(d.Warnings) > 0 {
+		b, err = appendMember(b, `,"warnings":`, d.Warnings)
+	}
+	if err == nil && d.Start != nil {
 		b, err = appendMember(b, `,"start":`, d.Start)
 	}
 	if err == nil && d.Revoked != nil {

@@ -56,6 +56,8 @@ type CommandCheck struct {
 	// Planned says that the id is known, and that this version has no such command.
 	Planned bool   `json:"planned,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Next is what the caller may do instead.
+	Next string `json:"next,omitempty"`
 }
 
 // AllowedCommands is what the caller may do (docs/spec/000-command-permissions.md, "JSON Output").

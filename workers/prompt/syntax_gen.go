@@ -19,7 +19,8 @@ var syntaxes = map[string]usage{
 	},
 	"session:register": {
 		"session register",
-		"Register the session as running; run this first. A user may register a new session",
+		"Register the session as running, as `worker init` does, too. A user may register a new " +
+			"session",
 	},
 	"session:complete": {
 		"session complete",

@@ -1,0 +1,66 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// warningsOf says what the caller of a command should know about what it did. The command is done, so a caller who has
+// spent all that it may read is told nothing.
+func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Command, done engine.Answer) []string {
+	var warnings []string
+	see := func(see func(v View)) error {
+		return s.work(ctx, c, func(v View) error {
+			see(v)
+			return nil
+		})
+	}
+	if warner, ok := command.(commands.Warner); ok {
+		if see(func(v View) { warnings = warner.Warnings(v.State, done.Data) }) != nil {
+			return nil
+		}
+	}
+	session := completedBy(done.Data)
+	if session == "" {
+		return warnings
+	}
+	living, err := s.livingBelow(ctx, c, session)
+	if err != nil {
+		return nil
+	}
+	err = see(func(v View) { warnings = append(warnings, leavesBehind(v, session, living)...) })
+	if err != nil {
+		return nil
+	}
+	return warnings
+}
+
+// leavesBehind says what goes on although a session says that its work is done: the item that it holds, and the
+// sessions below it that work.
+func leavesBehind(v View, session string, living []string) (warnings []string) {
+	if x := v.Session(session); x != nil {
+		if item := v.Holds(x); item != nil {
+			warnings = append(warnings, "it still holds task "+item.TaskID+" of queue "+item.Queue+
+				", which returns to the queue unless you run `maestro queue complete`")
+		}
+	}
+	working := slices.DeleteFunc(living, func(id string) bool {
+		x := v.Session(id)
+		return x == nil || !x.Active()
+	})
+	if len(working) > 0 {
+		named := working[:min(len(working), projections.WaitsNamed)]
+		more := ""
+		if rest := len(working) - len(named); rest > 0 {
+			more = fmt.Sprintf(" and %d more", rest)
+		}
+		warnings = append(warnings, "sessions below it go on: "+strings.Join(named, ", ")+more)
+	}
+	return warnings
+}
