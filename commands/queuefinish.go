@@ -53,7 +53,7 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: `No item currently being processed. Run "start" first.`,
-			Next:    "maestro queue start",
+			Next:    "claim an item with `maestro queue start`",
 		}
 	}
 	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
@@ -70,7 +70,7 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 			Code:    CodeConflict,
 			Message: `No item currently being processed. Run "start" first.`,
 			Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
-			Next:    "maestro queue start",
+			Next:    "claim an item with `maestro queue start`",
 		}
 	}
 	why := "its item was given back when it was lost"

@@ -162,7 +162,7 @@ func whyProject(p *projections.Project) []reason {
 			return deletes && d.ProjectID == p.ID
 		}}}
 	}
-	return []reason{{what: "project " + p.ID + " is there", at: p.CreatedAt, made: func(data events.Data) bool {
+	return []reason{{what: "project " + p.ID + " exists", at: p.CreatedAt, made: func(data events.Data) bool {
 		d, creates := data.(*events.ProjectCreated)
 		return creates && d.ProjectID == p.ID
 	}}}

@@ -226,7 +226,7 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 		return &Error{Status: http.StatusUnauthorized, Problem: wire.Problem{
 			Code:    "UNAUTHENTICATED",
 			Message: "The token is not one of this server's",
-			Why:     "the Maestro server at " + c.Base() + " does not know it; the token was not sent",
+			Why:     "the Maestro server at " + c.Base() + " did not prove that it knows it, so it was not sent",
 			Next:    "check the token, and the address of the server",
 		}}
 	}

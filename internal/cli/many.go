@@ -61,7 +61,9 @@ func (a *Run) each(
 		})
 		a.warn(answer)
 		if !a.JSON {
-			a.sayDone(answer, id, words)
+			if err := a.sayDone(answer, id, words); err != nil {
+				return err
+			}
 		}
 	}
 	if len(failed) == 0 {
@@ -74,16 +76,21 @@ func (a *Run) each(
 	return partly(failed, outcomes)
 }
 
-func (a *Run) sayDone(answer client.Answer, id, words string) {
+func (a *Run) sayDone(answer client.Answer, id, words string) error {
 	id = safetext.OneLine(id)
 	switch {
 	case answer.Event == nil:
 		a.Print("%s: nothing to do, the command would change nothing\n", id)
 	case a.dryRun:
-		a.Print("Dry run: %s\n", fmt.Sprintf(words, id))
+		data, err := dataOf(answer)
+		if err != nil {
+			return err
+		}
+		a.Print("Dry run: would %s\n", toDo(data))
 	default:
 		a.Print(words+"\n", id)
 	}
+	return nil
 }
 
 // partly sums up many commands of which some were refused.

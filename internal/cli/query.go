@@ -26,6 +26,7 @@ func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 		if !strings.HasPrefix(doc, "only ") {
 			doc = "only those " + doc
 		}
+		note(cmd, of.Tag.Get("query"), "--"+name)
 		value := v.FieldByIndex(of.Index).Addr().Interface().(*string)
 		if takes == "true" {
 			cmd.Flags().Var(trueValue{value}, name, doc)

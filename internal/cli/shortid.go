@@ -268,14 +268,9 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) (strin
 // rootsOnly is what names no parent.
 const rootsOnly = "null"
 
-// errAmbiguous is the error for a prefix of several ids.
-var errAmbiguous = errors.New("several ids begin like it")
-
+// ambiguous is about the beginning of several ids.
 func ambiguous(text string, found []candidate) error {
-	refused := failure.Usage("%s is the beginning of more than one id", text).
-		WithNext("name one: %s", namedIDs(found))
-	refused.Err = errAmbiguous
-	return refused
+	return failure.Usage("%s is the beginning of more than one id", text).WithNext("name one: %s", namedIDs(found))
 }
 
 // namedIDs names what a text may mean.

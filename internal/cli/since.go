@@ -152,9 +152,9 @@ func withoutOwnID(words, id string) string {
 
 func showSince(a *Run, since wire.Since) {
 	if since.Events == 0 {
-		a.Print("Nothing happened since %d\n", since.From)
+		a.Print("Nothing happened since event %d\n", since.From)
 	} else {
-		a.Print("%s since %d, up to %d\n", Many(since.Events, "event"), since.From, since.To)
+		a.Print("%s since event %d, up to %d\n", Many(since.Events, "event"), since.From, since.To)
 	}
 	if len(since.Inbox) > 0 {
 		a.Print("\nNeeds you (%d, %d new):\n", since.Things, since.New)

@@ -66,7 +66,7 @@ func merged(chains []wire.WhyChain) []*whyTold {
 			}
 			line := chain.What
 			if chain.Steps[0].Sequence != t.Steps[0].Sequence {
-				line += fmt.Sprintf(" (since %d)", chain.Steps[0].Sequence)
+				line += fmt.Sprintf(" (since event %d)", chain.Steps[0].Sequence)
 			}
 			t.lines = append(t.lines, line)
 			break

@@ -57,41 +57,6 @@ func tellBelow(a *Run, answer client.Answer, verb, done, command string) {
 	}
 }
 
-// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing
-// else is to be said.
-func (a *Run) wouldHappen(answer client.Answer) error {
-	data, err := dataOf(answer)
-	if err != nil {
-		return err
-	}
-	a.Result(struct {
-		DryRun bool `json:"dryRun"`
-		wire.Outcome
-		Retried bool `json:"retried,omitempty"`
-		wire.Below
-	}{true, answer.Outcome, answer.Retried, answer.Below}, func() {
-		switch {
-		case data == nil:
-			a.Print("Dry run: nothing to do, the command would change nothing\n")
-		case answer.Retried:
-			a.Print(
-				"Dry run: nothing to do, an earlier try with this key has appended %s: %s\n", data.EventType(),
-				data.Describe(),
-			)
-		default:
-			a.Print("Dry run: would append %s: %s\n", data.EventType(), data.Describe())
-		}
-		if len(answer.Also) > 0 {
-			a.Print("Dry run: would do the same to %s below it: %s\n", Many(len(answer.Also), "session"),
-				strings.Join(answer.Also, ", "))
-		}
-		if answer.LivingBelow > 0 {
-			a.Print("Dry run: %s below it would go on\n", Many(answer.LivingBelow, "living session"))
-		}
-	})
-	return errDone
-}
-
 // dataOf returns the payload of the event that a command became, nil for "already so".
 func dataOf(answer client.Answer) (events.Data, error) {
 	if answer.Event == nil {

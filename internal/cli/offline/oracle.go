@@ -52,7 +52,7 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 			Status: http.StatusInternalServerError,
 			Code:   "AUDIT_FAILED",
 			Message: fmt.Sprintf(
-				"The log is against the documents: %s in %s",
+				"The log breaks the documented rules: %s in %s",
 				cli.Many(len(verdict.Faults), "fault"),
 				cli.Many(int(verdict.Events), "event"),
 			),
