@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -38,7 +39,54 @@ func (s *Service) ListInbox(
 		return nil, 0, Invalid("/sort", "'%s' is not an order of the inbox; it is urgency, or left out",
 			safetext.Printable(in.Sort))
 	}
-	return s.listInbox(ctx, c, in, asked)
+	wait, err := ParseWait(in.Wait)
+	if err != nil {
+		return nil, 0, err
+	}
+	items, sequence, err = s.listInbox(ctx, c, in, asked)
+	if err != nil || len(items) > 0 || wait == 0 {
+		return items, sequence, err
+	}
+	if err := s.beginWait(ctx, c); err != nil {
+		return nil, 0, err
+	}
+	return s.awaitInbox(ctx, c, in, asked, sequence, wait)
+}
+
+const (
+	// inboxRests is the shortest time between two looks of a wait for the inbox, however much happens meanwhile.
+	inboxRests = time.Second
+	// inboxIdles is the longest one: some items come with time alone.
+	inboxIdles = 5 * time.Second
+)
+
+// awaitInbox looks again after what happened since a sequence, until something needs somebody or the time is over.
+func (s *Service) awaitInbox(
+	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
+) (items []projections.InboxItem, _ uint64, err error) {
+	for until := time.Now().Add(wait); ; {
+		rest := time.Until(until)
+		if rest <= 0 {
+			return items, sequence, nil
+		}
+		err := s.await(ctx, c, min(rest, inboxIdles), func(ctx context.Context) error {
+			return s.Handler.WaitFor(ctx, sequence+1)
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		never := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		if err := s.await(ctx, c, min(time.Until(until), inboxRests), never); err != nil {
+			return nil, 0, err
+		}
+		items, sequence, err = s.listInbox(ctx, c, in, asked)
+		if err != nil || len(items) > 0 {
+			return items, sequence, err
+		}
+	}
 }
 
 // byUrgency names the order that starts with the items that block a session.

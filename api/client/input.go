@@ -30,6 +30,18 @@ func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.Inb
 	return list[wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
 }
 
+// AwaitInbox is Inbox once there is something, or after a while; the server bounds how long that is.
+func (c *Client) AwaitInbox(
+	ctx context.Context, filter wire.InboxFilter, wait time.Duration,
+) (items []wire.InboxItem, err error) {
+	if wait > 0 {
+		filter.Wait = wait.String()
+	}
+	ctx, cancel := c.patiently(ctx, wait)
+	defer cancel()
+	return items, c.get(ctx, "/api/inbox", queryOf(filter), &items)
+}
+
 // Since tells what changed.
 func (c *Client) Since(ctx context.Context, query wire.SinceQuery) (wire.Since, error) {
 	return read[wire.Since](ctx, c, "/api/since", queryOf(query))

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
 	"maestro/events"
+	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -21,7 +24,10 @@ import (
 // inbox is `maestro inbox`.
 type inbox struct {
 	*Run
-	filter wire.InboxFilter
+	cmd     *cobra.Command
+	filter  wire.InboxFilter
+	wait    bool
+	timeout time.Duration
 }
 
 func newInbox(a *Run) *cobra.Command {
@@ -32,16 +38,25 @@ func newInbox(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Show everything that needs you: first items that a working session waits for, then items that hold up other work, then
 the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this
-machine knows about come last.`,
+machine knows about come last.
+
+With --wait, if nothing needs you, the command waits until something does, or until --timeout (exit code 7). It also ends
+with the process that started it.`,
 		RunE: Running(c.run),
 	}
+	c.cmd = cmd
 	projectFlag(cmd, &c.filter.ProjectID)
+	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait until something needs you")
+	waitTimeout(cmd, &c.timeout)
 	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
 	a.ListFlags(cmd)
-	return Tell(cmd, "inbox")
+	return Tell(cmd, "inbox", "wait timeout")
 }
 
 func (c *inbox) run(ctx context.Context, _ []string) error {
+	if err := timeoutOfWait(c.cmd, c.wait, c.timeout); err != nil {
+		return err
+	}
 	filter := c.filter
 	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.currentProject()), "urgency"
 	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
@@ -50,6 +65,11 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
+	}
+	if len(items) == 0 && c.wait {
+		if items, err = c.await(ctx, filter); err != nil {
+			return err
+		}
 	}
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
@@ -61,6 +81,27 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	}
 	showInbox(c.Run, items)
 	return nil
+}
+
+// await waits until something needs the caller.
+func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wire.InboxItem, err error) {
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	over, err := inSlices(ctx, c.Run, server, c.timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
+		items, err = server.AwaitInbox(ctx, filter, slice)
+		return len(items) > 0, err
+	})
+	if err == nil && over {
+		err = &failure.Error{
+			Status:  http.StatusGatewayTimeout,
+			Code:    "TIMED_OUT",
+			Message: "Nothing needed you within " + c.timeout.String(),
+			Next:    "wait on with the same command",
+		}
+	}
+	return items, err
 }
 
 // inboxSetAside is the kind of items that only this machine knows: kept commands that were not delivered.

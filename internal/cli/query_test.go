@@ -13,7 +13,7 @@ import (
 
 // notFlags are parameters of queries that the command line sets itself, with a flag of its own (--active, --order) or
 // without one.
-var notFlags = []string{"projectId", "order", "sort", "brief", "cursor", "active", "living", "idPrefix"}
+var notFlags = []string{"projectId", "order", "sort", "brief", "cursor", "active", "living", "idPrefix", "wait"}
 
 // The flags of a list are those that its query's shape names, described once, and the list has them all.
 func TestFlagsOfListsComeFromTheirQueries(t *testing.T) {

@@ -201,7 +201,7 @@ var syntaxes = map[string]usage{
 		"Delete an empty project",
 	},
 	"inbox": {
-		"inbox",
+		"inbox [--wait --timeout <duration>]",
 		"Show everything that needs you, first what holds up a session",
 	},
 	"input:list": {
