@@ -96,16 +96,10 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 			h.touchMail(change)
 		case projections.KindQueue, projections.KindToken:
 			h.touchKey(Key{change.Kind, change.ID})
-		case projections.KindTask:
-			if task, ok := change.After.(*projections.Task); ok {
-				h.touchKey(Key{projections.KindProject, task.ProjectID})
-			}
 		case projections.KindSession:
 			h.touchMail(change)
-			if x, ok := change.After.(*projections.Session); ok && x.Ended() {
-				h.touchKey(Key{projections.KindProject, x.ProjectID})
-			}
 		case projections.KindProject,
+			projections.KindTask,
 			projections.KindQueueItem,
 			projections.KindTemplate,
 			projections.KindSessionTimeline,
@@ -163,8 +157,6 @@ func (h *Handler) wakeTouched() {
 			case h.gone <- struct{}{}:
 			default:
 			}
-		case projections.KindProject:
-			h.wakeReady(key.ID)
 		case projections.KindQueue:
 			project, queue, _ := strings.Cut(key.ID, "/")
 			h.serveQueue(project, queue)

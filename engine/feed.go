@@ -49,6 +49,9 @@ type feed struct {
 // by the caller; the event's payload is not.
 func (h *Handler) note(sequence uint64, body []byte, hash events.Hash, e *events.Event, changes []projections.Change) {
 	h.touch(e.Data, changes)
+	for _, queue := range h.overlay.LinesMoved() {
+		h.touchKey(Key{projections.KindQueue, queue})
+	}
 	if !h.feed.on.Load() {
 		return
 	}

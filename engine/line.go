@@ -139,11 +139,3 @@ func (h *Handler) serveQueue(project, queue string) {
 	}
 	h.serve(project, queue)
 }
-
-// wakeReady is serveQueue for the queues of a project whose tasks changed: a queue is the same, and what its items wait
-// for may have come, or their tasks are done.
-func (h *Handler) wakeReady(project string) {
-	for queue := range h.lines[project] {
-		h.serveQueue(project, queue)
-	}
-}

@@ -22,10 +22,17 @@ type look struct {
 type queueLines struct {
 	project, queue string
 	trust          bool
-	// were are what may be started and what waits, to what comes there, and from what leaves it.
-	were     [2]line
-	to, from [2][]placed
+	// were are what may be started, what waits, and what of that is over; to what comes there, and from what leaves it.
+	were     [3]line
+	to, from [3][]placed
 }
+
+// The lines of a queue, as they are numbered in queueLines.
+const (
+	lineReady = iota
+	lineWaiting
+	lineOver
+)
 
 type dependency struct {
 	met bool
@@ -218,7 +225,7 @@ func (l *look) linesWith(item *Item) *queueLines {
 			project: item.ProjectID,
 			queue:   item.Queue,
 			trust:   l.state.queues.get(key).TrustReports,
-			were:    [2]line{l.state.ready.get(key), l.state.waiting.get(key)},
+			were:    [3]line{l.state.ready.get(key), l.state.waiting.get(key), l.state.over.get(key)},
 		}
 		if l.linesOf == nil {
 			l.linesOf = map[string]*queueLines{}
@@ -229,29 +236,40 @@ func (l *look) linesWith(item *Item) *queueLines {
 	return queue
 }
 
-// put lets an item move into the line that it belongs to, ready or waiting, and out of the other.
+// put lets an item move into the lines that it belongs to, and out of the others.
 func (l *look) put(queue *queueLines, item *Item, mayStart bool) {
-	to := index(!mayStart)
-	if queue.were[to].has(item.Place) {
+	l.belongs(queue, lineReady, item, mayStart)
+	l.belongs(queue, lineWaiting, item, !mayStart)
+	l.belongs(queue, lineOver, item, doneWith(l.state.Task(item.TaskID)))
+}
+
+// belongs lets an item come into a line, or leave it.
+func (l *look) belongs(queue *queueLines, line int, item *Item, is bool) {
+	if queue.were[line].has(item.Place) == is {
 		return
 	}
 	at := placed{item.Place, item.TaskID}
-	queue.to[to] = append(queue.to[to], at)
-	l.state.work(lineCost)
-	if queue.were[1-to].has(item.Place) {
-		queue.from[1-to] = append(queue.from[1-to], at)
-		l.state.work(lineCost)
+	if is {
+		queue.to[line] = append(queue.to[line], at)
+	} else {
+		queue.from[line] = append(queue.from[line], at)
 	}
+	l.state.work(lineCost)
 }
 
 // move moves what was put.
 func (l *look) move() {
 	for _, queue := range l.lines {
 		key := queueKey(queue.project, queue.queue)
-		for at, table := range []*table[line]{&l.state.ready, &l.state.waiting} {
+		moved := false
+		for at, table := range []*table[line]{&l.state.ready, &l.state.waiting, &l.state.over} {
 			if len(queue.to[at])+len(queue.from[at]) > 0 {
 				table.put(key, queue.were[at].withoutAll(queue.from[at]).withAll(queue.to[at]))
+				moved = true
 			}
+		}
+		if moved {
+			l.state.linesMoved = append(l.state.linesMoved, key)
 		}
 	}
 }
@@ -302,4 +320,9 @@ func (l *look) met(id string, trust bool) bool {
 		l.state.awaited.put(id, a)
 	}
 	return a.met[at]
+}
+
+// doneWith reports whether nobody starts a task any more: it is completed, cancelled or deleted.
+func doneWith(t *Task) bool {
+	return t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
 }

@@ -142,6 +142,10 @@ func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 	return s.Item(q.ProjectID, q.Name, task), s.waiting.get(key).before(place)
 }
 
+// LinesMoved returns the queues, "<project>/<queue>", in which the last event let items start or kept them from it.
+// Their own fields may not have changed. The next event overwrites the list.
+func (s *State) LinesMoved() []string { return s.linesMoved }
+
 // ReadyItems counts the items of a queue that may be started.
 func (s *State) ReadyItems(q *Queue) int { return s.ready.get(queueKey(q.ProjectID, q.Name)).len() }
 
@@ -187,7 +191,7 @@ func (s *State) Held() iter.Seq[*Item] {
 }
 
 func (s *State) leaveLine(key string, place uint64) {
-	for _, lines := range []*table[line]{&s.ready, &s.waiting} {
+	for _, lines := range []*table[line]{&s.ready, &s.waiting, &s.over} {
 		if here := lines.get(key); here.has(place) {
 			lines.put(key, here.without(place))
 			s.work(lineCost)

@@ -262,7 +262,7 @@ func endsSession(data any) bool {
 }
 
 // seen counts what was met, lest a test should hold because nothing happens in it.
-type seen struct{ passedOver, trusted, returned, empty, flipped int }
+type seen struct{ passedOver, trusted, returned, empty, flipped, finished int }
 
 // check holds a state against the model.
 func (m *model) check(t *testing.T, where string, s *State, n *seen) {
@@ -324,6 +324,16 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 			t.Fatalf("%s: queue %s has on top %q behind %d, %d ready, %d waiting, %+v\nwant %q behind %d, %d ready, %d waiting, %+v",
 				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready,
 				len(queued)-ready, want)
+		}
+		finished := real.Pushed > 0 && want.Processing == 0 && !slices.ContainsFunc(queued, func(item *modelItem) bool {
+			t := s.Task(item.task)
+			return t != nil && t.Status != events.TaskCompleted && t.Status != events.TaskCancelled
+		})
+		if finished && len(queued) > 0 {
+			n.finished++
+		}
+		if s.Finished(real) != finished {
+			t.Fatalf("%s: queue %s is finished: %v, want %v", where, name, !finished, finished)
 		}
 		items := s.Items(real)
 		for i, item := range pushed {
@@ -493,7 +503,7 @@ func TestQueueLine(t *testing.T) {
 			}
 		}
 	}
-	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 || n.flipped < 5 {
+	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 || n.flipped < 5 || n.finished < 20 {
 		t.Errorf("too little happens: %+v", n)
 	}
 }

@@ -41,24 +41,12 @@ type ItemView struct {
 	Waits string `json:"waits,omitempty"`
 }
 
-// overLooked is at how many queued items Finished looks. With more, a queue is not finished.
-const overLooked = 50
-
 // Finished reports whether a queue had items, nobody holds one, and none is left to start: each has ended, or its task
 // was completed, cancelled or deleted meanwhile.
 func (s *State) Finished(q *Queue) bool {
 	key := queueKey(q.ProjectID, q.Name)
-	if q.Pushed == 0 || q.Stats.Processing > 0 || q.Stats.Queued > overLooked || s.ready.get(key).len() > 0 {
-		return false
-	}
-	finished := true
-	s.waiting.get(key).walk(func(task string) bool {
-		s.work(1)
-		t := s.Task(task)
-		finished = t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
-		return finished
-	})
-	return finished
+	return q.Pushed > 0 && q.Stats.Processing == 0 && s.ready.get(key).len() == 0 &&
+		s.waiting.get(key).len() == s.over.get(key).len()
 }
 
 // QueueView shows a queue.

@@ -37,6 +37,7 @@ type State struct {
 	openOf      table[[]string] // by task: keys of those that are queued or held, sorted
 	ready       table[line]     // by queue: what may be started
 	waiting     table[line]     // by queue: what waits for something
+	over        table[line]     // by queue: what of that never starts, for its task is done with
 	dependents  table[[]string] // by task: the tasks that may wait for it
 	open        table[waits]    // by task: its items that are queued or held
 	awaited     table[awaiting] // by task: such items of the tasks that depend on it
@@ -56,9 +57,11 @@ type State struct {
 	late             table[Timeline]  // by project: reports that came after their session's end
 	blobRefs         table[[]BlobRef] // by digest
 
-	changes   []Change
-	unsettled unsettled
-	meter     *meter // counts work, if somebody counts it
+	changes []Change
+	// linesMoved are the queues in which the last event let items start, or kept them from it.
+	linesMoved []string
+	unsettled  unsettled
+	meter      *meter // counts work, if somebody counts it
 
 	layers []layer // every table of the above
 	untabled
@@ -116,7 +119,7 @@ func (s *State) tables() []layer {
 	return []layer{
 		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.unfinished, &s.plans,
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
-		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.dependents, &s.open, &s.awaited,
+		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.late, &s.blobRefs,
 	}
@@ -195,7 +198,7 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 			Why:      fmt.Sprintf("its time %s is before that of the event before it", e.Time),
 		}
 	}
-	s.changes = s.changes[:0]
+	s.changes, s.linesMoved = s.changes[:0], s.linesMoved[:0]
 	if err := s.fold(sequence, e); err != nil {
 		return nil, &events.DamageError{Sequence: sequence, Why: err.Error()}
 	}

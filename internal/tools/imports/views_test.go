@@ -15,13 +15,12 @@ import (
 // boundedLooks are the methods of a state whose work a small documented limit bounds.
 var boundedLooks = []string{
 	// One look-up, or two.
-	"Accepted", "At", "Deliver", "EventID", "Genesis", "Gone", "Head", "Holds", "Input", "InputStatus", "Item", "Made",
-	"Project", "ProjectExisted", "Queue", "QueueView", "Root", "Session", "SessionEver", "SessionProject", "Steps",
-	"Task", "TaskEver", "TaskProject", "Template", "Token", "Top", "Undelivered",
+	"Accepted", "At", "Deliver", "EventID", "Finished", "Genesis", "Gone", "Head", "Holds", "Input",
+	"InputStatus", "Item", "Made", "Project", "ProjectExisted", "Queue", "QueueView", "Root", "Session",
+	"SessionEver", "SessionProject", "Steps", "Task", "TaskEver", "TaskProject", "Template", "Token", "Top",
+	"Undelivered",
 	// The dependencies of one task: `dependencies`.
 	"ItemView",
-	// Items of one queue, 50 at most.
-	"Finished",
 }
 
 // boundedUses are the functions that a look may hand the state to.
