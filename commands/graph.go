@@ -55,9 +55,10 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		case d.ProjectID != project:
 			return elsewhere("/dependencies", "dependency", dependency, project)
 		case dependency == id:
-			return invalid("/dependencies", "a task cannot depend on itself")
+			return circular("/dependencies", "name another task", "a task cannot depend on itself")
 		case above[dependency]:
-			return invalid("/dependencies", "a task cannot wait for '%s', which it is part of", dependency)
+			return circular("/dependencies", "name a task beside it, or move it elsewhere with `maestro task move`",
+				"a task cannot wait for '%s', which it is part of", dependency)
 		case had[dependency]:
 			continue
 		}
@@ -81,9 +82,18 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		return LimitGraph.exceeded("/dependencies", "what the new dependencies wait for", 0)
 	}
 	if found != "" {
-		return invalid("/dependencies", "a dependency cycle: '%s' already waits for '%s'", found, id)
+		return circular("/dependencies", "see what it waits for with `maestro task get "+found+"`, and take one of "+
+			"these away with `maestro task update <taskId> --remove-depends-on <taskIds>`",
+			"a dependency cycle: '%s' already waits for '%s'", found, id)
 	}
 	return nil
+}
+
+// circular refuses to let tasks wait for each other.
+func circular(pointer, next, format string, args ...any) *Refusal {
+	refusal := invalid(pointer, format, args...)
+	refusal.Why, refusal.Next = "each would wait for the other, and a parent waits for what is below it", next
+	return refusal
 }
 
 // waits refuses tasks whose dependencies are too many to look at.

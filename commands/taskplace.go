@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
@@ -161,7 +162,12 @@ func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept
 		has, added := setOf(t.Dependencies), setOf(x.AddDependencies)
 		kept = slices.DeleteFunc(slices.Clone(kept), func(id string) bool { return has[id] && !added[id] })
 	}
-	return g.dependencies(t.ProjectID, t.ID, parent, t.Dependencies, kept)
+	err := g.dependencies(t.ProjectID, t.ID, parent, t.Dependencies, kept)
+	var refusal *Refusal
+	if x.Dependencies == nil && errors.As(err, &refusal) && refusal.Pointer == "/dependencies" {
+		refusal.Pointer = "/addDependencies"
+	}
+	return err
 }
 
 // changedList returns a list with what is added and without what is removed: the given one, or the one that is there.
@@ -193,7 +199,10 @@ func setOf(names []string) map[string]bool {
 func (g graph) moves(t *projections.Task, parent string, waitsFor []string) error {
 	above := g.s.Above(parent)
 	if above[t.ID] {
-		return invalid("/parentId", "task '%s' cannot move below itself", t.ID)
+		refusal := invalid("/parentId", "task '%s' cannot move below itself", t.ID)
+		refusal.Why = "the new parent is the task itself, or below it"
+		refusal.Next = "see `maestro task tree " + t.ID + "`, and name another"
+		return refusal
 	}
 	most := g.most(LimitGraph)
 	levels, looked := g.s.Height(t.ID, most)
@@ -207,7 +216,8 @@ func (g graph) moves(t *projections.Task, parent string, waitsFor []string) erro
 	steps := len(waitsFor)
 	for _, id := range waitsFor {
 		if above[id] {
-			return invalid("/parentId", "task '%s' cannot move below '%s', which it waits for", t.ID, id)
+			return circular("/parentId", dependNoMore(t.ID, id),
+				"task '%s' cannot move below '%s', which it waits for", t.ID, id)
 		}
 	}
 	for _, below := range g.s.Descendants(t.ID, most) {
@@ -217,9 +227,15 @@ func (g graph) moves(t *projections.Task, parent string, waitsFor []string) erro
 		}
 		for _, id := range dependencies {
 			if above[id] {
-				return invalid("/parentId", "task '%s' is below it, and waits for '%s'", below, id)
+				return circular("/parentId", dependNoMore(below, id),
+					"task '%s' is below it, and waits for '%s'", below, id)
 			}
 		}
 	}
 	return nil
+}
+
+// dependNoMore advises to remove a dependency that a move would make circular.
+func dependNoMore(task, dependency string) string {
+	return "remove the dependency first: `maestro task update " + task + " --remove-depends-on " + dependency + "`"
 }

@@ -19,7 +19,11 @@ const (
 func (b *inbox) weigh(item *InboxItem) {
 	waits := item.SessionID != "" && b.Gone(item.SessionID) == ""
 	switch item.Kind {
-	case InboxQuestion, InboxBlocked:
+	case InboxQuestion: // nobody waits for an answer to a session that has ended
+		if waits {
+			item.Holds = HoldsSession
+		}
+	case InboxBlocked:
 		if item.Holds = HoldsWork; waits {
 			item.Holds = HoldsSession
 		}

@@ -53,7 +53,7 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{"ID", "STATUS", "SESSION", "WAITS", "TEXT"}
+	columns := []string{"ID", "STATUS", "SESSION", "WAITS", "WHAT"}
 	listFitted(c.Run, questions, "No questions", columns, func(x wire.Input) []string {
 		verb := "waited "
 		if x.Status == wire.InputOpen {

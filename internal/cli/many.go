@@ -27,6 +27,7 @@ type outcome struct {
 // partial failure is that of its refusals if they are alike, else 1.
 func (a *Run) each(
 	ctx context.Context, ids []string, command string, body func(id string) any, key, words string,
+	excuses ...excuse,
 ) error {
 	c, err := a.Connect(ctx)
 	if err != nil {
@@ -43,6 +44,13 @@ func (a *Run) each(
 		var unreachable *client.ConnectionError
 		if errors.As(err, &unreachable) || ctx.Err() != nil {
 			return a.broughtNoAnswer(err, id, outcomes, len(ids))
+		}
+		if after := a.excused(ctx, c, err, id, outcomes, excuses); after != "" {
+			outcomes = append(outcomes, outcome{ID: id, Message: after})
+			if !a.JSON {
+				a.Print("Dry run: %s\n", after)
+			}
+			continue
 		}
 		if err != nil {
 			failed = append(failed, err)
@@ -74,6 +82,23 @@ func (a *Run) each(
 		return nil
 	}
 	return partly(failed, outcomes)
+}
+
+// excuse says what a dry run refuses of a thing, and the run itself would do after the things before it; else "".
+type excuse func(ctx context.Context, c *client.Client, id string, before []outcome) string
+
+func (a *Run) excused(
+	ctx context.Context, c *client.Client, err error, id string, before []outcome, excuses []excuse,
+) string {
+	if err == nil || !a.dryRun {
+		return ""
+	}
+	for _, of := range excuses {
+		if words := of(ctx, c, id, before); words != "" {
+			return words
+		}
+	}
+	return ""
 }
 
 func (a *Run) sayDone(answer client.Answer, id, words string) error {

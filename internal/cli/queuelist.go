@@ -169,7 +169,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	if c.filter.Status == "" {
 		none = "The queue is empty"
 	}
-	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "TEXT"}
+	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "NOTE"}
 	listFitted(c.Run, queue.items, none, columns, func(i wire.Item) []string {
 		holder := i.SessionID
 		if i.Status == events.ItemQueued { // whoever had it has it no longer
@@ -238,14 +238,14 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 		queues,
 		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
 	)
-	columns := []string{"QUEUE", "ITEMS", "DONE BY"}
+	columns := []string{"QUEUE", "ITEMS", "REPORTS"}
 	if several {
 		columns = append([]string{"PROJECT"}, columns...)
 	}
 	List(c.Run, queues, "No queues", columns, func(q wire.Queue) []string {
 		trust := ""
 		if q.TrustReports {
-			trust = "trusts reports"
+			trust = "reports trusted"
 		}
 		row := []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
 		if several { // a name is the only one in its project

@@ -57,10 +57,18 @@ func (a *Run) When(ms events.Millis) string {
 	case apart > time.Second:
 		return "in " + spoken(apart)
 	case apart > -time.Second:
-		return "now"
+		return "just now"
 	default:
 		return spoken(-apart) + " ago"
 	}
+}
+
+// at is When with the word that it needs behind a name: "at 2026-…", or "5 min ago" without one.
+func (a *Run) at(ms events.Millis) string {
+	if a.onScreen() == nil {
+		return "at " + Instant(ms)
+	}
+	return a.When(ms)
 }
 
 const (

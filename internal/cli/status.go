@@ -109,7 +109,13 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	if len(s.Unread) > 0 {
 		a.Field("Not counted", "all of "+strings.Join(s.Unread, ", ")+": there is too much for one read")
 	}
-	showSaid(a, "Who says what", s.Said, s.SaidMore)
+	var open []wire.TaskSaid // what is said of the others is decided
+	for _, said := range s.Said {
+		if said.Status != events.TaskCompleted && said.Status != events.TaskCancelled {
+			open = append(open, said)
+		}
+	}
+	showSaid(a, "Who says what", open, s.SaidMore)
 	showSaid(a, "Reported as done, and not confirmed yet (`maestro task complete <taskId>`, or `task reopen <taskId>`)",
 		s.ToConfirm, s.UnconfirmedMore)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -10,8 +11,8 @@ import (
 )
 
 const (
-	// lineWidth is how wide a table with texts may be where no terminal says how wide it is.
-	lineWidth = 100
+	// pipeWidth is how wide a line with a text may be in a file or a program: a sentence or two are whole.
+	pipeWidth = 400
 	// textAtLeast is the minimum width of a text, however wide the other cells are.
 	textAtLeast = 12
 	// between separates columns.
@@ -20,10 +21,10 @@ const (
 
 // textColumns are the columns that are cut where a table is wider than the terminal. Ids are never cut, as people
 // copy them.
-var textColumns = []string{"TITLE", "NAME", "TEXT", "WHAT", "DETAIL"}
+var textColumns = []string{"TITLE", "NAME", "NOTE", "TEXT", "WHAT", "DETAIL"}
 
 // table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, texts
-// are cut at its width, and empty columns are left out.
+// are cut at its width, empty columns are left out, and cells do not repeat their header.
 func (a *Run) table(columns []string, rows [][]string) {
 	harmless(rows)
 	screen := a.onScreen()
@@ -37,22 +38,48 @@ func (a *Run) table(columns []string, rows [][]string) {
 		cut = nil
 	}
 	if columns != nil {
+		for _, row := range rows {
+			for i, cell := range row {
+				row[i] = withoutHeader(columns[i], cell)
+			}
+		}
 		rows = slices.Insert(slices.Clone(rows), 0, slices.Clone(columns))
 	}
 	fit(rows, screen.Width, cut)
 	a.aligned(rows, func(line, i int, cell string) string {
-		switch colour := ""; {
+		colour := ""
+		switch {
 		case !screen.Colour || columns == nil || cell == "":
 			return cell
 		case line == 0:
 			return dim + cell + plain
-		case columns[i] == "STATUS" || columns[i] == "SAYS":
-			if colour = statusColour(cell); colour != "" {
-				return colour + cell + plain
-			}
+		case columns[i] == "SAYS":
+			colour = statusColour("says " + cell)
+		case columns[i] == "STATUS":
+			colour = statusColour(cell)
+		}
+		if colour != "" {
+			return colour + cell + plain
 		}
 		return cell
 	})
+}
+
+// withoutHeader takes the words of a column's header from a cell, which without one must say what it is: "says failed"
+// below SAYS is "failed", and "3 tasks" below TASKS is 3.
+func withoutHeader(header, cell string) string {
+	word := strings.ToLower(header)
+	if word == "" {
+		return cell
+	}
+	if rest, ok := strings.CutPrefix(cell, word+" "); ok {
+		return rest
+	}
+	number, of, _ := strings.Cut(cell, " ")
+	if _, err := strconv.Atoi(number); err == nil && (of == word || of+"s" == word) {
+		return number
+	}
+	return cell
 }
 
 // withoutEmpty leaves out the columns that have a header and are empty in each row.
@@ -73,7 +100,7 @@ func withoutEmpty(columns []string, rows [][]string) ([]string, [][]string) {
 func (a *Run) fitted(columns []string, rows [][]string) {
 	harmless(rows)
 	if a.onScreen() == nil {
-		fit(rows, lineWidth, nil)
+		fit(rows, pipeWidth, nil)
 	}
 	a.table(columns, rows)
 }
@@ -83,7 +110,7 @@ func (a *Run) lineWidth() int {
 	if screen := a.onScreen(); screen != nil {
 		return screen.Width
 	}
-	return lineWidth
+	return pipeWidth
 }
 
 // harmless escapes foreign text and puts it on one line, before widths are measured and colours are added.

@@ -74,6 +74,29 @@ func TestEmptyColumnsAreLeftOut(t *testing.T) {
 	}
 }
 
+// A cell says what it is where no header does, and does not repeat a header.
+func TestCellsDoNotRepeatTheirHeader(t *testing.T) {
+	columns := []string{"SAYS", "HEARD", "TASKS", "REFUSED", "MADE BY", "WAITS"}
+	rows := [][]string{
+		{"says failed", "heard now", "1 task", "12 refused", "made by ann", "waits 5 min"},
+		{"says completed", "ended 3 h ago", "no task", "0 refused", "made by admin", "waited 5 min"},
+	}
+	want := "SAYS       HEARD          TASKS    REFUSED  MADE BY  WAITS\n" +
+		"failed     now            1        12       ann      5 min\n" +
+		"completed  ended 3 h ago  no task  0        admin    waited 5 min\n"
+	if got := printed(&Screen{Width: 80}, columns, rows); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	plainly := "says failed     heard now      1 task   12 refused"
+	if got := printed(nil, columns, rows); !strings.HasPrefix(got, plainly) {
+		t.Errorf("without headers:\n%s", got)
+	}
+	coloured := printed(&Screen{Width: 80, Colour: true}, columns, rows)
+	if !strings.Contains(coloured, yellow+"completed"+plain) {
+		t.Errorf("what is said is coloured like what is decided: %q", coloured)
+	}
+}
+
 // Colours stand for statuses, in the columns of statuses only, and not in what is written into a file.
 func TestStatusesHaveColours(t *testing.T) {
 	got := printed(&Screen{Width: 80, Colour: true}, sampleColumns, samples)
@@ -96,7 +119,7 @@ func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
 		apart time.Duration
 		want  string
 	}{
-		{0, "now"},
+		{0, "just now"},
 		{-4 * time.Second, "4 s ago"},
 		{-5*time.Minute - time.Second, "5 min ago"},
 		{-25 * time.Hour, "1 d ago"},
@@ -112,5 +135,17 @@ func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
 		if got := a.When(events.Millis(at.UnixMilli())); got != Instant(events.Millis(at.UnixMilli())) {
 			t.Errorf("%s in a file: %q", x.apart, got)
 		}
+	}
+}
+
+// Where no terminal says how wide it is, a sentence is whole, and a page of text is not.
+func TestTextsInPipes(t *testing.T) {
+	sentence, page := strings.Repeat("long ", 50), strings.Repeat("much ", 500)
+	var out bytes.Buffer
+	a := &Run{Printer: Printer{Stdout: &out}}
+	a.fitted(sampleColumns[:2], [][]string{{"task_1", strings.TrimSpace(sentence)}, {"task_2", page}})
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasSuffix(lines[0], "long long") || !strings.HasSuffix(lines[1], "…") || len(lines[1]) > pipeWidth+2 {
+		t.Errorf("got %d and %d bytes: %s", len(lines[0]), len(lines[1]), out.String())
 	}
 }

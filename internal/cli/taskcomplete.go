@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 )
@@ -55,7 +57,7 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	case len(args) == 1:
 		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
 	}
-	return c.each(ctx, args, "task:complete", of, c.key, words)
+	return c.each(ctx, args, "task:complete", of, c.key, words, afterThoseBelow)
 }
 
 func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) any, words string) error {
@@ -76,7 +78,7 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		c.Print("No task of the project is reported as completed and not confirmed\n")
 		return nil
 	}
-	return c.each(ctx, ids, "task:complete", of, c.key, words)
+	return c.each(ctx, ids, "task:complete", of, c.key, words, afterThoseBelow)
 }
 
 // childrenFirst returns the ids of tasks in their order, but for parents, which come after the tasks below them.
@@ -107,4 +109,26 @@ func childrenFirst(tasks []wire.Task) []string {
 		add(tasks[i].ID)
 	}
 	return ids
+}
+
+// afterThoseBelow says of a parent that the run itself would complete it: all open tasks directly below it come first.
+func afterThoseBelow(ctx context.Context, c *client.Client, id string, before []outcome) string {
+	children, err := c.Children(ctx, id)
+	if err != nil {
+		return ""
+	}
+	open := 0
+	for _, child := range children {
+		if child.Status == events.TaskCompleted || child.Status == events.TaskCancelled {
+			continue
+		}
+		open++
+		if !slices.ContainsFunc(before, func(o outcome) bool { return o.ID == child.ID && o.Error == "" }) {
+			return ""
+		}
+	}
+	if open == 0 {
+		return "" // it is refused for another reason
+	}
+	return "would complete task " + id + ", after " + Many(open, "task") + " below it"
 }

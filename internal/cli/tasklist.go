@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -155,13 +156,13 @@ func (c *taskGet) run(ctx context.Context, args []string) error {
 
 func showTask(a *Run, t wire.Task) {
 	a.Print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
-	a.Field("Status", string(t.Status)+statement(t.StatusReason))
+	a.Field("Status", string(t.Status)+whyStatus(t))
 	for _, said := range t.Says {
 		reason := ""
 		if said.SessionID == t.SaidBy {
 			reason = statement(t.SessionReason)
 		}
-		a.Field("Says", string(said.Status)+", by "+said.SessionID+" at "+Instant(said.At)+reason)
+		a.Field("Says", string(said.Status)+", by "+said.SessionID+" "+a.at(said.At)+reason)
 	}
 	a.Field("Below", progress(t.Progress))
 	a.Field("Priority", t.Priority)
@@ -184,8 +185,17 @@ func showTask(a *Run, t wire.Task) {
 	}
 	a.block("Prompt", t.InitialPrompt)
 	if t.Result != nil {
-		a.block("Result, by "+Who(t.Result.By)+" at "+Instant(t.Result.At), t.Result.Text)
+		a.block("Result, by "+Who(t.Result.By)+" "+a.at(t.Result.At), t.Result.Text)
 	}
+}
+
+// whyStatus gives the reason of a status. Why work was to go on is answered when a session says something since.
+func whyStatus(t wire.Task) string {
+	answered := func(said wire.Said) bool { return t.StatusReason != nil && said.At > t.StatusReason.At }
+	if t.Status == events.TaskInProgress && slices.ContainsFunc(t.Says, answered) {
+		return ""
+	}
+	return statement(t.StatusReason)
 }
 
 // waitsFor lists what a task waits for, and says of which tasks that is in vain.
@@ -226,10 +236,7 @@ func (p *Printer) block(name, text string) {
 // timeline prints entries of a timeline.
 func (p *Printer) timeline(entries []wire.Entry) {
 	for _, e := range entries {
-		words := e.Message
-		if words == "" {
-			words = string(e.Data)
-		}
+		words := entryWords(e)
 		said := ""
 		if e.OccurredAt != 0 {
 			said = " (said at " + Instant(e.OccurredAt) + ")"
@@ -244,6 +251,20 @@ func (p *Printer) timeline(entries []wire.Entry) {
 			said,
 		)
 	}
+}
+
+// entryWords returns what an entry says: its message, the file that it is about, or else its data.
+func entryWords(e wire.Entry) string {
+	var of struct {
+		File string `json:"file"`
+	}
+	switch {
+	case e.Message != "":
+		return e.Message
+	case e.Type == "file_modified" && json.Unmarshal(e.Data, &of) == nil && of.File != "":
+		return of.File
+	}
+	return string(e.Data)
 }
 
 // entryType names the type of an entry. Older clients know a report of a session by the name of what it claims; only a
