@@ -146,9 +146,9 @@ func TestAListThatMayNotBe(t *testing.T) {
 	project := w.project()
 	task := w.task(project)
 	for _, row := range commands.CurrentRules().Rows() {
-		for fields, letter := range map[string]commands.Letters{
-			``: commands.W, `,"strategy":"queue"`: commands.Q,
-			`,"role":"orchestrator"`: commands.O,
+		for fields, column := range map[string]commands.RoleSet{
+			``: commands.RoleWorker, `,"strategy":"queue"`: commands.RoleQueueWorker,
+			`,"role":"orchestrator"`: commands.RoleOrchestrator,
 		} {
 			list, err := json.Marshal([]string{"whoami", row.ID})
 			if err != nil {
@@ -156,7 +156,7 @@ func TestAListThatMayNotBe(t *testing.T) {
 			}
 			r := w.do(adminToken, "session:spawn",
 				`{"project":"`+project+`","taskIds":["`+task+`"]`+fields+`,"allowedCommands":`+string(list)+`}`)
-			if !row.Write || row.Who&letter != 0 {
+			if !row.Write || row.Who&column != 0 {
 				continue
 			}
 			if r.refused(400, "VALIDATION_ERROR", row.ID); r.text("pointer") != "/allowedCommands/1" {

@@ -37,26 +37,26 @@ func TestAlternatives(t *testing.T) {
 		{events.RoleWorker, events.StrategyTree},
 		{events.RoleOrchestrator, events.StrategyDefault},
 	} {
-		letter := Letter(c.role, c.strategy)
-		for _, allowed := range [][]string{table.Defaults(letter), table.Effective(letter, nil)} {
+		column := RoleSetOf(c.role, c.strategy)
+		for _, allowed := range [][]string{table.Defaults(column), table.Effective(column, nil)} {
 			for _, row := range table.Rows() {
 				err := PermitListed(table, c.role, c.strategy, allowed, row.ID)
 				if err == nil {
 					continue
 				}
-				other, line := table.Alternative(letter, allowed, row.ID)
+				other, line := table.Alternative(column, allowed, row.ID)
 				if PermitListed(table, c.role, c.strategy, allowed, other) != nil {
-					t.Errorf("a %s is told to use %s in place of %s, and may not", letter, other, row.ID)
+					t.Errorf("a %s is told to use %s in place of %s, and may not", column, other, row.ID)
 				}
 				next := nextOf(t, err)
 				named := next == "use `"+line+"`" || next == "see `maestro commands`"
 				if !named || strings.Contains(next, "\n") || strings.Count(next, "maestro") != 1 {
-					t.Errorf("%s: a %s is told: %s", row.ID, letter, next)
+					t.Errorf("%s: a %s is told: %s", row.ID, column, next)
 				}
 			}
 		}
 	}
-	err := PermitListed(table, events.RoleWorker, events.StrategySimple, table.Defaults(W), "task:complete")
+	err := PermitListed(table, events.RoleWorker, events.StrategySimple, table.Defaults(RoleWorker), "task:complete")
 	want := "use `maestro report complete \"<summary>\" --task <taskId>`"
 	if got := nextOf(t, err); got != want {
 		t.Errorf("a worker that completes a task is told: %s", got)

@@ -22,11 +22,11 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 	case ActorSession:
 		return permitSession(s, t, by, row, project)
 	case ActorRunner:
-		if row.Who&R != 0 {
+		if row.Who&RoleRunner != 0 {
 			return nil
 		}
 	case ActorSystem:
-		if row.Who&S != 0 {
+		if row.Who&RoleSystem != 0 {
 			return nil
 		}
 	}
@@ -49,7 +49,7 @@ func PermitAt(s *projections.State, t *Table, c Call, id string) error {
 func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	s.Worked(len(by.Projects) / namesPerStep)
 	switch {
-	case row.Who&U == 0:
+	case row.Who&RoleUser == 0:
 		next := "see `maestro commands`"
 		if row.Who&agents != 0 && by.Access == AccessAdmin && row.ID != ReceivesMail {
 			next = "run it as the session: `" + asSession(row.ID) + "`"
@@ -140,19 +140,19 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	if !ok {
 		return nil
 	}
-	letter, canonical := Letter(role, strategy), t.canonical(id)
-	if slices.Contains(allowed, canonical) && t.MayList(letter, canonical) == "" {
+	column, canonical := RoleSetOf(role, strategy), t.canonical(id)
+	if slices.Contains(allowed, canonical) && t.MayList(column, canonical) == "" {
 		return nil
 	}
 	if thirdOn(t.Version) && canonical == ReceivesMail {
 		return nil
 	}
 	why := "it is for: " + row.Who.String()
-	if row.Who&letter != 0 {
+	if row.Who&column != 0 {
 		why = "the session was given a list of commands without it"
 	}
 	verb := "use `"
-	other, line := t.Alternative(letter, allowed, id)
+	other, line := t.Alternative(column, allowed, id)
 	if other == "commands" {
 		verb = "see `"
 	}

@@ -60,7 +60,7 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 
 // permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
 func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
-	who := Letter(role, strategy)
+	who := RoleSetOf(role, strategy)
 	if list == nil {
 		return events.Permissions{Commands: t.Defaults(who)}, nil
 	}

@@ -261,7 +261,7 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 		if !thirdOn(c.Rules) {
 			return permissions, nil
 		}
-		own, child = slices.Concat(own, tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy))), "a worker"
+		own, child = slices.Concat(own, tableOf(c.Rules).Defaults(RoleSetOf(kind.role, kind.strategy))), "a worker"
 		why = "beyond the default set of a worker, an orchestrator gives only what it may use itself"
 	}
 	var cut []string

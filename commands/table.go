@@ -7,24 +7,23 @@ import (
 	"maestro/events"
 )
 
-// Letters is a set of the table's columns.
-type Letters uint8
+// RoleSet is a set of the roles that the columns of the permission table stand for.
+type RoleSet uint8
 
-// The columns of the table: worker, worker with the queue strategy, worker with the tree strategy, orchestrator, user,
-// runner, system.
+// The roles of the permission table. Workers have one column for each strategy: simple, queue and tree.
 const (
-	W Letters = 1 << iota
-	Q
-	T
-	O
-	U
-	R
-	S
+	RoleWorker RoleSet = 1 << iota
+	RoleQueueWorker
+	RoleTreeWorker
+	RoleOrchestrator
+	RoleUser
+	RoleRunner
+	RoleSystem
 )
 
 const (
-	workers = W | Q | T
-	agents  = workers | O
+	workers = RoleWorker | RoleQueueWorker | RoleTreeWorker
+	agents  = workers | RoleOrchestrator
 )
 
 // Row is one command id of the permission table (docs/contract.md, "Permissions").
@@ -32,7 +31,7 @@ type Row struct {
 	// ID is the command's id, "command" or "parent:subcommand".
 	ID string
 	// Who may use it without an explicit list.
-	Who Letters
+	Who RoleSet
 	// Core commands are a session's whatever its explicit list says.
 	Core bool
 	// Write marks what may become an event; the others are reads. It follows from Events.
@@ -53,7 +52,7 @@ type Row struct {
 	// since is the version that added the row, or that let others use it; "" for the first.
 	since string
 	// before is who could use it until then, 0 for nobody.
-	before Letters
+	before RoleSet
 	// beyond says where a session may use it besides the projects that it works in.
 	beyond beyond
 	// makes is nil for a read, an alias in rows, and a command that is not there yet.
@@ -128,19 +127,19 @@ func MayWait(id string) bool {
 	return row.Waits
 }
 
-// Letter returns the column of a role and strategy.
-func Letter(role events.Role, strategy events.Strategy) Letters {
+// RoleSetOf returns the column of a role and strategy, or 0 if there is none.
+func RoleSetOf(role events.Role, strategy events.Strategy) RoleSet {
 	switch {
 	case role == events.RoleOrchestrator:
-		return O
+		return RoleOrchestrator
 	case role != events.RoleWorker:
 		return 0
 	case strategy == events.StrategyQueue:
-		return Q
+		return RoleQueueWorker
 	case strategy == events.StrategyTree:
-		return T
+		return RoleTreeWorker
 	}
-	return W
+	return RoleWorker
 }
 
 // listed reports whether lists may have a row: it is no alias, and its command is there. Lists of the first two
@@ -150,7 +149,7 @@ func (t *Table) listed(row Row) bool {
 }
 
 // Defaults returns the commands of a column in the table's order.
-func (t *Table) Defaults(who Letters) []string {
+func (t *Table) Defaults(who RoleSet) []string {
 	var ids []string
 	for _, row := range t.rows {
 		if row.Who&who != 0 && t.listed(row) {
@@ -165,7 +164,7 @@ func (t *Table) Defaults(who Letters) []string {
 func (t *Table) Hidden(allowed []string) []string {
 	hidden := []string{}
 	for _, row := range t.rows {
-		if t.listed(row) && row.Who&^(R|S) != 0 && !slices.Contains(allowed, row.ID) {
+		if t.listed(row) && row.Who&^(RoleRunner|RoleSystem) != 0 && !slices.Contains(allowed, row.ID) {
 			hidden = append(hidden, row.ID)
 		}
 	}
@@ -174,7 +173,7 @@ func (t *Table) Hidden(allowed []string) []string {
 
 // Effective returns what an explicit list comes to for a column: those of the list that are there and the core
 // commands, in the table's order.
-func (t *Table) Effective(who Letters, list []string) []string {
+func (t *Table) Effective(who RoleSet, list []string) []string {
 	named := make(map[string]bool, len(list))
 	for _, id := range list {
 		named[t.canonical(id)] = true
@@ -209,14 +208,14 @@ func (t *Table) canonical(id string) string {
 
 // MayList says why an explicit list of a column may not hold this id, or "" if it may. A list may add reads that the
 // default lacks, but no write that its role does not have, and nothing that belongs to another by its name.
-func (t *Table) MayList(who Letters, id string) string {
+func (t *Table) MayList(who RoleSet, id string) string {
 	row, ok := t.Row(id)
 	switch {
 	case !ok:
 		return "there is no such command"
 	case row.Who&who != 0:
 		return ""
-	case row.Who&(agents|U) == 0:
+	case row.Who&(agents|RoleUser) == 0:
 		return "it belongs to runners and the system"
 	case row.Write:
 		return "only " + row.Who.String() + " may use it"
@@ -233,21 +232,21 @@ func (t *Table) MayList(who Letters, id string) string {
 }
 
 // String returns the columns as words.
-func (l Letters) String() string {
+func (l RoleSet) String() string {
 	var words []string
 	for _, column := range []struct {
-		letters Letters
-		word    string
+		roles RoleSet
+		word  string
 	}{
-		{W, "worker"},
-		{Q, "queue worker"},
-		{T, "tree worker"},
-		{O, "orchestrator"},
-		{U, "user"},
-		{R, "runner"},
-		{S, "system"},
+		{RoleWorker, "worker"},
+		{RoleQueueWorker, "queue worker"},
+		{RoleTreeWorker, "tree worker"},
+		{RoleOrchestrator, "orchestrator"},
+		{RoleUser, "user"},
+		{RoleRunner, "runner"},
+		{RoleSystem, "system"},
 	} {
-		if l&column.letters != 0 {
+		if l&column.roles != 0 {
 			words = append(words, column.word)
 		}
 	}

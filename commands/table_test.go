@@ -13,7 +13,7 @@ import (
 )
 
 // letters draws a set of columns as docs/contract.md, "Permissions", does.
-func letters(who Letters) string {
+func letters(who RoleSet) string {
 	text := ""
 	for i, letter := range "WQTOURS" {
 		if who&(1<<i) != 0 {
@@ -192,7 +192,7 @@ func TestDefaultsAreDocument000(t *testing.T) {
 		{"orchestrator", events.RoleOrchestrator, events.StrategyDefault, slices.Concat(orchestrator, byContract,
 			orchestratorByContract)},
 	} {
-		got := CurrentRules().Defaults(Letter(c.role, c.as))
+		got := CurrentRules().Defaults(RoleSetOf(c.role, c.as))
 		for _, id := range got {
 			if !slices.Contains(c.want, id) {
 				t.Errorf("%s: %s is too much", c.name, id)
@@ -207,7 +207,7 @@ func TestDefaultsAreDocument000(t *testing.T) {
 			t.Errorf("%s: %d commands, want %d", c.name, len(got), len(c.want))
 		}
 	}
-	if Letter("auditor", "") != 0 || len(CurrentRules().Defaults(Letter("", ""))) != 0 {
+	if RoleSetOf("auditor", "") != 0 || len(CurrentRules().Defaults(RoleSetOf("", ""))) != 0 {
 		t.Error("an unknown role has a default")
 	}
 }
@@ -216,47 +216,47 @@ func TestDefaultsAreDocument000(t *testing.T) {
 func TestMayList(t *testing.T) {
 	const ok = ""
 	for _, c := range []struct {
-		who  Letters
+		who  RoleSet
 		id   string
 		says string
 	}{
-		{W, "task:get", ok},
-		{W, "report:progress", ok},
-		{W, "task:report:progress", ok},
-		{W, "task:tree", ok},    // a read that the default lacks
-		{W, "session:list", ok}, // the example of docs/contract.md, "Permissions"
-		{Q, "task:tree", ok},
-		{W, "watch", ok},
-		{W, "inbox", ok},
-		{W, "manifest:generate", ok},
-		{Q, "queue:start", ok},
-		{O, "project:create", ok},
-		{W, "task:update", "may use it"},
-		{W, "task:complete", "may use it"},
-		{W, "task:block", "may use it"},
-		{W, "task:reopen", "may use it"},
-		{W, "task:delete", "may use it"},
-		{O, "task:delete", "may use it"},
-		{W, "session:spawn", "may use it"},
-		{W, "session:kill", "may use it"},
-		{W, "project:create", "may use it"},
-		{W, "project:list", "project commands are an orchestrator's"},
-		{T, "project:get", "project commands are an orchestrator's"},
-		{W, "queue:start", "may use it"},
-		{W, "queue:top", "need the queue strategy"},
-		{O, "queue:list", "need the queue strategy"},
-		{T, "queue:status", "need the queue strategy"},
-		{W, "audit:verify", "the user's"},
-		{O, "audit:can", "the user's"},
-		{O, "token:list", "the user's"},
-		{O, "runner:list", "the user's"},
-		{O, "worker:init", "may use it"},
-		{W, "orchestrator:init", "may use it"},
-		{O, "session:claim", "runners and the system"},
-		{W, "session:lost", "runners and the system"},
-		{U, "session:lost", "runners and the system"},
-		{W, "task:paint", "no such command"},
-		{W, "", "no such command"},
+		{RoleWorker, "task:get", ok},
+		{RoleWorker, "report:progress", ok},
+		{RoleWorker, "task:report:progress", ok},
+		{RoleWorker, "task:tree", ok},    // a read that the default lacks
+		{RoleWorker, "session:list", ok}, // the example of docs/contract.md, "Permissions"
+		{RoleQueueWorker, "task:tree", ok},
+		{RoleWorker, "watch", ok},
+		{RoleWorker, "inbox", ok},
+		{RoleWorker, "manifest:generate", ok},
+		{RoleQueueWorker, "queue:start", ok},
+		{RoleOrchestrator, "project:create", ok},
+		{RoleWorker, "task:update", "may use it"},
+		{RoleWorker, "task:complete", "may use it"},
+		{RoleWorker, "task:block", "may use it"},
+		{RoleWorker, "task:reopen", "may use it"},
+		{RoleWorker, "task:delete", "may use it"},
+		{RoleOrchestrator, "task:delete", "may use it"},
+		{RoleWorker, "session:spawn", "may use it"},
+		{RoleWorker, "session:kill", "may use it"},
+		{RoleWorker, "project:create", "may use it"},
+		{RoleWorker, "project:list", "project commands are an orchestrator's"},
+		{RoleTreeWorker, "project:get", "project commands are an orchestrator's"},
+		{RoleWorker, "queue:start", "may use it"},
+		{RoleWorker, "queue:top", "need the queue strategy"},
+		{RoleOrchestrator, "queue:list", "need the queue strategy"},
+		{RoleTreeWorker, "queue:status", "need the queue strategy"},
+		{RoleWorker, "audit:verify", "the user's"},
+		{RoleOrchestrator, "audit:can", "the user's"},
+		{RoleOrchestrator, "token:list", "the user's"},
+		{RoleOrchestrator, "runner:list", "the user's"},
+		{RoleOrchestrator, "worker:init", "may use it"},
+		{RoleWorker, "orchestrator:init", "may use it"},
+		{RoleOrchestrator, "session:claim", "runners and the system"},
+		{RoleWorker, "session:lost", "runners and the system"},
+		{RoleUser, "session:lost", "runners and the system"},
+		{RoleWorker, "task:paint", "no such command"},
+		{RoleWorker, "", "no such command"},
 	} {
 		got := CurrentRules().MayList(c.who, c.id)
 		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
@@ -266,7 +266,7 @@ func TestMayList(t *testing.T) {
 	// In general: no list gives a write that the row does not, and every role may list all that it has by default.
 	table := CurrentRules()
 	for _, row := range table.Rows() {
-		for _, who := range []Letters{W, Q, T, O} {
+		for _, who := range []RoleSet{RoleWorker, RoleQueueWorker, RoleTreeWorker, RoleOrchestrator} {
 			why := table.MayList(who, row.ID)
 			if has := row.Who&who != 0; has && why != "" || row.Write && !has && why == "" {
 				t.Errorf("%s in the list of a %s: %q", row.ID, who, why)
@@ -278,17 +278,18 @@ func TestMayList(t *testing.T) {
 func TestEffective(t *testing.T) {
 	core := []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file"}
 	for _, c := range []struct {
-		who        Letters
+		who        RoleSet
 		list, want []string
 	}{
-		{W, nil, append(slices.Clone(core), "worker:init")},
-		{O, nil, append(slices.Clone(core), "orchestrator:init")},
-		{W, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init",
+		{RoleWorker, nil, append(slices.Clone(core), "worker:init")},
+		{RoleOrchestrator, nil, append(slices.Clone(core), "orchestrator:init")},
+		{RoleWorker, []string{"task:get", "whoami", "report:progress"}, append(slices.Clone(core), "worker:init",
 			"report:progress", "task:get")},
-		{W, []string{"task:report:blocked"}, append(slices.Clone(core), "worker:init", "report:blocked")},
-		{W, []string{"watch", "task:get"}, append(slices.Clone(core), "worker:init", "task:get")}, // not there yet
-		{Q, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init", "queue:start",
-			"queue:fail")},
+		{RoleWorker, []string{"task:report:blocked"}, append(slices.Clone(core), "worker:init", "report:blocked")},
+		// watch is planned.
+		{RoleWorker, []string{"watch", "task:get"}, append(slices.Clone(core), "worker:init", "task:get")},
+		{RoleQueueWorker, []string{"queue:fail", "queue:start"}, append(slices.Clone(core), "worker:init",
+			"queue:start", "queue:fail")},
 	} {
 		if got := CurrentRules().Effective(c.who, c.list); !slices.Equal(got, c.want) {
 			t.Errorf("%s with %q: got %q, want %q", c.who, c.list, got, c.want)
@@ -298,7 +299,7 @@ func TestEffective(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	table := CurrentRules()
-	allowed := table.Defaults(W)
+	allowed := table.Defaults(RoleWorker)
 	hidden := table.Hidden(allowed)
 	// The example of docs/spec/000-command-permissions.md, "JSON Output", without task:children and the like, which are
 	// allowed.
@@ -314,7 +315,8 @@ func TestHidden(t *testing.T) {
 	}
 	for _, row := range table.Rows() {
 		listed := slices.Contains(hidden, row.ID)
-		want := row.Alias == "" && !row.Planned && row.Who&(W|Q|T|O|U) != 0 && !slices.Contains(allowed, row.ID)
+		want := row.Alias == "" && !row.Planned && row.Who&^(RoleRunner|RoleSystem) != 0 &&
+			!slices.Contains(allowed, row.ID)
 		if listed != want {
 			t.Errorf("%s hidden: %t", row.ID, listed)
 		}
@@ -327,7 +329,7 @@ func TestHidden(t *testing.T) {
 
 func TestLettersAsWords(t *testing.T) {
 	const want = "worker, queue worker, tree worker, orchestrator, user, runner, system"
-	if got := (W | Q | T | O | U | R | S).String(); got != want {
+	if got := (agents | RoleUser | RoleRunner | RoleSystem).String(); got != want {
 		t.Error(got)
 	}
 }

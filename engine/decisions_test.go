@@ -3435,22 +3435,22 @@ func TestPermit(t *testing.T) {
 					t.Errorf("%s may use %s: %t, want %t", by, row.ID, got, want)
 				}
 			}
-			allowed("admin", row.Who&commands.U != 0)
-			allowed("auditor", row.Who&commands.U != 0 && !row.Write)
+			allowed("admin", row.Who&commands.RoleUser != 0)
+			allowed("auditor", row.Who&commands.RoleUser != 0 && !row.Write)
 			noun, _, _ := strings.Cut(row.ID, ":")
-			allowed("reader", row.Who&commands.U != 0 && !row.Write && noun != "audit" && noun != "token" &&
+			allowed("reader", row.Who&commands.RoleUser != 0 && !row.Write && noun != "audit" && noun != "token" &&
 				noun != "runner")
-			allowed("w", row.Who&commands.W != 0)
-			allowed("k", row.Who&commands.Q != 0)
-			allowed("r", row.Who&commands.T != 0)
-			allowed("o", row.Who&commands.O != 0 && !row.Planned)
-			allowed("runner", row.Who&commands.R != 0)
-			allowed("system", row.Who&commands.S != 0)
+			allowed("w", row.Who&commands.RoleWorker != 0)
+			allowed("k", row.Who&commands.RoleQueueWorker != 0)
+			allowed("r", row.Who&commands.RoleTreeWorker != 0)
+			allowed("o", row.Who&commands.RoleOrchestrator != 0 && !row.Planned)
+			allowed("runner", row.Who&commands.RoleRunner != 0)
+			allowed("system", row.Who&commands.RoleSystem != 0)
 			allowed("stranger", false)
 			report := strings.HasPrefix(row.ID, "report:") || strings.HasPrefix(row.ID, "task:report:")
 			own := slices.Contains([]string{"whoami", "commands", "task:get", "session:info"}, row.ID)
-			allowed("e", row.Who&commands.W != 0 && (own || report))
-			explicit := row.Core && row.Who&commands.W != 0 || row.ID == "task:get" || row.ID == "task:tree" ||
+			allowed("e", row.Who&commands.RoleWorker != 0 && (own || report))
+			explicit := row.Core && row.Who&commands.RoleWorker != 0 || row.ID == "task:get" || row.ID == "task:tree" ||
 				row.ID == "report:progress" || row.ID == "task:report:progress" || row.ID == commands.ReceivesMail
 			allowed("x", explicit)
 		}

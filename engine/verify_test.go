@@ -572,7 +572,7 @@ func TestVerifyOldRules(t *testing.T) {
 			e.Rules = rules
 			if d, spawns := e.Data.(*events.SessionSpawned); spawns { // by its table, which had other lists
 				table, _ := commands.Rules(rules)
-				d.Permissions.Commands = table.Defaults(commands.Letter(d.Role, d.Strategy))
+				d.Permissions.Commands = table.Defaults(commands.RoleSetOf(d.Role, d.Strategy))
 			}
 			switch i {
 			case spawned:

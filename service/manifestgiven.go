@@ -187,7 +187,7 @@ func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strateg
 	if spawner == nil || spawner.Permissions == nil {
 		return nil
 	}
-	all := commands.CurrentRules().Defaults(commands.Letter(role, strategy))
+	all := commands.CurrentRules().Defaults(commands.RoleSetOf(role, strategy))
 	own := slices.DeleteFunc(slices.Clone(all),
 		func(id string) bool { return !slices.Contains(spawner.Permissions.Commands, id) })
 	if len(own) == len(all) {

@@ -41,7 +41,7 @@ func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 		body.Role, body.Strategy = string(x.Role), string(x.Strategy)
 		body.AllowedCommands = table.Offered(x.Permissions.Commands)
 	} else {
-		for _, id := range table.Defaults(commands.U) {
+		for _, id := range table.Defaults(commands.RoleUser) {
 			if v.Permit(id, "") == nil {
 				body.AllowedCommands = append(body.AllowedCommands, id)
 			}

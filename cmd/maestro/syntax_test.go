@@ -146,7 +146,12 @@ func TestAlternativesAreExecutable(t *testing.T) {
 	table := commands.CurrentRules()
 	lines := map[string]bool{}
 	for _, row := range table.Rows() {
-		for _, who := range []commands.Letters{commands.W, commands.Q, commands.T, commands.O} {
+		for _, who := range []commands.RoleSet{
+			commands.RoleWorker,
+			commands.RoleQueueWorker,
+			commands.RoleTreeWorker,
+			commands.RoleOrchestrator,
+		} {
 			for _, allowed := range [][]string{table.Defaults(who), table.Effective(who, nil)} {
 				_, line := table.Alternative(who, allowed, row.ID)
 				lines[line] = true

@@ -51,7 +51,7 @@ func faultsOf(rows []commands.Row, tree *cobra.Command) []string {
 		}
 	}
 	for _, row := range rows {
-		user := row.Who&(commands.W|commands.Q|commands.T|commands.O|commands.U) != 0
+		user := row.Who&^(commands.RoleRunner|commands.RoleSystem) != 0
 		switch {
 		case row.Planned && offered[row.ID]:
 			faults = append(faults, row.ID+" is planned, and there")
@@ -73,7 +73,7 @@ func TestTheTableIsTheCommandLine(t *testing.T) {
 	if faults := faultsOf(without, root()); len(faults) != 1 {
 		t.Errorf("without the row of input:wait: %q", faults)
 	}
-	planned := append(slices.Clone(rows), commands.Row{ID: "task:paint", Who: commands.W})
+	planned := append(slices.Clone(rows), commands.Row{ID: "task:paint", Who: commands.RoleWorker})
 	if faults := faultsOf(planned, root()); len(faults) != 1 {
 		t.Errorf("with a row that no command belongs to: %q", faults)
 	}
@@ -84,7 +84,13 @@ func TestTheTableIsTheCommandLine(t *testing.T) {
 	}
 	// Lists are made of those rows.
 	table := commands.CurrentRules()
-	for _, who := range []commands.Letters{commands.W, commands.Q, commands.T, commands.O, commands.U} {
+	for _, who := range []commands.RoleSet{
+		commands.RoleWorker,
+		commands.RoleQueueWorker,
+		commands.RoleTreeWorker,
+		commands.RoleOrchestrator,
+		commands.RoleUser,
+	} {
 		var all []string // that an explicit list may name
 		for _, row := range rows {
 			if table.MayList(who, row.ID) == "" {

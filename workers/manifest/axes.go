@@ -67,7 +67,7 @@ func (m *Manifest) Axes() Axes {
 		strategy, _ = commands.ResolveStrategy(m.Role, "")
 	}
 	axes.Strategy = strategy
-	table, who := commands.CurrentRules(), commands.Letter(m.Role, strategy)
+	table, who := commands.CurrentRules(), commands.RoleSetOf(m.Role, strategy)
 	if m.Session.AllowedCommands == nil {
 		axes.Commands = table.Defaults(who)
 	} else {

@@ -423,20 +423,20 @@ func TestAxes(t *testing.T) {
 		want     Axes
 	}{
 		{events.RoleWorker, "", nil, Axes{
-			Execute, events.StrategySimple, table.Defaults(commands.W),
+			Execute, events.StrategySimple, table.Defaults(commands.RoleWorker),
 			Capabilities{false, true, false, true, true},
 		}},
 		{events.RoleWorker, events.StrategyQueue, nil, Axes{
-			Execute, events.StrategyQueue, table.Defaults(commands.Q),
+			Execute, events.StrategyQueue, table.Defaults(commands.RoleQueueWorker),
 			Capabilities{false, true, true, true, true},
 		}},
 		{events.RoleWorker, events.StrategyTree, nil, Axes{
-			Execute, events.StrategyTree, table.Defaults(commands.T),
+			Execute, events.StrategyTree, table.Defaults(commands.RoleTreeWorker),
 			Capabilities{false, true, false, true, true},
 		}},
 		{events.RoleOrchestrator, events.StrategySimple, nil, Axes{
 			Coordinate, events.StrategyDefault,
-			table.Defaults(commands.O),
+			table.Defaults(commands.RoleOrchestrator),
 			Capabilities{true, true, false, true, true},
 		}},
 		{events.RoleOrchestrator, events.StrategyDAG, &[]string{"session:spawn"}, Axes{

@@ -115,20 +115,25 @@ func (p *parser) emptyTasks(role events.Role, strategy events.Strategy) {
 }
 
 // columns returns the columns of the permission table that a session with this role and strategy may be in.
-func columns(role events.Role, strategy events.Strategy) []commands.Letters {
+func columns(role events.Role, strategy events.Strategy) []commands.RoleSet {
 	switch {
 	case role == "":
-		return []commands.Letters{commands.W, commands.Q, commands.T, commands.O}
+		return []commands.RoleSet{
+			commands.RoleWorker,
+			commands.RoleQueueWorker,
+			commands.RoleTreeWorker,
+			commands.RoleOrchestrator,
+		}
 	case role == events.RoleWorker && strategy == "":
-		return []commands.Letters{commands.W, commands.Q, commands.T}
+		return []commands.RoleSet{commands.RoleWorker, commands.RoleQueueWorker, commands.RoleTreeWorker}
 	}
-	return []commands.Letters{commands.Letter(role, strategy)}
+	return []commands.RoleSet{commands.RoleSetOf(role, strategy)}
 }
 
 func (p *parser) allowedCommands(role events.Role, strategy events.Strategy) {
 	may := columns(role, strategy)
 	for _, entry := range p.found[useCommand] {
-		if slices.ContainsFunc(may, func(who commands.Letters) bool {
+		if slices.ContainsFunc(may, func(who commands.RoleSet) bool {
 			return commands.CurrentRules().MayList(who,
 				entry.text) == ""
 		}) {

@@ -429,7 +429,7 @@ func TestNoStrangers(t *testing.T) {
 						t.Fatalf("%s, %s, list %d: %q", kind.name, mode, i, found)
 					}
 				}
-				rules, who := commands.CurrentRules(), commands.Letter(m.Role, m.Strategy)
+				rules, who := commands.CurrentRules(), commands.RoleSetOf(m.Role, m.Strategy)
 				for _, id := range a.Commands {
 					if why := rules.MayList(who, id); why != "" {
 						t.Fatalf("%s has %s: %s", kind.name, id, why)
@@ -495,7 +495,7 @@ func TestToldAll(t *testing.T) {
 		for _, c := range parsed.Commands {
 			told[c.Name] = true
 		}
-		for _, id := range commands.CurrentRules().Defaults(commands.Letter(kind.role, kind.strategy)) {
+		for _, id := range commands.CurrentRules().Defaults(commands.RoleSetOf(kind.role, kind.strategy)) {
 			if _, _, ok := Syntax(id); ok != told[id] {
 				t.Errorf("%s is told of %s: %t", kind.name, id, told[id])
 			}

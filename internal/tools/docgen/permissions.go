@@ -7,16 +7,16 @@ import (
 	"maestro/commands"
 )
 
-// columns are the sessions of docs/spec/000-command-permissions.md, "Default Command Sets", by the letter of their
+// columns are the sessions of docs/spec/000-command-permissions.md, "Default Command Sets", by the role of their
 // column.
 var columns = []struct {
-	letter commands.Letters
-	name   string
+	role commands.RoleSet
+	name string
 }{
-	{commands.W, "Worker (simple strategy)"},
-	{commands.Q, "Worker (queue strategy)"},
-	{commands.T, "Worker (tree strategy)"},
-	{commands.O, "Orchestrator"},
+	{commands.RoleWorker, "Worker (simple strategy)"},
+	{commands.RoleQueueWorker, "Worker (queue strategy)"},
+	{commands.RoleTreeWorker, "Worker (tree strategy)"},
+	{commands.RoleOrchestrator, "Orchestrator"},
 }
 
 func permissionsPage() string {
@@ -51,12 +51,17 @@ A planned row has no command yet: its id is known, and no list has it.
 `, table.Version)
 	for _, row := range table.Rows() {
 		fmt.Fprintf(&b, "| `%s` ", row.ID)
-		for _, letter := range []commands.Letters{
-			commands.W, commands.Q, commands.T, commands.O, commands.U,
-			commands.R, commands.S,
+		for _, role := range []commands.RoleSet{
+			commands.RoleWorker,
+			commands.RoleQueueWorker,
+			commands.RoleTreeWorker,
+			commands.RoleOrchestrator,
+			commands.RoleUser,
+			commands.RoleRunner,
+			commands.RoleSystem,
 		} {
 			mark := ""
-			if row.Who&letter != 0 {
+			if row.Who&role != 0 {
 				mark = "✓"
 			}
 			fmt.Fprintf(&b, "| %s ", mark)
@@ -79,7 +84,7 @@ A planned row has no command yet: its id is known, and no list has it.
 	}
 	b.WriteString("\n`task:report:<kind>` is another name for `report:<kind>` with a task and stands in no list.\n\n## By default\n")
 	for _, column := range columns {
-		fmt.Fprintf(&b, "\n### %s\n\n`%s`\n", column.name, strings.Join(table.Defaults(column.letter), "` `"))
+		fmt.Fprintf(&b, "\n### %s\n\n`%s`\n", column.name, strings.Join(table.Defaults(column.role), "` `"))
 	}
 	return b.String()
 }
