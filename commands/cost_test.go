@@ -136,7 +136,7 @@ func (g *ground) await(task string, n int) {
 func (g *ground) oneMore(n int) Command {
 	most := int(LimitDependents.Value)
 	return &PushItem{
-		OfQueue: OfQueue{In: In{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
+		QueueRef: QueueRef{In: In{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
 	}
 }
 
@@ -250,7 +250,7 @@ var costs = []struct {
 			g.apply(&events.QueueItemPushed{Queue: id, TaskID: "x"})
 		}
 		g.apply(&events.QueueCreated{Queue: "last", MaxAttempts: 3})
-		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "last"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "last"}, TaskID: "x"}
 	}},
 	{"items that wait for a task", LimitAwaited, func(g *ground, n int) (Actor, Command) {
 		g.await("x", n-1)
@@ -259,7 +259,7 @@ var costs = []struct {
 	{"items in queues that trust reports", LimitTrusted, func(g *ground, n int) (Actor, Command) {
 		g.queue("trusting", true, g.tasks("t", n-1)...)
 		g.task("x", "")
-		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
 	}},
 	{"items that a deletion takes", LimitDeletedItems, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
@@ -284,7 +284,7 @@ var costs = []struct {
 	{"words on what an item waits for that is pushed", LimitReportWords, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "", g.words(n, false)...)
 		g.queue("trusting", true)
-		return Admin(AuthnToken), &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
 	}},
 	{"tasks of a new session", LimitIDs, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: g.tasks("t", n)}

@@ -394,7 +394,7 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			g.apply(&events.QueueItemPushed{Queue: "more", TaskID: last})
 		}
 		for name, command := range map[string]Command{
-			"push":    &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "o"}, TaskID: last},
+			"push":    &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "o"}, TaskID: last},
 			"requeue": &RequeueItem{TaskID: last, Queue: "0"},
 			"spawn": &SpawnSession{
 				In:       In{"p"},
@@ -443,7 +443,7 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 		g.apply(&events.QueueItemSkipped{Queue: "1", TaskID: "x"})
 		commands := map[string]Command{
 			"report":  &Report{Kind: events.ReportBlocked, Message: "m", TaskIDs: said},
-			"push":    &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "0"}, TaskID: "x"},
+			"push":    &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "0"}, TaskID: "x"},
 			"requeue": &RequeueItem{TaskID: "x", Queue: "1"},
 			"spawn": &SpawnSession{
 				In:       In{"p"},
@@ -454,7 +454,7 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &said},
 		}
 		unbounded := map[string]Command{
-			"push where reports are not trusted": &PushItem{OfQueue: OfQueue{In: In{"p"}, Queue: "2"}, TaskID: "x"},
+			"push where reports are not trusted": &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "2"}, TaskID: "x"},
 			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
 		}
 		for name, command := range allOf(commands, unbounded) {

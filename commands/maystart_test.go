@@ -34,13 +34,13 @@ var giving = map[string]gives{
 		return &LinkTask{SessionID: "s", TaskID: task, Force: force}
 	}},
 	"queue:push": {waits: true, ask: func(task string, _ bool) Command {
-		return &PushItem{OfQueue: OfQueue{Queue: "empty"}, TaskID: task}
+		return &PushItem{QueueRef: QueueRef{Queue: "empty"}, TaskID: task}
 	}},
 	"queue:requeue": {waits: true, ask: func(task string, _ bool) Command {
 		return &RequeueItem{Queue: "skipped", TaskID: task}
 	}},
 	"queue:start": {nothing: true, ask: func(task string, _ bool) Command {
-		return &StartItem{OfQueue: OfQueue{SessionID: "of-" + task}}
+		return &StartItem{QueueRef: QueueRef{SessionID: "of-" + task}}
 	}},
 }
 

@@ -15,8 +15,8 @@ type CreateQueue struct {
 	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
 }
 
-// OfQueue is what commands on a queue name: the session whose queue it is, or the queue.
-type OfQueue struct {
+// QueueRef is what commands on a queue name: the session whose queue it is, or the queue.
+type QueueRef struct {
 	In
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
 	Queue     string `json:"queue,omitempty" doc:"the queue, if you are a user and name no session"`
@@ -25,7 +25,7 @@ type OfQueue struct {
 // PushItem appends a task to a queue (docs/contract.md, "Queues").
 type PushItem struct {
 	noTexts
-	OfQueue
+	QueueRef
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
@@ -33,7 +33,7 @@ type PushItem struct {
 // (docs/contract.md, "Queues").
 type StartItem struct {
 	noTexts
-	OfQueue
+	QueueRef
 }
 
 // RequeueItem queues a quarantined, failed or skipped item again, at the end and with no attempts.
@@ -65,7 +65,7 @@ func (x *RequeueItem) project(s *projections.State, by Actor) string {
 	return x.projectOr(by)
 }
 
-func (x OfQueue) project(s *projections.State, by Actor) string {
+func (x QueueRef) project(s *projections.State, by Actor) string {
 	return projectOfSession(s, by, x.In, x.SessionID)
 }
 
@@ -117,7 +117,7 @@ func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
 
 // find returns the queue that a caller means, and the session that pulls from it; the session is nil when a user names
 // the queue alone.
-func (x OfQueue) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
+func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
 	if c.By.Kind == ActorUser && x.SessionID == "" {
 		if err := ValidID("/queue", x.Queue); err != nil {
 			return nil, nil, invalid("/sessionId", "a user names the session, or the queue")
@@ -190,7 +190,7 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *PushItem) from(e *events.Event, d *events.QueueItemPushed) bool {
-	*x = PushItem{OfQueue: queueOf(e, d.Queue, ""), TaskID: d.TaskID}
+	*x = PushItem{QueueRef: queueOf(e, d.Queue, ""), TaskID: d.TaskID}
 	return true
 }
 
@@ -228,7 +228,7 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *StartItem) from(e *events.Event, d *events.QueueItemStarted) bool {
-	*x = StartItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
+	*x = StartItem{QueueRef: queueOf(e, d.Queue, d.SessionID)}
 	return true
 }
 
@@ -291,8 +291,8 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 }
 
 // queueOf returns how a command refers to its queue: a user gives its name or the session that the user acts for.
-func queueOf(e *events.Event, queue, session string) OfQueue {
-	named := OfQueue{In: inProject(e), SessionID: session}
+func queueOf(e *events.Event, queue, session string) QueueRef {
+	named := QueueRef{In: inProject(e), SessionID: session}
 	if session == "" {
 		named.Queue = queue
 	}

@@ -9,14 +9,14 @@ import (
 // CompleteItem completes the held item. docs/contract.md, "Queues".
 type CompleteItem struct {
 	noTexts
-	OfQueue
+	QueueRef
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
 }
 
 // FailItem fails the held item. docs/contract.md, "Queues".
 type FailItem struct {
 	noTexts
-	OfQueue
+	QueueRef
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
 	Reason string `json:"reason,omitempty" doc:"why it failed"`
 }
@@ -24,7 +24,7 @@ type FailItem struct {
 // SkipItem skips the held item or, if none is held, the next eligible one. docs/contract.md, "Queues".
 type SkipItem struct {
 	noTexts
-	OfQueue
+	QueueRef
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held or next item if absent"`
 }
 
@@ -97,7 +97,7 @@ func whoHas(item *projections.Item) string {
 }
 
 // holding returns the item that a command of a session is about.
-func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
+func (x QueueRef) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
 	_, session, err := x.find(s, c, rule)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (x OfQueue) holding(s *projections.State, c Call, rule, task string) (*proj
 }
 
 // saidAlready reports whether the caller's session itself brought the item that it names to this status.
-func (x OfQueue) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
+func (x QueueRef) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
 	_, session, err := x.find(s, c, "")
 	if err != nil || session == nil || task == "" || s.Holds(session) != nil {
 		return false
@@ -131,7 +131,7 @@ func (x *CompleteItem) Decide(s *projections.State, c Call) (events.Data, error)
 }
 
 func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool {
-	*x = CompleteItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}
+	*x = CompleteItem{QueueRef: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID}
 	return true
 }
 
@@ -156,7 +156,7 @@ func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {
-	*x = FailItem{OfQueue: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}
+	*x = FailItem{QueueRef: queueOf(e, d.Queue, d.SessionID), TaskID: d.TaskID, Reason: d.Reason}
 	return true
 }
 
@@ -209,7 +209,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {
-	*x = SkipItem{OfQueue: queueOf(e, d.Queue, d.SessionID)}
+	*x = SkipItem{QueueRef: queueOf(e, d.Queue, d.SessionID)}
 	if d.Held {
 		x.TaskID = d.TaskID
 	}

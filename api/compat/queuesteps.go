@@ -69,7 +69,7 @@ func (s *compat) queueCommand(
 	return answer, err
 }
 
-func queueOfSession(id string) commands.OfQueue { return commands.OfQueue{SessionID: id} }
+func queueOfSession(id string) commands.QueueRef { return commands.QueueRef{SessionID: id} }
 
 // itemsOf shows an item and the next one of a session's queue.
 func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView) {
@@ -90,7 +90,7 @@ func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView
 }
 
 func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (queueStarted, error) {
-	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{OfQueue: queueOfSession(in.ID)})
+	answer, err := s.queueCommand(ctx, c, in.ID, &commands.StartItem{QueueRef: queueOfSession(in.ID)})
 	if err != nil {
 		return queueStarted{}, err
 	}
@@ -150,7 +150,7 @@ func (s *compat) end(ctx context.Context, c *call, session string, command comma
 }
 
 func (s *compat) completeItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	item, step, err := s.end(ctx, c, in.ID, &commands.CompleteItem{OfQueue: queueOfSession(in.ID)}, "Completed")
+	item, step, err := s.end(ctx, c, in.ID, &commands.CompleteItem{QueueRef: queueOfSession(in.ID)}, "Completed")
 	step.CompletedItem = item
 	return step, err
 }
@@ -160,14 +160,14 @@ func (s *compat) failItem(ctx context.Context, c *call, in *wire.SessionID) (que
 	if err := c.decode(ctx, &body); err != nil {
 		return queueStep{}, err
 	}
-	fail := &commands.FailItem{OfQueue: queueOfSession(in.ID), Reason: body.Reason}
+	fail := &commands.FailItem{QueueRef: queueOfSession(in.ID), Reason: body.Reason}
 	item, step, err := s.end(ctx, c, in.ID, fail, "Failed")
 	step.FailedItem = item
 	return step, err
 }
 
 func (s *compat) skipItem(ctx context.Context, c *call, in *wire.SessionID) (queueStep, error) {
-	item, step, err := s.end(ctx, c, in.ID, &commands.SkipItem{OfQueue: queueOfSession(in.ID)}, "Skipped")
+	item, step, err := s.end(ctx, c, in.ID, &commands.SkipItem{QueueRef: queueOfSession(in.ID)}, "Skipped")
 	step.SkippedItem = item
 	return step, err
 }
@@ -184,8 +184,8 @@ func (s *compat) pushItem(ctx context.Context, c *call, in *wire.SessionID) (que
 		return queuePushed{}, service.InvalidRequest("/taskId", "taskId is required")
 	}
 	if _, err := s.queueCommand(ctx, c, in.ID, &commands.PushItem{
-		OfQueue: queueOfSession(in.ID),
-		TaskID:  body.TaskID,
+		QueueRef: queueOfSession(in.ID),
+		TaskID:   body.TaskID,
 	}); err != nil {
 		return queuePushed{}, err
 	}

@@ -28,13 +28,13 @@ func newQueuePush(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	bindQueue(cmd, &c.body, &c.body.OfQueue)
+	bindQueue(cmd, &c.body, &c.body.QueueRef)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:push")
 }
 
 func (c *queuePush) run(ctx context.Context, args []string) error {
-	if err := nameQueue(ctx, c.Run, &c.body.OfQueue); err != nil {
+	if err := nameQueue(ctx, c.Run, &c.body.QueueRef); err != nil {
 		return err
 	}
 	of := func(id string) any {
@@ -132,7 +132,7 @@ func newQueue(a *Run) *cobra.Command {
 }
 
 // bindQueue is bind for a command about a queue: a session's own needs no name.
-func bindQueue(cmd *cobra.Command, body any, of *commands.OfQueue) *fields {
+func bindQueue(cmd *cobra.Command, body any, of *commands.QueueRef) *fields {
 	f := bind(cmd, body)
 	projectFlag(cmd, &of.Project)
 	Exclude(cmd, "session", "queue")
@@ -140,10 +140,10 @@ func bindQueue(cmd *cobra.Command, body any, of *commands.OfQueue) *fields {
 }
 
 // queueFlags declares the flags that say which queue a query is about.
-func queueFlags(cmd *cobra.Command, of *commands.OfQueue) { bindQueue(cmd, of, of) }
+func queueFlags(cmd *cobra.Command, of *commands.QueueRef) { bindQueue(cmd, of, of) }
 
 // nameQueue sees to it that a queue is named to the server.
-func nameQueue(ctx context.Context, a *Run, of *commands.OfQueue) error {
+func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef) error {
 	if a.isSession() || of.SessionID != "" {
 		of.Project = ""
 		return nil
@@ -154,7 +154,7 @@ func nameQueue(ctx context.Context, a *Run, of *commands.OfQueue) error {
 }
 
 // namedQueue returns the queue that a user means: the one named, or the only one of the project.
-func namedQueue(ctx context.Context, a *Run, of commands.OfQueue) (wire.QueueOf, error) {
+func namedQueue(ctx context.Context, a *Run, of commands.QueueRef) (wire.QueueOf, error) {
 	project, err := a.project(ctx, of.Project)
 	if err != nil || of.Queue != "" {
 		return wire.QueueOf{Name: of.Queue, ProjectID: project}, err
@@ -174,7 +174,7 @@ func namedQueue(ctx context.Context, a *Run, of commands.OfQueue) (wire.QueueOf,
 }
 
 // nameHolder sees to it that the session is named to the server that holds an item or gets it.
-func nameHolder(a *Run, of *commands.OfQueue) error {
+func nameHolder(a *Run, of *commands.QueueRef) error {
 	if !a.isSession() && of.SessionID == "" {
 		return failure.Usage("Name a session").WithWhy("only a session can hold an item").
 			WithNext("name it with --session; see `maestro session list --active`")

@@ -22,7 +22,7 @@ type queueShown struct {
 }
 
 // queueOf reads the queue that is meant.
-func queueOf(ctx context.Context, a *Run, o commands.OfQueue, filter wire.QueueName) (queueShown, error) {
+func queueOf(ctx context.Context, a *Run, o commands.QueueRef, filter wire.QueueName) (queueShown, error) {
 	if o.Queue == "" {
 		id := o.SessionID
 		if id == "" {
@@ -46,7 +46,7 @@ func queueOf(ctx context.Context, a *Run, o commands.OfQueue, filter wire.QueueN
 // queueTop is `maestro queue top`.
 type queueTop struct {
 	*Run
-	o commands.OfQueue
+	o commands.QueueRef
 }
 
 func newQueueTop(a *Run) *cobra.Command {
@@ -106,7 +106,7 @@ func noNext(n wire.QueueStats) string {
 }
 
 // queueTopOf returns the next item of the queue that is meant.
-func queueTopOf(ctx context.Context, a *Run, o commands.OfQueue) (wire.QueueTop, error) {
+func queueTopOf(ctx context.Context, a *Run, o commands.QueueRef) (wire.QueueTop, error) {
 	id := o.SessionID
 	if id == "" {
 		id = a.sessionID()
@@ -142,7 +142,7 @@ func passedWords(n int) string {
 // queueList is `maestro queue list`.
 type queueList struct {
 	*Run
-	o      commands.OfQueue
+	o      commands.QueueRef
 	filter wire.QueueName
 }
 

@@ -68,7 +68,7 @@ func (c *queueStart) run(ctx context.Context, _ []string) error {
 	if err := timeoutOfWait(c.cmd, c.wait, c.timeout); err != nil {
 		return err
 	}
-	if err := nameHolder(c.Run, &c.body.OfQueue); err != nil {
+	if err := nameHolder(c.Run, &c.body.QueueRef); err != nil {
 		return err
 	}
 	answer, err := startItem(ctx, c.Run, &c.body, c.key, c.wait, c.timeout)

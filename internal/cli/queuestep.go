@@ -15,7 +15,7 @@ type queueStep struct {
 	*Run
 	fields *fields
 	body   commands.Command
-	of     *commands.OfQueue
+	of     *commands.QueueRef
 	key    string
 	// task is the one that was named; done describes what happened to it.
 	task *string
@@ -75,7 +75,7 @@ func newQueueComplete(a *Run) *cobra.Command {
 	c := &queueStep{
 		Run:        a,
 		body:       body,
-		of:         &body.OfQueue,
+		of:         &body.QueueRef,
 		task:       &body.TaskID,
 		done:       "Completed",
 		holderOnly: true,
@@ -88,7 +88,7 @@ func newQueueFail(a *Run) *cobra.Command {
 	c := &queueStep{
 		Run:        a,
 		body:       body,
-		of:         &body.OfQueue,
+		of:         &body.QueueRef,
 		task:       &body.TaskID,
 		done:       "Failed",
 		holderOnly: true,
@@ -102,7 +102,7 @@ func newQueueSkip(a *Run) *cobra.Command {
 	c := &queueStep{
 		Run:  a,
 		body: body,
-		of:   &body.OfQueue,
+		of:   &body.QueueRef,
 		task: &body.TaskID,
 		done: "Skipped",
 	}

@@ -111,8 +111,8 @@ func (p *product) newQueue(ctx context.Context, items, sessions int) (*queueLine
 			return err
 		}
 		_, err = p.do(ctx, admin, &commands.PushItem{
-			OfQueue: commands.OfQueue{In: in, Queue: q.name},
-			TaskID:  made.(*events.TaskCreated).TaskID,
+			QueueRef: commands.QueueRef{In: in, Queue: q.name},
+			TaskID:   made.(*events.TaskCreated).TaskID,
 		}, key)
 		return err
 	})
