@@ -71,8 +71,8 @@ const notReturned = 1 << 63
 // Returned reports whether the item was given back and stands at the front.
 func (i *Item) Returned() bool { return i.Place&notReturned == 0 }
 
-// Hand is the item that a session holds, or held last.
-type Hand struct {
+// HeldItem is the item that a session holds, or held last.
+type HeldItem struct {
 	Queue  string
 	TaskID string
 	// Held says that it still holds it.
@@ -404,7 +404,7 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 			i.Holders = append(slices.Clip(i.Holders), d.SessionID)
 		}
 	})
-	s.changeSession(d.SessionID, func(x *Session) { x.Hand = &Hand{d.Queue, d.TaskID, true} })
+	s.changeSession(d.SessionID, func(x *Session) { x.Hand = &HeldItem{d.Queue, d.TaskID, true} })
 	s.changeTask(d.TaskID, func(t *Task) {
 		s.addSession(t, d.SessionID)
 		t.UpdatedAt = f.at

@@ -9,7 +9,7 @@ import (
 // letGo releases an item from its holder.
 func (s *State) letGo(session string) {
 	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
-		s.changeSession(session, func(x *Session) { x.Hand = &Hand{x.Hand.Queue, x.Hand.TaskID, false} })
+		s.changeSession(session, func(x *Session) { x.Hand = &HeldItem{x.Hand.Queue, x.Hand.TaskID, false} })
 	}
 }
 

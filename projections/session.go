@@ -25,7 +25,7 @@ type Session struct {
 	// LateBytes sums up their [LateBytes].
 	LateBytes int64 `json:",omitempty"`
 	// Hand is the item of a queue that it holds, or held last.
-	Hand    *Hand `json:",omitempty"`
+	Hand    *HeldItem `json:",omitempty"`
 	Deleted bool
 }
 
