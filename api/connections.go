@@ -95,7 +95,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}
-		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: service.OfAddress}
+		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: service.ClassAddress}
 		if l.add(c) {
 			return c, nil
 		}

@@ -26,7 +26,7 @@ type holder struct {
 func holderOf(c *call) holder {
 	h := holder{credential: service.AccountName(c.By), class: service.ClassOf(c.By), ended: c.Ended}
 	h.project = h.credential
-	if h.class == service.OfSession && c.By.Project != "" {
+	if h.class == service.ClassSession && c.By.Project != "" {
 		h.project = "project " + c.Root
 	}
 	return h
@@ -60,13 +60,13 @@ func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
 		switch {
 		case !c.busy && c.holder.ended:
 			return 0
-		case c.busy && c.holder.class == service.OfSession && crowded:
+		case c.busy && c.holder.class == service.ClassSession && crowded:
 			return 1
 		case !c.busy:
 			return 2
-		case c.holder.class == service.OfSession:
+		case c.holder.class == service.ClassSession:
 			return 3
-		case c.holder.class == service.OfReader:
+		case c.holder.class == service.ClassReader:
 			return 4
 		}
 		return 5
@@ -96,7 +96,7 @@ func (l *Listener) before(c, other *connection, order func(*connection) int) boo
 // share is how much more than others a holder has. Of sessions, many connections of one count as much as many sessions
 // of one project.
 func (l *Listener) share(h holder) int {
-	if h.class != service.OfSession {
+	if h.class != service.ClassSession {
 		return l.credentials[h.credential]
 	}
 	return l.credentials[h.credential] * l.projects[h.project]

@@ -13,12 +13,12 @@ type Class int
 
 // The classes of callers; the others are the service's own.
 const (
-	OfSession Class = iota
-	OfReader
-	OfAdmin
-	ofProject
-	OfAddress
-	ofServer
+	ClassSession Class = iota
+	ClassReader
+	ClassAdmin
+	classProject
+	ClassAddress
+	classServer
 	classes
 )
 
@@ -101,7 +101,7 @@ const (
 func newLedger(limits *Limits) *ledger {
 	l := &ledger{
 		began:    time.Now(),
-		server:   &account{class: ofServer},
+		server:   &account{class: classServer},
 		accounts: map[string]*account{},
 		refused:  map[string]uint64{},
 		sweepAt:  fewAccounts,
@@ -270,22 +270,22 @@ const reserve = 4
 
 // beginOf is begin for a caller of a class: of what the server has, the reserve is left to admins.
 func (l *ledger) beginOf(by Class, a *account, r resource, n int64) *overLimit {
-	if a.class != ofServer || by == OfAdmin {
+	if a.class != classServer || by == ClassAdmin {
 		return l.beginBelow(a, r, n, 0)
 	}
-	return l.beginBelow(a, r, n, math.Floor(l.quotas[ofServer][r].Value/reserve))
+	return l.beginBelow(a, r, n, math.Floor(l.quotas[classServer][r].Value/reserve))
 }
 
 // beginShared is beginOf for what the server has of bodies. A caller's share, which has begun n already, takes no more
 // than it leaves to others: however many take what they can, the next one gets some.
 func (l *ledger) beginShared(by Class, share *account, n int64) *overLimit {
-	if by == OfAdmin {
+	if by == ClassAdmin {
 		return l.begin(l.server, useBodies, n)
 	}
 	share.mu.Lock()
 	own := share.used[useBodies-rates]
 	share.mu.Unlock()
-	left := math.Floor(l.quotas[ofServer][useBodies].Value / reserve)
+	left := math.Floor(l.quotas[classServer][useBodies].Value / reserve)
 	return l.beginBelow(l.server, useBodies, n, left+float64(own))
 }
 

@@ -20,7 +20,7 @@ func TestMemoryPerCredentialIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		const callers = 200_000
 		for i := range callers {
-			c := Class(random.IntN(int(ofServer)))
+			c := Class(random.IntN(int(classServer)))
 			a := l.hold(c, fmt.Sprint(i))
 			_ = l.take(a, resource(random.IntN(int(rates))), float64(random.IntN(1000)))
 			l.charge(a, useReads, 1e9)
@@ -59,8 +59,8 @@ func TestNoRateIsExceeded(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			l := newLedger(&Limits{})
 			q := Quota{Name: "q", Value: 1 + float64(random.IntN(100)), Burst: 1 + float64(random.IntN(100))}
-			l.quotas[OfSession][useCommands] = q
-			a := l.hold(OfSession, "a")
+			l.quotas[ClassSession][useCommands] = q
+			a := l.hold(ClassSession, "a")
 			given, began := 0.0, time.Now()
 			for range 2000 {
 				n := 1 + float64(random.IntN(int(q.Burst)))
@@ -94,22 +94,22 @@ func TestAccountsAreSweptAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(&Limits{})
 		for i := range mostAccounts {
-			a := l.hold(OfSession, fmt.Sprint(i))
+			a := l.hold(ClassSession, fmt.Sprint(i))
 			l.charge(a, useReads, 1e9)
 			l.letGo(a)
 		}
 		time.Sleep(2 * time.Second)
-		if a := l.hold(OfSession, "one too many"); a != l.shared[OfSession] {
+		if a := l.hold(ClassSession, "one too many"); a != l.shared[ClassSession] {
 			t.Error("there is an account for one too many")
 		}
 		swept := l.sweepAgain
 		time.Sleep(time.Millisecond)
-		l.letGo(l.hold(OfSession, "another"))
+		l.letGo(l.hold(ClassSession, "another"))
 		if l.sweepAgain != swept {
 			t.Error("each newcomer looks through all accounts")
 		}
 		time.Sleep(24 * time.Hour) // all that was charged is paid
-		if a := l.hold(OfSession, "later"); a == l.shared[OfSession] || len(l.accounts) != 1 {
+		if a := l.hold(ClassSession, "later"); a == l.shared[ClassSession] || len(l.accounts) != 1 {
 			t.Errorf("nothing is swept: %d accounts", len(l.accounts))
 		}
 	})

@@ -91,9 +91,9 @@ func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admiss
 	switch {
 	case by.Kind != commands.ActorSession || by.Project == "":
 	case ended: // all of a project that have ended take nothing of those that have not
-		a.project = s.ledger.hold(ofProject, "ended ", root)
+		a.project = s.ledger.hold(classProject, "ended ", root)
 	default:
-		a.project = s.ledger.hold(ofProject, root)
+		a.project = s.ledger.hold(classProject, root)
 	}
 	return a
 }
@@ -121,11 +121,11 @@ func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.N
 func ClassOf(by commands.Actor) Class {
 	switch {
 	case by.Kind == commands.ActorUser && by.Access == commands.AccessAdmin:
-		return OfAdmin
+		return ClassAdmin
 	case by.Kind == commands.ActorUser:
-		return OfReader
+		return ClassReader
 	}
-	return OfSession
+	return ClassSession
 }
 
 // pay uses the rates of the caller and of its project, all or none.

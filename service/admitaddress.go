@@ -28,7 +28,7 @@ func accountOfAddress(address string) (name string, local bool) {
 // the one who sends too many may be another than the one who needs to know that its token is not valid.
 func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 	name, local := accountOfAddress(address)
-	account := s.ledger.hold(OfAddress, name)
+	account := s.ledger.hold(ClassAddress, name)
 	over := s.ledger.take(account, useCalls, 1)
 	if over == nil {
 		over = s.ledger.take(s.ledger.server, useCalls, 1)
@@ -76,7 +76,7 @@ func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge,
 
 func (s *Service) takeOpen(address string) *overLimit {
 	name, _ := accountOfAddress(address)
-	account := s.ledger.hold(OfAddress, name)
+	account := s.ledger.hold(ClassAddress, name)
 	defer s.ledger.letGo(account)
 	return s.ledger.take(account, useIdentities, 1)
 }

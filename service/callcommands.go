@@ -119,7 +119,7 @@ func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Re
 	if _, err := s.try(ctx, c, request); err != nil {
 		return nil //nolint:nilerr // the decision says the same, and its refusal is recorded
 	}
-	if ClassOf(c.By) == OfAdmin {
+	if ClassOf(c.By) == ClassAdmin {
 		return nil
 	}
 	living, err := s.livingBelow(ctx, c, root)

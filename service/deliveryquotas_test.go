@@ -35,7 +35,7 @@ func deliverQuestions(t *testing.T, h *disk.Root, limit string) {
 	w.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	d := w.Deliver(h)
 	box := outboxOf(t, h, w, "s")
-	accounts := []*account{w.ledger.hold(OfSession, "session s"), w.ledger.hold(ofProject, project)}
+	accounts := []*account{w.ledger.hold(ClassSession, "session s"), w.ledger.hold(classProject, project)}
 	ask := func(key string) {
 		t.Helper()
 		_, err := box.Keep(t.Context(), outbox.Entry{

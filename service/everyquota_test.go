@@ -111,7 +111,7 @@ func onlyFor(r resource) *ledger {
 		for other := range resources {
 			q := l.quotas[c][other]
 			switch {
-			case other != r || c == ofServer:
+			case other != r || c == classServer:
 				q.Value = 0
 			case q.Value > 0 && other < rates:
 				q.Value, q.Burst = 0.001, few

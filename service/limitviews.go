@@ -41,7 +41,7 @@ func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) 
 		}
 		add(ClassOf(by), AccountName(by), r)
 		if by.Kind == commands.ActorSession && by.Project != "" {
-			add(ofProject, v.Root(by.Project), r)
+			add(classProject, v.Root(by.Project), r)
 		}
 	}
 	return append(limits, v.stocksOf(by, project, rows)...)

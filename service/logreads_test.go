@@ -59,7 +59,7 @@ func TestReadsOfTheLogAreChargedByItsLength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.ledger.quotas[OfReader][useReads] = Quota{Name: "reader-reads", Value: 0.001, Burst: 100}
+		s.ledger.quotas[ClassReader][useReads] = Quota{Name: "reader-reads", Value: 0.001, Burst: 100}
 		a.credential.paid[useReads] = 0
 		if err := read(t.Context(), s.Service, &caller); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -177,7 +177,7 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 		w := worldWith(t, &memoryLog{}, sizedBlobs{blobs})
 		_, project, tasks := longTasks(w, 1)
 		c, a := w.leadOf(project, tasks[0])
-		w.ledger.quotas[OfSession][useParallel].Value = 0
+		w.ledger.quotas[ClassSession][useParallel].Value = 0
 		blobs.inside, blobs.hold = 0, make(chan struct{})
 		used := func() int64 {
 			a.credential.mu.Lock()

@@ -74,7 +74,7 @@ func problemOver(who string, over *overLimit) *Problem {
 		},
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}
-	if over.class == ofServer {
+	if over.class == classServer {
 		p.Message = "The server has too many calls at once"
 	}
 	return p.Complete()

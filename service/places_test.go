@@ -203,7 +203,7 @@ func callOf(root string, n int) *Caller {
 var testAccounts sync.Map
 
 func accountNamed(root string, n int) *account {
-	a, _ := testAccounts.LoadOrStore(fmt.Sprint(root, " ", n), &account{class: OfSession})
+	a, _ := testAccounts.LoadOrStore(fmt.Sprint(root, " ", n), &account{class: ClassSession})
 	return a.(*account)
 }
 

@@ -35,7 +35,7 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 	if over == nil || decided {
 		return nil
 	}
-	if ClassOf(request.By) != OfAdmin {
+	if ClassOf(request.By) != ClassAdmin {
 		c.holdBack(ctx)
 	}
 	answer := s.overFor(c, request.By, over)
@@ -159,7 +159,7 @@ func inRoot(
 // over returns a quota if one more is too many.
 func (l *Limits) over(name string, have int) *overLimit {
 	if q := l.Quota(name); q.Value > 0 && float64(have+1) > q.Value {
-		return &overLimit{ofProject, q, whenLess}
+		return &overLimit{classProject, q, whenLess}
 	}
 	return nil
 }

@@ -212,7 +212,7 @@ func TestACopyOfTheLogCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		eye := s.token(`{"name":"eye","kind":"auditor"}`)
-		account := s.ledger.hold(OfReader, AccountName(eye.By))
+		account := s.ledger.hold(ClassReader, AccountName(eye.By))
 		used := func() [2]int64 {
 			account.mu.Lock()
 			defer account.mu.Unlock()

@@ -28,7 +28,7 @@ func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 		`{"project":"`+s.alpha+`","strategy":"queue","queue":"`+last+`","taskIds":["`+s.task+`"]}`).Token)
 	s.do(puller, "queue:start", `{}`)
 
-	s.ledger.quotas[OfReader][useReads] = Quota{Name: "reader-reads", Value: 0.001, Burst: 100}
+	s.ledger.quotas[ClassReader][useReads] = Quota{Name: "reader-reads", Value: 0.001, Burst: 100}
 	caller := *s.readAlpha
 	a, err := s.Admit(t.Context(), &caller, Demand{})
 	if err != nil {
