@@ -102,15 +102,15 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 
 // decodeSpawn reads the body; that taskIds is no list has a code of its own.
 func (c *call) decodeSpawn(ctx context.Context, body *spawnRequest) error {
-	var loose struct {
+	var ids struct {
 		ProjectID string          `json:"projectId"`
 		TaskIDs   json.RawMessage `json:"taskIds"`
 	}
-	if err := c.decode(ctx, &loose); err != nil {
+	if err := c.decode(ctx, &ids); err != nil {
 		return err
 	}
 	var tasks []string
-	if loose.ProjectID != "" && json.Unmarshal(loose.TaskIDs, &tasks) != nil {
+	if ids.ProjectID != "" && json.Unmarshal(ids.TaskIDs, &tasks) != nil {
 		return service.NewProblem(
 			service.KindInvalid,
 			"invalid_task_ids",
