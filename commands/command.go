@@ -92,11 +92,7 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	row, known := current.Row(id)
 	switch {
 	case !known:
-		return nil, &Refusal{
-			Code:    CodeNotFound,
-			Message: "There is no command '" + safetext.Printable(id) + "'",
-			Next:    "see `maestro commands`",
-		}
+		return nil, UnknownCommand(id)
 	case row.Planned:
 		return nil, &Refusal{
 			Code:    CodeNotFound,
@@ -118,6 +114,26 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 		return nil, invalid("/taskIds", "a task report names its task")
 	}
 	return command, nil
+}
+
+// UnknownCommand is about an id that no row has. It names the nearest id that there is.
+func UnknownCommand(id string) *Refusal {
+	refusal := &Refusal{
+		Code:    CodeNotFound,
+		Message: "There is no command '" + safetext.Printable(id) + "'",
+		Why:     "no row of the permission table has this id",
+		Next:    "see `maestro commands`",
+	}
+	var known []string
+	for _, row := range current.rows {
+		if !row.Planned {
+			known = append(known, row.ID)
+		}
+	}
+	if near := safetext.Nearest(id, known); near != "" {
+		refusal.Next = "did you mean " + near + "? " + refusal.Next
+	}
+	return refusal
 }
 
 // ReadBody reads a JSON object of a struct's fields, as strictly as ParseContext.

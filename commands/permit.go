@@ -14,7 +14,7 @@ import (
 func Permit(s *projections.State, t *Table, by Actor, id, project string) error {
 	row, ok := t.Row(id)
 	if !ok {
-		return &Refusal{Code: CodeNotFound, Message: "There is no command '" + id + "'", Next: "see `maestro commands`"}
+		return UnknownCommand(id)
 	}
 	switch by.Kind {
 	case ActorUser:

@@ -1,6 +1,9 @@
 package commands
 
 import (
+	"fmt"
+	"strings"
+
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -92,6 +95,7 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Queue '" + x.Queue + "' exists already, and is not what is asked for",
+			Why:     otherQueue(q, most, x.TrustReports),
 			Next:    "choose another name",
 		}
 	}
@@ -103,6 +107,24 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 		}
 	}
 	return &events.QueueCreated{Queue: x.Queue, TrustReports: x.TrustReports, MaxAttempts: most}, nil
+}
+
+// otherQueue says in what a queue differs from the one that is asked for.
+func otherQueue(q *projections.Queue, attempts int, trusts bool) string {
+	if q.SessionID != "" {
+		return "it is session " + q.SessionID + "'s own queue"
+	}
+	var differs []string
+	if q.MaxAttempts != attempts {
+		differs = append(differs, fmt.Sprintf("its maxAttempts are %d, not %d", q.MaxAttempts, attempts))
+	}
+	switch {
+	case q.TrustReports && !trusts:
+		differs = append(differs, "it trusts reports")
+	case !q.TrustReports && trusts:
+		differs = append(differs, "it does not trust reports")
+	}
+	return strings.Join(differs, ", and ")
 }
 
 func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {

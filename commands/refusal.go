@@ -62,7 +62,6 @@ func ListOf(kind string) string {
 		"Question":    "input list",
 		"Template":    "template list",
 		"Token":       "token list",
-		"Command":     "commands",
 		"Actor":       "session list` and `maestro token list",
 		"Target":      "task list` and `maestro session list",
 	}[kind]

@@ -25,7 +25,7 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 	table := commands.CurrentRules()
 	row, ok := table.Row(in.Command)
 	if !ok {
-		return wire.Can{}, NotFound("Command", in.Command)
+		return wire.Can{}, commands.UnknownCommand(in.Command)
 	}
 	by, err := v.actorNamed(in.Actor)
 	if err != nil {

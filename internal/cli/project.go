@@ -136,7 +136,20 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.sayNamesakes(ctx)
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
+}
+
+// sayNamesakes warns a user who has several projects of a name: no command takes it for one of them.
+func (c *projectCreate) sayNamesakes(ctx context.Context) {
+	if c.isSession() || c.client == nil {
+		return
+	}
+	named, err := c.client.Projects(ctx, wire.ProjectFilter{Name: c.body.Name})
+	if own := usersOwn(named); err == nil && len(own) > 1 {
+		c.Say("maestro: %d projects have the name %q: %s\n", len(own), safetext.OneLine(c.body.Name),
+			namedIDs(candidates(own, ofProject)))
+	}
 }
 
 func newProjectUpdate(a *Run) *cobra.Command {

@@ -56,12 +56,50 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 	return err
 }
 
+// clearer completes what the server says of something that is not there with what only the command line knows.
+func (a *Run) clearer(ctx context.Context, err error) error {
+	var said *client.Error
+	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound {
+		return err
+	}
+	if named := a.sayWhoNamesProject(err); named != err { //nolint:errorlint // it is another one, or the same
+		return named
+	}
+	id, isSession := strings.CutPrefix(said.Message, "Session with id '")
+	name, whole := strings.CutSuffix(id, "' not found")
+	if !isSession || !whole {
+		return err
+	}
+	sessions, failed := a.client.FirstSessions(ctx, wire.SessionFilter{Brief: "true"}, sessionsNamed)
+	if failed != nil {
+		return err
+	}
+	var named []candidate
+	for _, x := range sessions {
+		if x.Name == name {
+			named = append(named, candidate{id: x.ID, title: x.Name})
+		}
+	}
+	if len(named) == 0 {
+		return err
+	}
+	return &failure.Error{
+		Status:  said.Status,
+		Code:    said.Code,
+		Message: said.Message,
+		Why:     "it is a name, which several sessions may have and change",
+		Next:    "name the id: " + namedIDs(named),
+	}
+}
+
+// sessionsNamed is how many sessions are looked at for a name that was given for an id.
+const sessionsNamed = 1000
+
 // sayWhoNamesProject adds to an error about a project that is not there what names it, if no argument or flag does.
 func (a *Run) sayWhoNamesProject(err error) error {
 	var said *client.Error
 	id := a.Getenv(wire.EnvProjectID)
-	if id == "" || a.isSession() || !errors.As(err, &said) || said.Status != http.StatusNotFound ||
-		said.Message != "Project with id '"+id+"' not found" {
+	if id == "" || !errors.As(err, &said) || said.Message != "Project with id '"+id+"' not found" {
 		return err
 	}
 	from, next := a.projectFrom, "run `maestro project use PROJECT`, or `maestro project use --none`"

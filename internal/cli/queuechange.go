@@ -25,7 +25,8 @@ func newQueueMove(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	Exclude(cmd, "first", "before")
+	cmd.Flags().Bool("last", false, "put it after all others, as without a flag")
+	Exclude(cmd, "first", "last", "before")
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:move", "before", "queue")
 }

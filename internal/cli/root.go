@@ -91,6 +91,7 @@ func Main(
 	if errors.Is(err, errDone) {
 		err = nil
 	}
+	err = a.clearer(ctx, err)
 	a.showMail(ctx)
 	if a.client != nil {
 		a.client.Close()
@@ -100,7 +101,7 @@ func Main(
 		err = a.broken
 	}
 	if err != nil {
-		a.complain(a.sayWhoNamesProject(err))
+		a.complain(err)
 	}
 	return exitCode(err)
 }
@@ -333,11 +334,11 @@ func Takes(cmd *cobra.Command, args []string) error {
 	case len(args) > len(named) && cmd.HasSubCommands():
 		return unknownVerb(cmd, args[0])
 	case len(args) > len(named):
-		return fmt.Errorf(
-			"unexpected argument %q: put quotes around a text with spaces; see `%s --help`",
-			args[len(named)],
-			cmd.CommandPath(),
-		)
+		quotes := ""
+		if last := len(named) - 1; last >= 0 && named[last].text {
+			quotes = ": put quotes around a text with spaces"
+		}
+		return fmt.Errorf("unexpected argument %q%s; see `%s --help`", args[len(named)], quotes, cmd.CommandPath())
 	}
 	for i, arg := range args {
 		// What names something is never empty: an unset variable is not a wish to leave it out.

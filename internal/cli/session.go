@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func newSessionList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
-	bindQuery(cmd, &c.filter)
+	bindQuery(cmd, &c.filter, ownWord{"status", lostStatus})
 	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that the session that asks spawned")
 	Exclude(cmd, "mine", "spawned-by")
@@ -75,7 +76,11 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if c.active { // to older clients, active is all that is not completed
 		c.filter.Active, c.filter.Living = "true", "true"
 	}
-	sessions, err := Ask(ctx, c.Run, (*client.Client).Sessions, c.filter)
+	list := (*client.Client).Sessions
+	if c.filter.Status == lostStatus {
+		list = lostSessions
+	}
+	sessions, err := Ask(ctx, c.Run, list, c.filter)
 	if err != nil {
 		return err
 	}
@@ -92,6 +97,31 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 		}
 	})
 	return nil
+}
+
+// lostStatus is the word for sessions that are lost. It is no status: the server keeps the one that they had.
+const lostStatus = "lost"
+
+// lostSessions lists the living sessions that a filter selects and that are lost.
+func lostSessions(c *client.Client, ctx context.Context, filter wire.SessionFilter) ([]wire.Session, error) {
+	limit := filter.Limit
+	filter.Status, filter.Limit = "", ""
+	filter.Active, filter.Living = "true", "true"
+	living, err := c.Sessions(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	most, err := strconv.Atoi(limit)
+	if limit != "" && (err != nil || most < 1) {
+		return nil, failure.Usage("--limit must be a number above 0, not %q", limit)
+	}
+	var lost []wire.Session
+	for _, x := range living {
+		if x.LostAt != nil && x.EndedAt == nil && (limit == "" || len(lost) < most) {
+			lost = append(lost, x)
+		}
+	}
+	return lost, nil
 }
 
 // tasksListed is how many tasks of a session a table names.

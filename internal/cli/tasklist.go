@@ -42,6 +42,7 @@ type taskList struct {
 	*Run
 	filter wire.TaskFilter
 	mine   bool
+	quiet  bool
 }
 
 func newTaskList(a *Run) *cobra.Command {
@@ -59,6 +60,7 @@ func newTaskList(a *Run) *cobra.Command {
 		"dependencies: each task after those that it depends on; siblings: as siblings stand; else in order of creation")
 	choice(cmd, "order", "dependencies", "siblings")
 	Exclude(cmd, "mine", "session")
+	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the ids only")
 	a.ListFlags(cmd)
 	return Tell(cmd, "task:list", "status", "parent")
 }
@@ -76,6 +78,12 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, c.filter)
 	if err != nil {
 		return err
+	}
+	if c.quiet && !c.JSON {
+		for _, t := range tasks {
+			c.Print("%s\n", t.ID)
+		}
+		return nil
 	}
 	several := slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.ProjectID != tasks[0].ProjectID })
 	if !several {

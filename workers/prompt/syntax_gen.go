@@ -125,7 +125,7 @@ var syntaxes = map[string]usage{
 	},
 	"session:list": {
 		"session list [--mine] [--active] [--status " +
-			"spawning|idle|running|working|completed|stopped|failed] [--task <taskId>]",
+			"spawning|idle|running|working|completed|stopped|failed|lost] [--task <taskId>]",
 		"List sessions",
 	},
 	"session:info": {
