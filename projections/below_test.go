@@ -14,12 +14,12 @@ import (
 func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	t.Helper()
 	given := []given{project(), task("root")}
-	var words []Said
+	var words []StatusReport
 	for i := range 9 {
 		id := fmt.Sprint("s", i)
 		end := by(admin, &events.SessionKilled{SessionID: id, Status: events.SessionStopped})
 		given = append(given, spawn(id, "root"), end)
-		words = append(words, Said{
+		words = append(words, StatusReport{
 			SessionID: id,
 			Status:    events.SaysCompleted,
 			At:        events.Millis(int64(i)),
@@ -133,7 +133,7 @@ func TestViewsCountWhatTheyCopy(t *testing.T) {
 		if i == words-1 {
 			id = "last"
 		}
-		fat.addSaid(Said{SessionID: id, Status: events.SaysWorking, Sequence: uint64(i + 1)})
+		fat.addSaid(StatusReport{SessionID: id, Status: events.SaysWorking, Sequence: uint64(i + 1)})
 	}
 	for name, c := range map[string]struct {
 		make  func(s *State, t *Task) TaskView

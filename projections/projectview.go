@@ -38,8 +38,8 @@ func (p *Project) View() ProjectView {
 // StatusListed is how long each list of a project's status is at most.
 const StatusListed = 100
 
-// TaskSaid shows what an agent says of a task beside where it stands.
-type TaskSaid struct {
+// TaskReport shows what an agent says of a task beside where it stands.
+type TaskReport struct {
 	TaskID        string                   `json:"taskId"`
 	Title         string                   `json:"title"`
 	Status        events.TaskStatus        `json:"status"`
@@ -47,8 +47,8 @@ type TaskSaid struct {
 	SaidBy        string                   `json:"saidBy"`
 }
 
-// SessionSaid shows that a session says that it cannot go on, without naming a task.
-type SessionSaid struct {
+// SessionReport shows that a session says that it cannot go on, without naming a task.
+type SessionReport struct {
 	SessionID string                   `json:"sessionId"`
 	Name      string                   `json:"name"`
 	Says      events.TaskSessionStatus `json:"says"`
@@ -67,8 +67,8 @@ type ExpiredSpawner struct {
 }
 
 // sessionSaid shows what a session says of itself.
-func sessionSaid(x *Session, word *Entry) SessionSaid {
-	said := SessionSaid{
+func sessionSaid(x *Session, word *Entry) SessionReport {
+	said := SessionReport{
 		SessionID: x.ID,
 		Name:      x.Name,
 		Says:      events.SaysBlocked,
@@ -91,16 +91,16 @@ type ProjectStatus struct {
 	Unconfirmed     []string `json:"unconfirmed"`
 	UnconfirmedMore int      `json:"unconfirmedMore,omitempty"`
 	// ToConfirm shows the tasks of Unconfirmed, and Said the others of which an agent says something, open ones first.
-	ToConfirm []TaskSaid                   `json:"toConfirm"`
-	Said      []TaskSaid                   `json:"said"`
+	ToConfirm []TaskReport                 `json:"toConfirm"`
+	Said      []TaskReport                 `json:"said"`
 	SaidMore  int                          `json:"saidMore,omitempty"`
 	Sessions  map[events.SessionStatus]int `json:"sessions"`
 	// Lost are the sessions that nothing is heard of.
 	Lost     []string `json:"lost"`
 	LostMore int      `json:"lostMore,omitempty"`
 	// SaidBySessions shows what sessions at work say of themselves as a whole, if they cannot go on.
-	SaidBySessions     []SessionSaid `json:"saidBySessions"`
-	SaidBySessionsMore int           `json:"saidBySessionsMore,omitempty"`
+	SaidBySessions     []SessionReport `json:"saidBySessions"`
+	SaidBySessionsMore int             `json:"saidBySessionsMore,omitempty"`
 	// SpawnedByExpired shows the sessions that go on although the token that spawned them has expired.
 	SpawnedByExpired     []ExpiredSpawner `json:"spawnedByExpired,omitempty"`
 	SpawnedByExpiredMore int              `json:"spawnedByExpiredMore,omitempty"`

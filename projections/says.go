@@ -11,13 +11,13 @@ import (
 // sessions spoke before.
 const mostTogether = 32
 
-// Earlier are words of a task that lie apart from the newest, oldest first, in parts of at most mostTogether. Two
+// EarlierReports are words of a task that lie apart from the newest, oldest first, in parts of at most mostTogether. Two
 // neighbours have more than that together, so there are few. Immutable.
-type Earlier struct{ Parts [][]Said }
+type EarlierReports struct{ Parts [][]StatusReport }
 
 // parts returns the words in parts, oldest first; the last are the newest.
-func (t *Task) parts() iter.Seq[[]Said] {
-	return func(yield func([]Said) bool) {
+func (t *Task) parts() iter.Seq[[]StatusReport] {
+	return func(yield func([]StatusReport) bool) {
 		for _, part := range t.earlierParts() {
 			if !yield(part) {
 				return
@@ -30,7 +30,7 @@ func (t *Task) parts() iter.Seq[[]Said] {
 }
 
 // AllSays returns what each of the task's sessions last said of it, oldest first.
-func (t *Task) AllSays() []Said {
+func (t *Task) AllSays() []StatusReport {
 	if t.earlier() == nil {
 		return t.Says
 	}
@@ -38,13 +38,13 @@ func (t *Task) AllSays() []Said {
 }
 
 // newestSays returns the newest words, at most so many, oldest first, and how many others there are.
-func (t *Task) newestSays(most int) (says []Said, more int) {
+func (t *Task) newestSays(most int) (says []StatusReport, more int) {
 	all := t.Speakers()
 	if all <= most {
 		return t.AllSays(), 0
 	}
-	says = make([]Said, 0, most)
-	take := func(part []Said) {
+	says = make([]StatusReport, 0, most)
+	take := func(part []StatusReport) {
 		for _, said := range slices.Backward(part) {
 			if len(says) < most {
 				says = append(says, said)
@@ -78,21 +78,21 @@ func (t *Task) Speakers() int {
 }
 
 // SaidBy returns what a session says of the task, zero if it says nothing.
-func (t *Task) SaidBy(session string) Said {
+func (t *Task) SaidBy(session string) StatusReport {
 	for part := range t.parts() {
 		if i := indexOf(part, session); i >= 0 {
 			return part[i]
 		}
 	}
-	return Said{}
+	return StatusReport{}
 }
 
-func indexOf(says []Said, session string) int {
-	return slices.IndexFunc(says, func(said Said) bool { return said.SessionID == session })
+func indexOf(says []StatusReport, session string) int {
+	return slices.IndexFunc(says, func(said StatusReport) bool { return said.SessionID == session })
 }
 
 // newest returns the newest word that is as wanted; zero if there is none.
-func (t *Task) newest(wanted func(Said) bool) Said {
+func (t *Task) newest(wanted func(StatusReport) bool) StatusReport {
 	for _, said := range slices.Backward(t.Says) {
 		if wanted(said) {
 			return said
@@ -105,14 +105,14 @@ func (t *Task) newest(wanted func(Said) bool) Said {
 			}
 		}
 	}
-	return Said{}
+	return StatusReport{}
 }
 
 // addSaid puts a word last, in place of the session's former one, and returns how many words it copied.
-func (t *Task) addSaid(said Said) (copied int) {
+func (t *Task) addSaid(said StatusReport) (copied int) {
 	if i := indexOf(t.Says, said.SessionID); i >= 0 { // as below, in one step
 		rest := len(t.Says) - 1
-		says := append(make([]Said, 0, rest+1), t.Says[:i]...)
+		says := append(make([]StatusReport, 0, rest+1), t.Says[:i]...)
 		t.Says = append(append(says, t.Says[i+1:]...), said)
 		return rest + rest + 1
 	}
@@ -152,17 +152,17 @@ func (t *Task) dropSaid(session string) (copied int) {
 		default:
 			parts[at] = part
 		}
-		t.setEarlier(slices.DeleteFunc(parts, func(part []Said) bool { return len(part) == 0 }))
+		t.setEarlier(slices.DeleteFunc(parts, func(part []StatusReport) bool { return len(part) == 0 }))
 		return copied + mostTogether
 	}
 	return 0
 }
 
 // keepSays takes away the words that are not as wanted, and returns how many it looked at.
-func (t *Task) keepSays(wanted func(Said) bool) (copied int) {
+func (t *Task) keepSays(wanted func(StatusReport) bool) (copied int) {
 	all := t.AllSays()
-	rest := slices.DeleteFunc(slices.Clone(all), func(said Said) bool { return !wanted(said) })
-	var parts [][]Said
+	rest := slices.DeleteFunc(slices.Clone(all), func(said StatusReport) bool { return !wanted(said) })
+	var parts [][]StatusReport
 	for len(rest) > mostTogether {
 		parts = append(parts, rest[:mostTogether:mostTogether])
 		rest = rest[mostTogether:]
@@ -172,24 +172,24 @@ func (t *Task) keepSays(wanted func(Said) bool) (copied int) {
 	return len(all)
 }
 
-func (t *Task) earlier() *Earlier {
+func (t *Task) earlier() *EarlierReports {
 	if t.Stated == nil {
 		return nil
 	}
 	return t.Stated.Earlier
 }
 
-func (t *Task) earlierParts() [][]Said {
+func (t *Task) earlierParts() [][]StatusReport {
 	if e := t.earlier(); e != nil {
 		return e.Parts
 	}
 	return nil
 }
 
-func (t *Task) setEarlier(parts [][]Said) {
-	s := Stated{Reason: t.StatusReason(), Result: t.Result()}
+func (t *Task) setEarlier(parts [][]StatusReport) {
+	s := TaskOutcome{Reason: t.StatusReason(), Result: t.Result()}
 	if len(parts) > 0 {
-		s.Earlier = &Earlier{parts}
+		s.Earlier = &EarlierReports{parts}
 	}
 	t.stated(s)
 }
@@ -208,9 +208,9 @@ func (s *State) alive(session string) bool {
 
 // saysBy is [State.SessionStatus] for callers that know which sessions are alive.
 func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
-	counts := t.newest(func(said Said) bool { return alive(said.SessionID) })
+	counts := t.newest(func(said StatusReport) bool { return alive(said.SessionID) })
 	if counts.SessionID == "" {
-		counts = t.newest(func(Said) bool { return true })
+		counts = t.newest(func(StatusReport) bool { return true })
 	}
 	return counts.Status, counts.SessionID
 }
@@ -249,7 +249,7 @@ func (s *State) saidDone(t *Task) bool {
 func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.addSaid(Said{session, status, events.Millis(f.at), f.sequence})))
+		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence})))
 		t.UpdatedAt = f.at
 		if status == events.SaysCompleted && words != "" {
 			t.state(t.StatusReason(), f.statement())
@@ -279,8 +279,8 @@ func (s *State) speaksOf(session string, t *Task) {
 	}
 }
 
-// Said is a session's status report on a task, and since when it holds.
-type Said struct {
+// StatusReport is a session's status report on a task, and since when it holds.
+type StatusReport struct {
 	SessionID string                   `json:"sessionId"`
 	Status    events.TaskSessionStatus `json:"status"`
 	At        events.Millis            `json:"at"`

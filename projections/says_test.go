@@ -15,28 +15,28 @@ import (
 func TestSaysAreThoseOfAPlainList(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	task := &Task{TaskFields: &TaskFields{}}
-	var plain []Said
+	var plain []StatusReport
 	type version struct {
 		task *Task
-		says []Said
+		says []StatusReport
 	}
 	var versions []version
 	statuses := []events.TaskSessionStatus{events.SaysWorking, events.SaysBlocked, events.SaysCompleted}
 	for step := range 20_000 {
 		session := fmt.Sprint("s", random.IntN(1+step/20))
-		by := func(said Said) bool { return said.SessionID == session }
-		done := func(said Said) bool { return said.Status == events.SaysCompleted }
+		by := func(said StatusReport) bool { return said.SessionID == session }
+		done := func(said StatusReport) bool { return said.Status == events.SaysCompleted }
 		next := *task
 		copied, most := 0, 4*mostTogether+2*len(plain)/mostTogether+10
 		switch chance := random.IntN(5000); {
 		case chance == 0:
-			copied, most = next.keepSays(func(said Said) bool { return !done(said) }), len(plain)
+			copied, most = next.keepSays(func(said StatusReport) bool { return !done(said) }), len(plain)
 			plain = slices.DeleteFunc(slices.Clone(plain), done)
 		case chance < 1500:
 			copied = next.dropSaid(session)
 			plain = slices.DeleteFunc(slices.Clone(plain), by)
 		default:
-			said := Said{session, statuses[random.IntN(len(statuses))], events.Millis(int64(step)), uint64(step)}
+			said := StatusReport{session, statuses[random.IntN(len(statuses))], events.Millis(int64(step)), uint64(step)}
 			copied = next.addSaid(said)
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}
@@ -58,8 +58,8 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 		if got := v.task.AllSays(); len(got)+len(v.says) > 0 && !slices.Equal(got, v.says) {
 			t.Fatalf("a version has %d words, want %d, or others", len(got), len(v.says))
 		}
-		newest := v.task.newest(func(said Said) bool { return said.Status == events.SaysBlocked })
-		var want Said
+		newest := v.task.newest(func(said StatusReport) bool { return said.Status == events.SaysBlocked })
+		var want StatusReport
 		for _, said := range v.says {
 			if said.Status == events.SaysBlocked {
 				want = said

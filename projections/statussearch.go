@@ -14,7 +14,7 @@ type StatusSearch struct {
 	// inboxParts is how many parts its inbox has.
 	inboxParts int
 	// decided comes behind what is said of open tasks.
-	decided []TaskSaid
+	decided []TaskReport
 	status  ProjectStatus
 	now     int64 // 0 if expired tokens are not looked for
 }
@@ -34,10 +34,10 @@ func (s *State) SearchStatus(p *Project) *StatusSearch {
 			Sessions:    map[events.SessionStatus]int{},
 			Lost:        []string{},
 			Queues:      []QueueView{},
-			ToConfirm:   []TaskSaid{},
-			Said:        []TaskSaid{},
+			ToConfirm:   []TaskReport{},
+			Said:        []TaskReport{},
 
-			SaidBySessions: []SessionSaid{},
+			SaidBySessions: []SessionReport{},
 		},
 	}
 	inbox, parts := x.in.todo, x.in.unread
@@ -91,7 +91,7 @@ func (x *StatusSearch) task(id string) {
 		return
 	}
 	status.Says[says]++
-	said := TaskSaid{t.ID, t.Title, t.Status, says, session}
+	said := TaskReport{t.ID, t.Title, t.Status, says, session}
 	switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
 	case Unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
 		status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)

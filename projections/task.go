@@ -18,10 +18,10 @@ type Task struct {
 	StatusSequence uint64
 	StatusAt       int64
 	// Stated is nil as long as nothing is.
-	Stated *Stated `json:",omitempty"`
+	Stated *TaskOutcome `json:",omitempty"`
 	// Says holds what its sessions last said of it, oldest first: of many only the newest, and Stated the others.
 	// AllSays returns them together.
-	Says []Said
+	Says []StatusReport
 	// SessionIDs are the sessions that have or had it.
 	SessionIDs  []string
 	UpdatedAt   int64
@@ -58,14 +58,14 @@ type TaskFields struct {
 	CreatedSequence uint64
 }
 
-// Stated is what was said of a task and stays true of it. Immutable.
-type Stated struct {
+// TaskOutcome is what was said of a task and stays true of it. Immutable.
+type TaskOutcome struct {
 	// Reason is why its status was last moved, nil if nobody said so.
 	Reason *Statement `json:",omitempty"`
 	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
 	Result *Statement `json:",omitempty"`
 	// Earlier are words of its sessions that are older than those in Says, nil unless there are many.
-	Earlier *Earlier `json:",omitempty"`
+	Earlier *EarlierReports `json:",omitempty"`
 }
 
 // StatusReason returns why the task's status was last moved, nil if nobody said so.
@@ -86,11 +86,11 @@ func (t *Task) Result() *Statement {
 
 // state puts statements on the task.
 func (t *Task) state(reason, result *Statement) {
-	t.stated(Stated{reason, result, t.earlier()})
+	t.stated(TaskOutcome{reason, result, t.earlier()})
 }
 
-func (t *Task) stated(s Stated) {
-	if t.Stated = nil; s != (Stated{}) {
+func (t *Task) stated(s TaskOutcome) {
+	if t.Stated = nil; s != (TaskOutcome{}) {
 		t.Stated = &s
 	}
 }
@@ -289,7 +289,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		}
 		if d.To == events.TaskInProgress {
 			t.state(t.StatusReason(), nil)
-			s.work(uint64(t.keepSays(func(said Said) bool { return said.Status != events.SaysCompleted })))
+			s.work(uint64(t.keepSays(func(said StatusReport) bool { return said.Status != events.SaysCompleted })))
 		}
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)

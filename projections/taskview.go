@@ -35,11 +35,11 @@ type TaskView struct {
 	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
 	SessionReason *StatementView `json:"sessionReason,omitempty"`
 	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], SaysMore counts the others.
-	Says               []Said   `json:"says,omitempty"`
-	SaysMore           int      `json:"saysMore,omitempty"`
-	Model              string   `json:"model,omitempty"`
-	AcceptanceCriteria []string `json:"acceptanceCriteria"`
-	UnmetDependencies  []string `json:"unmetDependencies,omitempty"`
+	Says               []StatusReport `json:"says,omitempty"`
+	SaysMore           int            `json:"saysMore,omitempty"`
+	Model              string         `json:"model,omitempty"`
+	AcceptanceCriteria []string       `json:"acceptanceCriteria"`
+	UnmetDependencies  []string       `json:"unmetDependencies,omitempty"`
 	// GoneDependencies are those of Dependencies that were deleted or are cancelled.
 	GoneDependencies []GoneDependency `json:"goneDependencies,omitempty"`
 	ActiveSessionID  string           `json:"activeSessionId,omitempty"`
@@ -116,7 +116,7 @@ func (s *State) ListedTask(t *Task) TaskView {
 // What the parts of a view take, in bytes.
 var (
 	viewSize      = sizeOf[TaskView]()
-	saidSize      = sizeOf[Said]()
+	saidSize      = sizeOf[StatusReport]()
 	placeSize     = sizeOf[TaskInQueue]()
 	nameSize      = sizeOf[string]()
 	goneSize      = sizeOf[GoneDependency]()

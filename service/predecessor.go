@@ -19,7 +19,7 @@ const (
 type predecessor struct {
 	*projections.Session
 	timeline projections.Timeline
-	said     projections.Said
+	said     projections.StatusReport
 	// result is nil unless it said that the task is completed, with words.
 	result *projections.StatementView
 }

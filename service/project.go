@@ -180,7 +180,7 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 		}
 		status := search.Status()
 		if !listed { // a list may leave it out; then the counts are all there is to see
-			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskSaid{}, []projections.TaskSaid{}, 0
+			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskReport{}, []projections.TaskReport{}, 0
 		}
 		return status, err
 	}, nil

@@ -16,9 +16,9 @@ import (
 // fatState returns a state of tasks below one root, each of which so many sessions spoke of.
 func fatState(t *testing.T, tasks, words int) *projections.State {
 	t.Helper()
-	var says []projections.Said
+	var says []projections.StatusReport
 	for i := range words {
-		says = append(says, projections.Said{SessionID: fmt.Sprint("s", i), Status: "working", Sequence: uint64(i + 1)})
+		says = append(says, projections.StatusReport{SessionID: fmt.Sprint("s", i), Status: "working", Sequence: uint64(i + 1)})
 	}
 	made := []*projections.Task{{Status: "todo", TaskFields: &projections.TaskFields{ID: "root", ProjectID: "p"}}}
 	for i := range tasks {

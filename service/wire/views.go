@@ -15,7 +15,7 @@ type (
 	ExpiredSpawner = projections.ExpiredSpawner
 	Task           = projections.TaskView
 	GoneDependency = projections.GoneDependency
-	TaskSaid       = projections.TaskSaid
+	TaskSaid       = projections.TaskReport
 	TaskTree       = projections.TaskTree
 	Progress       = projections.Progress
 	Entry          = projections.EntryView
@@ -32,12 +32,12 @@ type (
 	NamedText      = engine.NamedText
 	Statement      = projections.StatementView
 	InboxKind      = projections.InboxKind
-	Said           = projections.Said
+	Said           = projections.StatusReport
 	TaskInQueue    = projections.TaskInQueue
 	Unlinked       = projections.Unlinked
 	Permissions    = events.Permissions
 	NamedToken     = projections.TokenView
-	SessionSaid    = projections.SessionSaid
+	SessionSaid    = projections.SessionReport
 	Exited         = projections.Exited
 )
 
