@@ -1848,7 +1848,7 @@ func TestWordsAreData(t *testing.T) {
 		by(worker, &events.SessionNoted{SessionID: "w", Type: "milestone", Message: "half"}),
 		by(admin, &events.SessionKilled{SessionID: "w", Status: events.SessionStopped, Reason: "slow"}),
 	)
-	want := []Word{
+	want := []SessionMessage{
 		{Kind: "progress", TaskIDs: []string{"t1"}, Text: "begun"},
 		{Kind: "blocked", Text: "no key"},
 		{Kind: WordMessage, TaskIDs: []string{"t1"}, Text: "take mine"},
@@ -1870,7 +1870,7 @@ func TestWordsAreData(t *testing.T) {
 		copied.Late = e.Message == "begun" || e.Message == "both"
 		late = append(late, &copied)
 	}
-	for most, expected := range [][]Word{{}, want[4:], {want[2], want[4]}} {
+	for most, expected := range [][]SessionMessage{{}, want[4:], {want[2], want[4]}} {
 		got := w.Words(late, most)
 		if len(got) != len(expected) {
 			t.Errorf("the newest %d in time: %+v", most, got)
@@ -1885,7 +1885,7 @@ func TestWordsAreData(t *testing.T) {
 
 	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
 		failed("x", "x", "t1", "red"))
-	wordOf := []Word{{Kind: WordFailed, TaskIDs: []string{"t1"}, Text: "red"}}
+	wordOf := []SessionMessage{{Kind: WordFailed, TaskIDs: []string{"t1"}, Text: "red"}}
 	if got := s.Session("x").Words(s.SessionTimeline("x"), 9); !reflect.DeepEqual(got, wordOf) {
 		t.Errorf("of a queue: %+v", got)
 	}

@@ -6,15 +6,15 @@ import (
 	"maestro/events"
 )
 
-// WordKind says what a [Word] is: a kind of report, or one of those below.
-type WordKind string
+// SessionMessageKind says what a [SessionMessage] is: a kind of report, or one of those below.
+type SessionMessageKind string
 
 // The kinds of words beside those of reports.
 const (
-	WordFailed   WordKind = "failed"   // why it failed an item of a queue
-	WordAnswer   WordKind = "answer"   // the answer to its question
-	WordMessage  WordKind = "message"  // what somebody wrote to it
-	WordReopened WordKind = "reopened" // why a task that it works on was opened again
+	WordFailed   SessionMessageKind = "failed"   // why it failed an item of a queue
+	WordAnswer   SessionMessageKind = "answer"   // the answer to its question
+	WordMessage  SessionMessageKind = "message"  // what somebody wrote to it
+	WordReopened SessionMessageKind = "reopened" // why a task that it works on was opened again
 )
 
 // The types of the entries that hold words to a session, and its reason for failing an item. No note has them.
@@ -28,15 +28,15 @@ const (
 // wordsOf are the entries that hold words of a session, wordsTo those that hold words to it. Each other entry shows
 // what was decided.
 var (
-	wordsOf = map[string]WordKind{
+	wordsOf = map[string]SessionMessageKind{
 		typeFailed:                          WordFailed,
-		reportType(events.ReportProgress):   WordKind(events.ReportProgress),
-		reportType(events.ReportComplete):   WordKind(events.ReportComplete),
-		reportType(events.ReportBlocked):    WordKind(events.ReportBlocked),
-		reportType(events.ReportError):      WordKind(events.ReportError),
-		reportType(events.ReportNeedsInput): WordKind(events.ReportNeedsInput),
+		reportType(events.ReportProgress):   SessionMessageKind(events.ReportProgress),
+		reportType(events.ReportComplete):   SessionMessageKind(events.ReportComplete),
+		reportType(events.ReportBlocked):    SessionMessageKind(events.ReportBlocked),
+		reportType(events.ReportError):      SessionMessageKind(events.ReportError),
+		reportType(events.ReportNeedsInput): SessionMessageKind(events.ReportNeedsInput),
 	}
-	wordsTo = map[string]WordKind{
+	wordsTo = map[string]SessionMessageKind{
 		typeAnswered: WordAnswer,
 		typeMessage:  WordMessage,
 		typeReopened: WordReopened,
@@ -46,9 +46,9 @@ var (
 // IsMail reports whether an entry holds what was written to its session: the answer to a question, or a message.
 func (e *Entry) IsMail() bool { return e.Type == typeAnswered || e.Type == typeMessage }
 
-// Word is what a session said of its work, or was told. TaskIDs are the tasks that it is about.
-type Word struct {
-	Kind    WordKind
+// SessionMessage is what a session said of its work, or was told. TaskIDs are the tasks that it is about.
+type SessionMessage struct {
+	Kind    SessionMessageKind
 	TaskIDs []string
 	Text    string
 	// Blob is the digest of the whole text, if Text is only its beginning.
@@ -59,7 +59,7 @@ type Word struct {
 
 // Words returns the newest words of a session and to it, at most so many, oldest first. A report about several tasks is
 // one word. What the state says in words of its own is none. Late reports take the places that the others leave.
-func (x *Session) Words(timeline Timeline, most int) []Word {
+func (x *Session) Words(timeline Timeline, most int) []SessionMessage {
 	words, sequences := x.newestWords(timeline, most, false)
 	late, lateSequences := x.newestWords(timeline, most-len(words), true)
 	for i, word := range slices.Backward(late) {
@@ -70,8 +70,8 @@ func (x *Session) Words(timeline Timeline, most int) []Word {
 }
 
 // newestWords returns the newest words that are late, or those that are not, oldest first, with their sequences.
-func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []Word, sequences []uint64) {
-	words = []Word{}
+func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []SessionMessage, sequences []uint64) {
+	words = []SessionMessage{}
 	last := uint64(0)
 	for _, e := range slices.Backward(timeline) {
 		kind := x.wordKind(e)
@@ -82,7 +82,7 @@ func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []W
 			if len(words) == most {
 				break
 			}
-			words = append(words, Word{
+			words = append(words, SessionMessage{
 				Kind: kind,
 				Text: e.Message,
 				Blob: e.Blob,
@@ -104,7 +104,7 @@ func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []W
 	return words, sequences
 }
 
-func (x *Session) wordKind(e *Entry) WordKind {
+func (x *Session) wordKind(e *Entry) SessionMessageKind {
 	switch {
 	case e.Message == "":
 		return ""
