@@ -80,7 +80,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 	}
 
 	growth := s.GrowthOf(root, NewSums(SumsMost))
-	_, most, total = inPortions(func(s *State) bool { return s.Grow(growth, portion) })
+	_, most, total = inPortions(func(s *State) bool { return s.BuildTrees(growth, portion) })
 	branch := growth.Branches[0]
 	if branch.Count() != MaxTreeTasks+1 || branch.Below != tasks-MaxTreeTasks ||
 		*branch.Progress != (Progress{Total: tasks, Said: spoken}) {
@@ -90,7 +90,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 		t.Errorf("a tree takes portions of %d steps, %d in all", most, total)
 	}
 	all := s.NewGrowth("p", "", 2, MaxTreeTasks, NewSums(SumsMost))
-	if _, most, _ := inPortions(func(s *State) bool { return s.Grow(all, portion) }); most > portion+100 {
+	if _, most, _ := inPortions(func(s *State) bool { return s.BuildTrees(all, portion) }); most > portion+100 {
 		t.Errorf("the trees of a project take portions of %d steps", most)
 	}
 	if len(all.Branches) != 1 {
@@ -108,7 +108,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 	if got := sum.Progress(); got.Total == 0 || got.Total+got.Unread != tasks {
 		t.Errorf("a sum that is too much says %+v", got)
 	}
-	inPortions(func(s *State) bool { return s.Grow(growth, portion) })
+	inPortions(func(s *State) bool { return s.BuildTrees(growth, portion) })
 	if branch := growth.Branches[0]; branch.Below != tasks-MaxTreeTasks || branch.Progress.Unread == 0 {
 		t.Errorf("a tree that is too much says that %d are below it, and %+v", branch.Below, branch.Progress)
 	}

@@ -12,8 +12,8 @@ type Branch struct {
 	Progress *Progress
 }
 
-// Growth is trees of tasks on their way. [State.Grow] makes them, in as many portions as it takes.
-type Growth struct {
+// TreeBuild is trees of tasks on their way. [State.BuildTrees] makes them, in as many portions as it takes.
+type TreeBuild struct {
 	// Branches are the trees, in the order of siblings, as are the children of each.
 	Branches []*Branch
 	// left are the tasks that may be roots; roots is how many there may be, 0 for all.
@@ -28,7 +28,7 @@ type Growth struct {
 }
 
 // Made counts the tasks that the trees have so far.
-func (g *Growth) Made() int { return g.made }
+func (g *TreeBuild) Made() int { return g.made }
 
 // growing is a branch whose children are still to be found.
 type growing struct {
@@ -47,8 +47,8 @@ type growing struct {
 // NewGrowth begins trees of a project's tasks, with so many tasks below the roots at most. A task whose parent was
 // deleted is a root. It begins behind the key of a sibling, "" for the beginning, and ends once it has so many roots,
 // 0 for all.
-func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *Growth {
-	return &Growth{
+func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *TreeBuild {
+	return &TreeBuild{
 		Branches: []*Branch{},
 		left:     s.siblingsIn(s.taskIDs.get(project), orderOf(project), after),
 		roots:    roots,
@@ -58,8 +58,8 @@ func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *G
 }
 
 // GrowthOf begins the tree of one task, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks below it.
-func (s *State) GrowthOf(t *Task, sums *Sums) *Growth {
-	g := &Growth{most: MaxTreeTasks, sums: sums}
+func (s *State) GrowthOf(t *Task, sums *Sums) *TreeBuild {
+	g := &TreeBuild{most: MaxTreeTasks, sums: sums}
 	g.root(s, t)
 	return g
 }
@@ -67,12 +67,12 @@ func (s *State) GrowthOf(t *Task, sums *Sums) *Growth {
 // Branches returns a project's tasks as trees, as NewGrowth says, all at once.
 func (s *State) Branches(project, after string, roots, most int) []*Branch {
 	g := s.NewGrowth(project, after, roots, most, NewSums(math.MaxUint64))
-	s.Grow(g, math.MaxUint64)
+	s.BuildTrees(g, math.MaxUint64)
 	return g.Branches
 }
 
-// Grow goes on with trees until the state has counted so many steps, and reports whether they are done.
-func (s *State) Grow(g *Growth, until uint64) (done bool) {
+// BuildTrees goes on with trees until the state has counted so many steps, and reports whether they are done.
+func (s *State) BuildTrees(g *TreeBuild, until uint64) (done bool) {
 	for {
 		switch {
 		case s.Steps() >= until:
@@ -90,7 +90,7 @@ func (s *State) Grow(g *Growth, until uint64) (done bool) {
 	}
 }
 
-func (g *Growth) root(s *State, t *Task) {
+func (g *TreeBuild) root(s *State, t *Task) {
 	b := &Branch{Task: t}
 	g.made++
 	g.Branches = append(g.Branches, b)
@@ -98,7 +98,7 @@ func (g *Growth) root(s *State, t *Task) {
 }
 
 // growOn takes one step: it finds a child, enters one, sums up those that are not shown, or leaves a branch.
-func (s *State) growOn(g *Growth, until uint64) {
+func (s *State) growOn(g *TreeBuild, until uint64) {
 	at := &g.path[len(g.path)-1]
 	switch b := at.branch; {
 	case !at.rest.empty() && at.levels > 1 && g.most > 0:
@@ -121,7 +121,7 @@ func (s *State) growOn(g *Growth, until uint64) {
 }
 
 // grown leaves a branch that is complete.
-func (s *State) grown(g *Growth) {
+func (s *State) grown(g *TreeBuild) {
 	last := len(g.path) - 1
 	it := g.path[last]
 	g.path = g.path[:last]
@@ -148,29 +148,29 @@ func (s *State) grown(g *Growth) {
 
 // tree fills in the branch as it is shown, with views that are still empty but for their progress, and adds them to
 // unseen in order.
-func (b *Branch) tree(into *TaskTree, unseen *[]Unseen) {
+func (b *Branch) tree(into *TaskTree, unseen *[]PendingView) {
 	into.Below, into.Children = b.Below, make([]TaskTree, len(b.Children))
-	*unseen = append(*unseen, Unseen{b, into})
+	*unseen = append(*unseen, PendingView{b, into})
 	for i, child := range b.Children {
 		child.tree(&into.Children[i], unseen)
 	}
 }
 
-// Unseen is a task of a tree whose view is still to be made.
-type Unseen struct {
+// PendingView is a task of a tree whose view is still to be made.
+type PendingView struct {
 	branch *Branch
 	tree   *TaskTree
 }
 
 // Tree returns the branch as a tree, and the tasks of it that [State.See] has to fill in.
-func (b *Branch) Tree() (tree *TaskTree, unseen []Unseen) {
+func (b *Branch) Tree() (tree *TaskTree, unseen []PendingView) {
 	tree = new(TaskTree)
 	b.tree(tree, &unseen)
 	return tree, unseen
 }
 
 // See fills in the views of tasks of a tree.
-func (s *State) See(these []Unseen) {
+func (s *State) See(these []PendingView) {
 	for _, it := range these {
 		it.tree.TaskView = s.ListedTask(it.branch.Task)
 		it.tree.Progress = it.branch.Progress

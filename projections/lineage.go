@@ -1,7 +1,7 @@
 package projections
 
-// Descent finds the sessions below one that have not ended. [State.Descend] makes it, in as many portions as it takes.
-type Descent struct {
+// DescendantSearch finds the sessions below one that have not ended. [State.FindDescendants] makes it, in as many portions as it takes.
+type DescendantSearch struct {
 	// Living are those that were found: the ones that the session spawned, those that these spawned, and so on, also
 	// below one that has ended. Parents come before their children, older ones before younger ones.
 	Living []string
@@ -10,12 +10,12 @@ type Descent struct {
 }
 
 // DescentFrom starts to find the sessions below one.
-func (s *State) DescentFrom(id string) *Descent {
-	return &Descent{lists: [][]string{s.spawned.get(id).tasks()}}
+func (s *State) DescentFrom(id string) *DescendantSearch {
+	return &DescendantSearch{lists: [][]string{s.spawned.get(id).tasks()}}
 }
 
-// Descend goes on until the state has counted so many steps, and reports whether all are found.
-func (s *State) Descend(d *Descent, until uint64) (done bool) {
+// FindDescendants goes on until the state has counted so many steps, and reports whether all are found.
+func (s *State) FindDescendants(d *DescendantSearch, until uint64) (done bool) {
 	for ; len(d.lists) > 0; d.lists = d.lists[1:] {
 		for list := &d.lists[0]; len(*list) > 0; *list = (*list)[1:] {
 			if s.Steps() >= until {

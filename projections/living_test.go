@@ -35,7 +35,7 @@ func newOpenThings() openThings {
 // livingBelow returns the sessions below one that have not ended.
 func livingBelow(s *State, id string) []string {
 	d := s.DescentFrom(id)
-	s.Descend(d, math.MaxUint64)
+	s.FindDescendants(d, math.MaxUint64)
 	return d.Living
 }
 

@@ -182,7 +182,7 @@ func show(t testing.TB, s *State) string {
 		for _, id := range s.sessionIDs.get(p) {
 			out.Hands = append(out.Hands, showHands(s, id))
 			descent := s.DescentFrom(id)
-			s.Descend(descent, math.MaxUint64)
+			s.FindDescendants(descent, math.MaxUint64)
 			if below := descent.Living; len(below) > 0 {
 				out.Below = append(out.Below, append([]string{id}, below...))
 			}

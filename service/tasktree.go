@@ -137,7 +137,7 @@ const branchSize = 128
 // grown makes trees of tasks, in an order if one is named, and gives them to show. The state must not stand still for
 // the caller.
 func (v View) grown(
-	growth *projections.Growth, order string, show func(branches []*projections.Branch),
+	growth *projections.TreeBuild, order string, show func(branches []*projections.Branch),
 ) error {
 	if order == "" {
 		return v.grow(growth, func() error {
@@ -153,14 +153,14 @@ func (v View) grown(
 }
 
 // grow makes trees in portions, then calls then. It counts what they take after each portion, until then ends.
-func (v View) grow(growth *projections.Growth, then func() error) error {
+func (v View) grow(growth *projections.TreeBuild, then func() error) error {
 	held := int64(0)
 	a := v.Caller.admission
 	if a != nil {
 		defer func() { a.Free(held) }()
 	}
 	for done := false; !done; {
-		v.again(func(v View) { done = v.Grow(growth, stepsAtOnce) })
+		v.again(func(v View) { done = v.BuildTrees(growth, stepsAtOnce) })
 		more := int64(growth.Made())*branchSize - held
 		if a == nil || more == 0 {
 			continue

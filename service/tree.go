@@ -36,12 +36,12 @@ func checkTree(command commands.Command, o Options) error {
 
 // livingBelow returns the sessions below one that have not ended, parents before their children.
 func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]string, error) {
-	var descent *projections.Descent
+	var descent *projections.DescendantSearch
 	err := s.workOn(ctx, c, func(v View, until uint64) (done bool, err error) {
 		if descent == nil {
 			descent = v.DescentFrom(root)
 		}
-		return v.Descend(descent, until), nil
+		return v.FindDescendants(descent, until), nil
 	})
 	if err != nil {
 		return nil, err
