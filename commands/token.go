@@ -182,7 +182,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	revoked := &events.TokenRevoked{Name: token.Name, Generation: token.Generation}
 	var children []string
 	if thirdOn(c.Rules) {
-		children = s.MadeBy(token.Name)
+		children = s.TokensCreatedBy(token.Name)
 	}
 	if !token.Live() && (x.KeepChildren || len(children) == 0) {
 		return nil, nil

@@ -19,16 +19,16 @@ func (s *State) rootFor(source, project string) string {
 	return project
 }
 
-// Made is what there is below a root: the projects whose root it is, beside itself. Immutable.
-type Made struct {
+// RootUsage is what there is below a root: the projects whose root it is, beside itself. Immutable.
+type RootUsage struct {
 	// Projects are those that are not deleted, in order of creation.
 	Projects []string
 	// Tasks counts those in them that are not deleted.
 	Tasks int
 }
 
-// Made returns what there is below a root.
-func (s *State) Made(root string) Made { return s.made.get(root) }
+// RootUsage returns what there is below a root.
+func (s *State) RootUsage(root string) RootUsage { return s.made.get(root) }
 
 // countMade counts a change of a project below its root. before is nil for a new one.
 func (s *State) countMade(before, after *Project) {

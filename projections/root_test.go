@@ -59,11 +59,11 @@ func TestRoots(t *testing.T) {
 				t.Errorf("%s: the root of %s is %s, want %s", when, project, got, want)
 			}
 		}
-		want := Made{Projects: []string{"b", "d"}, Tasks: 1}
-		if got := s.Made("p"); !reflect.DeepEqual(got, want) {
+		want := RootUsage{Projects: []string{"b", "d"}, Tasks: 1}
+		if got := s.RootUsage("p"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: below p there are %+v, want %+v", when, got, want)
 		}
-		if got := s.Made("other"); !reflect.DeepEqual(got, Made{}) {
+		if got := s.RootUsage("other"); !reflect.DeepEqual(got, RootUsage{}) {
 			t.Errorf("%s: below other there are %+v", when, got)
 		}
 	}
@@ -77,7 +77,7 @@ func TestMadeIsCounted(t *testing.T) {
 		for i, g := range randomStory(t, seed, 100) {
 			apply(t, s, g)
 			for _, root := range poolProjects {
-				var want Made
+				var want RootUsage
 				for p := range s.Projects() {
 					if p.Root == root && p.ID != root {
 						want.Projects = append(want.Projects, p.ID)
@@ -85,7 +85,7 @@ func TestMadeIsCounted(t *testing.T) {
 					}
 				}
 				below += len(want.Projects)
-				if got := s.Made(root); fmt.Sprint(got) != fmt.Sprint(want) {
+				if got := s.RootUsage(root); fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Fatalf("seed %d, event %d: below %s there are %+v, want %+v", seed, i, root, got, want)
 				}
 			}

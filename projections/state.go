@@ -17,7 +17,7 @@ type State struct {
 	accepted map[uuid.UUID]uint64
 
 	projects   table[*Project]
-	made       table[Made] // by root
+	made       table[RootUsage] // by root
 	tasks      table[*Task]
 	taskIDs    table[[]string] // by project, in order of creation
 	children   table[[]string] // by parent, in order of creation

@@ -23,11 +23,11 @@ type Token struct {
 	// MakerGeneration is the generation of the named token that made it, 0 if none did.
 	MakerGeneration int `json:",omitempty"`
 	// Earlier says who made the token's earlier generations, the oldest first.
-	Earlier []Maker `json:",omitempty"`
+	Earlier []TokenCreator `json:",omitempty"`
 }
 
-// Maker is one generation of a named token that made another token. Generation is 0 for the home's own token.
-type Maker struct {
+// TokenCreator is one generation of a named token that made another token. Generation is 0 for the home's own token.
+type TokenCreator struct {
 	Name       string
 	Generation int
 }
@@ -60,29 +60,31 @@ func UserSource(name string) string { return usersPrefix + name }
 
 const usersPrefix = "/users/"
 
-// MadeBy returns the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of
+// TokensCreatedBy returns the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of
 // their first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
-func (s *State) MadeBy(name string) []string { return MadeAmong(slices.Collect(s.Tokens()), name) }
+func (s *State) TokensCreatedBy(name string) []string {
+	return TokensCreatedAmong(slices.Collect(s.Tokens()), name)
+}
 
-// MadeAmong is [State.MadeBy] among all tokens, in order of their first creation.
-func MadeAmong(tokens []*Token, name string) []string {
-	made := map[Maker][]Maker{}
+// TokensCreatedAmong is [State.TokensCreatedBy] among all tokens, in order of their first creation.
+func TokensCreatedAmong(tokens []*Token, name string) []string {
+	made := map[TokenCreator][]TokenCreator{}
 	var of *Token
 	for _, token := range tokens {
 		if token.Name == name {
 			of = token
 		}
 		for i, maker := range token.makers() {
-			made[maker] = append(made[maker], Maker{token.Name, token.Generation - len(token.Earlier) + i})
+			made[maker] = append(made[maker], TokenCreator{token.Name, token.Generation - len(token.Earlier) + i})
 		}
 	}
-	var next []Maker
+	var next []TokenCreator
 	if of != nil {
 		for i := range of.makers() {
-			next = append(next, Maker{name, of.Generation - len(of.Earlier) + i})
+			next = append(next, TokenCreator{name, of.Generation - len(of.Earlier) + i})
 		}
 	}
-	within := map[Maker]bool{}
+	within := map[TokenCreator]bool{}
 	for len(next) > 0 {
 		maker := next[0]
 		next = next[1:]
@@ -95,7 +97,7 @@ func MadeAmong(tokens []*Token, name string) []string {
 	}
 	var names []string
 	for _, token := range tokens {
-		if token.Live() && token.Name != name && within[Maker{token.Name, token.Generation}] {
+		if token.Live() && token.Name != name && within[TokenCreator{token.Name, token.Generation}] {
 			names = append(names, token.Name)
 		}
 	}
@@ -103,12 +105,12 @@ func MadeAmong(tokens []*Token, name string) []string {
 }
 
 // makers returns who made each generation of the token, the newest last.
-func (t *Token) makers() []Maker {
+func (t *Token) makers() []TokenCreator {
 	name, user := strings.CutPrefix(t.CreatedBy, usersPrefix)
 	if !user {
 		name = ""
 	}
-	return append(slices.Clip(t.Earlier), Maker{name, t.MakerGeneration})
+	return append(slices.Clip(t.Earlier), TokenCreator{name, t.MakerGeneration})
 }
 
 // Token returns a named token, also one that was revoked, or nil.
@@ -133,7 +135,7 @@ func (s *State) tokenCreated(f fact, d *events.TokenCreated) error {
 	if before != nil && before.Live() && !before.Expired(f.at) {
 		return exists("token", d.Name)
 	}
-	var earlier []Maker
+	var earlier []TokenCreator
 	if before == nil {
 		s.tokenNames = append(s.tokenNames, d.Name)
 	} else {

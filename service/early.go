@@ -70,7 +70,7 @@ func (v View) retried(id string) bool {
 	if done("") || done(by.Project) {
 		return true
 	}
-	for _, project := range v.Made(v.Root(by.Project)).Projects {
+	for _, project := range v.RootUsage(v.Root(by.Project)).Projects {
 		if p := v.Project(project); p != nil && p.CreatedBy == by.Source() && done(project) {
 			return true
 		}

@@ -68,7 +68,7 @@ func (v View) stocksOf(by commands.Actor, project string, rows []commands.Row) [
 			have["session-questions"], have["project-questions"] = v.OpenQuestionsOf(by.Name), v.OpenQuestions(p.Root)
 		case "project:create":
 			if by.Kind == commands.ActorSession {
-				have["project-projects"] = len(v.Made(p.Root).Projects)
+				have["project-projects"] = len(v.RootUsage(p.Root).Projects)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (l *Limits) stock(request engine.Request) func(*projections.State) *overLim
 			if request.By.Kind != commands.ActorSession {
 				return nil
 			}
-			return l.over("project-projects", len(state.Made(state.Root(request.By.Project)).Projects))
+			return l.over("project-projects", len(state.RootUsage(state.Root(request.By.Project)).Projects))
 		}
 	case *commands.CreateTask:
 		return inRoot(request, func(state *projections.State, root string) *overLimit {
@@ -166,7 +166,7 @@ func (l *Limits) over(name string, have int) *overLimit {
 
 // tasks counts those of a root and of all projects below it.
 func tasks(state *projections.State, root string) int {
-	below := state.Made(root).Tasks
+	below := state.RootUsage(root).Tasks
 	if p := state.Project(root); p != nil {
 		return p.Tasks + below
 	}

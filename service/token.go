@@ -90,7 +90,7 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 		if err != nil {
 			return err
 		}
-		told.Kept = projections.MadeAmong(tokens, name)
+		told.Kept = projections.TokensCreatedAmong(tokens, name)
 		told.Running, err = v.running(makers)
 		return err
 	})
