@@ -48,7 +48,7 @@ func TestPortionsFindWhatOneLookFinds(t *testing.T) {
 		search := s.SearchInbox("p")
 		on := func(s *State, until uint64) bool { return s.SearchOn(search, nil, until) }
 		inPortions(t, s, steps, on, func() {})
-		search.Want(Part{})
+		search.Want(InboxPart{})
 		inPortions(t, s, steps, on, func() {})
 		if got := search.Items(); !reflect.DeepEqual(got, inbox) {
 			t.Errorf("portions of %d: the inbox is %+v", steps, got)

@@ -380,7 +380,7 @@ func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))
 	concerns := func(id string) bool { return id == session }
 	s.SearchOn(x, concerns, untilDone)
-	x.WantAll(Part{})
+	x.WantAll(InboxPart{})
 	s.SearchOn(x, concerns, untilDone)
 	return x.Items()
 }

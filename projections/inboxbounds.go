@@ -34,7 +34,7 @@ type wanted struct {
 
 // bounded lists what each crowd may list, and puts one item in the place of the others: where their first one stands.
 // Only what is listed, and wanted, gets words.
-func (b *inbox) bounded(part Part) []wanted {
+func (b *inbox) bounded(part InboxPart) []wanted {
 	const unwanted = -1
 	b.sort()
 	size, seen, more := map[crowd]int{}, map[crowd]int{}, map[crowd]int{}

@@ -90,7 +90,7 @@ func TestAStoppedInboxTellsWhatItFound(t *testing.T) {
 		search := reader.SearchInbox("p")
 		done := reader.SearchOn(search, nil, until)
 		unread := search.Stop()
-		search.Want(Part{})
+		search.Want(InboxPart{})
 		reader.SearchOn(search, nil, untilDone)
 		items := search.Items()
 		if len(items) == 0 || items[0].Kind != InboxQuestion {

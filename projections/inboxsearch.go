@@ -27,10 +27,10 @@ func (x *InboxSearch) Stop() (unread []string) { return x.in.stop() }
 
 // Want says what is to be told of what was found: a part, longest wait first, and of what one session or queue does a
 // limited number of items.
-func (x *InboxSearch) Want(part Part) { x.tell(x.in.bounded(part)) }
+func (x *InboxSearch) Want(part InboxPart) { x.tell(x.in.bounded(part)) }
 
 // WantAll is Want without a limit for each session or queue.
-func (x *InboxSearch) WantAll(part Part) {
+func (x *InboxSearch) WantAll(part InboxPart) {
 	x.in.sort()
 	var all []wanted
 	for _, f := range x.in.found {
@@ -57,13 +57,13 @@ func (x *InboxSearch) tell(all []wanted) {
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
 	x := s.SearchInbox(project)
 	s.SearchOn(x, concerns, untilDone)
-	x.Want(Part{})
+	x.Want(InboxPart{})
 	s.SearchOn(x, concerns, untilDone)
 	return x.Items()
 }
 
-// Part says which items of an inbox are wanted; all if it is zero.
-type Part struct {
+// InboxPart says which items of an inbox are wanted; all if it is zero.
+type InboxPart struct {
 	Kind InboxKind
 	// From is since when they wait, at most; Most how many are wanted of those that wait for less, 0 for all.
 	From int64
@@ -72,7 +72,7 @@ type Part struct {
 
 // has reports whether an item is wanted, and counts those that wait since later than From. It is asked for one item
 // after the other.
-func (p *Part) has(f found) bool {
+func (p *InboxPart) has(f found) bool {
 	if p.Kind != "" && p.Kind != f.kind || f.since < p.From || p.Most < 0 {
 		return false
 	}

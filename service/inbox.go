@@ -97,7 +97,7 @@ func (s *Service) listInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf,
 ) (items []projections.InboxItem, sequence uint64, err error) {
 	part := asked.part()
-	wanted := projections.Part{Kind: projections.InboxKind(in.Kind), From: part.from, Most: part.left}
+	wanted := projections.InboxPart{Kind: projections.InboxKind(in.Kind), From: part.from, Most: part.left}
 	var seen *seenProjects
 	err = s.Look(ctx, c, func(v View) (err error) {
 		sequence = v.Head().Sequence
@@ -156,7 +156,7 @@ func (v View) concernsOf(only string) func(session string) bool {
 // portions; the state must not stand still for the caller. Where there is too much for one list, it gives what was
 // found so far, and names what was not read.
 func (v View) inboxOf(
-	p *projections.Project, only string, part projections.Part,
+	p *projections.Project, only string, part projections.InboxPart,
 ) (items []projections.InboxItem, unread []string, err error) {
 	var search *projections.InboxSearch
 	v.again(func(v View) {
