@@ -6,8 +6,8 @@ import (
 	"maestro/events"
 )
 
-// Asked reports whether a log takes no writes because whoever started the server wanted it so.
-func Asked(err error) bool {
+// IsReadOnlyByRequest reports whether a log takes no writes because whoever started the server wanted it so.
+func IsReadOnlyByRequest(err error) bool {
 	var stopped *events.StoppedError
 	return errors.As(err, &stopped) && stopped.Asked
 }

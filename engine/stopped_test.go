@@ -26,7 +26,7 @@ func TestDamageCountsMoreThanTheWishToBeReadOnly(t *testing.T) {
 			for _, why := range reasons[1:] {
 				w.h.StopWrites(why)
 			}
-			if err := w.h.Health(); !errors.Is(err, first) || Asked(err) {
+			if err := w.h.Health(); !errors.Is(err, first) || IsReadOnlyByRequest(err) {
 				t.Errorf("%s: health %v", what, err)
 			}
 		})

@@ -150,11 +150,11 @@ func (h *Handler) setDoubt(err error) {
 func (h *Handler) setDamage(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.damage != nil && (Asked(err) || !Asked(h.damage)) {
+	if h.damage != nil && (IsReadOnlyByRequest(err) || !IsReadOnlyByRequest(h.damage)) {
 		return
 	}
 	h.damage = err
-	if !Asked(err) {
+	if !IsReadOnlyByRequest(err) {
 		h.logger.Error("read-only from now on", "why", err)
 	}
 }

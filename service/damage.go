@@ -13,7 +13,7 @@ import (
 // Damage returns why the log that can be read is not all that was acknowledged, or nil. A server that was asked to be
 // read-only, or whose disk is full, has the whole log.
 func (s *Service) Damage() error {
-	if err := s.Handler.Health(); errors.Is(err, events.ErrReadOnly) && !engine.Asked(err) {
+	if err := s.Handler.Health(); errors.Is(err, events.ErrReadOnly) && !engine.IsReadOnlyByRequest(err) {
 		return err
 	}
 	return nil

@@ -33,7 +33,7 @@ func listening(
 		data.ReadOnly = damage.Error()
 		readOnly = " READ-ONLY"
 		level := slog.LevelError
-		if engine.Asked(damage) {
+		if engine.IsReadOnlyByRequest(damage) {
 			level = slog.LevelInfo
 		}
 		logger.Log(context.Background(), level, "READ-ONLY: the server answers reads and refuses writes",
