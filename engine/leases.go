@@ -39,14 +39,14 @@ type LeasesConfig struct {
 	// After is its timer.
 	After func(time.Duration) <-chan time.Time
 	// Beats remembers across restarts which sessions have sent heartbeats; nil if nothing does.
-	Beats Beats
+	Beats HeartbeatStore
 	// Lease is for sessions that have sent heartbeats, Quiet for those that never have; the defaults if 0.
 	Lease, Quiet time.Duration
 	Logger       *slog.Logger
 }
 
-// Beats remembers which sessions have sent heartbeats. What it loses costs time, never truth.
-type Beats interface {
+// HeartbeatStore remembers which sessions have sent heartbeats. What it loses costs time, never truth.
+type HeartbeatStore interface {
 	Load() (sessions []string, err error)
 	Add(session string) error
 	// Keep forgets all but these.

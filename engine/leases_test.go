@@ -26,7 +26,7 @@ type leaseWorld struct {
 	// onClock, when set, is called with each reading of the monotonic clock, before it is answered.
 	onClock func()
 	// beats, when set, outlive the leases.
-	beats Beats
+	beats HeartbeatStore
 }
 
 // fakeBeats remembers in memory who sends heartbeats.

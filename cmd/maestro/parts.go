@@ -82,7 +82,7 @@ func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 // keepLeases starts what time brings about; stop ends it and waits for it. lease is for every session; 0 leaves the
 // defaults.
 func keepLeases(
-	ctx context.Context, handler *engine.Handler, beats engine.Beats, lease time.Duration, logger *slog.Logger,
+	ctx context.Context, handler *engine.Handler, beats engine.HeartbeatStore, lease time.Duration, logger *slog.Logger,
 ) (leases *engine.Leases, stop func(), err error) {
 	began := time.Now()
 	leases, err = engine.NewLeases(engine.LeasesConfig{
