@@ -1,6 +1,7 @@
 package projections
 
-// DescendantSearch finds the sessions below one that have not ended. [State.FindDescendants] makes it, in as many portions as it takes.
+// DescendantSearch finds a session's descendants that have not ended. [State.FindDescendants] runs it, in as many steps
+// as it needs.
 type DescendantSearch struct {
 	// Living are those that were found: the ones that the session spawned, those that these spawned, and so on, also
 	// below one that has ended. Parents come before their children, older ones before younger ones.

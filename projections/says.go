@@ -11,8 +11,8 @@ import (
 // sessions spoke before.
 const mostTogether = 32
 
-// EarlierReports are words of a task that lie apart from the newest, oldest first, in parts of at most mostTogether. Two
-// neighbours have more than that together, so there are few. Immutable.
+// EarlierReports holds all but the newest reports on a task, oldest first, in parts of at most mostTogether. Two
+// neighbouring parts together hold more than that, so there are few parts. Immutable.
 type EarlierReports struct{ Parts [][]StatusReport }
 
 // parts returns the words in parts, oldest first; the last are the newest.

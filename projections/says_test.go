@@ -36,7 +36,8 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 			copied = next.dropSaid(session)
 			plain = slices.DeleteFunc(slices.Clone(plain), by)
 		default:
-			said := StatusReport{session, statuses[random.IntN(len(statuses))], events.Millis(int64(step)), uint64(step)}
+			status := statuses[random.IntN(len(statuses))]
+			said := StatusReport{session, status, events.Millis(int64(step)), uint64(step)}
 			copied = next.addSaid(said)
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}

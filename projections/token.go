@@ -60,8 +60,8 @@ func UserSource(name string) string { return usersPrefix + name }
 
 const usersPrefix = "/users/"
 
-// TokensCreatedBy returns the tokens that the tokens of a name made, directly or not, and that are not revoked, in order of
-// their first creation. All generations of the name count, and it goes through tokens that were revoked or replaced.
+// TokensCreatedBy returns the live tokens that tokens of this name created, directly or through others, in order of
+// their first creation. It counts all generations of the name, and follows tokens that were revoked or replaced.
 func (s *State) TokensCreatedBy(name string) []string {
 	return TokensCreatedAmong(slices.Collect(s.Tokens()), name)
 }

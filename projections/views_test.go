@@ -1851,14 +1851,14 @@ func TestWordsAreData(t *testing.T) {
 	want := []SessionMessage{
 		{Kind: "progress", TaskIDs: []string{"t1"}, Text: "begun"},
 		{Kind: "blocked", Text: "no key"},
-		{Kind: WordMessage, TaskIDs: []string{"t1"}, Text: "take mine"},
+		{Kind: SessionMessageMail, TaskIDs: []string{"t1"}, Text: "take mine"},
 		{Kind: "complete", TaskIDs: []string{"t1", "t2"}, Text: "both", Blob: "sha256-1"},
-		{Kind: WordReopened, TaskIDs: []string{"t1"}, Text: "red"},
+		{Kind: SessionMessageReopened, TaskIDs: []string{"t1"}, Text: "red"},
 	}
 	w := s.SessionEver("w")
 	for most := range len(want) + 2 {
 		expected := want[max(0, len(want)-most):]
-		if got := w.Words(s.SessionTimeline("w"), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
+		if got := w.SessionMessages(s.SessionTimeline("w"), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
 			t.Errorf("the newest %d: %+v, want %+v", most, got, expected)
 		}
 	}
@@ -1871,12 +1871,12 @@ func TestWordsAreData(t *testing.T) {
 		late = append(late, &copied)
 	}
 	for most, expected := range [][]SessionMessage{{}, want[4:], {want[2], want[4]}} {
-		got := w.Words(late, most)
+		got := w.SessionMessages(late, most)
 		if len(got) != len(expected) {
 			t.Errorf("the newest %d in time: %+v", most, got)
 		}
 	}
-	all := w.Words(late, 99)
+	all := w.SessionMessages(late, 99)
 	for i, word := range all {
 		if word.Text != want[i].Text || word.Late != (word.Text == "both" || i == 0) {
 			t.Errorf("the late ones among the rest: %+v", all)
@@ -1885,8 +1885,8 @@ func TestWordsAreData(t *testing.T) {
 
 	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
 		failed("x", "x", "t1", "red"))
-	wordOf := []SessionMessage{{Kind: WordFailed, TaskIDs: []string{"t1"}, Text: "red"}}
-	if got := s.Session("x").Words(s.SessionTimeline("x"), 9); !reflect.DeepEqual(got, wordOf) {
+	wordOf := []SessionMessage{{Kind: SessionMessageFailed, TaskIDs: []string{"t1"}, Text: "red"}}
+	if got := s.Session("x").SessionMessages(s.SessionTimeline("x"), 9); !reflect.DeepEqual(got, wordOf) {
 		t.Errorf("of a queue: %+v", got)
 	}
 }

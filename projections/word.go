@@ -9,12 +9,12 @@ import (
 // SessionMessageKind says what a [SessionMessage] is: a kind of report, or one of those below.
 type SessionMessageKind string
 
-// The kinds of words beside those of reports.
+// The kinds of messages besides the kinds of reports.
 const (
-	WordFailed   SessionMessageKind = "failed"   // why it failed an item of a queue
-	WordAnswer   SessionMessageKind = "answer"   // the answer to its question
-	WordMessage  SessionMessageKind = "message"  // what somebody wrote to it
-	WordReopened SessionMessageKind = "reopened" // why a task that it works on was opened again
+	SessionMessageFailed   SessionMessageKind = "failed"   // why it failed an item of a queue
+	SessionMessageAnswer   SessionMessageKind = "answer"   // the answer to its question
+	SessionMessageMail     SessionMessageKind = "message"  // what somebody wrote to it
+	SessionMessageReopened SessionMessageKind = "reopened" // why a task that it works on was opened again
 )
 
 // The types of the entries that hold words to a session, and its reason for failing an item. No note has them.
@@ -29,7 +29,7 @@ const (
 // what was decided.
 var (
 	wordsOf = map[string]SessionMessageKind{
-		typeFailed:                          WordFailed,
+		typeFailed:                          SessionMessageFailed,
 		reportType(events.ReportProgress):   SessionMessageKind(events.ReportProgress),
 		reportType(events.ReportComplete):   SessionMessageKind(events.ReportComplete),
 		reportType(events.ReportBlocked):    SessionMessageKind(events.ReportBlocked),
@@ -37,9 +37,9 @@ var (
 		reportType(events.ReportNeedsInput): SessionMessageKind(events.ReportNeedsInput),
 	}
 	wordsTo = map[string]SessionMessageKind{
-		typeAnswered: WordAnswer,
-		typeMessage:  WordMessage,
-		typeReopened: WordReopened,
+		typeAnswered: SessionMessageAnswer,
+		typeMessage:  SessionMessageMail,
+		typeReopened: SessionMessageReopened,
 	}
 )
 
@@ -57,9 +57,10 @@ type SessionMessage struct {
 	Late bool
 }
 
-// Words returns the newest words of a session and to it, at most so many, oldest first. A report about several tasks is
-// one word. What the state says in words of its own is none. Late reports take the places that the others leave.
-func (x *Session) Words(timeline Timeline, most int) []SessionMessage {
+// SessionMessages returns the newest messages from and to a session, at most this many, oldest first. A report about
+// several tasks counts once. Entries whose text the state generates do not count. Late reports fill the places that
+// the other messages leave.
+func (x *Session) SessionMessages(timeline Timeline, most int) []SessionMessage {
 	words, sequences := x.newestWords(timeline, most, false)
 	late, lateSequences := x.newestWords(timeline, most-len(words), true)
 	for i, word := range slices.Backward(late) {

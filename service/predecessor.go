@@ -69,7 +69,7 @@ func (x *predecessor) told() *manifest.Predecessor {
 		inTime--
 	}
 	newest := x.timeline[max(0, inTime-newestLooked):]
-	for _, word := range x.Words(newest, predecessorWords) {
+	for _, word := range x.SessionMessages(newest, predecessorWords) {
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),
 			TaskIDs: word.TaskIDs,

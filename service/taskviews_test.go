@@ -18,7 +18,8 @@ func fatState(t *testing.T, tasks, words int) *projections.State {
 	t.Helper()
 	var says []projections.StatusReport
 	for i := range words {
-		says = append(says, projections.StatusReport{SessionID: fmt.Sprint("s", i), Status: "working", Sequence: uint64(i + 1)})
+		report := projections.StatusReport{SessionID: fmt.Sprint("s", i), Status: "working", Sequence: uint64(i + 1)}
+		says = append(says, report)
 	}
 	made := []*projections.Task{{Status: "todo", TaskFields: &projections.TaskFields{ID: "root", ProjectID: "p"}}}
 	for i := range tasks {

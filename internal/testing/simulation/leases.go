@@ -174,14 +174,14 @@ type beats struct {
 	sessions []string
 }
 
-// Load implements engine.Beats.
+// Load implements engine.HeartbeatStore.
 func (b *beats) Load() ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.sessions), nil
 }
 
-// Add implements engine.Beats.
+// Add implements engine.HeartbeatStore.
 func (b *beats) Add(session string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -189,7 +189,7 @@ func (b *beats) Add(session string) error {
 	return nil
 }
 
-// Keep implements engine.Beats.
+// Keep implements engine.HeartbeatStore.
 func (b *beats) Keep(sessions []string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
