@@ -67,12 +67,18 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 // putBlob is PutBlob, with patience for the look-up and for the writing each.
 func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duration) (string, error) {
 	digest := Digest(content)
+	end, err := b.writing.turn(ctx, digest)
+	if err != nil {
+		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
+	}
+	defer end()
 	release, err := b.use()
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	if err := b.mayWrite(BlobStream); err != nil {
+	// After a write that failed, what is found may not be on the disk: the store has to be opened again first.
+	if err := errors.Join(b.mayWrite(BlobStream), b.mender.pending()); err != nil {
 		return "", err
 	}
 	looking, done := b.whileAlive(ctx, patience)
@@ -87,6 +93,8 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 	case errors.Is(err, errNotSearched) && b.alive() == nil: // a slow disk; the server was asked for nothing
 		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
 	}
+	// A caller who leaves does not end the write: nobody could tell then whether the content is on the disk.
+	ctx = context.WithoutCancel(ctx)
 	alive, done := b.whileAlive(ctx, patience)
 	defer done()
 	if _, err := b.blobs.Put(alive, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {

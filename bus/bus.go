@@ -57,6 +57,8 @@ type Bus struct {
 	tell   atomic.Pointer[func(error)]
 	last   acknowledged
 	mender mender
+	// writing are the blobs that are being written.
+	writing writingBlobs
 }
 
 // Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.

@@ -88,6 +88,16 @@ func (b *Bus) mend() {
 	}
 }
 
+// pending says why the store is to be opened again, nil if it is not.
+func (m *mender) pending() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		return nil
+	}
+	return fmt.Errorf("the store cannot be written to: %w", m.err)
+}
+
 // count returns how many writes failed so far.
 func (m *mender) count() int {
 	m.mu.Lock()
@@ -121,11 +131,8 @@ func (m *mender) close() {
 
 // Ready says why the log, refusals or long texts cannot be written now, or nil.
 func (b *Bus) Ready() error {
-	b.mender.mu.Lock()
-	err := b.mender.err
-	b.mender.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("the store cannot be written to: %w", err)
+	if err := b.mender.pending(); err != nil {
+		return err
 	}
 	if err := b.unreadable(); err != nil {
 		return err

@@ -22,6 +22,9 @@ func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, 
 	return s.Handler.Do(ctx, request)
 }
 
+// triesAtOnce is how many commands are tried at once: a commit waits for those that are being tried.
+const triesAtOnce = 1
+
 // try tries a command when it is the call's turn: the writer waits for those that are being tried.
 func (s *Service) try(ctx context.Context, c *Caller, request engine.Request) (engine.Answer, error) {
 	place, err := s.trying.take(ctx, c)

@@ -72,7 +72,11 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	if err := s.mayName(ctx, c, row, digest); err != nil {
 		return nil, err
 	}
-	read := func() ([]byte, error) { return s.readBlob(ctx, digest, c.chargedWork) }
+	var document []byte
+	read := func() (_ []byte, err error) {
+		document, err = s.readBlob(ctx, digest, c.chargedWork)
+		return document, err
+	}
 	m, length, err := s.parseManifest(ctx, c, read)
 	var invalid *manifest.InvalidError
 	if errors.As(err, &invalid) {
@@ -85,7 +89,18 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	if err := s.checkOwnProjects(c, row, m); err != nil || dryRun {
 		return m, err
 	}
-	return m, s.upload(ctx, c, length)
+	if err := s.upload(ctx, c, length); err != nil {
+		return nil, err
+	}
+	// What can be read may not be on the disk yet, and an event is to name it.
+	if _, err := s.Blobs.PutBlob(ctx, document); err != nil {
+		return nil, &engine.UnavailableError{
+			Why:  "the manifest could not be stored",
+			Next: "try again with the same key",
+			Err:  err,
+		}
+	}
+	return m, nil
 }
 
 // mayName refuses a digest that only things of other projects name, unless the session stored that manifest itself: a

@@ -245,7 +245,7 @@ func TestDryRunsTakeTurns(t *testing.T) {
 		defer w.Handler.Close()
 		project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 		var taken []placeTaken
-		for range turnsAtOnce() {
+		for range triesAtOnce {
 			place, err := w.trying.take(t.Context(), &Caller{})
 			if err != nil {
 				t.Fatal(err)

@@ -110,7 +110,7 @@ func New(config Config) (*Service, error) {
 		rendering: newPlaces(rendered),
 		ordering:  newPlaces(orderings),
 		turns:     newPlaces(turnsAtOnce()),
-		trying:    newPlaces(turnsAtOnce()),
+		trying:    newPlaces(triesAtOnce),
 		listMost:  engine.ReadMost,
 	}, nil
 }

@@ -53,7 +53,8 @@ working. If you already hold an item, the command shows that one. Items whose ta
 An empty queue is not an error: the exit code is 0, and there is no item.
 
 With --wait, the command waits for an item until --timeout (exit code 7), or until the queue is finished, that is, every
-item that it had has ended (exit code 0, and no item). It also ends with the process that started it.`,
+item that it had has ended, or its task was completed, cancelled or deleted (exit code 0, and no item). It also ends with
+the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

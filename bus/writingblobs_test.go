@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+)
+
+// TestWritersOfABlobTakeTurns: a content has one writer at a time, other contents are written meanwhile, and who waits
+// leaves with its context.
+func TestWritersOfABlobTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w writingBlobs
+		end, err := w.turn(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := make(chan func())
+		go func() {
+			end, err := w.turn(t.Context(), "a")
+			if err != nil {
+				t.Error(err)
+			}
+			second <- end
+		}()
+		synctest.Wait()
+		select {
+		case <-second:
+			t.Fatal("two write the same content")
+		default:
+		}
+		other, err := w.turn(t.Context(), "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other()
+		gone := errors.New("gone")
+		ctx, leave := context.WithCancelCause(t.Context())
+		leave(gone)
+		if _, err := w.turn(ctx, "a"); !errors.Is(err, gone) {
+			t.Errorf("who left had an answer: %v", err)
+		}
+		end()
+		(<-second)()
+		if len(w.ends) != 0 {
+			t.Errorf("%d turns are kept", len(w.ends))
+		}
+	})
+}
+
+// TestAFoundBlobIsDurable: what another call writes at the moment, or failed to, can be read and is not on the disk. A
+// content that is found counts only when nobody writes it and no write has failed since the store was opened.
+func TestAFoundBlobIsDurable(t *testing.T) {
+	b, err := openAt(t, t.TempDir(), Always)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := []byte("a long text")
+	digest, err := b.PutBlob(t.Context(), content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, err := b.writing.turn(t.Context(), digest) // as a writer that waits for the disk
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := make(chan error, 1)
+	go func() {
+		_, err := b.PutBlob(t.Context(), content)
+		kept <- err
+	}()
+	for i := range 5 {
+		if _, err := b.PutBlob(t.Context(), fmt.Append(nil, "another ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-kept:
+		t.Fatalf("a content that is being written was acknowledged: %v", err)
+	default:
+	}
+	failed := errors.New("the fsync failed")
+	b.mender.mu.Lock()
+	b.mender.err = failed
+	b.mender.mu.Unlock()
+	end()
+	if err := <-kept; !errors.Is(err, failed) {
+		t.Errorf("a content whose write failed was acknowledged: %v", err)
+	}
+	b.mender.mended(b.mender.count())
+	if _, err := b.PutBlob(t.Context(), content); err != nil {
+		t.Errorf("after the store was opened again: %v", err)
+	}
+}
