@@ -6,8 +6,8 @@ import (
 )
 
 // batchSteps is how much work a batch takes before it ends, with the command that goes beyond it: whoever has its turn
-// in the next one waits so long at most. Plain commands have few steps, so their batches are as large as ever; a step of
-// a dear command takes up to 0.7 µs.
+// in the next one waits so long at most. A step of a dear command takes up to 0.7 µs. Plain commands have few steps, so
+// their batches are as large as without this limit.
 const batchSteps = 4000
 
 // rounds puts commands in order that did not all fit into one batch. Each share has one command in each round; a share
