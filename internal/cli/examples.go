@@ -6,7 +6,34 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shownExamples are the examples of the help pages, by command. A group shows those of its first verbs.
+// groupExamples are the examples of groups: what people begin with.
+var groupExamples = map[string]string{
+	"audit":        "maestro audit verify\nmaestro audit replay --task task_7k1y4\nmaestro audit export log.ndjson",
+	"clock":        "maestro clock show\nmaestro clock confirm",
+	"input":        "maestro input list --status open\nmaestro input answer input_3f9 \"Use the staging database\"",
+	"manifest":     "maestro manifest generate --task-ids task_7k1y4 --file manifest.json\nmaestro manifest show --session sess_4n8q2",
+	"orchestrator": "maestro orchestrator init",
+	"plan":         "maestro plan apply plan.yaml --dry-run\nmaestro plan apply plan.yaml\nmaestro plan export",
+	"project":      "maestro project create \"Web shop\"\nmaestro project use \"Web shop\"\nmaestro project list",
+	"queue":        "maestro queue create nightly\nmaestro queue push task_7k1y4 --queue nightly\nmaestro queue status",
+	"report": `maestro report progress "Wrote the tests" --task task_7k1y4
+maestro report complete "Sign-in works; tests added" --task task_7k1y4`,
+	"session": `maestro session spawn --task-ids task_7k1y4 -q
+maestro session exec sess_4n8q2 -- ./claude-worker.sh
+maestro session list --active`,
+	"task": `maestro task create "Fix the sign-in" --criteria "The tests pass"
+maestro task list --ready
+maestro task complete task_7k1y4`,
+	"task report": `maestro task report progress task_7k1y4 "Wrote the tests"
+maestro task report complete task_7k1y4 "Sign-in works"`,
+	"template": `maestro template list
+maestro template get execute-simple
+maestro template create "Careful worker" worker.txt --role worker`,
+	"token":  "maestro token create --name ci --kind auditor --expires 30d -q\nmaestro token list\nmaestro token revoke ci",
+	"worker": "maestro worker init",
+}
+
+// shownExamples are the examples of the help pages, by command.
 var shownExamples = map[string]string{
 	"":                        "maestro serve\nmaestro task list --ready\nmaestro inbox",
 	"audit can":               "maestro audit can sess_4n8q2 task:complete task_7k1y4",
@@ -27,6 +54,7 @@ var shownExamples = map[string]string{
 	"input list":              "maestro input list",
 	"input received":          "maestro input received msg_5t2",
 	"input wait":              "maestro input wait --timeout 90s",
+	"man":                     "maestro man ~/.local/share/man/man1",
 	"manifest generate":       "maestro manifest generate --task-ids task_7k1y4 --file manifest.json",
 	"manifest migrate":        "maestro manifest migrate old.json --file new.json\nmaestro manifest migrate old.json --write",
 	"manifest schema":         "maestro manifest schema",
@@ -112,27 +140,13 @@ var shownExamples = map[string]string{
 	"worker init":             "maestro worker init",
 }
 
-// groupExamples is how many examples a group shows.
-const groupExamples = 3
-
 // exemplify adds each command's example.
 func exemplify(cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		exemplify(verb)
 	}
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
-	if example, ok := shownExamples[name]; ok {
-		cmd.Example = indented(example)
-		return
-	}
-	var some []string
-	for _, verb := range cmd.Commands() {
-		if verb.Example != "" && len(some) < groupExamples {
-			first, _, _ := strings.Cut(strings.TrimSpace(verb.Example), "\n")
-			some = append(some, first)
-		}
-	}
-	cmd.Example = indented(strings.Join(some, "\n"))
+	cmd.Example = indented(shownExamples[name] + groupExamples[name])
 }
 
 func indented(text string) string {

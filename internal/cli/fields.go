@@ -78,6 +78,11 @@ var longTexts = map[string]bool{
 	"reason":        true,
 }
 
+// usersWords are words that a field takes from a user besides those that its flag tag tells agents of.
+var usersWords = map[string][]string{
+	"todo|in_progress|completed|blocked": {string(events.TaskCancelled)},
+}
+
 // inMilliseconds ends the description of a field that holds a length of time. Its flag takes a duration.
 const inMilliseconds = ", in milliseconds"
 
@@ -230,7 +235,7 @@ func (x *field) declare(cmd *cobra.Command) {
 	}
 	offered := words[x.name]
 	if takes := x.valueName(); strings.Contains(takes, "|") {
-		offered = strings.Split(takes, "|")
+		offered = append(strings.Split(takes, "|"), usersWords[takes]...)
 	}
 	if len(offered) > 0 {
 		Complete(cmd, x.flag, offered...)

@@ -14,7 +14,7 @@ var helpGroups = []struct {
 		"whoami", "commands", "report", "track-file", "worker", "orchestrator", "manifest",
 	}},
 	{"log", "The log:", []string{"audit", "backup", "restore", "salvage"}},
-	{"server", "The server:", []string{"serve", "clock", "demo", "bench", "version"}},
+	{"server", "The server:", []string{"serve", "clock", "demo", "bench", "man", "version"}},
 }
 
 // groupCommands sorts the commands of the first level into groups.
@@ -28,6 +28,27 @@ func groupCommands(root *cobra.Command) {
 	}
 	for _, cmd := range root.Commands() {
 		cmd.GroupID = in[cmd.Name()]
+	}
+}
+
+// helpKnown makes the command help fail for a command that there is not; cobra's shows the help of another one.
+func helpKnown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || help.Name() != "help" {
+		return
+	}
+	show := help.Run
+	help.Run = nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		found, rest, err := cmd.Root().Find(args)
+		if err == nil && len(rest) > 0 {
+			return unknownVerb(found, rest[0])
+		}
+		if err == nil {
+			show(cmd, args)
+		}
+		return err
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newMan is `maestro man`. It is for packagers and hidden from the help.
+// newMan is `maestro man`.
 func newMan(a *Run) *cobra.Command {
 	return &cobra.Command{
-		Use:    "man <dir>",
-		Short:  "Write the man pages of all commands into a directory",
-		Hidden: true,
-		Args:   Takes,
+		Use:   "man <dir>",
+		Short: "Write the man pages of all commands into a directory",
+		Args:  Takes,
 		RunE: Running(func(_ context.Context, args []string) error {
 			pages := manPages(a.Root())
 			if err := os.MkdirAll(args[0], 0o755); err != nil {

@@ -74,6 +74,7 @@ func Main(
 	}
 	root := a.rootFor(args)
 	root.SetArgs(args)
+	helpKnown(root)
 	completeInBash(root, args)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		completeFlags(a, root)
