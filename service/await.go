@@ -18,9 +18,9 @@ var (
 	ErrExpired = errors.New("the credential has expired")
 )
 
-// Over returns the answer to a call that ended while it was open, with its credential or with the server; nil if it did
+// EndReason returns the answer to a call that ended while it was open, with its credential or with the server; nil if it did
 // not.
-func (c *Caller) Over(good context.Context) error {
+func (c *Caller) EndReason(good context.Context) error {
 	switch cause := context.Cause(good); {
 	case errors.Is(cause, ErrRevoked):
 		return revokedMeanwhile()
@@ -115,8 +115,8 @@ func (s *Service) await(
 		switch {
 		case err == nil:
 			return nil
-		case c.Over(good) != nil:
-			return c.Over(good)
+		case c.EndReason(good) != nil:
+			return c.EndReason(good)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return nil
 		case ctx.Err() != nil:
@@ -199,7 +199,7 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 	good, done := s.WhileGood(ctx, c)
 	defer done()
 	err = s.Handler.WaitFor(good, sequence)
-	switch over := c.Over(good); {
+	switch over := c.EndReason(good); {
 	case over != nil:
 		return over
 	case !errors.Is(err, context.DeadlineExceeded):

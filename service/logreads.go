@@ -22,7 +22,7 @@ func (s *Service) readingLog(
 	good, done := s.WhileGood(ctx, c)
 	defer done()
 	err = read(good)
-	if over := c.Over(good); err != nil && over != nil {
+	if over := c.EndReason(good); err != nil && over != nil {
 		return over
 	}
 	return err

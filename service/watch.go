@@ -219,7 +219,7 @@ func (w *Watch) frame(commit *engine.Commit) (err error) {
 // wait returns the next commits. A session that waits counts as heard.
 func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
 	for {
-		if over := w.caller.Over(w.good); over != nil {
+		if over := w.caller.EndReason(w.good); over != nil {
 			return nil, over
 		}
 		commits, err := w.waitOnce(ctx)
@@ -229,8 +229,8 @@ func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
 			return commits, nil
 		case errors.As(err, &behind):
 			return nil, &RestartError{w.at, "the reader was too slow: " + behind.Error()}
-		case w.caller.Over(w.good) != nil:
-			return nil, w.caller.Over(w.good)
+		case w.caller.EndReason(w.good) != nil:
+			return nil, w.caller.EndReason(w.good)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case w.good.Err() != nil:
