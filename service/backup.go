@@ -20,7 +20,7 @@ func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin
 		}
 		begin(head)
 		if err := s.Backup(ctx, w, head); err != nil {
-			return s.NotWhole(ctx, backupRefused, err)
+			return s.DamageProblem(ctx, backupRefused, err)
 		}
 		return nil
 	})
@@ -34,7 +34,7 @@ func (s *Service) mayBackup(ctx context.Context, c *Caller) (head events.Head, e
 		err = s.At(state, c).Permit("audit:export", "")
 	})
 	if err == nil && c.By.Access == commands.AccessAdmin {
-		err = s.WholeLog(ctx, backupRefused)
+		err = s.RequireIntactLog(ctx, backupRefused)
 	}
 	switch {
 	case err != nil:

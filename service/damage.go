@@ -37,26 +37,26 @@ func (s *Service) DamageNotice() string {
 	return err.Error()
 }
 
-// WholeLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as "No
+// RequireIntactLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as "No
 // backup was made".
-func (s *Service) WholeLog(ctx context.Context, doing string) error {
+func (s *Service) RequireIntactLog(ctx context.Context, doing string) error {
 	if err := s.Damage(); err != nil {
-		return s.notWhole(ctx, doing, err)
+		return s.damageProblem(ctx, doing, err)
 	}
 	return nil
 }
 
-// NotWhole is the problem with a copy of the log that met damage on the way; other errors stay as they are.
-func (s *Service) NotWhole(ctx context.Context, doing string, err error) error {
+// DamageProblem is the problem with a copy of the log that met damage on the way; other errors stay as they are.
+func (s *Service) DamageProblem(ctx context.Context, doing string, err error) error {
 	var damage *events.DamageError
 	if !errors.As(err, &damage) {
 		return err
 	}
 	s.Handler.StopWrites(err)
-	return s.notWhole(ctx, doing, err)
+	return s.damageProblem(ctx, doing, err)
 }
 
-func (s *Service) notWhole(ctx context.Context, doing string, damage error) *Problem {
+func (s *Service) damageProblem(ctx context.Context, doing string, damage error) *Problem {
 	p := &Problem{
 		Kind:    KindUnavailable,
 		Code:    "LOG_DAMAGED",

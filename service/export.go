@@ -76,7 +76,7 @@ func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*E
 		}
 	}
 	if in.To == "" {
-		return e, s.WholeLog(ctx, exportRefused)
+		return e, s.RequireIntactLog(ctx, exportRefused)
 	}
 	to, err := sequenceNamed("to", in.To)
 	e.To = min(to, e.To)
@@ -107,7 +107,7 @@ func (e *Export) Read(ctx context.Context, yield func(Exported) error) error {
 		return yield(line)
 	})
 	if err != nil {
-		return e.service.NotWhole(ctx, exportRefused, err)
+		return e.service.DamageProblem(ctx, exportRefused, err)
 	}
 	return nil
 }
