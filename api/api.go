@@ -182,7 +182,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body.within(endedBodyWithin)
 	}
 	if err := s.admit(c, r); err != nil {
-		service.HoldBack(r.Context())
+		service.DelayRejection(r.Context())
 		s.fail(w, r, err)
 		return
 	}

@@ -38,7 +38,7 @@ func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 		return nil
 	}
 	busy := s.tooMuch("address "+name, over)
-	HoldBack(ctx)
+	DelayRejection(ctx)
 	if local {
 		return nil
 	}
@@ -85,5 +85,5 @@ func (s *Service) takeOpen(address string) *overLimit {
 func (s *Service) slowDown(ctx context.Context, who string, over *overLimit) {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
-	HoldBack(ctx)
+	DelayRejection(ctx)
 }

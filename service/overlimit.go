@@ -12,14 +12,14 @@ import (
 	"maestro/service/wire"
 )
 
-// heldBack is how long the answer to a call over a limit is held back. Without that, a caller that calls again at once
+// rejectionDelay is how long the answer to a call over a limit is held back. Without that, a caller that calls again at once
 // would cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
 // listener may close to make room.
-const heldBack = time.Second
+const rejectionDelay = time.Second
 
-// HoldBack waits before a call over a limit is answered.
-func HoldBack(ctx context.Context) {
-	timer := time.NewTimer(heldBack)
+// DelayRejection waits before a call over a limit is answered.
+func DelayRejection(ctx context.Context) {
+	timer := time.NewTimer(rejectionDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -30,7 +30,7 @@ func HoldBack(ctx context.Context) {
 // holdBack is HoldBack for a caller that waits for the answer.
 func (c *Caller) holdBack(ctx context.Context) {
 	if !c.delivered {
-		HoldBack(ctx)
+		DelayRejection(ctx)
 	}
 }
 
