@@ -238,7 +238,7 @@ func (w *response) render(v any) error {
 		turn, err = w.server.Turn(w.request.Context(), w.call.Caller)
 		return err
 	}
-	if err := service.Unbroken(func() error { return e.value(v) }); err != nil {
+	if err := service.RecoverPart(func() error { return e.value(v) }); err != nil {
 		return err
 	}
 	e.buffer.WriteByte('\n')

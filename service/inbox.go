@@ -109,7 +109,7 @@ func (s *Service) listInbox(
 	if err != nil {
 		return nil, sequence, err
 	}
-	err = Unbroken(func() error {
+	err = RecoverPart(func() error {
 		v := s.later(ctx, c)
 		projects, err := seen.all(v)
 		if err != nil {

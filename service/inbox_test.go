@@ -67,7 +67,7 @@ func TestALargeProjectShowsWhatWasFound(t *testing.T) {
 			return err
 		})
 		if err == nil {
-			err = Unbroken(func() (err error) {
+			err = RecoverPart(func() (err error) {
 				status, err = finish()
 				return err
 			})

@@ -54,7 +54,7 @@ func TestAPageOfAQueueShowsWhatIsOnIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Unbroken(func() error {
+		err = RecoverPart(func() error {
 			page.Items.Each(func(item any) bool {
 				found = append(found, item.(projections.ItemView).TaskID)
 				return len(found) != take

@@ -76,8 +76,8 @@ func (v View) live() {
 // brokenOff carries the reason for which an answer ends out of the middle of it.
 type brokenOff struct{ why error }
 
-// Unbroken calls make, which may make a part of an answer, and gives the reason if that cannot be made.
-func Unbroken(make func() error) (err error) {
+// RecoverPart calls make, which may make a part of an answer, and gives the reason if that cannot be made.
+func RecoverPart(make func() error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			it, ours := broken.(brokenOff)

@@ -24,7 +24,7 @@ func (w *world) listed(c *Caller, in *wire.TaskFilter, asked PageOf) (ids []stri
 	}); err != nil {
 		w.Fatal(err)
 	}
-	if err := Unbroken(func() error {
+	if err := RecoverPart(func() error {
 		page, err := finish()
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func TestAnAnswerEndsWithItsCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := 0
-	err = Unbroken(func() error {
+	err = RecoverPart(func() error {
 		for range page.Items {
 			if shown++; shown == 10 {
 				leave()

@@ -38,8 +38,8 @@ func (w *world) orderedReads(ctx context.Context, c *Caller, project string, wat
 		}
 		list, err := v.ListTasks(&wire.TaskFilter{ProjectID: project, Order: inDependencyOrder})
 		tree, failed := v.GetProjectTree(&wire.TreeOf{ID: project, Order: inDependencyOrder})
-		reads["list"] = func() error { return Unbroken(func() error { _, err := list(); return err }) }
-		reads["tree"] = func() error { return Unbroken(func() error { _, err := tree(); return err }) }
+		reads["list"] = func() error { return RecoverPart(func() error { _, err := list(); return err }) }
+		reads["tree"] = func() error { return RecoverPart(func() error { _, err := tree(); return err }) }
 		return errors.Join(err, failed)
 	}); err != nil {
 		w.Fatal(err)

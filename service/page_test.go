@@ -104,7 +104,7 @@ func look[T any](w *world, c *Caller, see func(v View) (func() (T, error), error
 		return err
 	})
 	if err == nil {
-		err = Unbroken(func() error {
+		err = RecoverPart(func() error {
 			found, err = finish()
 			return err
 		})

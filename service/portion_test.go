@@ -133,7 +133,7 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return Unbroken(func() (err error) {
+			return RecoverPart(func() (err error) {
 				_, err = finish()
 				return err
 			})

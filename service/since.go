@@ -47,7 +47,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 		return wire.Since{}, err
 	}
 	seen := map[string]bool{}
-	err = Unbroken(func() error {
+	err = RecoverPart(func() error {
 		v := s.later(ctx, c)
 		return projects.each(v, func(_ View, p *projections.Project) { seen[p.ID] = true })
 	})
@@ -254,7 +254,7 @@ func shortWords(text string) string {
 // stand fills in where the things that are listed stand now, a portion of them at a time; what was deleted is left with
 // its last event.
 func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {
-	return Unbroken(func() error {
+	return RecoverPart(func() error {
 		at, all := 0, len(body.Tasks)+len(body.Sessions)
 		v := s.later(ctx, c)
 		v.portions(func(v View, until uint64) (done bool) {

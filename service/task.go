@@ -109,7 +109,7 @@ func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown pro
 		return nil
 	})
 	if err == nil {
-		err = Unbroken(func() (err error) {
+		err = RecoverPart(func() (err error) {
 			shown, err = finish()
 			return err
 		})

@@ -136,7 +136,7 @@ func (v View) listing(work func(v View, until uint64) (done bool)) error {
 
 // listingSome is listing that says whether it is done, instead of refusing what takes too much.
 func (v View) listingSome(work func(v View, until uint64) (done bool)) (whole bool, err error) {
-	err = Unbroken(func() error { return v.listing(work) })
+	err = RecoverPart(func() error { return v.listing(work) })
 	var p *Problem
 	if errors.As(err, &p) && p.Kind == KindTooLarge {
 		return false, nil

@@ -228,13 +228,13 @@ func TestALargeRootHidesNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := errors.Join(Unbroken(func() error {
+	if err := errors.Join(RecoverPart(func() error {
 		one, err := tree()
 		if got := one.whole(); err != nil || len(got.Children) != tasks || *got.Progress != whole {
 			t.Errorf("a tree of %d: %+v %v", len(got.Children), got.Progress, err)
 		}
 		return nil
-	}), Unbroken(func() error {
+	}), RecoverPart(func() error {
 		page, err := trees()
 		shown := 0
 		for one := range page.Items {
@@ -250,7 +250,7 @@ func TestALargeRootHidesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	var stands projections.ProjectStatus
-	if err := Unbroken(func() (err error) {
+	if err := RecoverPart(func() (err error) {
 		stands, err = status()
 		return err
 	}); err != nil || stands.Says["completed"] != tasks {

@@ -84,7 +84,7 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 		}
 	}
 	told := &wire.Revoked{}
-	err := Unbroken(func() error {
+	err := RecoverPart(func() error {
 		v := s.later(ctx, c)
 		tokens, err := v.tokens()
 		if err != nil {

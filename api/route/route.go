@@ -135,7 +135,7 @@ func ReadParts[I, T any](s Server, r Route, see func(v service.View, in *I) (fun
 			return err
 		})
 		if err == nil {
-			err = service.Unbroken(func() (err error) {
+			err = service.RecoverPart(func() (err error) {
 				out.Body, err = finish()
 				return err
 			})
