@@ -34,8 +34,8 @@ func ReadPage(limit, cursor string) (asked PageOf, err error) {
 // Listed is a list that is gone through item by item.
 type Listed interface{ Each(yield func(any) bool) }
 
-// Placed is an item of a list of an interface's own, which tells its place: an id, and a number that rarely changes.
-type Placed interface {
+// PageItem is an item of a list of an interface's own, which tells its place: an id, and a number that rarely changes.
+type PageItem interface {
 	Place() (id string, order int64)
 }
 
@@ -79,7 +79,7 @@ func placeOf(item any) (place, bool) {
 		return place{x.ID, int64(x.CreatedAt)}, true
 	case projections.TaskView:
 		return place{x.ID, int64(x.CreatedAt)}, true
-	case Placed:
+	case PageItem:
 		id, order := x.Place()
 		return place{id, order}, true
 	case projections.EntryView:
