@@ -35,7 +35,7 @@ type SpawnSession struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a stored manifest; one is generated if absent"`
-	ForManifest
+	ManifestOptions
 	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may
 	// generate another.
 	Generated string `json:"-"`
@@ -46,9 +46,9 @@ type SpawnSession struct {
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }
 
-// ForManifest is what a spawn says of its agent that no event has: it goes into the generated manifest, into the fields
+// ManifestOptions is what a spawn says of its agent that no event has: it goes into the generated manifest, into the fields
 // of the same names.
-type ForManifest struct {
+type ManifestOptions struct {
 	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
 	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
 	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"the number of turns after which the agent ends"`

@@ -19,7 +19,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 		Skills:   []string{"review"},
 		Allowed:  &[]string{"task:get"},
 		Timeout:  1500,
-		ForManifest: commands.ForManifest{
+		ManifestOptions: commands.ManifestOptions{
 			PermissionMode:   "readOnly",
 			ThinkingMode:     "disabled",
 			MaxTurns:         7,
@@ -27,7 +27,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 			TemplateID:       "tmpl_1",
 		},
 	}
-	options := reflect.ValueOf(&spawn.ForManifest).Elem()
+	options := reflect.ValueOf(&spawn.ManifestOptions).Elem()
 	for i := range options.NumField() {
 		if options.Field(i).IsZero() {
 			t.Fatalf("%s has no value", options.Type().Field(i).Name)
