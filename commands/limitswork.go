@@ -93,9 +93,9 @@ var (
 	}
 )
 
-// CheckTold fails with a *Refusal if a manifest is asked for of more tasks than a session may have, or of tasks that
+// CheckManifestSize fails with a *Refusal if a manifest is asked for of more tasks than a session may have, or of tasks that
 // wait for more than a new session may wait for.
-func CheckTold(tasks, dependencies int) error {
+func CheckManifestSize(tasks, dependencies int) error {
 	if int64(tasks) > LimitSessionTasks.Value {
 		return LimitSessionTasks.exceeded("/taskIds", "a manifest", int64(tasks))
 	}

@@ -134,7 +134,7 @@ func (s *Service) gatherAll(ctx context.Context, c *Caller, g *gathering) error 
 
 // within refuses what the limits rule out.
 func (g *gathering) within() error {
-	err := commands.CheckTold(len(g.ids), g.dependencies)
+	err := commands.CheckManifestSize(len(g.ids), g.dependencies)
 	if err != nil && g.spawns {
 		return errUndecided
 	}

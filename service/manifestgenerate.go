@@ -26,7 +26,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	}
 	g := &gathering{from: &from, ids: unique(in.TaskIDs)}
 	defer g.free()
-	if err := commands.CheckTold(len(g.ids), 0); err != nil {
+	if err := commands.CheckManifestSize(len(g.ids), 0); err != nil {
 		return nil, err
 	}
 	steps, err := s.portion(ctx, c, func(v View) (err error) {
