@@ -47,7 +47,7 @@ func (w *world) troubled() (project, orchestrator string) {
 	spawned := w.do(orchestrator, "session:spawn", `{"project":"`+project+`","strategy":"queue","queue":"q"}`).is(200)
 	w.do(spawned.text("token"), "queue:start", `{}`).is(200)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+spawned.text("event", "data", "sessionId")+`"}`).is(200)
-	w.system(&commands.QuarantineItem{In: commands.In{Project: project}, Queue: "q", TaskID: poison})
+	w.system(&commands.QuarantineItem{ProjectRef: commands.ProjectRef{Project: project}, Queue: "q", TaskID: poison})
 	pass()
 	waits := w.do(adminToken, "task:create",
 		`{"project":"`+project+`","title":"stuck","dependencies":["`+missing+`"]}`).is(200).text("event", "data",

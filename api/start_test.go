@@ -95,7 +95,7 @@ func TestTheTopOfANamedQueue(t *testing.T) {
 	w.do(r.text("token"), "queue:start", `{}`).is(200)
 	same(watcher, 1)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+r.text("event", "data", "sessionId")+`"}`).is(200)
-	w.system(&commands.ReturnItem{In: commands.In{Project: project}, Queue: "q", TaskID: item})
+	w.system(&commands.ReturnItem{ProjectRef: commands.ProjectRef{Project: project}, Queue: "q", TaskID: item})
 	same(watcher, 0) // what came back stands before what waits
 	w.send(http.MethodGet, "/api/queues/none/top?projectId="+project, adminToken, "").
 		refused(404, "NOT_FOUND", "none")

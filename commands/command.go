@@ -57,12 +57,12 @@ func ProjectOf(s *projections.State, command Command, by Actor) string { return 
 // digests belong.
 func TextsOf(command Command) (map[string]*string, *events.Blobs) { return command.texts() }
 
-// In is the project that a command's caller names; a session that names none means its own.
-type In struct {
+// ProjectRef is the project that a command's caller names; a session that names none means its own.
+type ProjectRef struct {
 	Project string `json:"project,omitempty" doc:"the project; a session's own if absent"`
 }
 
-func (in In) projectOr(by Actor) string {
+func (in ProjectRef) projectOr(by Actor) string {
 	if in.Project != "" {
 		return in.Project
 	}

@@ -136,7 +136,7 @@ func (g *ground) await(task string, n int) {
 func (g *ground) oneMore(n int) Command {
 	most := int(LimitDependents.Value)
 	return &PushItem{
-		QueueRef: QueueRef{In: In{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
+		QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
 	}
 }
 
@@ -170,7 +170,7 @@ var costs = []struct {
 }{
 	{"dependencies of a new task", LimitDependencies, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &CreateTask{
-			In:           In{"p"},
+			ProjectRef:   ProjectRef{"p"},
 			Title:        "t",
 			ParentID:     g.chain("c", 99),
 			Dependencies: g.tasks("t", n),
@@ -182,14 +182,14 @@ var costs = []struct {
 		return Admin(AuthnToken), &UpdateTask{TaskID: "x", Dependencies: &ids}
 	}},
 	{"levels above a new task", LimitTaskDepth, func(g *ground, n int) (Actor, Command) {
-		return Admin(AuthnToken), &CreateTask{In: In{"p"}, Title: "t", ParentID: g.chain("c", n-1)}
+		return Admin(AuthnToken), &CreateTask{ProjectRef: ProjectRef{"p"}, Title: "t", ParentID: g.chain("c", n-1)}
 	}},
 	{"a task that many wait for", LimitDependents, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
 		for _, id := range many("t", n-1) {
 			g.task(id, "", "x")
 		}
-		return Admin(AuthnToken), &CreateTask{In: In{"p"}, Title: "t", Dependencies: []string{"x"}}
+		return Admin(AuthnToken), &CreateTask{ProjectRef: ProjectRef{"p"}, Title: "t", Dependencies: []string{"x"}}
 	}},
 	{"a chain of dependencies", LimitGraph, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
@@ -220,7 +220,7 @@ var costs = []struct {
 		for _, id := range many("s", n-1) {
 			g.session(id, events.RoleWorker, "x")
 		}
-		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: []string{"x"}}
+		return Admin(AuthnToken), &SpawnSession{ProjectRef: ProjectRef{"p"}, TaskIDs: []string{"x"}}
 	}},
 	{"sessions that speak of a task", LimitTaskSessions, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
@@ -250,7 +250,7 @@ var costs = []struct {
 			g.apply(&events.QueueItemPushed{Queue: id, TaskID: "x"})
 		}
 		g.apply(&events.QueueCreated{Queue: "last", MaxAttempts: 3})
-		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "last"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "last"}, TaskID: "x"}
 	}},
 	{"items that wait for a task", LimitAwaited, func(g *ground, n int) (Actor, Command) {
 		g.await("x", n-1)
@@ -259,7 +259,7 @@ var costs = []struct {
 	{"items in queues that trust reports", LimitTrusted, func(g *ground, n int) (Actor, Command) {
 		g.queue("trusting", true, g.tasks("t", n-1)...)
 		g.task("x", "")
-		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}, TaskID: "x"}
 	}},
 	{"items that a deletion takes", LimitDeletedItems, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
@@ -284,10 +284,10 @@ var costs = []struct {
 	{"words on what an item waits for that is pushed", LimitReportWords, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "", g.words(n, false)...)
 		g.queue("trusting", true)
-		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "trusting"}, TaskID: "x"}
+		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}, TaskID: "x"}
 	}},
 	{"tasks of a new session", LimitIDs, func(g *ground, n int) (Actor, Command) {
-		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: g.tasks("t", n)}
+		return Admin(AuthnToken), &SpawnSession{ProjectRef: ProjectRef{"p"}, TaskIDs: g.tasks("t", n)}
 	}},
 	{"tasks of a report, deep below those of the session", LimitIDs, func(g *ground, n int) (Actor, Command) {
 		last := g.chain("c", 99)
@@ -311,7 +311,7 @@ var costs = []struct {
 		for i := range list {
 			list[i] = "whoami"
 		}
-		return Admin(AuthnToken), &SpawnSession{In: In{"p"}, TaskIDs: g.tasks("t", 1), Allowed: &list}
+		return Admin(AuthnToken), &SpawnSession{ProjectRef: ProjectRef{"p"}, TaskIDs: g.tasks("t", 1), Allowed: &list}
 	}},
 }
 
@@ -372,7 +372,7 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 	}{
 		"a new task at the end": {
 			aWorker, &CreateTask{
-				In:           In{"p"},
+				ProjectRef:   ProjectRef{"p"},
 				Title:        "t",
 				ParentID:     last,
 				Dependencies: deps,

@@ -55,7 +55,7 @@ func MayBeLost(s *projections.State, x *projections.Session) bool {
 // Decide implements Command. Silence is given as a length, so that no clock that was set back makes a session young
 // again.
 func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, In{}, x.SessionID)
+	session, err := session(s, c, ProjectRef{}, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (x *LoseSession) from(e *events.Event, d *events.SessionLost) bool {
 
 // Decide implements Command.
 func (x *RecoverSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, In{}, x.SessionID)
+	session, err := session(s, c, ProjectRef{}, x.SessionID)
 	if err != nil || !session.Lost() || session.Ended() {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (x *RecoverSession) from(_ *events.Event, d *events.SessionRecovered) bool 
 
 // Decide implements Command.
 func (x *TimeOutSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, In{}, x.SessionID)
+	session, err := session(s, c, ProjectRef{}, x.SessionID)
 	if err != nil || session.Ended() {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // file_modified.
 type TrackFile struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
 	File      string `json:"file" arg:"path" doc:"the path of the file, as the agent gives it"`
 	TaskID    string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task that the file was changed for"`
@@ -20,12 +20,12 @@ type TrackFile struct {
 func (*TrackFile) ID() string { return "track-file" }
 
 func (x *TrackFile) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // Decide implements Command.
 func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.In, x.SessionID, "track-file")
+	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, "track-file")
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 
 func (x *TrackFile) from(e *events.Event, d *events.SessionFileTracked) bool {
 	*x = TrackFile{
-		In:        inProject(e),
-		SessionID: d.SessionID,
-		File:      d.File,
-		TaskID:    d.TaskID,
+		ProjectRef: inProject(e),
+		SessionID:  d.SessionID,
+		File:       d.File,
+		TaskID:     d.TaskID,
 	}
 	return true
 }

@@ -394,16 +394,16 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 			g.apply(&events.QueueItemPushed{Queue: "more", TaskID: last})
 		}
 		for name, command := range map[string]Command{
-			"push":    &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "o"}, TaskID: last},
+			"push":    &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "o"}, TaskID: last},
 			"requeue": &RequeueItem{TaskID: last, Queue: "0"},
 			"spawn": &SpawnSession{
-				In:       In{"p"},
-				TaskIDs:  []string{last},
-				Strategy: events.StrategyQueue,
-				Queue:    "o",
+				ProjectRef: ProjectRef{"p"},
+				TaskIDs:    []string{last},
+				Strategy:   events.StrategyQueue,
+				Queue:      "o",
 			},
 			"spawn with its own queue": &SpawnSession{
-				In: In{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue,
+				ProjectRef: ProjectRef{"p"}, TaskIDs: []string{last}, Strategy: events.StrategyQueue,
 			},
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &[]string{"x"}},
 		} {
@@ -443,18 +443,18 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 		g.apply(&events.QueueItemSkipped{Queue: "1", TaskID: "x"})
 		commands := map[string]Command{
 			"report":  &Report{Kind: events.ReportBlocked, Message: "m", TaskIDs: said},
-			"push":    &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "0"}, TaskID: "x"},
+			"push":    &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "0"}, TaskID: "x"},
 			"requeue": &RequeueItem{TaskID: "x", Queue: "1"},
 			"spawn": &SpawnSession{
-				In:       In{"p"},
-				TaskIDs:  []string{"x"},
-				Strategy: "queue",
-				Queue:    "0",
+				ProjectRef: ProjectRef{"p"},
+				TaskIDs:    []string{"x"},
+				Strategy:   "queue",
+				Queue:      "0",
 			},
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &said},
 		}
 		unbounded := map[string]Command{
-			"push where reports are not trusted": &PushItem{QueueRef: QueueRef{In: In{"p"}, Queue: "2"}, TaskID: "x"},
+			"push where reports are not trusted": &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "2"}, TaskID: "x"},
 			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
 		}
 		for name, command := range allOf(commands, unbounded) {

@@ -10,7 +10,7 @@ import (
 // orchestrator init`.
 type InitSession struct {
 	noTexts
-	In
+	ProjectRef
 	// Role comes from the command's id.
 	Role           events.Role `json:"-"`
 	SessionID      string      `json:"sessionId,omitempty" doc:"the session; its own if absent"`
@@ -26,12 +26,12 @@ func (x *InitSession) ID() string {
 }
 
 func (x *InitSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // Decide implements Command.
 func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func begins(role events.Role) *maker {
 func (x *InitSession) from(e *events.Event, d *events.SessionRegistered) bool {
 	began := d.Created == nil && d.ManifestDigest != "" && d.Role == x.Role
 	*x = InitSession{
-		In:             inProject(e),
+		ProjectRef:     inProject(e),
 		Role:           d.Role,
 		SessionID:      d.SessionID,
 		ManifestDigest: d.ManifestDigest,

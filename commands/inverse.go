@@ -84,7 +84,7 @@ func CommandOf(e *events.Event) (Command, error) {
 }
 
 // inProject names the project of an event, as its command did.
-func inProject(e *events.Event) In { return In{Project: e.Project} }
+func inProject(e *events.Event) ProjectRef { return ProjectRef{Project: e.Project} }
 
 func listOfPermissions(p events.Permissions) *[]string {
 	if !p.Explicit {

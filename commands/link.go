@@ -10,7 +10,7 @@ import (
 // LinkTask links a task to a session. Compat: POST /api/sessions/:id/tasks/:taskId.
 type LinkTask struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
 	Force     bool   `json:"force,omitempty" doc:"add it although dependencies of it are not completed"`
@@ -19,7 +19,7 @@ type LinkTask struct {
 // UnlinkTask unlinks a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.
 type UnlinkTask struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
 }
@@ -31,16 +31,16 @@ func (*LinkTask) ID() string { return "session:link" }
 func (*UnlinkTask) ID() string { return "session:unlink" }
 
 func (x *LinkTask) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 func (x *UnlinkTask) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // Decide implements Command.
 func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
+	session, err := session(s, c, x.ProjectRef, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +67,17 @@ func (x *LinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 
 func (x *LinkTask) from(e *events.Event, d *events.SessionTaskLinked) bool {
 	*x = LinkTask{
-		In:        inProject(e),
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		Force:     d.Forced,
+		ProjectRef: inProject(e),
+		SessionID:  d.SessionID,
+		TaskID:     d.TaskID,
+		Force:      d.Forced,
 	}
 	return true
 }
 
 // Decide implements Command.
 func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
+	session, err := session(s, c, x.ProjectRef, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,6 @@ func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *UnlinkTask) from(e *events.Event, d *events.SessionTaskUnlinked) bool {
-	*x = UnlinkTask{In: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
+	*x = UnlinkTask{ProjectRef: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
 	return true
 }

@@ -10,7 +10,7 @@ import (
 // MessageSession sends a message to a session. The session's next command shows it. docs/contract.md, "Permissions".
 type MessageSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; the one that spawned the caller if absent"`
 	Text      string `json:"text" doc:"the message"`
 	About     string `json:"about,omitempty" flag:"<taskId>" doc:"the task that it is about"`
@@ -24,7 +24,7 @@ func (x *MessageSession) project(s *projections.State, by Actor) string {
 	if caller := s.Session(by.Name); by.Kind == ActorSession && caller != nil && to == "" {
 		to = caller.SpawnedBy
 	}
-	return projectOfSession(s, by, x.In, to)
+	return projectOfSession(s, by, x.ProjectRef, to)
 }
 
 // Decide implements Command.
@@ -119,7 +119,7 @@ func mayTellOf(s *projections.State, c Call, project string) bool {
 func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {
 	id := x.SessionID
 	if c.By.Kind != ActorSession {
-		return session(s, c, x.In, id)
+		return session(s, c, x.ProjectRef, id)
 	}
 	caller := s.Session(c.By.Name)
 	if caller == nil {
@@ -131,7 +131,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 				"ask the user with `maestro report needs-input`", "No session spawned session '%s'", caller.ID)
 		}
 	}
-	receiver, err := session(s, c, x.In, id)
+	receiver, err := session(s, c, x.ProjectRef, id)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +166,10 @@ const maxNamedTasks = 10
 
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
 	*x = MessageSession{
-		In:        inProject(e),
-		SessionID: d.SessionID,
-		Text:      d.Text,
-		About:     d.About,
+		ProjectRef: inProject(e),
+		SessionID:  d.SessionID,
+		Text:       d.Text,
+		About:      d.About,
 	}
 	return true
 }

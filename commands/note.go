@@ -9,7 +9,7 @@ import (
 
 // NoteSession adds an entry to a session's timeline without changing a status. Compat: POST …/timeline and …/events.
 type NoteSession struct {
-	In
+	ProjectRef
 	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
 	Type      string          `json:"type,omitempty" doc:"the kind of entry, such as milestone, but none that the system writes; progress if absent"`
 	Message   string          `json:"message,omitempty" doc:"the text of the entry; required without data"`
@@ -23,7 +23,7 @@ type NoteSession struct {
 func (*NoteSession) ID() string { return "session:note" }
 
 func (x *NoteSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
@@ -32,7 +32,7 @@ func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
 
 // Decide implements Command.
 func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 
 func (x *NoteSession) from(e *events.Event, d *events.SessionNoted) bool {
 	*x = NoteSession{
-		In:        inProject(e),
-		SessionID: d.SessionID,
-		Type:      d.Type,
-		Message:   d.Message,
-		TaskID:    d.TaskID,
-		Data:      d.Data,
-		blobs:     d.Blobs,
+		ProjectRef: inProject(e),
+		SessionID:  d.SessionID,
+		Type:       d.Type,
+		Message:    d.Message,
+		TaskID:     d.TaskID,
+		Data:       d.Data,
+		blobs:      d.Blobs,
 	}
 	return true
 }

@@ -36,7 +36,7 @@ func TestAPlanIDIsNoTasksOwn(t *testing.T) {
 		{"one", RulesVersion, true},
 	} {
 		for name, command := range map[string]Command{
-			"create": &CreateTask{In: In{"p"}, Title: "t", PlanID: c.id},
+			"create": &CreateTask{ProjectRef: ProjectRef{"p"}, Title: "t", PlanID: c.id},
 			"update": &UpdateTask{TaskID: "other", PlanID: &c.id},
 		} {
 			if g.s.Task("other") == nil {

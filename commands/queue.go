@@ -12,7 +12,7 @@ import (
 // CreateQueue creates a queue. Sessions that are spawned with its name pull from it. docs/contract.md, "Queues".
 type CreateQueue struct {
 	noTexts
-	In
+	ProjectRef
 	Queue        string `json:"queue" arg:"name" doc:"the name of the queue, unique in its project"`
 	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent reports it as completed"`
 	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
@@ -20,7 +20,7 @@ type CreateQueue struct {
 
 // QueueRef is what commands on a queue name: the session whose queue it is, or the queue.
 type QueueRef struct {
-	In
+	ProjectRef
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
 	Queue     string `json:"queue,omitempty" doc:"the queue, if you are a user and name no session"`
 }
@@ -42,7 +42,7 @@ type StartItem struct {
 // RequeueItem queues a quarantined, failed or skipped item again, at the end and with no attempts.
 type RequeueItem struct {
 	noTexts
-	In
+	ProjectRef
 	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
@@ -69,7 +69,7 @@ func (x *RequeueItem) project(s *projections.State, by Actor) string {
 }
 
 func (x QueueRef) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // Decide implements Command.
@@ -129,7 +129,7 @@ func otherQueue(q *projections.Queue, attempts int, trusts bool) string {
 
 func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
 	*x = CreateQueue{
-		In:           inProject(e),
+		ProjectRef:   inProject(e),
 		Queue:        d.Queue,
 		TrustReports: d.TrustReports,
 		MaxAttempts:  d.MaxAttempts,
@@ -150,7 +150,7 @@ func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.
 		}
 		return q, nil, nil
 	}
-	session, err := ownSession(s, c, x.In, x.SessionID, rule)
+	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, rule)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -296,7 +296,7 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 }
 
 func (x *RequeueItem) from(e *events.Event, d *events.QueueItemRequeued) bool {
-	*x = RequeueItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	*x = RequeueItem{ProjectRef: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
 	return true
 }
 
@@ -314,7 +314,7 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 
 // queueOf returns how a command refers to its queue: a user gives its name or the session that the user acts for.
 func queueOf(e *events.Event, queue, session string) QueueRef {
-	named := QueueRef{In: inProject(e), SessionID: session}
+	named := QueueRef{ProjectRef: inProject(e), SessionID: session}
 	if session == "" {
 		named.Queue = queue
 	}

@@ -11,7 +11,7 @@ import (
 // MoveItem moves a queued item within its queue: to the end, unless it says otherwise.
 type MoveItem struct {
 	noTexts
-	In
+	ProjectRef
 	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
 	TaskID string `json:"taskId" doc:"the task"`
 	First  bool   `json:"first,omitempty" doc:"put it before all others"`
@@ -21,7 +21,7 @@ type MoveItem struct {
 // RemoveItem takes an item that nobody holds out of its queue.
 type RemoveItem struct {
 	noTexts
-	In
+	ProjectRef
 	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
@@ -29,7 +29,7 @@ type RemoveItem struct {
 // DeleteQueue deletes a queue that has no queued or held item.
 type DeleteQueue struct {
 	noTexts
-	In
+	ProjectRef
 	Queue string `json:"queue" arg:"name" doc:"the name of the queue"`
 }
 
@@ -43,11 +43,11 @@ func (*RemoveItem) ID() string { return "queue:remove" }
 func (*DeleteQueue) ID() string { return "queue:delete" }
 
 func (x *MoveItem) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 func (x *RemoveItem) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 func (x *DeleteQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
@@ -137,10 +137,10 @@ func queuedStill(item *projections.Item) error {
 
 func (x *MoveItem) from(e *events.Event, d *events.QueueItemMoved) bool {
 	*x = MoveItem{
-		In:     inProject(e),
-		Queue:  d.Queue,
-		TaskID: d.TaskID,
-		Before: d.Before,
+		ProjectRef: inProject(e),
+		Queue:      d.Queue,
+		TaskID:     d.TaskID,
+		Before:     d.Before,
 	}
 	return true
 }
@@ -163,7 +163,7 @@ func (x *RemoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *RemoveItem) from(e *events.Event, d *events.QueueItemRemoved) bool {
-	*x = RemoveItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	*x = RemoveItem{ProjectRef: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
 	return true
 }
 
@@ -198,6 +198,6 @@ func (x *DeleteQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 }
 
 func (x *DeleteQueue) from(e *events.Event, d *events.QueueDeleted) bool {
-	*x = DeleteQueue{In: inProject(e), Queue: d.Queue}
+	*x = DeleteQueue{ProjectRef: inProject(e), Queue: d.Queue}
 	return true
 }

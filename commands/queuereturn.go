@@ -8,7 +8,7 @@ import (
 // ReturnItem returns an item whose holder ended or was lost to its queue. Only the system may do it.
 type ReturnItem struct {
 	noTexts
-	In
+	ProjectRef
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
@@ -16,7 +16,7 @@ type ReturnItem struct {
 // QuarantineItem quarantines an item that was started too often without being finished. Only the system may do it.
 type QuarantineItem struct {
 	noTexts
-	In
+	ProjectRef
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the task"`
 }
@@ -85,7 +85,7 @@ func (x *ReturnItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *ReturnItem) from(e *events.Event, d *events.QueueItemReturned) bool {
-	*x = ReturnItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	*x = ReturnItem{ProjectRef: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
 	return true
 }
 
@@ -105,6 +105,6 @@ func (x *QuarantineItem) Decide(s *projections.State, c Call) (events.Data, erro
 }
 
 func (x *QuarantineItem) from(e *events.Event, d *events.QueueItemQuarantined) bool {
-	*x = QuarantineItem{In: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	*x = QuarantineItem{ProjectRef: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
 	return true
 }

@@ -12,7 +12,7 @@ import (
 // (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Status Types").
 // Only sessions report; one that has ended delivers what it kept, late, which touches no status.
 type Report struct {
-	In
+	ProjectRef
 	// Kind comes from the command's id.
 	Kind    events.ReportKind `json:"-"`
 	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"the agent's words; required without taskIds"`
@@ -137,12 +137,12 @@ func reports(kind events.ReportKind) *maker { return makerOfKind(&Report{Kind: k
 func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 	same := d.Kind == x.Kind
 	*x = Report{
-		In:      inProject(e),
-		Kind:    d.Kind,
-		Message: d.Message,
-		TaskIDs: d.TaskIDs,
-		Options: d.Options,
-		blobs:   d.Blobs,
+		ProjectRef: inProject(e),
+		Kind:       d.Kind,
+		Message:    d.Message,
+		TaskIDs:    d.TaskIDs,
+		Options:    d.Options,
+		blobs:      d.Blobs,
 	}
 	return same
 }

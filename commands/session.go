@@ -14,7 +14,7 @@ import (
 // (docs/contract.md, "Permissions"); compat: POST /api/sessions, PATCH to running.
 type RegisterSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId,omitempty" doc:"the session; your own if absent, and a new one for a user"`
 	// Create refuses a session that is already known.
 	Create   bool                 `json:"create,omitempty" doc:"refuse a session that exists"`
@@ -35,14 +35,14 @@ type RegisterSession struct {
 // CompleteSession declares that a session is done (docs/spec/000-command-permissions.md, "Report Command Targeting").
 type CompleteSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId,omitempty" doc:"the session; your own if absent"`
 }
 
 // KillSession ends a session.
 type KillSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId" doc:"the session"`
 	Reason    string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it ends"`
 	Failed    bool   `json:"failed,omitempty" doc:"end it as failed, not as stopped"`
@@ -51,7 +51,7 @@ type KillSession struct {
 // DeleteSession deletes a session.
 type DeleteSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string `json:"sessionId" doc:"the session"`
 }
 
@@ -68,24 +68,24 @@ func (*KillSession) ID() string { return "session:kill" }
 func (*DeleteSession) ID() string { return "session:delete" }
 
 func (x *RegisterSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 func (x *CompleteSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 func (x *KillSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 func (x *DeleteSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // projectOfSession returns the project of a command's session; what the caller names counts only where there is no such
 // session.
-func projectOfSession(s *projections.State, by Actor, in In, session string) string {
+func projectOfSession(s *projections.State, by Actor, in ProjectRef, session string) string {
 	if project := s.SessionProject(session); project != "" {
 		return project
 	}
@@ -116,7 +116,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 			Next: "choose another id, or register it without create",
 		}
 	}
-	session, err := ownSession(s, c, x.In, id, x.ID())
+	session, err := ownSession(s, c, x.ProjectRef, id, x.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) bool {
 	if c := d.Created; c != nil {
 		*x = RegisterSession{
-			In:             inProject(e),
+			ProjectRef:     inProject(e),
 			SessionID:      d.SessionID,
 			Create:         true,
 			Name:           c.Name,
@@ -156,7 +156,7 @@ func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) boo
 		}
 		return true
 	}
-	*x = RegisterSession{In: inProject(e), SessionID: d.SessionID}
+	*x = RegisterSession{ProjectRef: inProject(e), SessionID: d.SessionID}
 	return d.ManifestDigest == "" // else it began with its manifest
 }
 
@@ -255,7 +255,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 
 // Decide implements Command.
 func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.In, x.SessionID, x.ID())
+	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, err
 }
 
 func (x *CompleteSession) from(e *events.Event, d *events.SessionCompleted) bool {
-	*x = CompleteSession{In: inProject(e), SessionID: d.SessionID}
+	*x = CompleteSession{ProjectRef: inProject(e), SessionID: d.SessionID}
 	return true
 }
 
@@ -277,12 +277,12 @@ func (x *CompleteSession) from(e *events.Event, d *events.SessionCompleted) bool
 //
 // A caller that may end an orchestrator may also end the sessions below it, which otherwise only the user could end.
 func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
+	session, err := session(s, c, x.ProjectRef, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	if below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below {
-		if session, err = spawnedSession(s, c, x.In, x.SessionID, x.ID()); err != nil {
+		if session, err = spawnedSession(s, c, x.ProjectRef, x.SessionID, x.ID()); err != nil {
 			return nil, err
 		}
 	}
@@ -301,17 +301,17 @@ func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) 
 
 func (x *KillSession) from(e *events.Event, d *events.SessionKilled) bool {
 	*x = KillSession{
-		In:        inProject(e),
-		SessionID: d.SessionID,
-		Reason:    d.Reason,
-		Failed:    d.Status == events.SessionEndFailed,
+		ProjectRef: inProject(e),
+		SessionID:  d.SessionID,
+		Reason:     d.Reason,
+		Failed:     d.Status == events.SessionEndFailed,
 	}
 	return true
 }
 
 // Decide implements Command.
 func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := session(s, c, x.In, x.SessionID)
+	session, err := session(s, c, x.ProjectRef, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -319,12 +319,12 @@ func (x *DeleteSession) Decide(s *projections.State, c Call) (events.Data, error
 }
 
 func (x *DeleteSession) from(e *events.Event, d *events.SessionDeleted) bool {
-	*x = DeleteSession{In: inProject(e), SessionID: d.SessionID}
+	*x = DeleteSession{ProjectRef: inProject(e), SessionID: d.SessionID}
 	return true
 }
 
 // session returns the session that a caller means, in the project it means.
-func session(s *projections.State, c Call, in In, id string) (*projections.Session, error) {
+func session(s *projections.State, c Call, in ProjectRef, id string) (*projections.Session, error) {
 	if id == "" && c.By.Kind == ActorSession {
 		id = c.By.Name
 	}
@@ -344,7 +344,7 @@ func session(s *projections.State, c Call, in In, id string) (*projections.Sessi
 }
 
 // ownSession is for what a session does to itself; a user may do it to any.
-func ownSession(s *projections.State, c Call, in In, id, rule string) (*projections.Session, error) {
+func ownSession(s *projections.State, c Call, in ProjectRef, id, rule string) (*projections.Session, error) {
 	x, err := session(s, c, in, id)
 	if err != nil {
 		return nil, err
@@ -357,7 +357,7 @@ func ownSession(s *projections.State, c Call, in In, id, rule string) (*projecti
 }
 
 // spawnedSession is for what an orchestrator does to sessions that it spawned; a user may do it to any.
-func spawnedSession(s *projections.State, c Call, in In, id, rule string) (*projections.Session, error) {
+func spawnedSession(s *projections.State, c Call, in ProjectRef, id, rule string) (*projections.Session, error) {
 	x, err := session(s, c, in, id)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 // UpdateSession updates fields of a session. Compat: PATCH /api/sessions/:id.
 type UpdateSession struct {
 	noTexts
-	In
+	ProjectRef
 	SessionID string                `json:"sessionId" doc:"the session"`
 	Name      *string               `json:"name,omitempty" flag:"\"<name>\"" doc:"new name"`
 	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
@@ -28,12 +28,12 @@ type UpdateSession struct {
 func (*UpdateSession) ID() string { return "session:update" }
 
 func (x *UpdateSession) project(s *projections.State, by Actor) string {
-	return projectOfSession(s, by, x.In, x.SessionID)
+	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
 // Decide implements Command.
 func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := spawnedSession(s, c, x.In, x.SessionID, x.ID())
+	session, err := spawnedSession(s, c, x.ProjectRef, x.SessionID, x.ID())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 
 func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
 	*x = UpdateSession{
-		In:             inProject(e),
+		ProjectRef:     inProject(e),
 		SessionID:      d.SessionID,
 		Name:           d.Name,
 		Status:         d.Status,

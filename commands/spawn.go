@@ -23,7 +23,7 @@ const longestTimeout = 365 * 24 * 60 * 60 * 1000
 // in this order, and others stand between them. A test of service/wire holds the two to the same fields.
 type SpawnSession struct {
 	noTexts
-	In
+	ProjectRef
 	Name           string          `json:"name,omitempty" flag:"\"<name>\"" doc:"the name that people use"`
 	Role           events.Role     `json:"role,omitempty" doc:"worker (default) or orchestrator"`
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
@@ -141,7 +141,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 
 func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 	*x = SpawnSession{
-		In:             inProject(e),
+		ProjectRef:     inProject(e),
 		Queue:          d.Queue,
 		Timeout:        d.Timeout,
 		Name:           d.Name,

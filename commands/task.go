@@ -11,7 +11,7 @@ import (
 
 // CreateTask makes a task, with status todo. docs/contract.md, "Permissions"; compat: POST /api/tasks.
 type CreateTask struct {
-	In
+	ProjectRef
 	Title              string          `json:"title" doc:"1 to 200 characters"`
 	Description        string          `json:"description,omitempty" flag:"\"<text>\"" doc:"what to do"`
 	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done"`
@@ -32,7 +32,7 @@ type CreateTask struct {
 // UpdateTask updates fields of a task, its status among them. docs/contract.md, "Permissions"; compat: PATCH
 // /api/tasks/:id.
 type UpdateTask struct {
-	In
+	ProjectRef
 	TaskID             string             `json:"taskId" doc:"the task"`
 	Title              *string            `json:"title,omitempty" flag:"\"<text>\"" doc:"new title"`
 	Description        *string            `json:"description,omitempty" flag:"\"<text>\"" doc:"new description"`
@@ -65,7 +65,7 @@ type UpdateTask struct {
 // ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
 type ReopenTask struct {
 	noTexts
-	In
+	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
 	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
 	Force  bool   `json:"force,omitempty" doc:"reopen it although its parent is completed"`
@@ -83,15 +83,15 @@ func (*ReopenTask) ID() string { return "task:reopen" }
 func (x *CreateTask) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
 func (x *UpdateTask) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 func (x *ReopenTask) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 // projectOfTask returns the project of a command's task; what the caller names counts only where there is no such task.
-func projectOfTask(s *projections.State, by Actor, in In, task string) string {
+func projectOfTask(s *projections.State, by Actor, in ProjectRef, task string) string {
 	if project := s.TaskProject(task); project != "" {
 		return project
 	}
@@ -175,7 +175,7 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 
 func (x *CreateTask) from(e *events.Event, d *events.TaskCreated) bool {
 	*x = CreateTask{
-		In:                 inProject(e),
+		ProjectRef:         inProject(e),
 		Title:              d.Title,
 		Description:        d.Description,
 		AcceptanceCriteria: d.AcceptanceCriteria,
@@ -196,7 +196,7 @@ func (x *CreateTask) from(e *events.Event, d *events.TaskCreated) bool {
 
 // Decide implements Command.
 func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	t, err := task(s, c, x.In, x.TaskID)
+	t, err := task(s, c, x.ProjectRef, x.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 
 func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 	*x = UpdateTask{
-		In:                 inProject(e),
+		ProjectRef:         inProject(e),
 		TaskID:             d.TaskID,
 		Title:              d.Title,
 		Description:        d.Description,
@@ -326,7 +326,7 @@ func (x *UpdateTask) mayMove(s *projections.State, c Call, t *projections.Task, 
 
 // Decide implements Command.
 func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	t, err := task(s, c, x.In, x.TaskID)
+	t, err := task(s, c, x.ProjectRef, x.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -354,16 +354,16 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 
 func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 	*x = ReopenTask{
-		In:     inProject(e),
-		TaskID: d.TaskID,
-		Reason: d.Reason,
-		Force:  d.Forced,
+		ProjectRef: inProject(e),
+		TaskID:     d.TaskID,
+		Reason:     d.Reason,
+		Force:      d.Forced,
 	}
 	return d.To == events.TaskInProgress
 }
 
 // task returns the task that a caller means, in the project it means.
-func task(s *projections.State, c Call, in In, id string) (*projections.Task, error) {
+func task(s *projections.State, c Call, in ProjectRef, id string) (*projections.Task, error) {
 	if err := ValidID("/taskId", id); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // DeleteTask takes a task out of the views, with recursive everything below it too.
 type DeleteTask struct {
 	noTexts
-	In
+	ProjectRef
 	TaskID    string `json:"taskId" doc:"the task"`
 	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
 	Force     bool   `json:"force,omitempty" doc:"delete it although open tasks depend on it"`
@@ -24,12 +24,12 @@ type DeleteTask struct {
 func (*DeleteTask) ID() string { return "task:delete" }
 
 func (x *DeleteTask) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 // Decide implements Command.
 func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	t, err := task(s, c, x.In, x.TaskID)
+	t, err := task(s, c, x.ProjectRef, x.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +114,6 @@ func noneBelow(s *projections.State, id string) error {
 const belowNamed = 5
 
 func (x *DeleteTask) from(e *events.Event, d *events.TaskDeleted) bool {
-	*x = DeleteTask{In: inProject(e), TaskID: d.TaskID, Recursive: d.Recursive}
+	*x = DeleteTask{ProjectRef: inProject(e), TaskID: d.TaskID, Recursive: d.Recursive}
 	return true
 }

@@ -12,7 +12,7 @@ import (
 // CompleteTask confirms that a task is done (docs/spec/003-manifest-schema.md, "Status Types").
 type CompleteTask struct {
 	noTexts
-	In
+	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
 	Force  bool   `json:"force,omitempty" doc:"complete it although tasks below it are open"`
 }
@@ -20,7 +20,7 @@ type CompleteTask struct {
 // BlockTask marks a task as blocked (docs/spec/003-manifest-schema.md, "Status Types").
 type BlockTask struct {
 	noTexts
-	In
+	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
 	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it is blocked"`
 	Force  bool   `json:"force,omitempty" doc:"block it although it is completed, and so is its parent"`
@@ -33,39 +33,39 @@ func (*CompleteTask) ID() string { return "task:complete" }
 func (*BlockTask) ID() string { return "task:block" }
 
 func (x *CompleteTask) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 func (x *BlockTask) project(s *projections.State, by Actor) string {
-	return projectOfTask(s, by, x.In, x.TaskID)
+	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
 // Decide implements Command.
 func (x *CompleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskCompleted, "", x.Force)
+	return moveTask(s, c, x.ProjectRef, x.TaskID, events.TaskCompleted, "", x.Force)
 }
 
 func (x *CompleteTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
-	*x = CompleteTask{In: inProject(e), TaskID: d.TaskID, Force: d.Forced}
+	*x = CompleteTask{ProjectRef: inProject(e), TaskID: d.TaskID, Force: d.Forced}
 	return d.To == events.TaskCompleted
 }
 
 // Decide implements Command.
 func (x *BlockTask) Decide(s *projections.State, c Call) (events.Data, error) {
-	return moveTask(s, c, x.In, x.TaskID, events.TaskBlocked, x.Reason, x.Force)
+	return moveTask(s, c, x.ProjectRef, x.TaskID, events.TaskBlocked, x.Reason, x.Force)
 }
 
 func (x *BlockTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 	*x = BlockTask{
-		In:     inProject(e),
-		TaskID: d.TaskID,
-		Reason: d.Reason,
-		Force:  d.Forced,
+		ProjectRef: inProject(e),
+		TaskID:     d.TaskID,
+		Reason:     d.Reason,
+		Force:      d.Forced,
 	}
 	return d.To == events.TaskBlocked
 }
 
-func moveTask(s *projections.State, c Call, in In, id string, to events.TaskStatus, reason string, force bool) (
+func moveTask(s *projections.State, c Call, in ProjectRef, id string, to events.TaskStatus, reason string, force bool) (
 	events.Data, error,
 ) {
 	t, err := task(s, c, in, id)

@@ -159,7 +159,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, invalid("/keepChildren", "only a named token has tokens that it made")
 	}
 	if x.SessionID != "" {
-		session, err := session(s, c, In{}, x.SessionID)
+		session, err := session(s, c, ProjectRef{}, x.SessionID)
 		if err != nil {
 			return nil, err
 		}

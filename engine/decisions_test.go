@@ -2626,7 +2626,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 	w.h.View(func(s *projections.State) {
 		for rules, want := range map[string]string{commands.RulesVersion: w.ids["p"], "1": ""} {
 			spawn := &commands.SpawnSession{
-				In: commands.In{Project: w.ids["p"]}, Strategy: events.StrategyQueue,
+				ProjectRef: commands.ProjectRef{Project: w.ids["p"]}, Strategy: events.StrategyQueue,
 				TaskIDs: []string{w.ids["t1"]},
 			}
 			data, err := spawn.Decide(s, commands.Call{

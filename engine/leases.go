@@ -378,17 +378,17 @@ func abandonedItems(s *projections.State) []due {
 		if s.Gone(item.SessionID) == "" {
 			continue
 		}
-		in := commands.In{Project: item.ProjectID}
+		in := commands.ProjectRef{Project: item.ProjectID}
 		key := fmt.Sprintf("given back/%d", item.Started)
 		if item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {
 			found = append(
 				found,
-				due{command: &commands.QuarantineItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
+				due{command: &commands.QuarantineItem{ProjectRef: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
 			)
 			continue
 		}
 		found = append(
-			found, due{command: &commands.ReturnItem{In: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
+			found, due{command: &commands.ReturnItem{ProjectRef: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
 		)
 	}
 	return found

@@ -81,16 +81,16 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 		return SessionBody{}, service.InvalidRequest("/projectId", "Project ID is required")
 	}
 	register := &commands.RegisterSession{
-		In:        commands.In{Project: body.ProjectID},
-		SessionID: body.ID,
-		Create:    true,
-		Force:     true, // older clients start work in the order that they like
-		Name:      body.Name,
-		Strategy:  body.Strategy,
-		Status:    body.Status,
-		Env:       body.Env,
-		Metadata:  given(body.Metadata),
-		AgentID:   body.AgentID,
+		ProjectRef: commands.ProjectRef{Project: body.ProjectID},
+		SessionID:  body.ID,
+		Create:     true,
+		Force:      true, // older clients start work in the order that they like
+		Name:       body.Name,
+		Strategy:   body.Strategy,
+		Status:     body.Status,
+		Env:        body.Env,
+		Metadata:   given(body.Metadata),
+		AgentID:    body.AgentID,
 	}
 	if body.TaskIDs != nil {
 		register.TaskIDs = *body.TaskIDs

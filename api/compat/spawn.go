@@ -62,14 +62,14 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		return spawnAnswer{}, err
 	}
 	spawn := &commands.SpawnSession{
-		Force:    true, // older clients are told of open dependencies, and not refused
-		In:       commands.In{Project: body.ProjectID},
-		Name:     body.SessionName,
-		Role:     body.Role,
-		Strategy: body.Strategy,
-		TaskIDs:  body.TaskIDs,
-		Skills:   body.Skills,
-		Context:  given(body.Context),
+		Force:      true, // older clients are told of open dependencies, and not refused
+		ProjectRef: commands.ProjectRef{Project: body.ProjectID},
+		Name:       body.SessionName,
+		Role:       body.Role,
+		Strategy:   body.Strategy,
+		TaskIDs:    body.TaskIDs,
+		Skills:     body.Skills,
+		Context:    given(body.Context),
 	}
 	if body.SpawnSource == "session" {
 		if c.By.Kind == commands.ActorSession && c.By.Name != body.SessionID {

@@ -76,7 +76,7 @@ func (s *compat) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 		return projections.TaskView{}, service.Invalid("/projectId", "Project ID is required")
 	}
 	answer, err := s.do(ctx, c, c.By, &commands.CreateTask{
-		In:                 commands.In{Project: body.ProjectID},
+		ProjectRef:         commands.ProjectRef{Project: body.ProjectID},
 		Force:              body.ParentID != "", // older clients know no order of parents
 		Title:              body.Title,
 		Description:        body.Description,

@@ -63,7 +63,9 @@ answer: if some are refused, the others are still removed.`,
 
 func (c *queueRemove) run(ctx context.Context, args []string) error {
 	const words = "Removed %s"
-	of := func(id string) any { return &commands.RemoveItem{In: c.body.In, Queue: c.body.Queue, TaskID: id} }
+	of := func(id string) any {
+		return &commands.RemoveItem{ProjectRef: c.body.ProjectRef, Queue: c.body.Queue, TaskID: id}
+	}
 	if len(args) == 1 {
 		return c.change(ctx, "queue:remove", of(args[0]), c.key, args[0], words, args[0])
 	}

@@ -118,7 +118,7 @@ func (d *Diff) There(t *Task) (wire.Task, bool) {
 // Create returns the command that creates a task, and its key.
 func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 	return &commands.CreateTask{
-		In:                 commands.In{Project: d.Project},
+		ProjectRef:         commands.ProjectRef{Project: d.Project},
 		Title:              t.Title,
 		Description:        t.Description,
 		AcceptanceCriteria: t.AcceptanceCriteria,

@@ -168,7 +168,7 @@ func liveAt(t *testing.T, top string) *lived {
 			l.texts++
 		}
 		_, err := do(t, handler, strconv.Itoa(i), &commands.CreateTask{
-			In: commands.In{Project: project}, Title: "T", Description: description,
+			ProjectRef: commands.ProjectRef{Project: project}, Title: "T", Description: description,
 		})
 		if err != nil {
 			t.Fatal(err)

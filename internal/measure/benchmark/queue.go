@@ -99,19 +99,19 @@ type queueLine struct {
 func (p *product) newQueue(ctx context.Context, items, sessions int) (*queueLine, error) {
 	p.runs++
 	q := &queueLine{product: p, name: "q" + strconv.Itoa(p.runs)}
-	in := commands.In{Project: p.worker.Project}
+	in := commands.ProjectRef{Project: p.worker.Project}
 	admin := commands.Admin(commands.AuthnToken)
-	if _, err := p.do(ctx, admin, &commands.CreateQueue{In: in, Queue: q.name}, q.name); err != nil {
+	if _, err := p.do(ctx, admin, &commands.CreateQueue{ProjectRef: in, Queue: q.name}, q.name); err != nil {
 		return nil, err
 	}
 	err := atOnce(items, func(i int) error {
 		key := q.name + "." + strconv.Itoa(i)
-		made, err := p.do(ctx, admin, &commands.CreateTask{In: in, Title: key}, key)
+		made, err := p.do(ctx, admin, &commands.CreateTask{ProjectRef: in, Title: key}, key)
 		if err != nil {
 			return err
 		}
 		_, err = p.do(ctx, admin, &commands.PushItem{
-			QueueRef: commands.QueueRef{In: in, Queue: q.name},
+			QueueRef: commands.QueueRef{ProjectRef: in, Queue: q.name},
 			TaskID:   made.(*events.TaskCreated).TaskID,
 		}, key)
 		return err
@@ -128,7 +128,7 @@ func (q *queueLine) spawn(ctx context.Context, n int) error {
 	sessions := make([]commands.Actor, n)
 	err := atOnce(n, func(i int) error {
 		spawn := &commands.SpawnSession{
-			In: commands.In{Project: q.worker.Project}, Strategy: events.StrategyQueue,
+			ProjectRef: commands.ProjectRef{Project: q.worker.Project}, Strategy: events.StrategyQueue,
 			Queue: q.name,
 		}
 		made, err := q.do(ctx, commands.Admin(commands.AuthnToken), spawn, fmt.Sprintf("%s.%d.%d", q.name, q.runs, i))

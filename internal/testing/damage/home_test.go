@@ -245,7 +245,7 @@ func live(t *testing.T) *lived {
 			text = strings.Repeat(fmt.Sprintf("%d long ", i), 90_000)
 		}
 		command := &commands.CreateTask{
-			In:          commands.In{Project: project},
+			ProjectRef:  commands.ProjectRef{Project: project},
 			Title:       fmt.Sprint("Task ", i),
 			Description: text,
 		}
