@@ -14,7 +14,7 @@ import (
 
 type countsNothing struct{}
 
-func (countsNothing) Bring(int64) error { return nil }
+func (countsNothing) AddBodyBytes(int64) error { return nil }
 
 // deadlines is a ResponseWriter that notes the deadlines that its connection is given.
 type deadlines struct {

@@ -22,7 +22,7 @@ type stoppingBody struct {
 	// busy is marked when all of it is there.
 	busy served
 	// counted counts what has come, and may refuse the rest; nil if it is not counted.
-	counted interface{ Bring(n int64) error }
+	counted interface{ AddBodyBytes(n int64) error }
 	// brought is how much has come. All of it must be there at latest; once more has come than is free, the next of it
 	// must at next.
 	brought      int64
@@ -92,7 +92,7 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.counted != nil {
-		if over := b.counted.Bring(int64(n)); over != nil {
+		if over := b.counted.AddBodyBytes(int64(n)); over != nil {
 			b.forget()
 			b.unwanted()
 			return 0, over

@@ -136,7 +136,8 @@ func (g *ground) await(task string, n int) {
 func (g *ground) oneMore(n int) Command {
 	most := int(LimitDependents.Value)
 	return &PushItem{
-		QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: fmt.Sprint(n / most)}, TaskID: fmt.Sprint("wait", n%most),
+		QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: fmt.Sprint(n / most)},
+		TaskID:   fmt.Sprint("wait", n%most),
 	}
 }
 
@@ -259,7 +260,8 @@ var costs = []struct {
 	{"items in queues that trust reports", LimitTrusted, func(g *ground, n int) (Actor, Command) {
 		g.queue("trusting", true, g.tasks("t", n-1)...)
 		g.task("x", "")
-		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}, TaskID: "x"}
+		queue := QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}
+		return Admin(AuthnToken), &PushItem{QueueRef: queue, TaskID: "x"}
 	}},
 	{"items that a deletion takes", LimitDeletedItems, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
@@ -284,7 +286,8 @@ var costs = []struct {
 	{"words on what an item waits for that is pushed", LimitReportWords, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "", g.words(n, false)...)
 		g.queue("trusting", true)
-		return Admin(AuthnToken), &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}, TaskID: "x"}
+		queue := QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "trusting"}
+		return Admin(AuthnToken), &PushItem{QueueRef: queue, TaskID: "x"}
 	}},
 	{"tasks of a new session", LimitIDs, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &SpawnSession{ProjectRef: ProjectRef{"p"}, TaskIDs: g.tasks("t", n)}

@@ -454,7 +454,9 @@ func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 			"dependencies": &UpdateTask{TaskID: "other", Dependencies: &said},
 		}
 		unbounded := map[string]Command{
-			"push where reports are not trusted": &PushItem{QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "2"}, TaskID: "x"},
+			"push where reports are not trusted": &PushItem{
+				QueueRef: QueueRef{ProjectRef: ProjectRef{"p"}, Queue: "2"}, TaskID: "x",
+			},
 			"dependencies of a task in no queue": &UpdateTask{TaskID: "loose", Dependencies: &said},
 		}
 		for name, command := range allOf(commands, unbounded) {

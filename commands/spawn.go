@@ -46,8 +46,8 @@ type SpawnSession struct {
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }
 
-// ManifestOptions is what a spawn says of its agent that no event has: it goes into the generated manifest, into the fields
-// of the same names.
+// ManifestOptions is what a spawn says of its agent that no event has: it goes into the generated manifest, into the
+// fields of the same names.
 type ManifestOptions struct {
 	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
 	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`

@@ -383,7 +383,10 @@ func abandonedItems(s *projections.State) []due {
 		if item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {
 			found = append(
 				found,
-				due{command: &commands.QuarantineItem{ProjectRef: in, Queue: item.Queue, TaskID: item.TaskID}, key: key},
+				due{
+					command: &commands.QuarantineItem{ProjectRef: in, Queue: item.Queue, TaskID: item.TaskID},
+					key:     key,
+				},
 			)
 			continue
 		}

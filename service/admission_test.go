@@ -135,10 +135,10 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 	if err != nil {
 		t.Errorf("the call that was admitted: %v", err)
 	}
-	if err := a.Bring(90_000); err != nil {
+	if err := a.AddBodyBytes(90_000); err != nil {
 		t.Error(err)
 	}
-	if err := a.Bring(90_000); busy(err) != "admin-bodies" {
+	if err := a.AddBodyBytes(90_000); busy(err) != "admin-bodies" {
 		t.Errorf("too long a body: %v", err)
 	}
 	if err := a.Render(90_000); err != nil {

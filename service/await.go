@@ -18,8 +18,8 @@ var (
 	ErrExpired = errors.New("the credential has expired")
 )
 
-// EndReason returns the answer to a call that ended while it was open, with its credential or with the server; nil if it did
-// not.
+// EndReason returns the answer to a call that ended while it was open, with its credential or with the server; nil if
+// it did not.
 func (c *Caller) EndReason(good context.Context) error {
 	switch cause := context.Cause(good); {
 	case errors.Is(cause, ErrRevoked):

@@ -4,16 +4,16 @@ package service
 // of connections bounds it.
 const FreeBody = 16 << 10
 
-// Bring counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its project
-// and of the server. What was not announced is paid for as it comes. It may refuse them with a Problem.
-func (a *Admission) Bring(n int64) error {
-	if over := a.bring(n); over != nil {
+// AddBodyBytes counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its
+// project and of the server. What was not announced is paid for as it comes. It may refuse them with a Problem.
+func (a *Admission) AddBodyBytes(n int64) error {
+	if over := a.addBodyBytes(n); over != nil {
 		return a.service.tooMuch(a.who.String(), over)
 	}
 	return nil
 }
 
-func (a *Admission) bring(n int64) *overLimit {
+func (a *Admission) addBodyBytes(n int64) *overLimit {
 	counted := max(a.brought+n-FreeBody, 0) - max(a.brought-FreeBody, 0)
 	if counted > 0 {
 		if over := a.beginBody(counted); over != nil {

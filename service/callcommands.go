@@ -10,7 +10,7 @@ import (
 // A call may come to several commands. Each is paid for like a call of its own, whichever route brings it: no command
 // reaches the Handler but through bring.
 
-// bring hands a command to the Handler, or tries it. It pays for one that the call has not paid for yet.
+// addBodyBytes hands a command to the Handler, or tries it. It pays for one that the call has not paid for yet.
 func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, dryRun bool) (engine.Answer, error) {
 	if err := s.payAhead(ctx, c, 1); err != nil {
 		return engine.Answer{}, err
@@ -100,9 +100,9 @@ func (a *Admission) returnUnused() {
 	a.paid -= unused
 }
 
-// Several lets a call through that comes to n commands, before it has done any of them, and pays for all: then none of
-// them fails for a quota. It fails with a *commands.Refusal above the limit call-commands.
-func (s *Service) Several(ctx context.Context, c *Caller, n int) error {
+// ReserveCommands lets a call through that comes to n commands, before it has done any of them, and pays for all: then
+// none of them fails for a quota. It fails with a *commands.Refusal above the limit call-commands.
+func (s *Service) ReserveCommands(ctx context.Context, c *Caller, n int) error {
 	if err := commands.CheckCall(n); err != nil {
 		return err
 	}
@@ -132,5 +132,5 @@ func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Re
 	if o.DryRun {
 		return commands.CheckCall(1 + len(living))
 	}
-	return s.Several(ctx, c, 1+len(living))
+	return s.ReserveCommands(ctx, c, 1+len(living))
 }

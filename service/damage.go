@@ -37,8 +37,8 @@ func (s *Service) DamageNotice() string {
 	return err.Error()
 }
 
-// RequireIntactLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as "No
-// backup was made".
+// RequireIntactLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as
+// "No backup was made".
 func (s *Service) RequireIntactLog(ctx context.Context, doing string) error {
 	if err := s.Damage(); err != nil {
 		return s.damageProblem(ctx, doing, err)

@@ -69,7 +69,7 @@ func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	return t.answered(e, t.bring(ctx, e))
 }
 
-// bring brings an entry to the service like a call of the session.
+// addBodyBytes brings an entry to the service like a call of the session.
 func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
 	c, err := t.service.Authenticate(t.secret)
 	if err != nil {

@@ -141,7 +141,7 @@ func useOne(s *Service, c *Caller, r resource) error {
 	case useAnswers:
 		return a.Render(1)
 	case useBodies:
-		return a.Bring(FreeBody + 1)
+		return a.AddBodyBytes(FreeBody + 1)
 	default:
 		var d demand
 		d[r] = 1

@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// rejectionDelay is how long the answer to a call over a limit is held back. Without that, a caller that calls again at once
-// would cost as much as a call that is let in; held back, a connection gives one such call a second. It is one that the
-// listener may close to make room.
+// rejectionDelay is how long the answer to a call over a limit is held back. Without that, a caller that calls again at
+// once would cost as much as a call that is let in; held back, a connection gives one such call a second. It is one
+// that the listener may close to make room.
 const rejectionDelay = time.Second
 
 // DelayRejection waits before a call over a limit is answered.

@@ -29,7 +29,10 @@ func TestStockCostsNothingOfThePast(t *testing.T) {
 		{By: s.worker.By, Command: &commands.Report{Kind: events.ReportNeedsInput, Message: "?"}},
 		{By: s.worker.By, Command: &commands.Report{Kind: events.ReportProgress, Message: "m"}},
 		{By: s.lead.By, Command: &commands.SpawnSession{TaskIDs: []string{s.task}}},
-		{By: s.admin().By, Command: &commands.RegisterSession{ProjectRef: commands.ProjectRef{Project: s.alpha}, SessionID: "new"}},
+		{By: s.admin().By, Command: &commands.RegisterSession{
+			ProjectRef: commands.ProjectRef{Project: s.alpha},
+			SessionID:  "new",
+		}},
 		{By: s.lead.By, Command: &commands.CreateProject{Name: "P"}},
 		{By: s.lead.By, Command: &commands.CreateTask{Title: "T"}},
 	} {

@@ -174,7 +174,7 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 			return err
 		}
 	}
-	if err := s.Several(ctx, c.Caller, len(steps)); err != nil {
+	if err := s.ReserveCommands(ctx, c.Caller, len(steps)); err != nil {
 		return err
 	}
 	for _, step := range steps {

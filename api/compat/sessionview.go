@@ -19,7 +19,7 @@ type SessionBody struct {
 	Timeline service.List[wire.Entry]   `json:"timeline"`
 }
 
-// Place implements service.Placed.
+// Place implements service.PageItem.
 func (b SessionBody) Place() (id string, order int64) { return b.ID, int64(b.StartedAt) }
 
 // SessionHead is the part of a session before its lists.

@@ -47,7 +47,8 @@ has confirmed. Each task gets its own answer: if some are refused, the others ar
 func (c *taskComplete) run(ctx context.Context, args []string) error {
 	const words = "Completed task %s"
 	of := func(id string) any {
-		return &commands.CompleteTask{ProjectRef: commands.ProjectRef{Project: c.project}, TaskID: id, Force: c.body.Force}
+		in := commands.ProjectRef{Project: c.project}
+		return &commands.CompleteTask{ProjectRef: in, TaskID: id, Force: c.body.Force}
 	}
 	switch {
 	case c.saidDone && len(args) > 0:
