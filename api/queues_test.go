@@ -305,7 +305,7 @@ func TestQueuesOfAProject(t *testing.T) {
 	w.do(first, "queue:start", `{}`).is(200)
 	// What is in another's hand is not completed, and who has it is said.
 	w.do(second, "queue:complete", `{"taskId":"`+task+`"}`).refused(409, "CONFLICT",
-		"No item currently being processed")
+		"holds no item")
 	if r := w.do(second, "queue:start", `{}`).is(200); r.at("event") != nil {
 		t.Errorf("one item, and two have it: %s", r.body)
 	}

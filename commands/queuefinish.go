@@ -37,6 +37,9 @@ func (*FailItem) ID() string { return "queue:fail" }
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
 
+// HoldsNothing ends the refusal to finish an item of a session that holds none. Older clients read other words.
+const HoldsNothing = "holds no item"
+
 // heldItem returns the item that a session holds, or a refusal that names the current holder of the item it held.
 func heldItem(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
 	item := s.Holds(session)
@@ -52,7 +55,7 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: `No item currently being processed. Run "start" first.`,
+			Message: "Session '" + session.ID + "' " + HoldsNothing,
 			Next:    "claim an item with `maestro queue start`",
 		}
 	}
@@ -68,7 +71,7 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 	if last.SessionID == session.ID && last.Status != events.ItemQueued {
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: `No item currently being processed. Run "start" first.`,
+			Message: "Session '" + session.ID + "' " + HoldsNothing,
 			Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
 			Next:    "claim an item with `maestro queue start`",
 		}

@@ -1957,12 +1957,12 @@ func TestQueueDecisions(t *testing.T) {
 			step{"k", "queue:complete", `{"taskId":"{t2}"}`},
 			"CONFLICT", "holds task {t1}, not {t2}",
 		},
-		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "No item currently being processed"},
+		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "holds no item"},
 		{
 			"complete what is not held",
 			[]step{push("t1")},
 			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
-			"CONFLICT", "No item currently being processed",
+			"CONFLICT", "holds no item",
 		},
 		{
 			"complete again",
@@ -1994,7 +1994,7 @@ func TestQueueDecisions(t *testing.T) {
 			"complete what another holds",
 			[]step{named, puller("a"), puller("b"), pushTo("t1"), starts("a")},
 			step{"b", "queue:complete", `{"taskId":"{t1}"}`},
-			"CONFLICT", "No item currently being processed",
+			"CONFLICT", "holds no item",
 		},
 		{
 			"complete what came back",
@@ -2059,7 +2059,7 @@ func TestQueueDecisions(t *testing.T) {
 			"k", "queue:fail",
 			`{"taskId":"{t1}"}`,
 		}, "already so", ""},
-		{"fail nothing", nil, step{"k", "queue:fail", `{}`}, "CONFLICT", "No item currently being processed"},
+		{"fail nothing", nil, step{"k", "queue:fail", `{}`}, "CONFLICT", "holds no item"},
 		{
 			"fail with a NUL",
 			[]step{push("t1"), start},

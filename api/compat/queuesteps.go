@@ -3,6 +3,7 @@ package compat
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -63,6 +64,9 @@ func (s *compat) queueCommand(
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) && refusal.Code == commands.CodeConflict {
 		p := service.InvalidRequest("", refusal.Message)
+		if strings.HasSuffix(refusal.Message, commands.HoldsNothing) {
+			p.Message = `No item currently being processed. Run "start" first.`
+		}
 		p.Domain, p.Why, p.Next = true, refusal.Why, refusal.Next
 		return answer, p
 	}
