@@ -6,13 +6,13 @@ import (
 	"maestro/events"
 )
 
-// IsReadOnlyByRequest reports whether a log takes no writes because whoever started the server wanted it so.
+// IsReadOnlyByRequest reports whether a log takes no writes because the operator started the server read-only.
 func IsReadOnlyByRequest(err error) bool {
 	var stopped *events.StoppedError
 	return errors.As(err, &stopped) && stopped.Asked
 }
 
-// Advice says what to do about a log that takes no writes.
+// Advice says what an operator can do about a log that takes no writes.
 func Advice(err error) string {
 	var advised interface{ Advice() string }
 	if errors.As(err, &advised) {
@@ -23,13 +23,13 @@ func Advice(err error) string {
 		goesOn = "then restart the server"
 	}
 	var denied interface{ Allow() string }
-	if errors.As(err, &denied) { // nothing is wrong with what is stored
+	if errors.As(err, &denied) { // the stored log is intact
 		return denied.Allow() + "; " + goesOn
 	}
 	if errors.Is(err, events.ErrFull) {
 		return "make room on the server's disk, then the server goes on by itself"
 	}
-	if !errors.Is(err, events.ErrReadOnly) { // nothing is known to be damaged
+	if !errors.Is(err, events.ErrReadOnly) { // no damage is known
 		return "the server tries again every second and goes on by itself; until then look for the disk's errors in " +
 			"its log and in the system's (`dmesg`)"
 	}

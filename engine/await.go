@@ -9,19 +9,19 @@ import (
 	"maestro/projections"
 )
 
-// Key names something that a caller may wait for a change of: a question, a token or a session, by the kinds of
-// [projections.Change]. Of a session only its end, its loss and the revocation of its secret count. A queue's item of a
-// session's id is the one that this session takes.
+// Key names an object whose changes a caller may wait for: a question, a token or a session, by the kinds of
+// [projections.Change]. For a session, only its end, its loss and the revocation of its secret count. A queue item's
+// key that holds a session id stands for the item that this session would claim.
 type Key struct {
 	Kind projections.Kind
 	ID   string
 }
 
-// waiter is one look of Await or AwaitItem.
+// waiter is one pending check of Await or AwaitItem.
 type waiter struct {
 	changed chan struct{}
 	woken   bool
-	// place is its place in a line; nil if it is in none, or has got a turn.
+	// place is the waiter's place in a line; nil if it is in no line, or already has its turn.
 	place *list.Element
 }
 
@@ -32,8 +32,8 @@ func (w *waiter) wake() {
 	}
 }
 
-// Await returns when a condition holds on the committed state, or with ctx's error. It looks at first, and then
-// whenever one of the keys has changed: nobody polls.
+// Await returns when a condition holds on the committed state, or with ctx's error. It checks the condition at once and
+// again whenever one of the keys changes. Nothing polls.
 func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool, keys ...Key) error {
 	for {
 		w := h.waitFor(holds, keys)
@@ -53,7 +53,7 @@ func (h *Handler) Await(ctx context.Context, holds func(*projections.State) bool
 	}
 }
 
-// waitFor returns nil if the condition holds, or what is woken when one of the keys changes.
+// waitFor returns nil if the condition holds. Otherwise it returns a waiter that is woken when one of the keys changes.
 func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,7 +65,7 @@ func (h *Handler) waitFor(holds func(*projections.State) bool, keys []Key) *wait
 	return w
 }
 
-// register lets a waiter be woken when one of the keys changes; mu is held.
+// register subscribes a waiter to changes of the keys. The caller holds mu.
 func (h *Handler) register(w *waiter, keys []Key) {
 	for _, key := range keys {
 		if h.waiters[key] == nil {
@@ -87,7 +87,7 @@ func (h *Handler) unregister(w *waiter, keys []Key) {
 	}
 }
 
-// touch remembers, until the commit, what an event changed that somebody may wait for.
+// touch collects the keys that an event changes. wakeTouched wakes their waiters after the commit.
 func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	for _, change := range changes {
 		switch change.Kind {
@@ -124,7 +124,7 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	}
 }
 
-// touchMail wakes the callers that wait for a session's mail.
+// touchMail collects the keys of the callers that wait for a session's mail.
 func (h *Handler) touchMail(change projections.Change) {
 	if id := change.MailFor(); id != "" {
 		h.touchKey(MailOf(id))
@@ -137,7 +137,7 @@ func MailOf(session string) Key { return Key{projections.KindSessionTimeline, se
 func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }
 
 func (h *Handler) touchKey(key Key) {
-	if key == h.touchedLast { // nearly all of a batch is of one project
+	if key == h.touchedLast { // most events of a batch belong to one project
 		return
 	}
 	h.touchedLast = key
@@ -147,7 +147,7 @@ func (h *Handler) touchKey(key Key) {
 	h.touched[key] = struct{}{}
 }
 
-// wakeTouched wakes who waits for what the commit changed; mu is held.
+// wakeTouched wakes the waiters for the keys that the commit changed. The caller holds mu.
 func (h *Handler) wakeTouched() {
 	for key := range h.touched {
 		h.wakeKey(key)
@@ -166,7 +166,7 @@ func (h *Handler) wakeTouched() {
 	h.untouch()
 }
 
-// untouch forgets what was touched.
+// untouch discards the collected keys.
 func (h *Handler) untouch() {
 	clear(h.touched)
 	h.touchedLast = Key{}

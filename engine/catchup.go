@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// catchUp makes the log firm, reads what it holds beyond the state, and applies that. Until it succeeds the Handler is
-// in doubt and answers nothing.
+// catchUp syncs the log, reads the events beyond the state, and applies them. Until it succeeds the Handler is in doubt
+// and answers nothing.
 func (h *Handler) catchUp(ctx context.Context) error {
 	head, err := h.config.Log.Sync(ctx)
 	if errors.Is(err, events.ErrReadOnly) {
@@ -72,7 +72,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// dropBatch forgets what was decided or read and not committed.
+// dropBatch discards everything that was decided or read but not committed.
 func (h *Handler) dropBatch() {
 	h.overlay.Drop()
 	h.untouch()

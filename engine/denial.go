@@ -13,27 +13,28 @@ import (
 )
 
 const (
-	// The longest texts of a record, in bytes. They come from whoever is refused.
+	// The longest texts of a record, in bytes. They are bounded because a refused caller chooses them.
 	denialActor   = 256
 	denialName    = 200
 	denialMessage = 512
 	denialTarget  = 2 << 10
 	denialID      = 128
 	denialText    = events.PreviewText
-	// denialTargets is how many of the tasks that a command names a record holds.
+	// denialTargets is how many of the task ids of a command a record holds.
 	denialTargets = 8
-	// MaxDenial bounds the texts of one record, in bytes; its JSON has at most twice as many and a few hundred.
+	// MaxDenial bounds the texts of one record, in bytes. The record's JSON has at most twice as many and a few
+	// hundred.
 	MaxDenial = 6 << 10
 )
 
-// Denial is the record of a refusal, or of equal ones.
+// Denial is the record of one refusal, or of several equal ones.
 type Denial struct {
-	// ID names the record: the actor's number of it.
+	// ID identifies the record. It contains the actor's own count of records.
 	ID    string `json:"id"`
 	Actor string `json:"actor"`
-	// Number orders all records: by when they began.
+	// Number orders all records by the time of their first refusal.
 	Number uint64 `json:"number"`
-	// Root is the root of a session's project, if that is another project.
+	// Root is the root of the session's project, if that is another project.
 	Root    string `json:"root,omitempty"`
 	Authn   string `json:"authn"`
 	Command string `json:"command"`
@@ -41,30 +42,31 @@ type Denial struct {
 	// Target holds the ids that the command named, as JSON.
 	Target json.RawMessage `json:"target,omitempty"`
 	Code   commands.Code   `json:"code"`
-	// Rule is the row of the table that refused, if one did; Rules its version.
+	// Rule is the row of the permission table that refused, if one did. Rules is the table's version.
 	Rule    string `json:"rule,omitempty"`
 	Rules   string `json:"rules"`
 	Message string `json:"message"`
 	Why     string `json:"why,omitempty"`
-	// Sequence is the place in the log that the first was decided on.
+	// Sequence is the log position on which the first refusal was decided.
 	Sequence uint64 `json:"sequence"`
-	// First and Last are when it was refused, in milliseconds since 1970; Count how often.
+	// First and Last are the times of the first and the last refusal, in milliseconds since 1970. Count is their
+	// number.
 	First events.Millis `json:"first"`
 	Last  events.Millis `json:"last"`
 	Count int           `json:"count"`
-	// More says that this stands for refusals of several kinds, beyond what is recorded one by one.
+	// More marks a record that stands for refusals of several kinds, beyond the number that is recorded one by one.
 	More bool `json:"more,omitempty"`
-	// Kept is a command that had waited in an outbox, whose caller was told that it is kept: its words, and when it was
-	// said.
+	// Kept marks a command that had waited in an outbox and whose caller had been told that it was kept. The record
+	// then holds its words and the time at which they were said.
 	Kept       bool          `json:"kept,omitempty"`
 	Text       string        `json:"text,omitempty"`
 	OccurredAt events.Millis `json:"occurredAt,omitempty"`
 	Key        string        `json:"key,omitempty"`
-	// Cut says that a text of it is longer than the record holds.
+	// Cut says that a text was shortened to fit into the record.
 	Cut bool `json:"cut,omitempty"`
 }
 
-// targets are the ids that commands name.
+// targets holds the ids that a command names.
 type targets struct {
 	TaskID    string   `json:"taskId,omitempty"`
 	TaskIDs   []string `json:"taskIds,omitempty"`
@@ -74,7 +76,7 @@ type targets struct {
 	InputID   string   `json:"inputId,omitempty"`
 }
 
-// bound cuts what is longer than an id ever is, and says whether it did.
+// bound cuts everything that is longer than a valid id, and reports whether it cut.
 func (x *targets) bound() (cut bool) {
 	short := func(id string) string {
 		cut = cut || len(id) > denialID
@@ -91,7 +93,7 @@ func (x *targets) bound() (cut bool) {
 	return cut
 }
 
-// denialOf makes the record of a refused command. root is the root of a session's project.
+// denialOf builds the record of a refused command. root is the root of the session's project.
 func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64) Denial {
 	denial := Denial{
 		Actor:    r.By.Source(),
@@ -106,7 +108,7 @@ func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64
 		Sequence: sequence,
 		Project:  r.By.Project,
 	}
-	// What a command is made of was JSON when it came.
+	// A command was parsed from JSON, so that it can be marshalled again.
 	body, err := json.Marshal(r.Command)
 	var named struct {
 		targets
@@ -138,7 +140,7 @@ func otherRoot(by commands.Actor, root string) string {
 	return root
 }
 
-// bound cuts what is longer than a record holds, and says so.
+// bound cuts every text that is longer than a record may hold, and marks the record as cut.
 func (x *Denial) bound() {
 	if len(x.Actor) > denialActor {
 		sum := sha256.Sum256([]byte(x.Actor))
@@ -170,13 +172,13 @@ func (x *Denial) bound() {
 	}
 }
 
-// size is how much memory the record's texts take, in bytes.
+// size is the memory that the record's texts take, in bytes.
 func (x *Denial) size() int {
 	return len(x.ID) + len(x.Actor) + len(x.Root) + len(x.Authn) + len(x.Command) + len(x.Project) + len(x.Target) +
 		len(x.Code) + len(x.Rule) + len(x.Rules) + len(x.Message) + len(x.Why) + len(x.Text) + len(x.Key)
 }
 
-// encode returns the record as JSON, with nothing longer than it must be.
+// encode returns the record as compact JSON.
 func (x *Denial) encode() ([]byte, error) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
@@ -187,7 +189,7 @@ func (x *Denial) encode() ([]byte, error) {
 	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
 }
 
-// kind is a digest of what equal refusals have in common. It is remembered for a minute.
+// kind is a digest of the fields that equal refusals share. It is remembered for a minute.
 func (x *Denial) kind() [sha256.Size]byte {
 	return sha256.Sum256(
 		fmt.Append(

@@ -2,12 +2,12 @@ package engine
 
 import "slices"
 
-// List returns the records that a reader wants, newest last. The values are copies.
+// List returns copies of the records that match, newest last.
 func (d *Denials) List(wanted func(*Denial) bool) []Denial {
 	return d.Newest(d.shares.bounds.Records, wanted)
 }
 
-// Newest returns at most so many of the records that a reader wants: the newest, newest last. The values are copies.
+// Newest returns copies of the newest records that match, at most limit, newest last.
 func (d *Denials) Newest(limit int, wanted func(*Denial) bool) []Denial {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -21,8 +21,8 @@ func (d *Denials) Newest(limit int, wanted func(*Denial) bool) []Denial {
 	return list
 }
 
-// Page returns at most so many of the records that a reader wants behind the one with a number, 0 for the first, in the
-// order in which they began. more says that there are others behind them. The values are copies.
+// Page returns copies of at most limit matching records behind the one with a number, in the order in which they began;
+// 0 starts with the first. more reports whether others follow.
 func (d *Denials) Page(behind uint64, limit int, wanted func(*Denial) bool) (list []Denial, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,7 +40,7 @@ func (d *Denials) Page(behind uint64, limit int, wanted func(*Denial) bool) (lis
 	return list, false
 }
 
-// Count returns how many of the records a reader wants.
+// Count returns the number of records that match.
 func (d *Denials) Count(wanted func(*Denial) bool) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

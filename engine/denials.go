@@ -19,25 +19,26 @@ import (
 )
 
 const (
-	// sameWithin is how long equal refusals are one record with a count, in milliseconds.
+	// sameWithin is how long equal refusals share one record with a count, in milliseconds.
 	sameWithin = 60_000
-	// storedAtOnce bounds how many refusals the store gets in one go.
+	// storedAtOnce bounds how many refusals are stored in one batch.
 	storedAtOnce = 256
 )
 
-// StoredDenial is a record in its place; storing another there replaces it.
+// StoredDenial is a record with its place in the store. Storing another record in the same place replaces it.
 type StoredDenial = events.StoredDenial
 
-// DenialStore keeps records of refusals, within bounds.
+// DenialStore keeps a bounded number of records of refusals.
 type DenialStore interface {
-	// StoreDenials puts each record into its place, durably.
+	// StoreDenials durably writes each record to its place.
 	StoreDenials(ctx context.Context, records []StoredDenial) error
-	// LoadDenials yields what is there.
+	// LoadDenials yields the stored records.
 	LoadDenials(ctx context.Context, yield func(StoredDenial) error) error
 }
 
-// Denials records refusals: each is stored before it is answered. Equal ones within a minute are one with a count.
-// Their number and their size are bounded, and the bound is shared fairly: see denialShares. Safe for concurrent use.
+// Denials records refusals: each is stored before it is answered. Equal refusals within a minute share one record with
+// a count. The number and the size of the records are bounded, and the space is shared fairly: see denialShares. Safe
+// for concurrent use.
 type Denials struct {
 	store  DenialStore
 	now    func() time.Time
@@ -45,7 +46,7 @@ type Denials struct {
 
 	mu      sync.Mutex
 	shares  denialShares
-	free    []place // whose records were evicted
+	free    []place // places whose records were evicted
 	next    int     // number of the next place that was never used
 	began   uint64  // number of the newest record
 	waiting []denied
@@ -56,14 +57,14 @@ type Denials struct {
 	stop context.CancelFunc
 }
 
-// denied is a refusal whose caller waits.
+// denied is a refusal whose caller waits until it is stored.
 type denied struct {
 	at   *denialRecord
 	root *rootDenials
 	then func(error)
 }
 
-// OpenDenials reads what is recorded and starts to record more, within the default bounds.
+// OpenDenials loads the stored records and starts recording, within the default bounds.
 func OpenDenials(ctx context.Context, store DenialStore, now func() time.Time, logger *slog.Logger) (*Denials, error) {
 	return OpenDenialsWithin(ctx, store, DefaultDenialBounds(), now, logger)
 }
@@ -91,7 +92,7 @@ func OpenDenialsWithin(
 	return d, nil
 }
 
-// load takes in what is stored. A record that an earlier version stored with longer texts is cut, and stored again.
+// load reads the stored records. A record that an earlier version stored with longer texts is cut and stored again.
 func (d *Denials) load(ctx context.Context) error {
 	type loaded struct {
 		*denialRecord
@@ -132,7 +133,7 @@ func (d *Denials) load(ctx context.Context) error {
 	slices.SortStableFunc(records, func(a, b loaded) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.First, b.First), cmp.Compare(a.number, b.number))
 	})
-	if len(records) > 0 && records[0].Number == 0 { // an earlier version gave them none
+	if len(records) > 0 && records[0].Number == 0 { // an earlier version stored no numbers
 		for i, r := range records {
 			r.Number = uint64(i) + 1
 			d.waiting = append(d.waiting, denied{r.denialRecord, new(rootDenials), func(error) {}})
@@ -151,7 +152,7 @@ func (d *Denials) load(ctx context.Context) error {
 	return nil
 }
 
-// Close stops the recording after what is being recorded.
+// Close stops the recording after the batch that is being stored.
 func (d *Denials) Close() {
 	d.mu.Lock()
 	d.closed = true
@@ -161,7 +162,7 @@ func (d *Denials) Close() {
 }
 
 // Record records a refusal that no Handler decided, such as that of a read, and returns when it is stored. root is the
-// root of a session's project.
+// root of the session's project.
 func (d *Denials) Record(
 	ctx context.Context, by commands.Actor, root, command string, refusal *commands.Refusal, sequence uint64,
 ) error {
@@ -180,8 +181,8 @@ func (d *Denials) Record(
 	})
 }
 
-// RecordKept records a command that had waited and that no Handler was asked to decide, and returns when it is stored.
-// root is the root of a session's project.
+// RecordKept records the refusal of a command from an outbox that no Handler decided, and returns when it is stored.
+// root is the root of the session's project.
 func (d *Denials) RecordKept(ctx context.Context, r Request, root string, refusal *commands.Refusal) error {
 	return d.stored(ctx, denialOf(r, root, refusal, 0))
 }
@@ -234,7 +235,7 @@ func (d *Denials) record(denial Denial, then func(error)) {
 	}
 }
 
-// same returns the record that this refusal counts in, or nil.
+// same returns the record in which this refusal is counted, or nil.
 func (a *actorDenials) same(denial *Denial, now int64, aMinute int) *denialRecord {
 	if now-a.window >= sameWithin || now < a.window {
 		a.window, a.fresh, a.more = now, [denialSorts]int{}, [denialSorts]*denialRecord{}
@@ -249,7 +250,7 @@ func (a *actorDenials) same(denial *Denial, now int64, aMinute int) *denialRecor
 	return nil
 }
 
-// begin makes a new record, or the shared one for the rest of the minute.
+// begin starts a new record, or returns the actor's shared record for the rest of the minute.
 func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord {
 	sort := denial.sort()
 	name := "denial"
@@ -300,7 +301,7 @@ func (d *Denials) begin(a *actorDenials, denial Denial, now int64) *denialRecord
 	return r
 }
 
-// run stores what waits.
+// run stores refusals as they arrive.
 func (d *Denials) run(ctx context.Context) {
 	for {
 		select {
@@ -313,7 +314,7 @@ func (d *Denials) run(ctx context.Context) {
 	}
 }
 
-// flush stores until nothing waits.
+// flush stores until nothing is pending.
 func (d *Denials) flush(ctx context.Context) {
 	for {
 		d.mu.Lock()
@@ -348,8 +349,8 @@ func (d *Denials) flush(ctx context.Context) {
 	}
 }
 
-// encodeDenials returns the records that a batch comes to: one a place, with its present count. One that was evicted
-// meanwhile has none.
+// encodeDenials returns the records of a batch: one for each place, with its current count. A record that was evicted
+// meanwhile is left out.
 func encodeDenials(batch []denied) ([]StoredDenial, error) {
 	var records []StoredDenial
 	seen := map[*denialRecord]bool{}
@@ -367,7 +368,7 @@ func encodeDenials(batch []denied) ([]StoredDenial, error) {
 	return records, nil
 }
 
-// recorded records a refusal that was found outside the writer, and gives it back.
+// recorded records a refusal that was found outside the writer, and returns err.
 func (h *Handler) recorded(ctx context.Context, r Request, err error) error {
 	var refusal *commands.Refusal
 	if h.config.Denials == nil || !errors.As(err, &refusal) {

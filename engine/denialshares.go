@@ -8,21 +8,22 @@ import (
 	"maestro/projections"
 )
 
-// DenialBounds limit what is kept of refusals. With a record's bound, MaxDenial, they bound its memory and its disk.
+// DenialBounds limit the stored refusals. Together with MaxDenial, they bound the memory and the disk space that
+// refusals take.
 type DenialBounds struct {
-	// Records is how many records there are, of all actors together.
+	// Records is the number of records of all actors together.
 	Records int
-	// OfOne is how many records an actor has: so many of its refused commands and reads, and as many of what it had
-	// kept.
+	// OfOne is the number of records of one actor: this many for its refused commands and reads, and as many again for
+	// its kept commands.
 	OfOne int
-	// AMinute is how many different refusals of one actor are recorded one by one in a minute, and how many of kept
-	// commands; the rest is one record with a count.
+	// AMinute is how many different refusals of one actor are recorded one by one in a minute, and how many of its kept
+	// commands. All further ones share one record with a count.
 	AMinute int
-	// Waiting is how many callers may wait until their refusals are stored; of one project, a quarter of it.
+	// Waiting is how many callers may wait until their refusals are stored. One project may have a quarter of it.
 	Waiting int
 }
 
-// DefaultDenialBounds keep 10,000 records: at most 60 MB of texts in memory, and twice as much on disk.
+// DefaultDenialBounds keeps 10,000 records: at most 60 MB of texts in memory, and twice as much on disk.
 func DefaultDenialBounds() DenialBounds {
 	return DenialBounds{
 		Records: 10_000,
@@ -32,7 +33,7 @@ func DefaultDenialBounds() DenialBounds {
 	}
 }
 
-// place is where a record is stored. Places are used again, so that the store does not grow.
+// place is where a record is stored. Places are reused, so that the store does not grow.
 type place struct{ actor, slot string }
 
 // denialRecord is a record in memory.
@@ -42,11 +43,11 @@ type denialRecord struct {
 	kind  [sha256.Size]byte
 	actor *actorDenials
 	all   *list.Element
-	// evicted: another record has its place, or may get it.
+	// evicted says that another record has this record's place, or may get it.
 	evicted bool
 }
 
-// The two sorts of refusals, each with a share of its own.
+// The two sorts of refusals. Each has a share of its own.
 const (
 	plainDenial = iota
 	keptDenial
@@ -60,16 +61,16 @@ func (x *Denial) sort() int {
 	return plainDenial
 }
 
-// actorDenials is what is remembered of one actor.
+// actorDenials is the state of one actor.
 type actorDenials struct {
 	name    string
 	root    *rootDenials
-	at      int                          // in its root's heap, -1 when it has no record
+	at      int                          // index in its root's heap, -1 when it has no record
 	number  [denialSorts]int             // of its next record
 	records [denialSorts][]*denialRecord // oldest first
 	recent  map[[sha256.Size]byte]*denialRecord
 	more    [denialSorts]*denialRecord
-	// window is when the present minute began, and fresh how many records it has.
+	// window is when the current minute began, fresh how many records began in it.
 	window int64
 	fresh  [denialSorts]int
 }
@@ -78,14 +79,14 @@ func (a *actorDenials) size() int { return len(a.records[plainDenial]) + len(a.r
 
 func (a *actorDenials) place(i int) { a.at = i }
 
-// rootDenials is what the actors of one root project have together: its sessions, and those of the projects that they
-// created. All that are no sessions are one root, named "".
+// rootDenials groups the actors of one root project: its sessions, and those of the projects that they created. All
+// actors that are not sessions form one group, named "".
 type rootDenials struct {
 	name    string
-	at      int // in the heap of all, -1 when it has no record
+	at      int // index in the heap of all roots, -1 when it has no record
 	records int
 	actors  largest[*actorDenials]
-	waiting int // of its callers
+	waiting int // number of its callers that wait
 }
 
 func (r *rootDenials) size() int { return r.records }
@@ -125,16 +126,17 @@ func (h *largest[T]) Pop() any {
 	return share
 }
 
-// denialShares are the records within bounds. Whichever has most gives way: first the root project with most records,
-// in it the actor with most, and of its records the oldest. So whoever has less than an equal share of all loses
-// nothing, whatever the others do. To create projects gives nobody a larger share.
+// denialShares keeps the records within the bounds. When room is needed, the largest share gives way: first the root
+// project with the most records, in it the actor with the most, and of its records the oldest. An actor that has less
+// than an equal share therefore loses nothing, whatever the others do, and nobody gets a larger share by creating
+// projects.
 type denialShares struct {
 	bounds DenialBounds
 	actors map[string]*actorDenials
 	roots  map[string]*rootDenials
 	heap   largest[*rootDenials]
 	all    *list.List // of *denialRecord, in the order in which they began
-	bytes  int        // of all texts
+	bytes  int        // bytes of all texts
 }
 
 func newDenialShares(bounds DenialBounds) denialShares {
@@ -146,8 +148,8 @@ func newDenialShares(bounds DenialBounds) denialShares {
 	}
 }
 
-// actor returns an actor, which is remembered once it has a record. root is the root of a session's project, "" if that
-// is the project itself.
+// actor returns an actor, which is remembered once it has a record. root is the root of the session's project, "" if
+// that is the project itself.
 func (s *denialShares) actor(name, root string) *actorDenials {
 	project, _, session := projections.SessionOfSource(name)
 	if root == "" || !session {
@@ -161,7 +163,7 @@ func (s *denialShares) actor(name, root string) *actorDenials {
 	if r == nil {
 		r = &rootDenials{name: root, at: -1}
 	}
-	if a != nil { // its records are of an earlier version, which did not know the root
+	if a != nil { // its records are of an earlier version, which did not store the root
 		s.move(a, r)
 		return a
 	}
@@ -173,7 +175,7 @@ func (s *denialShares) actor(name, root string) *actorDenials {
 	}
 }
 
-// move puts an actor with records below another root.
+// move puts an actor and its records into another group.
 func (s *denialShares) move(a *actorDenials, to *rootDenials) {
 	from := a.root
 	heap.Remove(&from.actors, a.at)
@@ -184,7 +186,7 @@ func (s *denialShares) move(a *actorDenials, to *rootDenials) {
 	s.settle(a)
 }
 
-// makeRoom evicts what stands in the way of one more record of an actor, and gives its place if it did.
+// makeRoom evicts records until an actor may have one more, and returns the freed places.
 func (s *denialShares) makeRoom(a *actorDenials, sort int) (free []place) {
 	if len(a.records[sort]) >= s.bounds.OfOne {
 		free = append(free, s.evict(a, sort))
@@ -200,7 +202,7 @@ func (s *denialShares) makeRoom(a *actorDenials, sort int) (free []place) {
 	return free
 }
 
-// add takes a record in as the newest of its actor and of all.
+// add adds a record as the newest of its actor and of all.
 func (s *denialShares) add(a *actorDenials, r *denialRecord) {
 	if a.at < 0 {
 		if root := s.roots[a.root.name]; root != nil {
@@ -216,7 +218,7 @@ func (s *denialShares) add(a *actorDenials, r *denialRecord) {
 	s.settle(a)
 }
 
-// evict forgets an actor's oldest record of a sort and gives its place.
+// evict removes an actor's oldest record of a sort and returns its place.
 func (s *denialShares) evict(a *actorDenials, sort int) place {
 	r := a.records[sort][0]
 	a.records[sort][0] = nil
@@ -235,7 +237,7 @@ func (s *denialShares) evict(a *actorDenials, sort int) place {
 	return r.place
 }
 
-// settle puts an actor and its root where their sizes belong; one without records is forgotten.
+// settle restores the heap order after an actor's size changed. It forgets actors and groups without records.
 func (s *denialShares) settle(a *actorDenials) {
 	root := a.root
 	switch {

@@ -7,7 +7,7 @@ type Fault struct {
 	Sequence uint64    `json:"sequence"`
 	Rule     FaultRule `json:"rule"`
 	What     string    `json:"what"`
-	// Next says what to do about it.
+	// Next is the advice for the operator.
 	Next string `json:"next"`
 }
 
@@ -21,13 +21,13 @@ const (
 	FaultChain      FaultRule = "chain"      // each event follows the one before it
 	FaultWitness    FaultRule = "witness"    // the log agrees with the heads that were remembered outside it
 	FaultSubject    FaultRule = "subject"    // an event is stored under its own subject
-	FaultVersion    FaultRule = "version"    // the rules that decided it are known
+	FaultVersion    FaultRule = "version"    // the rules that decided the event are known
 	FaultOlderRules FaultRule = "rules"      // no event was decided by older rules than one before it
-	FaultActor      FaultRule = "actor"      // its actor and its command are known
-	FaultPermitted  FaultRule = "permitted"  // its actor had the right to it
-	FaultDecision   FaultRule = "decision"   // its command, decided again, gives the same event
-	FaultViews      FaultRule = "views"      // what the server shows is what the log gives
-	FaultText       FaultRule = "text"       // every long text that the log names is there, and unchanged
+	FaultActor      FaultRule = "actor"      // the event's actor and command are known
+	FaultPermitted  FaultRule = "permitted"  // the event's actor was permitted to cause it
+	FaultDecision   FaultRule = "decision"   // deciding the command again yields the same event
+	FaultViews      FaultRule = "views"      // the server's views match a replay of the log
+	FaultText       FaultRule = "text"       // every long text that the log refers to is present and unchanged
 	FaultSignature  FaultRule = "signature"  // a backup is signed by the key that is expected
 )
 
@@ -66,12 +66,12 @@ func FaultRules() []FaultRule {
 	}
 }
 
-// Next says what to do about a fault of the log in a home.
+// Next returns the advice for a fault of a home's log.
 func (r FaultRule) Next() string { return nextSteps[r] }
 
 const (
 	nextFile = "use another backup or export, or ask the server with `maestro audit verify`"
-	// nextAccept is for faults that a log can be served with.
+	// nextAccept is the advice for faults with which a log can still be served.
 	nextAccept = nextFile + "; `maestro restore FILE --accept-faults` restores this one in spite of such faults"
 )
 
@@ -92,24 +92,25 @@ var nextForFiles = map[FaultRule]string{
 	FaultSignature: nextSteps[FaultSignature],
 }
 
-// NextForFile says what to do about a fault of a log in a backup or an export. Unlike a home's log, a file can be had
-// again. FILE stands for its name.
+// NextForFile returns the advice for a fault of a log in a backup or an export. Such a file, unlike a home's log, can
+// be fetched again. FILE stands for its name.
 func (r FaultRule) NextForFile() string { return nextForFiles[r] }
 
-// Breaks reports whether the log cannot be served for writing with such a fault: what follows it cannot be judged.
+// Breaks reports whether a log with such a fault must not be served for writing, because nothing behind the fault can
+// be judged.
 func (r FaultRule) Breaks() bool {
 	return r == FaultMissing || r == FaultUnreadable || r == FaultChain || r == FaultWitness
 }
 
-// NamedText is a long text that the log names.
+// NamedText is a long text that an event of the log refers to.
 type NamedText struct {
-	// Sequence is the first event that names it, Field the field whose text it is.
+	// Sequence is the first event that refers to it, Field the field that holds it.
 	Sequence uint64 `json:"sequence"`
 	Field    string `json:"field"`
 	Digest   string `json:"digest"`
 }
 
-// textsNamed collects the long texts that events name, each once.
+// textsNamed collects the long texts that events refer to, each once.
 type textsNamed struct {
 	list []NamedText
 	seen map[string]bool

@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// Commit is an event that was committed, with what it changed. Its values are immutable.
+// Commit is a committed event with the changes that it made. Its values are immutable.
 type Commit struct {
 	Sequence uint64
 	// Body is the hash of the stored body.
@@ -21,23 +21,23 @@ type Commit struct {
 }
 
 const (
-	// feedMost and feedBytes bound the commits that are kept for those who follow the log: how many, and the bytes of
-	// their bodies. A follower that falls further behind begins again.
+	// feedMost and feedBytes bound the commits that are kept for followers: their number, and the bytes of their
+	// bodies. A follower that falls further behind has to start again.
 	feedMost  = 4096
 	feedBytes = 16 << 20
 )
 
-// feed keeps the newest commits for all who follow the log: what it costs to write does not depend on how many do, and
-// none of them makes the writer wait. It is filled from the first follower on, until the last is gone for feedMost
-// commits, so that a follower that is back soon finds what it missed.
+// feed keeps the newest commits for all followers. The cost of a write does not depend on the number of followers, and
+// none of them blocks the writer. The feed is filled from the first follower on, until feedMost commits after the last
+// one left, so that a follower that reconnects soon misses nothing.
 type feed struct {
-	// on says that commits are to be kept; the writer reads it when a batch begins.
+	// on says that commits are to be kept. The writer reads it at the beginning of a batch.
 	on atomic.Bool
-	// pending are the commits of the current batch; the writer's own.
+	// pending holds the commits of the current batch. It belongs to the writer.
 	pending []Commit
 
-	// Handler.mu guards the rest. The commits of sequences from first to next-1 are kept, each at its sequence modulo
-	// feedMost; first is 0 while none are.
+	// Handler.mu guards the rest. The ring holds the commits of sequences first to next-1, each at its sequence modulo
+	// feedMost; first is 0 while it is empty.
 	commits     []Commit
 	first, next uint64
 	bytes       int
@@ -45,8 +45,8 @@ type feed struct {
 	unfollowed  int // commits since the last follower left
 }
 
-// note remembers, until the commit, what an event changed, and whom to wake for it. event and changes may be used again
-// by the caller; the event's payload is not.
+// note collects an event's commit, and the keys to wake, until the batch commits. The caller may reuse event and
+// changes, but not the event's payload.
 func (h *Handler) note(sequence uint64, body []byte, hash events.Hash, e *events.Event, changes []projections.Change) {
 	h.touch(e.Data, changes)
 	for _, queue := range h.overlay.LinesMoved() {
@@ -65,13 +65,13 @@ func (h *Handler) note(sequence uint64, body []byte, hash events.Hash, e *events
 	})
 }
 
-// forget forgets the current batch.
+// forget discards the current batch.
 func (f *feed) forget() {
 	clear(f.pending)
 	f.pending = f.pending[:0]
 }
 
-// begin keeps the commits after a head from now on.
+// begin starts to keep the commits after head.
 func (f *feed) begin(head uint64) {
 	if f.first == 0 {
 		f.commits = make([]Commit, feedMost)
@@ -79,9 +79,9 @@ func (f *feed) begin(head uint64) {
 	}
 }
 
-// publish keeps the commits of a batch.
+// publish adds the commits of a batch to the ring.
 func (f *feed) publish() {
-	if f.first == 0 { // nobody follows, or the first who does waits for this batch to end
+	if f.first == 0 { // nobody follows, or the first follower waits for this batch to end
 		f.forget()
 		return
 	}
@@ -105,7 +105,7 @@ func (f *feed) publish() {
 	f.forget()
 }
 
-// drop forgets the oldest commit.
+// drop removes the oldest commit.
 func (f *feed) drop() {
 	oldest := &f.commits[f.first%feedMost]
 	f.bytes -= oldest.size

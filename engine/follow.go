@@ -8,12 +8,12 @@ import (
 	"maestro/projections"
 )
 
-// followMost is how many commits a follower is given at once.
+// followMost is how many commits Next returns at once.
 const followMost = 64
 
-// BehindError means that a follower is so far behind that its next commits are no longer kept.
+// BehindError means that a follower is too slow: its next commits are no longer kept.
 type BehindError struct {
-	// Next is the sequence that it comes to, First the oldest that is kept.
+	// Next is the sequence that the follower needs, First the oldest that is kept.
 	Next, First uint64
 }
 
@@ -21,22 +21,23 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("event %d is no longer kept for those who follow the log; the oldest is %d", e.Next, e.First)
 }
 
-// ErrReplays says that as many followers read history as may at once.
+// ErrReplays means that the maximum number of followers is reading history already.
 var ErrReplays = errors.New("too many followers read the history of the log at once")
 
-// Follower gets every commit from a sequence on, in order, once. What is no longer kept it reads from the log and folds
-// again; then it goes on with what is committed. It is for one goroutine.
+// Follower delivers every commit from a sequence on, in order, exactly once. Commits that are no longer kept it reads
+// from the log and folds again, before it continues with new ones. A Follower must be used by one goroutine only.
 type Follower struct {
 	handler *Handler
 	next    uint64
-	// replay reads history; nil once the follower has caught up with what is kept.
+	// replay reads history. It is nil once the follower has reached the kept commits.
 	replay *replay
 	given  []Commit
 	closed bool
 }
 
 // Follow starts to follow the log. see gets the committed state, as in Read, and returns the sequence after which the
-// follower begins. Close must be called. It fails with ErrReplays, with what Log.Read fails with, or with ctx's error.
+// follower begins. The caller must call Close. Follow fails with ErrReplays, with an error of Log.Read, or with ctx's
+// error.
 func (h *Handler) Follow(
 	ctx context.Context, see func(*projections.State) (after uint64, err error),
 ) (*Follower, error) {
@@ -81,8 +82,8 @@ func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint
 	return nil
 }
 
-// Next returns the commits behind those that it gave before: it waits until there are some. What it gives is valid
-// until the next call. It fails with *BehindError when the follower was too slow, or with ctx's error.
+// Next waits for commits behind those that it returned last, and returns them. They are valid until the next call. It
+// fails with *BehindError when the follower was too slow, or with ctx's error.
 func (f *Follower) Next(ctx context.Context) ([]Commit, error) {
 	clear(f.given)
 	f.given = f.given[:0]
@@ -123,7 +124,7 @@ func (f *Follower) kept() (head uint64, err error) {
 	return head, err
 }
 
-// leaveHistory ends the replay once what comes next is kept.
+// leaveHistory ends the replay once the next commit is kept.
 func (f *Follower) leaveHistory() {
 	h := f.handler
 	h.mu.RLock()
@@ -140,7 +141,7 @@ func (f *Follower) endReplay() {
 	}
 }
 
-// Close ends the following. It may be called twice.
+// Close stops following. It may be called twice.
 func (f *Follower) Close() {
 	if f.closed {
 		return

@@ -16,83 +16,26 @@ import (
 	"maestro/projections"
 )
 
-// Blobs keeps long texts by digest; the Handler puts what is too long for an event there before it decides.
-type Blobs interface {
-	// PutBlob stores the bytes and answers their digest, "sha256-<64 hex>". Storing the same bytes again is no error.
-	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
-}
-
-// Snapshots keeps encoded states. A lost or damaged one costs time, never correctness.
-type Snapshots interface {
-	// List returns the sequences there are, newest first.
-	List(ctx context.Context) ([]uint64, error)
-	// Load returns the snapshot at a sequence; events.ErrNoSnapshot if it is missing or damaged.
-	Load(ctx context.Context, sequence uint64) (events.Snapshot, error)
-	// Save stores a snapshot, atomically.
-	Save(ctx context.Context, snapshot events.Snapshot) error
-}
-
-// Witness remembers the newest committed head outside the log.
-type Witness interface {
-	// Load returns the head remembered, the zero Head if there is none.
-	Load(ctx context.Context) (events.Head, error)
-	// Record takes note of a committed head; it must not block.
-	Record(head events.Head)
-}
-
-// Announcer tells the outside of committed events. It must not block; an announcement may get lost.
-type Announcer interface {
-	Announce(committed []events.Message)
-}
-
-// Config configures a Handler. Log, Now and After are required.
-type Config struct {
-	Log       Log
-	Blobs     Blobs
-	Snapshots Snapshots
-	Witness   Witness
-	// Seen is a head that something else than the Witness and the Snapshots remembers; zero if nothing does.
-	Seen      Witnessed
-	Announcer Announcer
-	// Damage is what is known to be wrong with the log before it is read: then it opens read-only. Nil if nothing is.
-	Damage error
-	// Now is the clock, After its timer.
-	Now   func() time.Time
-	After func(time.Duration) <-chan time.Time
-	// Follow tells the clock the time of the newest event in the log, which it must not be behind; nil if it cannot be
-	// told.
-	Follow func(newest time.Time)
-	// Denials records refusals before they are answered; nil if nothing does.
-	Denials *Denials
-	// Shared says that other servers write to the log too: then answers without an event, which no append guards, are
-	// held against its head before they go out.
-	Shared bool
-	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
-	SnapshotEvery uint64
-	// ReadMost is how many steps one look at the state may take; [ReadMost] if 0.
-	ReadMost uint64
-	Logger   *slog.Logger
-}
-
-// Request is a command with everything that accompanies it.
+// Request is a command with its caller and its context.
 type Request struct {
 	By      commands.Actor
 	Command commands.Command
-	// Key makes a retry recognisable: the same actor, project, command and key are one command. 1 to 200 characters.
+	// Key is the idempotency key, 1 to 200 characters. The same actor, project, command and key are the same command,
+	// so that a retry is executed once.
 	Key string
-	// OccurredAt is when it was said, if it waited; else zero.
+	// OccurredAt is when the command was said, if it waited in an outbox; else zero.
 	OccurredAt time.Time
 	// TraceParent is the caller's W3C trace context; may be empty.
 	TraceParent string
-	// Share names those who have one turn in each round when commands do not fit into one batch; the actor if it is
-	// empty.
+	// Share names the fairness group of the caller. Each group gets one turn a round when commands do not fit into one
+	// batch. The actor is the group if it is empty.
 	Share string
-	// Worked is told how many steps the decision and the fold of its event took, whatever they came to; nil if nobody
-	// wants to know. The writer calls it: it must not block.
+	// Worked receives the number of steps that the decision and the fold of its event took, whatever the outcome; it
+	// may be nil. The writer calls it, so it must not block.
 	Worked func(steps int)
 }
 
-// worked tells how much work a request was.
+// worked reports the number of steps of a request.
 func (r Request) worked(steps uint64) {
 	if r.Worked != nil {
 		r.Worked(int(steps)) //nolint:gosec // a decision has far fewer steps
@@ -101,13 +44,13 @@ func (r Request) worked(steps uint64) {
 
 // Answer is the result of a command.
 type Answer struct {
-	// Sequence is the event's, or without one the sequence that "already so" was decided on.
+	// Sequence is that of the event. Without an event, it is the sequence at which the state was already as requested.
 	Sequence uint64
-	// Event is the stored body; nil for "already so".
+	// Event is the stored body; nil if nothing had to change.
 	Event []byte
-	// Data is the event's payload; nil for "already so".
+	// Data is the event's payload; nil if nothing had to change.
 	Data events.Data
-	// Retried says that the event was there already.
+	// Retried says that an earlier request with the same key made the event.
 	Retried bool
 }
 
@@ -116,11 +59,12 @@ type Handler struct {
 	config Config
 	logger *slog.Logger
 
-	// trials is held by dry runs while they read committed, and by the writer, before mu, when it changes it.
+	// trials guards committed against changes while a dry run reads it. The writer takes it, before mu, when it changes
+	// committed.
 	trials sync.RWMutex
-	// rounds is the writer's.
+	// rounds belongs to the writer.
 	rounds rounds
-	// mu guards committed, which only the writer changes, and what follows from it.
+	// mu guards committed, which only the writer changes, and the fields derived from it.
 	mu        sync.RWMutex
 	committed *projections.State
 	reaches   reaches
@@ -129,19 +73,19 @@ type Handler struct {
 	damage    error
 	doubt     error
 
-	// overlay, decoder, event and stored are the writer's own.
+	// overlay, decoder, event and stored belong to the writer.
 	overlay *projections.State
-	// steps counts what the overlay has looked up.
+	// steps counts the look-ups in the overlay.
 	steps   *uint64
 	decoder events.Decoder
-	event   events.Event // the newest, as it was made
-	stored  events.Event // the same, as its body says it
-	// touched is what the current batch changes that somebody may wait for.
+	event   events.Event // the newest event, as it was made
+	stored  events.Event // the same event, decoded from its stored body
+	// touched holds the keys that the current batch changes.
 	touched     map[Key]struct{}
 	touchedLast Key
 
 	feed feed
-	// replays holds an item for each follower that reads history.
+	// replays is a semaphore: it holds one element for each follower that reads history.
 	replays chan struct{}
 
 	queue queue
@@ -149,14 +93,14 @@ type Handler struct {
 	done  sync.WaitGroup
 
 	imaged chan *projections.Image
-	// gone is poked when a session has ended or was lost.
+	// gone is signalled when a session has ended or was lost.
 	gone chan struct{}
 }
 
-// Open reads the log, with the help of a snapshot if one fits, checks it against its witnesses, and starts the writer.
+// Open reads the log, starting from a snapshot if one fits, checks it against its witnesses, and starts the writer.
 //
-// A damaged log opens too, read-only: then Do fails with *UnavailableError and Health says why. ctx bounds the opening
-// only.
+// A damaged log opens read-only: Do then fails with *UnavailableError, and Health returns the reason. ctx bounds the
+// opening only.
 func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.Log == nil || config.Now == nil || config.After == nil {
 		return nil, errors.New("engine: Open needs a Log and a clock")
@@ -200,23 +144,24 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// follow lets the clock go on from the newest event: of another server, or of a time when the clock was ahead.
+// follow keeps the clock from running behind the newest event, which another server may have written, or this one while
+// its clock was ahead.
 func (h *Handler) follow() {
 	if h.config.Follow != nil {
 		h.config.Follow(h.committed.At())
 	}
 }
 
-// Close stops the writer after the current batch and waits for it; commands still waiting get *UnavailableError. It may
-// be called twice.
+// Close stops the writer after the current batch and waits for it. Commands that still wait get *UnavailableError. It
+// may be called twice.
 func (h *Handler) Close() {
 	h.stop()
 	h.done.Wait()
 }
 
-// Do brings a command through: it returns when the answer's ground is as durable as the log makes it. It fails with a
-// *Refusal, with *UnavailableError when the server cannot write, or with ctx's error: then the command may still
-// happen, and asking again with the same key tells.
+// Do executes a command. It returns when the event, or the state that the answer is based on, is as durable as the log
+// makes it. It fails with a *Refusal, with *UnavailableError when the server cannot write, or with ctx's error. In the
+// last case the command may still be executed; a retry with the same key finds out.
 func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	p, err := h.prepare(ctx, r)
 	if err != nil {
@@ -231,14 +176,14 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 			answer, err := h.answerRetry(ctx, p, result.retryOf)
 			return answer, h.recorded(ctx, r, err)
 		}
-		h.queue.free(p) // the writer has let go of it
+		h.queue.free(p) // the writer no longer uses it
 		return result.answer, result.err
 	case <-ctx.Done():
 		return Answer{}, ctx.Err()
 	}
 }
 
-// refresh brings the state of a Handler on a shared log to the log's head: nothing else tells it what another server
+// refresh reads the log up to its head, if the log is shared. Nothing else tells this Handler what another server
 // wrote.
 func (h *Handler) refresh(ctx context.Context) error {
 	if !h.config.Shared {
@@ -247,7 +192,7 @@ func (h *Handler) refresh(ctx context.Context) error {
 	return h.barrier(ctx)
 }
 
-// prepare does all that needs no state, in the caller's goroutine.
+// prepare does the work that needs no state, in the caller's goroutine.
 func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	if err := validRequest(r); err != nil {
 		return nil, err
@@ -265,7 +210,7 @@ func (h *Handler) prepare(ctx context.Context, r Request) (*pending, error) {
 	return p, h.storeTexts(ctx, p, long)
 }
 
-// validRequest checks what comes with a command.
+// validRequest checks what accompanies a command.
 func validRequest(r Request) error {
 	if r.Key == "" {
 		return &commands.Refusal{Code: commands.CodeInvalid, Message: "a command needs a key"}
@@ -276,7 +221,8 @@ func validRequest(r Request) error {
 	return commands.ValidLine("traceparent", r.TraceParent, commands.MaxKey)
 }
 
-// hashOf returns the request hash of a command: of its fields as JSON, so that white space and order do not count.
+// hashOf returns the request hash of a command. It covers the command's fields as JSON, so that white space and order
+// do not matter.
 func hashOf(command commands.Command) (events.RequestHash, error) {
 	text, err := json.Marshal(command)
 	if err != nil {
@@ -289,7 +235,8 @@ func hashOf(command commands.Command) (events.RequestHash, error) {
 	return events.RequestHash(sum[:len(events.RequestHash{})]), nil
 }
 
-// cutTexts leaves of texts that are too long for an event their beginnings and digests, and gives them.
+// cutTexts replaces each text that is too long for an event by its beginning and its digest, and returns the whole
+// texts.
 func (h *Handler) cutTexts(r Request) (long []string, err error) {
 	texts, blobs := commands.TextsOf(r.Command)
 	for field, text := range texts {
@@ -306,8 +253,8 @@ func (h *Handler) cutTexts(r Request) (long []string, err error) {
 	return long, nil
 }
 
-// storeTexts puts the long texts of a command into the blobs, unless it is refused by what is known already. The writer
-// decides again, on the state that counts.
+// storeTexts stores the long texts of a command as blobs, unless the committed state already refuses the command. The
+// writer decides again, on the state that counts.
 func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) error {
 	if len(long) == 0 {
 		return nil
@@ -331,7 +278,7 @@ func (h *Handler) storeTexts(ctx context.Context, p *pending, long []string) err
 	return nil
 }
 
-// longText says what keeps a long text from the blobs, whoever it is from.
+// longText returns the reason why a long text cannot be stored, whoever sent it.
 func (h *Handler) longText(field, text string) error {
 	if err := commands.ValidText("/"+field, text); err != nil {
 		return err
@@ -353,7 +300,7 @@ func setBlob(blobs *events.Blobs, field, digest string) {
 	(*blobs)[field] = digest
 }
 
-// foreseen refuses early, from the committed state; where that may be behind the log, only the writer can say.
+// foreseen refuses early, on the committed state. If that may be behind the log, only the writer can refuse.
 func (h *Handler) foreseen(p *pending) error {
 	h.mu.RLock()
 	damage, doubt := h.damage, h.doubt
@@ -364,7 +311,7 @@ func (h *Handler) foreseen(p *pending) error {
 	case doubt != nil || h.config.Shared:
 		return nil
 	}
-	// A retry gets the answer that it had, whatever its caller may do by now.
+	// A retry gets its original answer, even if its caller has lost the permission since.
 	_, _, err := h.tryCommitted(p)
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
@@ -373,7 +320,7 @@ func (h *Handler) foreseen(p *pending) error {
 	return nil
 }
 
-// preview returns the beginning of a text, cut between characters.
+// preview returns the beginning of a text, cut at a character boundary.
 func preview(text string) string {
 	end := events.PreviewText
 	for end > 0 && text[end]&0xC0 == 0x80 {
@@ -382,7 +329,7 @@ func preview(text string) string {
 	return text[:end] + "…"
 }
 
-// answerRetry answers from the event that the command already became.
+// answerRetry answers from the event that the command has already become.
 func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) (Answer, error) {
 	var message events.Message
 	err := h.config.Log.Read(ctx, sequence, sequence, func(m events.Message) error { message = m; return nil })
@@ -400,7 +347,7 @@ func (h *Handler) answerRetry(ctx context.Context, p *pending, sequence uint64) 
 	return retryAnswer(p, message)
 }
 
-// retryAnswer compares the command with the event that its key became.
+// retryAnswer compares the command with the event that has its key.
 func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	event, err := events.Decode(message.Body)
 	if err != nil {
@@ -426,22 +373,23 @@ func retryAnswer(p *pending, message events.Message) (Answer, error) {
 	}, nil
 }
 
-// View calls see with the committed state, which it must not keep; the values in it may be kept. Nothing bounds what
-// see looks at, and the writer waits for it: what walks through the state is for Read.
+// View calls see with the committed state. see must not keep the state, but may keep the values in it. Nothing bounds
+// the work of see, and the writer waits for it: use Read for anything that walks through the state.
 func (h *Handler) View(see func(*projections.State)) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	see(h.committed)
 }
 
-// Image takes a picture of the committed state. A commit waits for it, as for a dry run; readers do not.
+// Image returns an immutable image of the committed state. Commits and dry runs wait for it; readers do not.
 func (h *Handler) Image() *projections.Image {
 	h.trials.RLock()
 	defer h.trials.RUnlock()
 	return h.committed.Image()
 }
 
-// Health returns why the log takes no writes, or nil. An *events.DamageError is permanent; anything else is temporary.
+// Health returns why the log takes no writes, or nil. An *events.DamageError is permanent; any other error is
+// temporary.
 func (h *Handler) Health() error {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

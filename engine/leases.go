@@ -17,49 +17,48 @@ import (
 const (
 	// DefaultLease is how long a session that sends heartbeats may be silent.
 	DefaultLease = time.Minute
-	// QuietLease is how long one may be that never has.
+	// QuietLease is how long a session that never sent a heartbeat may be silent.
 	QuietLease = 15 * time.Minute
 
-	// The leases are looked at this often: a part of the lease, within bounds.
+	// The leases are checked this many times per lease, within bounds.
 	looksPerLease = 6
 	lookAtLeast   = 5 * time.Second
 	lookAtMost    = 20 * time.Millisecond
-	// A look that comes later than so many of its intervals follows a pause of the whole process.
+	// A check that is late by this many intervals follows a pause of the whole process.
 	pauseAfter = 3
 )
 
 // LeasesConfig configures Leases. Handler, Elapsed and After are required.
 type LeasesConfig struct {
 	Handler *Handler
-	// Elapsed is the monotonic clock: how much time has passed since some moment. It may stand still while the machine
-	// sleeps.
+	// Elapsed is the monotonic clock: the time since an arbitrary moment. It may stop while the machine sleeps.
 	Elapsed func() time.Duration
-	// Boot is a clock like Elapsed that counts sleep: deadlines of sessions run on it. Elapsed if nil.
+	// Boot is a clock like Elapsed that continues during sleep. Deadlines of sessions run on it. Elapsed if nil.
 	Boot func() time.Duration
-	// After is its timer.
+	// After is the timer of these clocks.
 	After func(time.Duration) <-chan time.Time
 	// Beats remembers across restarts which sessions have sent heartbeats; nil if nothing does.
 	Beats HeartbeatStore
-	// Lease is for sessions that have sent heartbeats, Quiet for those that never have; the defaults if 0.
+	// Lease is the lease of sessions that have sent heartbeats, Quiet that of all others; the defaults if 0.
 	Lease, Quiet time.Duration
 	Logger       *slog.Logger
 }
 
-// HeartbeatStore remembers which sessions have sent heartbeats. What it loses costs time, never truth.
+// HeartbeatStore remembers which sessions have sent heartbeats. Lost data costs time, never correctness.
 type HeartbeatStore interface {
 	Load() (sessions []string, err error)
 	Add(session string) error
-	// Keep forgets all but these.
+	// Keep forgets all sessions but these.
 	Keep(sessions []string) error
 }
 
-// Leases remembers, in memory, when each session was last heard, and turns what time brings about into commands of the
-// system: a session is lost, heard again, or out of time, and an item is returned by a session that can hold nothing
-// any more. Everything starts anew when the process starts and when it wakes from a pause. Safe for concurrent use.
+// Leases remembers, in memory, when each session was last heard, and issues the system's commands that become due with
+// time: it marks a session as lost, recovered or timed out, and returns the item of a session that can no longer hold
+// one. All leases restart when the process starts and when it resumes after a pause. Safe for concurrent use.
 //
-// What the state alone shows (an item held by a session that has ended) is looked for at every look, so that a crash
-// between an end and its consequence loses nothing. The end of a session brings about a look for that alone; for what
-// time brings about there is a timer.
+// Every check also looks for what the state alone makes due (an item held by a session that has ended), so that a crash
+// between an end and its consequence loses nothing. The end of a session triggers such a check at once; a timer
+// triggers the checks for elapsed time.
 type Leases struct {
 	config LeasesConfig
 	every  time.Duration
@@ -67,9 +66,9 @@ type Leases struct {
 
 	mu    sync.Mutex
 	heard map[string]hearing
-	// since is when all leases began; looked is the last look.
+	// since is when all leases began; looked is when they were last checked.
 	since, looked time.Duration
-	// deadlines are when the time of sessions is over, on the clock that counts sleep.
+	// deadlines are when sessions time out, on the clock that continues during sleep.
 	deadlines map[string]time.Duration
 }
 
@@ -77,12 +76,13 @@ type Leases struct {
 type hearing struct {
 	at    time.Duration
 	beats bool
-	// called is when it last called, if it did: at also moves with pauses, and is there for who never called.
+	// called is when the session last called, if it ever did. at differs: pauses move it, and sessions that never
+	// called have it too.
 	called       time.Duration
 	heardByCalls bool
 }
 
-// NewLeases makes leases that all begin now; Run keeps them.
+// NewLeases creates leases that all begin now. Run enforces them.
 func NewLeases(config LeasesConfig) (*Leases, error) {
 	if config.Handler == nil || config.Elapsed == nil || config.After == nil {
 		return nil, errors.New("engine: Leases need a Handler and a clock")
@@ -112,7 +112,7 @@ func NewLeases(config LeasesConfig) (*Leases, error) {
 	return l, nil
 }
 
-// remember takes up the sessions that are known to send heartbeats.
+// remember loads the sessions that are known to send heartbeats.
 func (l *Leases) remember() {
 	if l.config.Beats == nil {
 		return
@@ -139,7 +139,7 @@ func (l *Leases) remember() {
 // Lease is how long a session that sends heartbeats may be silent.
 func (l *Leases) Lease() time.Duration { return l.config.Lease }
 
-// LastHeard returns how long ago a session last called; false if it has not since this process began.
+// LastHeard returns how long ago a session last called; false if it has not called since this process began.
 func (l *Leases) LastHeard(session string) (ago time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,11 +147,11 @@ func (l *Leases) LastHeard(session string) (ago time.Duration, ok bool) {
 	return l.config.Elapsed() - h.called, h.heardByCalls
 }
 
-// Heard notes that a session called; one that is marked lost is recovered first, so that what it asks for is decided on
-// a session that is there. It fails only when that cannot be written.
+// Heard notes that a session called. A session that is marked as lost is recovered first, so that its command is
+// decided on a live session. It fails only when the recovery cannot be written.
 func (l *Leases) Heard(ctx context.Context, session string) error { return l.hear(ctx, session, false) }
 
-// Heartbeat is Heard for a session whose supervisor says regularly that it is there.
+// Heartbeat is Heard for a session whose supervisor reports regularly that it is alive.
 func (l *Leases) Heartbeat(ctx context.Context, session string) error {
 	return l.hear(ctx, session, true)
 }
@@ -172,7 +172,7 @@ func (l *Leases) hear(ctx context.Context, session string, beat bool) error {
 	return l.recover(ctx, session)
 }
 
-// recover takes the mark from a session that is lost.
+// recover removes the mark of a lost session.
 func (l *Leases) recover(ctx context.Context, session string) error {
 	var lost *projections.Session
 	l.config.Handler.View(func(s *projections.State) {
@@ -194,7 +194,7 @@ func (l *Leases) recover(ctx context.Context, session string) error {
 	return err
 }
 
-// Run keeps the leases until ctx ends.
+// Run enforces the leases until ctx ends.
 func (l *Leases) Run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var beating sync.WaitGroup
@@ -202,7 +202,7 @@ func (l *Leases) Run(ctx context.Context) {
 	defer beating.Wait()
 	defer stop()
 	l.look(ctx)
-	timer := l.config.After(l.every) // sessions that end do not put it off
+	timer := l.config.After(l.every) // sessions that end do not postpone it
 	for ctx.Err() == nil {
 		select {
 		case <-timer:
@@ -215,7 +215,7 @@ func (l *Leases) Run(ctx context.Context) {
 	}
 }
 
-// look does what is due.
+// look issues the commands that are due.
 func (l *Leases) look(ctx context.Context) {
 	if !l.ready(ctx) {
 		return
@@ -232,13 +232,13 @@ func (l *Leases) look(ctx context.Context) {
 	l.doAll(ctx, due)
 }
 
-// giveBack does what the end of a session makes due.
+// giveBack returns the items whose holders have ended.
 func (l *Leases) giveBack(ctx context.Context) {
 	if !l.ready(ctx) {
 		return
 	}
 	var due []due
-	l.paused() // what a pause means for leases is noted here too; what is held does not depend on it
+	l.paused() // a pause is noted here too; what the sessions hold does not depend on it
 	l.config.Handler.View(func(s *projections.State) { due = abandonedItems(s) })
 	l.doAll(ctx, due)
 }
@@ -259,29 +259,29 @@ func (l *Leases) doAll(ctx context.Context, due []due) {
 				"silent", time.Duration(lost.SilentFor)*time.Millisecond)
 		}
 		if err == nil && d.session != "" && !l.stillSilent(d) {
-			err = l.recover(ctx, d.session) // it called while its loss was written, and found no mark yet
+			err = l.recover(ctx, d.session) // it called while its loss was being written, before the mark was there
 		}
 		if err != nil && ctx.Err() == nil {
 			l.config.Logger.Warn("what is due could not be done; trying again", "command", d.command.ID(), "why", err)
 		}
-		// The work itself is no pause, but the process may have been stopped in the midst of it.
+		// Issuing the commands is no pause, but the process may have been stopped meanwhile.
 		if l.paused() {
 			return
 		}
 	}
 }
 
-// due is a command that the system must issue because of elapsed time. Its key comes from the state, so that it happens
-// once.
+// due is a command that the system must issue because of elapsed time. Its key is derived from the state, so that it is
+// executed once.
 type due struct {
 	command commands.Command
 	key     string
-	// session is set where it rests on that session's silence.
+	// session is set if the command is due because this session was silent.
 	session string
 }
 
-// paused reports whether this look follows a pause of the process: then all leases begin anew. Where the process ran
-// and the server was held up, they go on instead, from where they stood.
+// paused reports whether this check follows a pause of the process; all leases then restart. If the process ran but the
+// server was held up, the leases continue from where they were instead.
 func (l *Leases) paused() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -302,7 +302,8 @@ func (l *Leases) paused() bool {
 	return true
 }
 
-// holdUp takes time in which the server heard nobody from the silence of those who were heard before; mu is held.
+// holdUp subtracts time in which the server could hear nobody from the silence of the sessions heard before. The caller
+// holds mu.
 func (l *Leases) holdUp(before, held time.Duration) {
 	l.since += held
 	for session, h := range l.heard {
@@ -313,8 +314,8 @@ func (l *Leases) holdUp(before, held time.Duration) {
 	}
 }
 
-// silence is how long a session was not heard when this look began, and how long it may be. What passes during the look
-// does not count: the process may have stood still in it, and heard nobody.
+// silence returns how long a session had been silent when this check began, and its lease. Time that passes during the
+// check does not count, because the process may have been stopped in it.
 func (l *Leases) silence(session string) (silent, lease time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -331,8 +332,8 @@ func (l *Leases) stillSilent(d due) bool {
 	return silent >= lease
 }
 
-// silent returns the sessions that were not heard for as long as their lease. One that came to be after all leases
-// began has its own from then on.
+// silent returns the sessions whose lease has run out. The lease of a session that was created after all leases began
+// starts with its creation.
 func (l *Leases) silent(s *projections.State) []due {
 	var found []due
 	l.begin(s)
@@ -371,7 +372,7 @@ func (l *Leases) begin(s *projections.State) {
 	}
 }
 
-// abandonedItems returns the items held by sessions that can hold nothing any more.
+// abandonedItems returns the items whose holders can no longer hold one.
 func abandonedItems(s *projections.State) []due {
 	var found []due
 	for item := range s.Held() {
@@ -397,8 +398,8 @@ func abandonedItems(s *projections.State) []due {
 	return found
 }
 
-// overdue returns the sessions whose time is over: by the times of events, and by the time that has passed since this
-// process first saw them. A wall clock that is set takes no time from a session.
+// overdue returns the sessions that have timed out, both by the times of events and by the time that has passed since
+// this process first saw them. Setting the wall clock forward therefore takes no time from a session.
 func (l *Leases) overdue(s *projections.State) []due {
 	var found []due
 	now := max(events.Instant(l.config.Handler.config.Now()).UnixMilli(), s.At().UnixMilli())

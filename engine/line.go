@@ -7,16 +7,16 @@ import (
 	"maestro/projections"
 )
 
-// line holds the callers that wait for an item of one queue, in order of arrival. Each item that may be started gives
-// one of them a turn, so a push wakes one, however many wait.
+// line is the queue of callers that wait for an item of one queue, in order of arrival. Each item that may be started
+// gives one of them a turn, so that a push wakes one caller, however many wait.
 type line struct {
 	waiting list.List // of *waiter
-	// turns are those that were given and have not ended.
+	// turns is the number of turns that have not ended.
 	turns int
 }
 
-// Turn is the turn of a caller that waited for an item of a queue: it may ask for one now. End must be called when it
-// has an answer, or does not ask: then an item that is still there gives another its turn.
+// Turn is the turn of a caller that waited for an item of a queue: it may now try to start one. The caller must call
+// End once it has tried, or if it does not try. If the item is still there, the next caller then gets a turn.
 type Turn struct {
 	h              *Handler
 	project, queue string
@@ -36,9 +36,10 @@ func (t *Turn) End() {
 	t.h.serve(t.project, t.queue)
 }
 
-// AwaitItem returns when it is the caller's turn to ask for an item of a queue: there are more items to start than
-// others have turns. It returns nil once the waiting is over on the committed state, which it looks at first, and then
-// whenever one of the keys has changed, a turn came or the queue is finished. It fails with ctx's error.
+// AwaitItem returns when it is the caller's turn to start an item of a queue, that is when there are more startable
+// items than outstanding turns. It returns a nil turn when the condition over holds on the committed state. It checks
+// the condition at once, and again when one of the keys changes, a turn is given or the queue is finished. It fails
+// with ctx's error.
 func (h *Handler) AwaitItem(
 	ctx context.Context, project, queue string, over func(*projections.State) bool, keys ...Key,
 ) (*Turn, error) {
@@ -57,7 +58,7 @@ func (h *Handler) AwaitItem(
 		}
 		w := &waiter{changed: make(chan struct{})}
 		h.register(w, keys)
-		if front { // what its turn was for is gone: it keeps its place
+		if front { // the item that the turn was for is gone: the caller keeps its place
 			w.place = l.waiting.PushFront(w)
 		} else {
 			w.place = l.waiting.PushBack(w)
@@ -69,7 +70,7 @@ func (h *Handler) AwaitItem(
 		}
 		h.mu.Lock()
 		h.unregister(w, keys)
-		if front = w.place == nil; front { // it got a turn, and looks whether that still holds
+		if front = w.place == nil; front { // it got a turn, and checks that the turn is still good
 			l.turns--
 		} else {
 			l.waiting.Remove(w.place)
@@ -80,7 +81,7 @@ func (h *Handler) AwaitItem(
 	}
 }
 
-// lineOf returns the line of a queue, which stays while somebody is in it; mu is held.
+// lineOf returns the line of a queue. A line exists while callers wait in it. The caller holds mu.
 func (h *Handler) lineOf(project, queue string) *line {
 	if h.lines[project] == nil {
 		if h.lines == nil {
@@ -96,7 +97,7 @@ func (h *Handler) lineOf(project, queue string) *line {
 	return l
 }
 
-// startable counts the items of a queue that may be started; mu is held.
+// startable counts the items of a queue that may be started. The caller holds mu.
 func (h *Handler) startable(project, queue string) int {
 	q := h.committed.Queue(project, queue)
 	if q == nil {
@@ -105,8 +106,7 @@ func (h *Handler) startable(project, queue string) int {
 	return h.committed.ReadyItems(q)
 }
 
-// serve gives turns to the first of a line, as many as there are items for, and forgets a line in which nobody is; mu
-// is held.
+// serve gives turns to the first callers of a line, one for each item, and removes an empty line. The caller holds mu.
 func (h *Handler) serve(project, queue string) {
 	l := h.lines[project][queue]
 	if l == nil {
@@ -128,8 +128,8 @@ func (h *Handler) serve(project, queue string) {
 	}
 }
 
-// serveQueue gives turns to the callers that wait for a queue that changed, and lets all look when it is finished; mu
-// is held.
+// serveQueue gives turns to the callers that wait for a queue that changed, and wakes all when it is finished. The
+// caller holds mu.
 func (h *Handler) serveQueue(project, queue string) {
 	l, q := h.lines[project][queue], h.committed.Queue(project, queue)
 	if l != nil && q != nil && h.committed.Finished(q) {

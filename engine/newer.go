@@ -9,14 +9,14 @@ import (
 	"maestro/events"
 )
 
-// newerRules says that an event was decided by rules that came after those that are known here; nil if it was not.
-// Rules that are no number were never anybody's: that is the audit's to find.
+// newerRules returns an error if an event was decided by rules that are newer than this version's. A rules version that
+// is not a number was never valid; finding that is the audit's task.
 func newerRules(sequence uint64, event *events.Event) error {
 	if _, known := commands.Rules(event.Rules); known {
 		return nil
 	}
 	theirs, err := strconv.Atoi(event.Rules)
-	ours, _ := strconv.Atoi(commands.RulesVersion) // it is a number
+	ours, _ := strconv.Atoi(commands.RulesVersion) // it is always a number
 	if err != nil || theirs <= ours {
 		return nil
 	}
@@ -28,7 +28,7 @@ func newerRules(sequence uint64, event *events.Event) error {
 	}
 }
 
-// undecodable says why a stored event cannot be read: its type came later, or it is damaged.
+// undecodable returns why a stored event cannot be decoded: its type is newer than this version, or it is damaged.
 func undecodable(sequence uint64, err error) error {
 	if newer := newerType(sequence, err); newer != nil {
 		return newer
@@ -36,7 +36,7 @@ func undecodable(sequence uint64, err error) error {
 	return &events.DamageError{Sequence: sequence, Why: err.Error()}
 }
 
-// newerType says that the type of a stored event that cannot be read came later; nil if it is not that.
+// newerType returns an error if the type of an event that cannot be decoded is newer than this version, otherwise nil.
 func newerType(sequence uint64, err error) error {
 	var unknown *events.UnknownTypeError
 	if errors.As(err, &unknown) {

@@ -16,13 +16,13 @@ import (
 // loaded is the result of opening a log.
 type loaded struct {
 	state *projections.State
-	// from is the head of the snapshot that the state began with; zero if it began with nothing.
+	// from is the head of the snapshot from which the state was loaded; zero if there was none.
 	from events.Head
-	// damage is why the log may only be read, if so.
+	// damage is why the log may only be read; nil if it may be written.
 	damage error
 }
 
-// load syncs the log, holds it against its witnesses, and folds it.
+// load syncs the log, compares it with its witnesses, and folds it.
 func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, error) {
 	head, err := config.Log.Sync(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ type loading struct {
 	head   uint64
 }
 
-// HashAt returns the chain's hash after a message of the log.
+// HashAt returns the hash of the chain after a message of the log.
 func HashAt(ctx context.Context, log Log, sequence uint64) (events.Hash, error) {
 	var hash events.Hash
 	err := log.Read(ctx, sequence, sequence, func(m events.Message) error {
@@ -89,7 +89,7 @@ func (l *loading) checkWitness(ctx context.Context) error {
 	return l.compare(ctx, "the head file", seen)
 }
 
-// compare finds where the log differs from what a witness recorded.
+// compare finds where the log differs from the head that a witness recorded.
 func (l *loading) compare(ctx context.Context, witness string, seen events.Head) error {
 	if seen.Sequence == 0 {
 		return nil
@@ -113,8 +113,8 @@ func (l *loading) compare(ctx context.Context, witness string, seen events.Head)
 	return nil
 }
 
-// snapshotBefore returns the newest state up to a sequence that the log agrees with, or the empty one. A snapshot of
-// this log that the log contradicts is a witness against it; one of another log, or a damaged one, is left alone.
+// snapshotBefore returns the newest snapshot up to a sequence that matches the log, or the empty state. A snapshot of
+// this log that contradicts it proves damage. Snapshots of another log and damaged ones are ignored.
 func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections.State, error) {
 	if l.Snapshots == nil {
 		return projections.New(), nil
@@ -139,7 +139,7 @@ func (l *loading) snapshotBefore(ctx context.Context, most uint64) (*projections
 	return projections.New(), nil
 }
 
-// trySnapshot returns the state of a snapshot, nil when it cannot be used, and an error when it shows that the log is
+// trySnapshot returns the state of a snapshot, nil if it is not usable, and an error if it proves that the log is
 // damaged.
 func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projections.State, error) {
 	snapshot, err := l.Snapshots.Load(ctx, sequence)
@@ -187,7 +187,7 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 		return nil
 	}
 	var event events.Event
-	var newer error // what can be folded is folded, for those who only read
+	var newer error // keep folding what can be folded, for readers
 	err := log.Read(ctx, from, to, func(m events.Message) error {
 		if err := decoder.DecodeInto(m.Body, &event); err != nil {
 			return undecodable(m.Sequence, err)
@@ -201,11 +201,12 @@ func fold(ctx context.Context, log Log, state *projections.State, to uint64) err
 	return cmp.Or(err, newer)
 }
 
-// checkEvery is how long a failed reading of the history waits before it is tried again.
+// checkEvery is how long to wait before a failed check of the history is tried again.
 const checkEvery = 10 * time.Second
 
-// checkHistory reads what lies before the snapshot that the state began with, which nobody has looked at since the log
-// was opened, and makes the Handler read-only if it is damaged. A reading that fails for another reason is tried again.
+// checkHistory reads the events before the snapshot from which the state was loaded, which nothing has read since the
+// log was opened. It makes the Handler read-only if they are damaged. If reading fails for another reason, it tries
+// again.
 func (h *Handler) checkHistory(ctx context.Context, until events.Head) {
 	for {
 		err := h.readHistory(ctx, until)

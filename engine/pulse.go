@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// pulse tells a server that is held up by its own work from a process that stood still: it beats beside the looks at
-// the leases, and needs no lock that a command or a read can hold. A process that stood still has missed beats.
+// pulse tells a busy server from a process that was stopped. It beats in a goroutine of its own and needs no lock that
+// a command or a read may hold. Only a stopped process misses beats.
 type pulse struct {
 	elapsed func() time.Duration
 
 	mu sync.Mutex
-	// last is the last beat, gap the longest time without one since somebody asked.
+	// last is the last beat, gap the longest time without one since missed was called.
 	last, gap time.Duration
 	beating   bool
 }
@@ -38,7 +38,7 @@ func (p *pulse) beat() {
 	p.last, p.beating = now, true
 }
 
-// missed returns the longest time without a beat since it was asked last; false if nothing beats.
+// missed returns the longest time without a beat since its last call; false if nothing beats.
 func (p *pulse) missed() (gap time.Duration, beating bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

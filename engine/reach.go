@@ -9,11 +9,11 @@ import (
 type reach struct {
 	sequence uint64
 	reached  chan struct{}
-	place    int // in the heap; below 0 once it is out of it
+	place    int // index in the heap; negative once it has left the heap
 }
 
-// reaches are the callers that wait for a sequence, the lowest first. A commit wakes only those whose sequence it
-// reaches.
+// reaches is a heap of the callers that wait for a sequence, the lowest sequence first. A commit wakes only those whose
+// sequence it reaches.
 type reaches []*reach
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
@@ -40,7 +40,7 @@ func (r *reaches) Pop() any {
 	return w
 }
 
-// wake wakes who waits for a sequence up to head.
+// wake wakes the callers that wait for a sequence up to head.
 func (r *reaches) wake(head uint64) {
 	for len(*r) > 0 && (*r)[0].sequence <= head {
 		close(heap.Pop(r).(*reach).reached) //nolint:forcetypeassert // it holds nothing else
@@ -66,7 +66,7 @@ func (h *Handler) WaitFor(ctx context.Context, sequence uint64) error {
 	return ctx.Err()
 }
 
-// reachFor returns nil if the sequence is reached, or what is woken when it is.
+// reachFor returns nil if the sequence is reached, otherwise a reach that is woken when it is.
 func (h *Handler) reachFor(sequence uint64) *reach {
 	h.mu.Lock()
 	defer h.mu.Unlock()

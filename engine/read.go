@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// ReadMost is how many steps one look at the state may take: the writer and all other readers wait behind it.
+	// ReadMost is how many steps one read of the state may take. It is bounded because the writer and all other readers
+	// wait behind it.
 	ReadMost = 500_000
-	// readCheck is after how many steps a look asks whether anybody still wants it.
+	// readCheck is the number of steps after which a read checks whether its caller is still there.
 	readCheck = 1000
 )
 
-// ErrReadTooLong says that a look at the state took more than ReadMost steps.
+// ErrReadTooLong means that a read of the state took more than ReadMost steps.
 var ErrReadTooLong = errors.New("engine: the read takes more work than one read may")
 
-// endedRead carries the reason for which a look ends out of the middle of it.
+// endedRead carries, as a panic, the reason why a read is aborted.
 type endedRead struct{ why error }
 
-// Read is View for one caller: it counts the steps, and ends with ctx's error once the caller is gone, and with
-// ErrReadTooLong after ReadMost steps. see must leave nothing locked when it panics.
+// Read is View with bounded work: it counts the steps, and ends with ctx's error once the caller is gone, and with
+// ErrReadTooLong after ReadMost steps. It aborts see with a panic, so see must leave nothing locked when it panics.
 func (h *Handler) Read(ctx context.Context, see func(*projections.State) error) (steps int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -9,18 +9,18 @@ import (
 	"maestro/projections"
 )
 
-// replaysMost is how many followers may read history at once. Each holds its own state.
+// replaysMost is how many followers may read history at once. Each needs a state of its own.
 const replaysMost = 4
 
-// replay produces the commits of the past again by replaying the log.
+// replay reproduces past commits by replaying the log.
 type replay struct {
 	log     Log
 	state   *projections.State
 	decoder events.Decoder
 }
 
-// openReplay folds the log up to a sequence, from the nearest snapshot before it. Whoever has opened one gives back a
-// place of Handler.replays back.
+// openReplay folds the log up to a sequence, from the nearest snapshot before it. The caller must release its element
+// of Handler.replays when it is done.
 func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error) {
 	select {
 	case h.replays <- struct{}{}:
@@ -35,7 +35,7 @@ func (h *Handler) openReplay(ctx context.Context, after uint64) (*replay, error)
 	return &replay{log: h.config.Log, state: state}, nil
 }
 
-// stateAt returns the state after a sequence that was committed.
+// stateAt returns the state after a committed sequence.
 func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.State, error) {
 	var head uint64
 	h.View(func(s *projections.State) { head = s.Head().Sequence })
@@ -49,7 +49,7 @@ func (h *Handler) stateAt(ctx context.Context, sequence uint64) (*projections.St
 	return state, fold(ctx, h.config.Log, state, sequence)
 }
 
-// read appends the commits behind the last one, up to a sequence that was committed.
+// read appends the commits behind the last one, up to a committed sequence.
 func (r *replay) read(ctx context.Context, commits []Commit, to uint64) ([]Commit, error) {
 	from := r.state.Head().Sequence + 1
 	if from > to {

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// batchSteps is how much work a batch takes before it ends, with the command that goes beyond it: whoever has its turn
-// in the next one waits so long at most. A step of a dear command takes up to 0.7 µs. Plain commands have few steps, so
-// their batches are as large as without this limit.
+// batchSteps bounds the work of a batch: the batch ends with the command that exceeds it. It therefore bounds how long
+// a command whose turn is in the next batch waits. A step of an expensive command takes up to 0.7 µs. Ordinary commands
+// take few steps, so this limit does not shorten their batches.
 const batchSteps = 4000
 
-// rounds puts commands in order that did not all fit into one batch. Each share has one command in each round; a share
-// whose commands took more work of late comes later in the round. Commands of one share keep their order.
+// rounds orders commands that did not all fit into one batch. Each share gets one command in each round; a share whose
+// commands took more work recently comes later in the round. Commands of one share keep their order.
 type rounds struct {
-	// spent are the steps of each share of late; they are halved with each batch.
+	// spent is the recent number of steps of each share. It is halved with each batch.
 	spent map[string]uint64
 	lanes map[string]*lane
 	round []*lane
 }
 
-// lane is what waits of one share.
+// lane is the queue of one share's waiting commands.
 type lane struct {
 	share   string
 	spent   uint64
 	waiting []*pending
 }
 
-// work notes what a decision of a share took.
+// work adds the steps of a decision to its share.
 func (t *rounds) work(share string, steps uint64) {
 	if t.spent == nil {
 		t.spent = map[string]uint64{}
@@ -34,7 +34,7 @@ func (t *rounds) work(share string, steps uint64) {
 	t.spent[share] += steps
 }
 
-// fade makes old work count for less, after a batch.
+// fade reduces the weight of past work after a batch.
 func (t *rounds) fade() {
 	for share, steps := range t.spent {
 		if steps /= 2; steps == 0 {
@@ -45,7 +45,7 @@ func (t *rounds) fade() {
 	}
 }
 
-// order puts what waits in order of turns.
+// order sorts the waiting commands by turn.
 func (t *rounds) order(waiting []*pending) {
 	if t.lanes == nil {
 		t.lanes = map[string]*lane{}
@@ -77,5 +77,5 @@ func (t *rounds) order(waiting []*pending) {
 	clear(t.round)
 }
 
-// share returns whose turn it is to have the command decided.
+// share returns the share that the command counts for.
 func (p *pending) share() string { return cmp.Or(p.Share, p.source) }

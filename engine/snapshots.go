@@ -7,16 +7,16 @@ import (
 	"maestro/projections"
 )
 
-// takeImage takes a picture of the state for a snapshot when one is due behind a commit, and the one before is saved.
+// takeImage takes an image of the state after a commit, if a snapshot is due and the one before it is saved.
 func (h *Handler) takeImage(before uint64) {
 	every := h.config.SnapshotEvery
 	due := h.config.Snapshots != nil && before/every != h.committed.Head().Sequence/every
-	if due && len(h.imaged) < cap(h.imaged) { // nobody else fills it
+	if due && len(h.imaged) < cap(h.imaged) { // only this goroutine sends to it
 		h.imaged <- h.committed.Image()
 	}
 }
 
-// saveSnapshots stores the pictures that the writer takes.
+// saveSnapshots stores the images that the writer takes.
 func (h *Handler) saveSnapshots(ctx context.Context) {
 	for {
 		select {
@@ -45,7 +45,7 @@ func (h *Handler) saveSnapshot(ctx context.Context, image *projections.Image) er
 	)
 }
 
-// Snapshot stores the committed state now; whoever stops a server calls it, so that the next start is quick.
+// Snapshot stores the committed state now. A server calls it before it stops, so that the next start is quick.
 func (h *Handler) Snapshot(ctx context.Context) error {
 	if h.config.Snapshots == nil {
 		return nil

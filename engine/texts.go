@@ -8,13 +8,13 @@ import (
 	"maestro/events"
 )
 
-// Texts returns long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; other
-// errors say nothing about the text.
+// Texts returns long texts by digest. It fails with events.ErrNoBlob or events.ErrBadBlob when a text is lost; after
+// any other error it is unknown whether the text is lost.
 type Texts interface {
 	Blob(ctx context.Context, digest string) ([]byte, error)
 }
 
-// LostText is a long text that the log names and that is missing or damaged.
+// LostText is a long text to which the log refers and that is missing or damaged.
 type LostText struct {
 	NamedText
 	Why string `json:"why"`
@@ -24,7 +24,7 @@ func (l LostText) String() string {
 	return fmt.Sprintf("event %d: its %s, %s, is lost: %s", l.Sequence, l.Field, l.Digest, l.Why)
 }
 
-// NamedTexts lists the long texts that the log names up to a sequence, in the order in which it does.
+// NamedTexts lists the long texts to which the log refers up to a sequence, in the order of the first references.
 func NamedTexts(ctx context.Context, log Log, to uint64) ([]NamedText, error) {
 	if to == 0 {
 		return nil, nil
@@ -45,8 +45,7 @@ func NamedTexts(ctx context.Context, log Log, to uint64) ([]NamedText, error) {
 	return named.list, err
 }
 
-// LostTexts returns those of the named texts that are missing or damaged. An error says that the texts cannot be read
-// now.
+// LostTexts returns the texts of named that are missing or damaged. An error means that the texts cannot be read now.
 func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText, error) {
 	lost := []LostText{}
 	for _, text := range named {
@@ -62,7 +61,7 @@ func LostTexts(ctx context.Context, texts Texts, named []NamedText) ([]LostText,
 	return lost, nil
 }
 
-// Texts lists the long texts that the events name so far.
+// Texts lists the long texts to which the events so far refer.
 func (v *Verifier) Texts() []NamedText { return v.texts.list }
 
 // LoseText records that a long text is lost.
@@ -70,7 +69,7 @@ func (v *Verifier) LoseText(lost LostText) {
 	v.Fault(lost.Sequence, FaultText, "its %s, %s, is lost: %s", lost.Field, lost.Digest, lost.Why)
 }
 
-// CheckTexts checks every long text that the events name against its digest.
+// CheckTexts compares every long text to which the events refer with its digest.
 func (v *Verifier) CheckTexts(ctx context.Context, texts Texts) error {
 	lost, err := LostTexts(ctx, texts, v.texts.list)
 	if err != nil {

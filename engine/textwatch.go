@@ -10,17 +10,17 @@ import (
 	"maestro/events"
 )
 
-// textLook is how often texts that were lost are looked for again: the same text, said again, is kept again.
+// textLook is how often lost texts are looked for again. A lost text returns when somebody submits the same text again.
 const textLook = 10 * time.Minute
 
-// TextWatch checks every long text that the log names against its digest, once after the start, and reports which are
-// lost.
+// TextWatch compares every long text to which the log refers with its digest, once after the start, and reports those
+// that are lost.
 type TextWatch struct {
 	Log   Log
 	Texts Texts
 	// Head returns the log's head.
 	Head func() events.Head
-	// After is a timer.
+	// After is the timer.
 	After  func(time.Duration) <-chan time.Time
 	Logger *slog.Logger
 
@@ -28,21 +28,21 @@ type TextWatch struct {
 	lost []LostText
 }
 
-// Lost returns the texts that were lost at the last look.
+// Lost returns the texts that were lost at the last check.
 func (w *TextWatch) Lost() []LostText {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lost
 }
 
-// Run looks until every text is there, the log is damaged, or ctx ends.
+// Run checks until no text is lost, the log is damaged, or ctx ends.
 func (w *TextWatch) Run(ctx context.Context) {
 	var named []NamedText
 	whole := false
 	for {
 		err := w.look(ctx, &named, &whole)
 		if errors.Is(err, events.ErrReadOnly) || err == nil && len(w.Lost()) == 0 {
-			return // others tell of a damaged log
+			return // a damaged log is reported elsewhere
 		}
 		if err != nil && ctx.Err() == nil {
 			w.Logger.Warn("the long texts could not be checked; it is tried again", "why", err)
@@ -55,7 +55,7 @@ func (w *TextWatch) Run(ctx context.Context) {
 	}
 }
 
-// look checks all texts, and after that those that were lost.
+// look checks all texts the first time, and afterwards only those that were lost.
 func (w *TextWatch) look(ctx context.Context, named *[]NamedText, whole *bool) (err error) {
 	if !*whole {
 		if *named, err = NamedTexts(ctx, w.Log, w.Head().Sequence); err != nil {

@@ -9,17 +9,17 @@ import (
 	"maestro/projections"
 )
 
-// Try answers what Do would, on the committed state, and changes nothing: the event that would be appended, nil for
-// "already so", the event that it became already, or the *Refusal, which is not recorded. What it answers may have
-// changed by the time that the command is asked for.
+// Try returns what Do would return on the committed state, and changes nothing: the event that would be appended, no
+// event if nothing would change, the event that the command already became, or the *Refusal, which is not recorded. The
+// answer may be outdated by the time that the command is executed.
 //
-// It takes no turn of the writer, and no lock that readers need: a commit waits for the decisions that are being
-// tried, each of which the limits bound, and readers go on meanwhile.
+// It takes no turn of the writer and no lock that readers need. A commit waits for running trials, each of which the
+// limits bound, and readers continue meanwhile.
 func (h *Handler) Try(r Request) (Answer, error) {
 	answer, err := h.tryOn(r)
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
-		refusal.Recorded = true // it is not meant to be
+		refusal.Recorded = true // a dry run is not recorded
 	}
 	return answer, err
 }
@@ -47,7 +47,7 @@ func (h *Handler) tryOn(r Request) (answer Answer, err error) {
 func (h *Handler) tryCommitted(p *pending) (answer Answer, retryOf uint64, err error) {
 	h.trials.RLock()
 	defer h.trials.RUnlock()
-	view := h.committed.Overlay() // it has a counter of its own
+	view := h.committed.Overlay() // the overlay counts its own steps
 	steps := view.CountReads()
 	defer func() { p.worked(*steps) }()
 	project := commands.ProjectOf(view, p.Command, p.By)

@@ -1,11 +1,11 @@
 package engine
 
-// UnavailableError: the server cannot write now. The command may or may not happen later; repeated with the same key it
-// is the same command.
+// UnavailableError means that the server cannot write now. The command may or may not be executed later. A retry with
+// the same key is the same command.
 type UnavailableError struct {
 	Why  string
 	Next string
-	// Err is what the log said.
+	// Err is the log's error.
 	Err error
 }
 

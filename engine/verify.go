@@ -12,19 +12,19 @@ import (
 	"maestro/projections"
 )
 
-// Verifier re-decides a log: each event is held against the chain, its command is permitted and decided again on the
-// state before it, by the rules of its time, and what comes out must be what is stored. It judges a log that it is
-// told of message by message, so it serves the server, an export and a backup alike.
+// Verifier audits a log by deciding it again. It checks that each event continues the chain, permits and decides the
+// event's command on the state before it, by the rules of its time, and compares the outcome with the stored event. It
+// is given the log message by message, so that it serves the server, an export and a backup alike.
 type Verifier struct {
 	state     *projections.State
 	decoder   events.Decoder
 	witnesses []Witnessed
 	texts     textsNamed
-	// rules is the highest version of the rules that an event so far was decided by; 0 before the first.
+	// rules is the highest rules version of the events so far; 0 before the first event.
 	rules   int
 	verdict Verdict
 	damaged error
-	// newer says that a newer maestro wrote an event.
+	// newer is set if a newer maestro wrote an event.
 	newer   error
 	written []byte // a buffer
 	// ended says that nothing more can be judged.
@@ -36,19 +36,19 @@ type Verdict struct {
 	Head    events.Head `json:"head"`
 	Events  uint64      `json:"events"`
 	Decided uint64      `json:"decided"`
-	// Withheld counts the bodies that an export left out: their chain was checked, their decisions cannot be.
+	// Withheld counts the bodies that an export left out. Their place in the chain was checked; their decisions cannot
+	// be.
 	Withheld uint64 `json:"withheld"`
-	// Unauthenticated counts the events whose actor was taken at its word (authn none).
+	// Unauthenticated counts the events whose actor was not authenticated (authn none).
 	Unauthenticated uint64 `json:"unauthenticated"`
-	// Witnesses counts the heads remembered outside the log that it was held against.
+	// Witnesses counts the heads remembered outside the log that it was compared with.
 	Witnesses int     `json:"witnesses"`
 	Faults    []Fault `json:"faults"`
 	// FaultsMore counts the faults beyond the first 100.
 	FaultsMore int `json:"faultsMore,omitempty"`
 	// Views is the SHA-256 of the rebuilt state.
 	Views events.Hash `json:"views"`
-	// Texts counts the long texts that the log names. Where they were at hand, TextsChecked says that each was compared
-	// with its digest.
+	// Texts counts the long texts to which the log refers. TextsChecked says that each was compared with its digest.
 	Texts        int  `json:"texts"`
 	TextsChecked bool `json:"textsChecked"`
 	// FirstUnjudged and LastUnjudged are the events that could not be judged, because of a fault before them; 0 if all
@@ -57,7 +57,7 @@ type Verdict struct {
 	LastUnjudged  uint64 `json:"lastUnjudged,omitempty"`
 }
 
-// maxFaults bounds a verdict: behind a broken link nothing fits.
+// maxFaults bounds the length of a verdict, because every event behind a broken link is at fault.
 const maxFaults = 100
 
 // NewVerifier starts at the empty log.
@@ -65,7 +65,7 @@ func NewVerifier() *Verifier {
 	return &Verifier{state: projections.New(), verdict: Verdict{Faults: []Fault{}}}
 }
 
-// State returns what was rebuilt so far.
+// State returns the state rebuilt so far.
 func (v *Verifier) State() *projections.State { return v.state }
 
 // Fault records a fault that the caller found, such as a witness that disagrees.
@@ -80,7 +80,7 @@ func (v *Verifier) Fault(sequence uint64, rule FaultRule, format string, args ..
 	}
 }
 
-// Witness adds a head that the log is held against on the way; it must be told before the event at its place.
+// Witness adds a head with which the log is compared. It must be called before the event at the head's sequence.
 func (v *Verifier) Witness(seen Witnessed) { v.witnesses = append(v.witnesses, seen) }
 
 // Skip notes events that cannot be judged, because of a fault before them. Calls go upwards.

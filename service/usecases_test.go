@@ -124,18 +124,18 @@ var noUses = map[string]string{
 	"KnownTemplate":    "a part of spawning",
 	"Lease":            "a setting of the server",
 	"MayStoreManifest": "asks the table before a body is read",
-	"DamageProblem":         "puts an error into words",
+	"DamageProblem":    "puts an error into words",
 	"Permit":           "asks the table",
 	"PermitEarly":      "asks the table before a body is read",
 	"ProblemOf":        "puts an error into words",
 	"Prove":            "identity: asked before a credential is sent",
 	"RecordRefusal":    "records what was refused",
-	"ReserveCommands":          "pays for the commands of a call that was let in",
+	"ReserveCommands":  "pays for the commands of a call that was let in",
 	"TemplateIn":       "shows a state to what was let in",
 	"Turn":             "lets a part of an answer of a call that was let in be made",
 	"UntilStop":        "waits for what was let in",
 	"WhileGood":        "waits for what was let in",
-	"RequireIntactLog":         "health",
+	"RequireIntactLog": "health",
 }
 
 // unpermitted says why a use is not refused to a caller that may use no command but the core ones.

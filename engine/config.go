@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"maestro/events"
+)
+
+// Blobs stores long texts by digest. The Handler stores what is too long for an event there before it decides.
+type Blobs interface {
+	// PutBlob stores the bytes and returns their digest, "sha256-<64 hex>". Storing the same bytes again is no error.
+	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
+}
+
+// Snapshots stores encoded states. A lost or damaged snapshot costs time, never correctness.
+type Snapshots interface {
+	// List returns the sequences of the stored snapshots, newest first.
+	List(ctx context.Context) ([]uint64, error)
+	// Load returns the snapshot at a sequence, or events.ErrNoSnapshot if it is missing or damaged.
+	Load(ctx context.Context, sequence uint64) (events.Snapshot, error)
+	// Save stores a snapshot, atomically.
+	Save(ctx context.Context, snapshot events.Snapshot) error
+}
+
+// Witness remembers the newest committed head outside the log.
+type Witness interface {
+	// Load returns the remembered head, or the zero Head if there is none.
+	Load(ctx context.Context) (events.Head, error)
+	// Record notes a committed head. It must not block.
+	Record(head events.Head)
+}
+
+// Announcer publishes committed events outside the log. It must not block, and announcements may get lost.
+type Announcer interface {
+	Announce(committed []events.Message)
+}
+
+// Config configures a Handler. Log, Now and After are required.
+type Config struct {
+	Log       Log
+	Blobs     Blobs
+	Snapshots Snapshots
+	Witness   Witness
+	// Seen is a head that neither the Witness nor the Snapshots remember; zero if there is none.
+	Seen      Witnessed
+	Announcer Announcer
+	// Damage is damage to the log that was found before it is opened: the log then opens read-only. Nil if there is
+	// none.
+	Damage error
+	// Now is the clock, After its timer.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+	// Follow tells the clock the time of the log's newest event, which the clock must not be behind; nil if the clock
+	// cannot be told.
+	Follow func(newest time.Time)
+	// Denials records refusals before they are answered; nil records none.
+	Denials *Denials
+	// Shared says that other servers write to the same log. No append guards an answer without an event, so the Handler
+	// then checks such answers against the log's head before it sends them.
+	Shared bool
+	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
+	SnapshotEvery uint64
+	// ReadMost is how many steps one read of the state may take; [ReadMost] if 0.
+	ReadMost uint64
+	Logger   *slog.Logger
+}
