@@ -274,9 +274,16 @@ func closeConn(nc *nats.Conn) {
 	<-closed
 }
 
-// use holds the server open until release is called.
+// use holds the server open until release is called. While the server is reopened it waits, but no longer than one of
+// its calls may take: a disk that hangs can hold up a reopen for any length of time.
 func (b *Bus) use() (release func(), err error) {
-	b.open.RLock()
+	const look = 5 * time.Millisecond
+	for waited := time.Duration(0); !b.open.TryRLock(); waited += look {
+		if waited >= b.options.Timeout {
+			return nil, &reopeningError{waited}
+		}
+		time.Sleep(look)
+	}
 	if b.closed {
 		b.open.RUnlock()
 		return nil, errClosed

@@ -60,6 +60,19 @@ func (e *UnreadError) Advice() string {
 	return "look for the disk's errors in the system's log (`dmesg`), and make the disk readable" + goesOn
 }
 
+// reopeningError means that the store has been reopened for longer than a call may take. events.ErrUnreadable matches
+// it.
+type reopeningError struct {
+	waited time.Duration
+}
+
+func (e *reopeningError) Error() string {
+	return fmt.Sprintf("the server reopens its store, which has taken more than %s; its disk may be overloaded or hang",
+		e.waited)
+}
+
+func (*reopeningError) Is(target error) bool { return target == events.ErrUnreadable }
+
 // unread returns the error of a look at the store as an *UnreadError. path is where it was looked, for errors that do
 // not say so.
 func unread(path string, err error) *UnreadError {

@@ -10,7 +10,11 @@ import (
 // catchUp syncs the log, reads the events beyond the state, and applies them. Until it succeeds the Handler is in doubt
 // and answers nothing.
 func (h *Handler) catchUp(ctx context.Context) error {
-	head, err := h.config.Log.Sync(ctx)
+	var head uint64
+	err := h.askLog(func() (err error) {
+		head, err = h.config.Log.Sync(ctx)
+		return err
+	})
 	if errors.Is(err, events.ErrReadOnly) {
 		h.setDamage(err)
 		return err

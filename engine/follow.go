@@ -157,12 +157,15 @@ func (f *Follower) Close() {
 // barrier returns when the writer has ended the current batch.
 func (h *Handler) barrier(ctx context.Context) error {
 	p := &pending{ctx: ctx, done: make(chan result, 1)}
-	if !h.queue.add(p) {
-		return errClosing()
+	stalled, err := h.enqueue(p)
+	if err != nil {
+		return err
 	}
 	select {
 	case r := <-p.done:
 		return r.err
+	case <-stalled:
+		return unavailable(errStalled)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

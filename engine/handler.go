@@ -89,6 +89,7 @@ type Handler struct {
 	replays chan struct{}
 
 	queue queue
+	stall stall
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 
@@ -121,6 +122,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 		gone:   make(chan struct{}, 1),
 
 		replays: make(chan struct{}, replaysMost),
+		stall:   newStall(),
 	}
 	h.queue.wake = make(chan struct{}, 1)
 	opened, err := load(ctx, config, h.logger)
@@ -137,6 +139,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	running, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.done.Go(func() { h.write(running) })
+	h.done.Go(func() { h.watchLog(running) })
 	h.done.Go(func() { h.saveSnapshots(running) })
 	if opened.from.Sequence > 0 && h.damage == nil {
 		h.done.Go(func() { h.checkHistory(running, opened.from) })
@@ -167,8 +170,9 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, h.recorded(ctx, r, err)
 	}
-	if !h.queue.add(p) {
-		return Answer{}, errClosing()
+	stalled, err := h.enqueue(p)
+	if err != nil {
+		return Answer{}, err
 	}
 	select {
 	case result := <-p.done:
@@ -178,9 +182,25 @@ func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
 		}
 		h.queue.free(p) // the writer no longer uses it
 		return result.answer, result.err
+	case <-stalled:
+		return Answer{}, unavailable(errStalled)
 	case <-ctx.Done():
 		return Answer{}, ctx.Err()
 	}
+}
+
+// enqueue gives a request to the writer, unless the log does not answer. stalled is closed once it does not.
+func (h *Handler) enqueue(p *pending) (stalled <-chan struct{}, err error) {
+	stalled = h.stall.waited()
+	select {
+	case <-stalled:
+		return nil, unavailable(errStalled)
+	default:
+	}
+	if !h.queue.add(p) {
+		return nil, errClosing()
+	}
+	return stalled, nil
 }
 
 // refresh reads the log up to its head, if the log is shared. Nothing else tells this Handler what another server

@@ -357,10 +357,12 @@ func projectOf(c commands.Call, data events.Data) string {
 }
 
 func (h *Handler) append(ctx context.Context, d *decided) error {
-	if len(d.messages) == 0 {
-		return h.confirm(ctx, d)
-	}
-	return h.config.Log.Append(ctx, d.ground, d.messages)
+	return h.askLog(func() error {
+		if len(d.messages) == 0 {
+			return h.confirm(ctx, d)
+		}
+		return h.config.Log.Append(ctx, d.ground, d.messages)
+	})
 }
 
 // confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. A retry's

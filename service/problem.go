@@ -153,7 +153,8 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 		}
 	case errors.As(err, &unavailable):
 		level := slog.LevelWarn
-		if errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrFull) { // who found it has logged it once
+		known := errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrFull) || s.Health() != nil
+		if known { // who found it has logged it once
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(context.Background(), level, "a request could not be served",

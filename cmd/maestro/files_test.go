@@ -28,6 +28,7 @@ var readers = [][]string{
 	{"restore", "GOOD", "--texts-from", "NONE"},
 	{"salvage", "--home", "HOME", "--to", "NEW", "--with", "NONE"},
 	{"task", "import", "NONE"},
+	{"task", "edit", "id", "--file", "NONE"},
 	{"plan", "apply", "NONE"},
 	{"template", "create", "name", "NONE"},
 	{"template", "update", "id", "--file", "NONE"},

@@ -56,6 +56,11 @@ type editedTask struct {
 }
 
 func (c *taskEdit) run(ctx context.Context, args []string) error {
+	if c.again != "" { // an editor would make a new file
+		if err := CheckNamed(c.again); err != nil {
+			return err
+		}
+	}
 	t, err := Ask(ctx, c.Run, (*client.Client).Task, args[0])
 	if err != nil {
 		return err

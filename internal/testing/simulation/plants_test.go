@@ -63,6 +63,12 @@ func row(id, who, to string) edit {
 	return edit{rules, `{ID: "` + id + `", Who: ` + who + `,`, `{ID: "` + id + `", Who: ` + to + `,`}
 }
 
+// longRow is row, for a row that has one field a line.
+func longRow(id, who, to string) edit {
+	begin := "\t\tID:    \"" + id + "\",\n\t\tWho:   "
+	return edit{rules, begin + who + ",", begin + to + ","}
+}
+
 // plants are the bugs that the simulation must find.
 var plants = []plant{
 	// The writer and the log.
@@ -173,7 +179,10 @@ var plants = []plant{
 
 	{
 		"who waits for a queue is not woken when its item's dependency is completed",
-		[]edit{{"engine/await.go", "			h.wakeReady(key.ID)\n", ""}},
+		[]edit{{
+			"engine/feed.go",
+			"	for _, queue := range h.overlay.LinesMoved() {\n", "	for _, queue := range []string{} {\n",
+		}},
 	},
 	{
 		"who waits for something is not woken by what another server wrote",
@@ -339,14 +348,24 @@ var plants = []plant{
 	}}},
 
 	// Permissions.
-	{"task:complete is also a worker's", []edit{row("task:complete", "O | U", "agents | U")}},
-	{"task:update is also a queue worker's", []edit{row("task:update", "O | U", "Q | O | U")}},
-	{"task:delete is also an orchestrator's", []edit{row("task:delete", "U", "O | U")}},
-	{"session:spawn is also a tree worker's", []edit{row("session:spawn", "O | U", "T | O | U")}},
-	{"project:update is also an orchestrator's", []edit{row("project:update", "U", "O | U")}},
-	{"task:create is not a queue worker's", []edit{row("task:create", "agents | U", "W | T | O | U")}},
+	{"task:complete is also a worker's", []edit{
+		longRow("task:complete", "RoleOrchestrator | RoleUser", "agents | RoleUser"),
+	}},
+	{"task:update is also a queue worker's", []edit{
+		longRow("task:update", "RoleOrchestrator | RoleUser", "RoleQueueWorker | RoleOrchestrator | RoleUser"),
+	}},
+	{"task:delete is also an orchestrator's", []edit{row("task:delete", "RoleUser", "RoleOrchestrator | RoleUser")}},
+	{"session:spawn is also a tree worker's", []edit{
+		row("session:spawn", "RoleOrchestrator | RoleUser", "RoleTreeWorker | RoleOrchestrator | RoleUser"),
+	}},
+	{"project:update is also an orchestrator's", []edit{
+		row("project:update", "RoleUser", "RoleOrchestrator | RoleUser"),
+	}},
+	{"task:create is not a queue worker's", []edit{
+		row("task:create", "agents | RoleUser", "RoleWorker | RoleTreeWorker | RoleOrchestrator | RoleUser"),
+	}},
 	{"a user reports, in a session's name", []edit{
-		row("report:progress", "agents", "agents | U"), row("report:blocked", "agents", "agents | U"),
+		row("report:progress", "agents", "agents | RoleUser"), row("report:blocked", "agents", "agents | RoleUser"),
 		{
 			"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n",
 			"	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n",
@@ -414,11 +433,11 @@ var plants = []plant{
 	}}},
 	{"an orchestrator gives a worker all that an orchestrator may", []edit{{
 		spawns,
-		"tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy))", "tableOf(c.Rules).Defaults(O)",
+		"tableOf(c.Rules).Defaults(RoleSetOf(kind.role, kind.strategy))", "tableOf(c.Rules).Defaults(RoleOrchestrator)",
 	}}},
 	{"an orchestrator gives a worker no more than it may use itself", []edit{{
 		spawns,
-		"slices.Concat(own, tableOf(c.Rules).Defaults(Letter(kind.role, kind.strategy)))", "own",
+		"slices.Concat(own, tableOf(c.Rules).Defaults(RoleSetOf(kind.role, kind.strategy)))", "own",
 	}}},
 	{"a user's spawn for a session is the user's alone", []edit{{
 		spawns, "	return parent.ID, nil\n",
@@ -842,13 +861,13 @@ var plants = []plant{
 	{"a session begins in the other role", []edit{
 		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
 		{
-			permit, "	if !ok {\n		return nil\n	}\n	letter, canonical",
-			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	letter, canonical",
+			permit, "	if !ok {\n		return nil\n	}\n	column, canonical",
+			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	column, canonical",
 		},
 	}},
 	{"a session lets another begin", []edit{{
-		begins, "ownSession(s, c, x.In, x.SessionID, x.ID())",
-		"session(s, c, x.In, x.SessionID)",
+		begins, "ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())",
+		"session(s, c, x.ProjectRef, x.SessionID)",
 	}}},
 	{
 		"who is running begins again",
