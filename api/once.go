@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"maestro/internal/safetext"
 	"maestro/service"
@@ -44,7 +45,20 @@ func saidOnce(r *http.Request) error {
 			return p
 		}
 	}
+	if query.Has("dryRun") {
+		return dryRunOf(r)
+	}
 	return nil
+}
+
+// dryRunOf refuses a dry run of a request that has none: it would be executed.
+func dryRunOf(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasPrefix(r.URL.Path, commandsPath) {
+		return nil
+	}
+	p := service.InvalidRequest("", "This route has no dry run")
+	p.Why, p.Next = "only commands have one", "use POST "+commandsPath+"<command>?dryRun=true"
+	return p
 }
 
 func unreadableQuery(err error) error {

@@ -70,6 +70,17 @@ func TestRepeatsAreRefused(t *testing.T) {
 		w.sendHeader(c.method, c.path+"?limit=%zz", c.body, nil).refused(400, "VALIDATION_ERROR",
 			"The query cannot be read")
 	}
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodPost, "/api/tasks", newTask},
+		{http.MethodPost, "/api/sessions/spawn", `{"projectId":"` + project + `","taskIds":[]}`},
+		{http.MethodDelete, "/api/projects/" + project, ""},
+		{http.MethodPost, "/api/manifests", `{}`},
+	} {
+		for _, value := range []string{"true", "false", ""} {
+			w.sendHeader(c.method, c.path+"?dryRun="+value, c.body, nil).refused(400, "VALIDATION_ERROR",
+				"This route has no dry run")
+		}
+	}
 	if w.log.head() != head {
 		t.Errorf("%d events of refused requests", w.log.head()-head)
 	}
