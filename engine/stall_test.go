@@ -57,10 +57,12 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					first <- err
 				}()
 				synctest.Wait()
-				if took, err := create("second"); took != stallAfter || !errors.Is(err, errStalled) {
+				// A request before the one that does not return may be the one that the first look saw.
+				late := func(took time.Duration) bool { return took < stallAfter || took > stallAfter+stallTick }
+				if took, err := create("second"); late(took) || !errors.Is(err, errStalled) {
 					t.Errorf("who waited with it is answered after %s: %v", took, err)
 				}
-				if err := <-first; !errors.As(err, new(*UnavailableError)) || time.Since(begun) != stallAfter {
+				if err := <-first; !errors.As(err, new(*UnavailableError)) || late(time.Since(begun)) {
 					t.Errorf("the caller is answered after %s: %v", time.Since(begun), err)
 				}
 				if err := w.h.Health(); !errors.Is(err, errStalled) {
@@ -69,7 +71,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 				if took, err := create("third"); took != 0 || !errors.Is(err, errStalled) {
 					t.Errorf("a later caller is answered after %s: %v", took, err)
 				}
-				if err := w.h.barrier(t.Context()); !errors.Is(err, errStalled) || time.Since(begun) != stallAfter {
+				if err := w.h.barrier(t.Context()); !errors.Is(err, errStalled) || late(time.Since(begun)) {
 					t.Errorf("who waits for the batch is answered after %s: %v", time.Since(begun), err)
 				}
 				time.Sleep(time.Minute)

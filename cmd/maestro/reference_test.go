@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"maestro/internal/cli"
 )
 
 var updateReference = flag.Bool("update-reference", false, "write docs/guide/reference.md")
@@ -69,7 +71,7 @@ func describe(b *strings.Builder, cmd *cobra.Command, heading string) {
 			own.AddFlag(f)
 		}
 	})
-	if usages := own.FlagUsages(); usages != "" {
+	if usages := own.FlagUsagesWrapped(cli.UsageWidth); usages != "" {
 		b.WriteString("\n" + usages)
 	}
 	b.WriteString("```\n")

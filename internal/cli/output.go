@@ -180,11 +180,19 @@ func Complete(cmd *cobra.Command, flag string, words ...string) {
 // choices is the annotation of a flag that takes certain words only; checkFlags looks at it.
 const choices = "choices"
 
+// longestChoice is how long the words of a flag may be to stand beside its name in the help.
+const longestChoice = 60
+
 // choice is complete for a flag that takes only these words: with another one a list would be empty, and say nothing.
 func choice(cmd *cobra.Command, flag string, words ...string) {
 	Complete(cmd, flag, words...)
 	annotate(cmd, flag, choices, words...)
-	ValueName(cmd, flag, strings.Join(words, "|"))
+	if all := strings.Join(words, "|"); len(all) <= longestChoice {
+		ValueName(cmd, flag, all)
+		return
+	}
+	ValueName(cmd, flag, "word")
+	cmd.Flags().Lookup(flag).Usage += ": " + strings.Join(words, ", ")
 }
 
 // List answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.

@@ -282,6 +282,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	exemplify(root)
 	completeIDs(a, root)
 	groupCommands(root)
+	a.wrapUsage(root)
 	root.SetHelpCommandGroupID("server")
 	root.SetCompletionCommandGroupID("server")
 	return root

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"maestro/events"
 )
@@ -126,7 +127,7 @@ func (l *Log) do(ctx context.Context, op *Op) result {
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
-	op.log, op.done = l, make(chan result, 1)
+	op.log, op.done, op.Began = l, make(chan result, 1), time.Now()
 	op.Caller, _ = ctx.Value(callerKey{}).(int)
 	l.mu.Lock()
 	if l.dead {

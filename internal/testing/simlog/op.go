@@ -3,6 +3,7 @@ package simlog
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"maestro/events"
 )
@@ -74,6 +75,8 @@ type Op struct {
 	From, To uint64
 	// Caller is the number that CallerOf put into the caller's context, else 0.
 	Caller int
+	// Began is when it was asked for.
+	Began time.Time
 
 	log  *Log
 	done chan result

@@ -210,7 +210,7 @@ func (w *world) judgeCall(c *call) *Failure {
 	case errors.As(c.err, &unavailable):
 		w.tracef("  call %d: unavailable: %s", c.number, unavailable.Why)
 		if !c.doubt && c.server.troubles.Load() == c.troubles && c.server.closing == nil && c.server.up() &&
-			c.server.conflicts.Load() < 9 &&
+			c.server.conflicts.Load() < 9 && !c.server.stalled() &&
 			!c.cancelled {
 			return failure("a healthy log answers", "call %d got %q, and nothing had failed", c.number, unavailable.Why)
 		}

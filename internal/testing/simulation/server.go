@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +42,7 @@ type server struct {
 	noLeases context.CancelFunc
 	looking  chan struct{}
 	closing  chan struct{}
-	// troubles counts the operations that failed, conflicts those in a row that were conflicts.
+	// troubles counts the operations that failed or took too long, conflicts those in a row that were conflicts.
 	troubles, conflicts atomic.Int64
 	from                uint64 // what was on disk when it started, all of which it has read once it is up
 	head                uint64 // of the view, when it was last looked at
@@ -154,8 +155,21 @@ func (s *server) dropLeases() {
 	s.leases, s.life = nil, nil
 }
 
+// stalls is after how long an operation that did not return counts as one that failed.
+const stalls = 2 * time.Second
+
+// stalled reports whether an operation of the server has not returned for so long that the server may say so.
+func (s *server) stalled() bool {
+	return s.log != nil && slices.ContainsFunc(s.log.Held(), func(op *simlog.Op) bool {
+		return time.Since(op.Began) >= stalls
+	})
+}
+
 // took takes note of how an operation of the server ended.
-func (s *server) took(_ *simlog.Op, err error) {
+func (s *server) took(op *simlog.Op, err error) {
+	if time.Since(op.Began) >= stalls {
+		s.troubles.Add(1)
+	}
 	switch {
 	case errors.Is(err, events.ErrConflict):
 		s.conflicts.Add(1)

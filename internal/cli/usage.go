@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// UsageWidth is the width of a help text where no terminal is narrower.
+const UsageWidth = 120
+
+// wrapUsage makes the descriptions of flags fit the terminal in the usage of all commands below root.
+func (a *Run) wrapUsage(root *cobra.Command) {
+	show := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		out := cmd.OutOrStderr()
+		var text strings.Builder
+		cmd.SetOut(&text)
+		err := show(cmd)
+		cmd.SetOut(nil) // the root's again
+		if err != nil {
+			return err
+		}
+		width := UsageWidth
+		if screen := a.onScreen(); screen != nil {
+			width = min(width, screen.Width)
+		}
+		usage := text.String()
+		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
+			whole, wrapped := trimmedLines(flags.FlagUsages()), trimmedLines(flags.FlagUsagesWrapped(width))
+			usage = strings.Replace(usage, whole, wrapped, 1)
+		}
+		_, err = out.Write([]byte(usage))
+		return err
+	})
+}
+
+// trimmedLines is flags' text as the usage has it: without white space at its end.
+func trimmedLines(text string) string { return strings.TrimRight(text, " \n") }
