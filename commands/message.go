@@ -65,11 +65,13 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	}, nil
 }
 
-// Warnings implements Warner.
-func (*MessageSession) Warnings(s *projections.State, data events.Data) []string {
+// Warnings implements Warner. Who may send mail to a session may know that it does not read it.
+func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warning {
 	if sent, ok := data.(*events.SessionMessaged); ok {
 		if x := s.Session(sent.SessionID); x != nil && !x.Active() {
-			return []string{"session " + x.ID + " reported that its work is done: it may run no further command"}
+			return []Warning{{
+				Text: "session " + x.ID + " reported that its work is done: it may run no further command",
+			}}
 		}
 	}
 	return nil

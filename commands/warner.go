@@ -5,15 +5,22 @@ import (
 	"maestro/projections"
 )
 
-// Warner is a command that may be allowed and still be a mistake. Warnings says what its caller should know about what
-// it did; data is its event's, and s the state after it. It has no part in the decision.
+// Warner is a command that may be allowed and still be a mistake. Warnings returns what its caller should know about
+// what it did; data is its event's payload, and s the state after it. It has no part in the decision.
 type Warner interface {
 	Command
-	Warnings(s *projections.State, data events.Data) []string
+	Warnings(s *projections.State, data events.Data) []Warning
+}
+
+// Warning is what the caller of a command should know about what it did.
+type Warning struct {
+	Text string
+	// Tasks and Sessions are what the text tells of. Only a caller who may read them all gets it.
+	Tasks, Sessions []string
 }
 
 // Warnings implements Warner.
-func (x *CompleteTask) Warnings(s *projections.State, _ events.Data) []string {
+func (x *CompleteTask) Warnings(s *projections.State, _ events.Data) []Warning {
 	t := s.Task(x.TaskID)
 	if t == nil {
 		return nil
@@ -23,11 +30,14 @@ func (x *CompleteTask) Warnings(s *projections.State, _ events.Data) []string {
 		return nil
 	}
 	named := unmet[:min(len(unmet), belowNamed)]
-	return []string{"task " + t.ID + " depends on tasks that are not completed: " + someOf(named, len(unmet))}
+	return []Warning{{
+		Text:  "task " + t.ID + " depends on tasks that are not completed: " + someOf(named, len(unmet)),
+		Tasks: named,
+	}}
 }
 
 // Warnings implements Warner.
-func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings []string) {
+func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	spawned, ok := data.(*events.SessionSpawned)
 	if !ok {
 		return nil
@@ -38,12 +48,16 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 		case t == nil:
 			continue
 		case t.Status == events.TaskCompleted:
-			warnings = append(warnings, "task "+id+" is completed already")
+			warnings = append(warnings, Warning{Text: "task " + id + " is completed already", Tasks: []string{id}})
 			continue
 		}
 		for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
 			if x := s.Session(other); other != spawned.SessionID && x != nil && x.Active() {
-				warnings = append(warnings, "session "+other+" has task "+id+", too")
+				warnings = append(warnings, Warning{
+					Text:     "session " + other + " has task " + id + ", too",
+					Tasks:    []string{id},
+					Sessions: []string{other},
+				})
 			}
 		}
 	}
@@ -51,13 +65,14 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 }
 
 // Warnings implements Warner.
-func (x *PushItem) Warnings(s *projections.State, _ events.Data) []string {
+func (x *PushItem) Warnings(s *projections.State, _ events.Data) []Warning {
 	below, all := s.SomeUnfinished(x.TaskID, belowNamed)
 	if all == 0 {
 		return nil
 	}
-	return []string{
-		"task " + x.TaskID + " has open tasks below it, and a worker may get it before they are completed: " +
+	return []Warning{{
+		Text: "task " + x.TaskID + " has open tasks below it, and a worker may get it before they are completed: " +
 			someOf(below, all),
-	}
+		Tasks: below,
+	}}
 }

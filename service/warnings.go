@@ -22,7 +22,14 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 		})
 	}
 	if warner, ok := command.(commands.Warner); ok {
-		if see(func(v View) { warnings = warner.Warnings(v.State, done.Data) }) != nil {
+		err := see(func(v View) {
+			for _, w := range warner.Warnings(v.State, done.Data) {
+				if v.mayReadWarning(w) {
+					warnings = append(warnings, w.Text)
+				}
+			}
+		})
+		if err != nil {
 			return nil
 		}
 	}
@@ -39,6 +46,21 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 		return nil
 	}
 	return warnings
+}
+
+// mayReadWarning reports whether the caller may read all that a warning tells of.
+func (v View) mayReadWarning(w commands.Warning) bool {
+	for _, id := range w.Tasks {
+		if _, err := v.PermitTask("task:get", id); err != nil {
+			return false
+		}
+	}
+	for _, id := range w.Sessions {
+		if _, err := v.PermitSession("session:info", id); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // leavesBehind says what goes on although a session says that its work is done: the item that it holds, and the
