@@ -35,7 +35,7 @@ func limitsOf(t *testing.T, texts ...string) *service.Limits {
 	return &l
 }
 
-// limited checks a 429 and gives its Retry-After.
+// limited checks a 429 and returns its Retry-After.
 func (r reply) limited(limit string) time.Duration {
 	r.Helper()
 	r.refused(http.StatusTooManyRequests, "RATE_LIMITED", "")
@@ -60,7 +60,7 @@ func (r reply) into(value any) {
 const note = `{"message":"m"}`
 
 // TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-
-// After it goes on.
+// After it continues.
 func TestCommandsOfOneSessionAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=0.1/20", "session-spawns=0"))

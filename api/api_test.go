@@ -390,7 +390,7 @@ func (w *world) task(project string) string {
 		"taskId")
 }
 
-// session spawns by a token and gives the session's id and secret.
+// session spawns by a token and returns the session's id and secret.
 func (w *world) session(by, project, task, fields string) (id, token string) {
 	w.Helper()
 	r := w.do(by, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]`+fields+`}`).is(200)

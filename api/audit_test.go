@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// history makes a log with something of everything, and gives its two projects.
+// history makes a log with something of everything, and returns its two projects.
 func (w *world) history() (mine, other string) {
 	w.Helper()
 	mine, other = w.project(), w.project()

@@ -32,7 +32,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// serve starts a server as `maestro serve` does, and gives a way to dial it.
+// serve starts a server as `maestro serve` does, and returns a way to dial it.
 func serve(t *testing.T, handler http.Handler, limits *service.Limits) (dial func() net.Conn) {
 	p := &pipes{make(chan net.Conn), make(chan struct{})}
 	listener := api.Bound(p, limits)

@@ -41,10 +41,11 @@ func (l *Listener) count(h holder, n int) {
 	}
 }
 
-// leastDue gives the connection to close so that another gets in: one of a session that has ended, else one on which no
-// call is served, else a call of a session, else one of a reader. Of those it is one of the credential and project with
-// the most connections, and the longest idle of them. Calls of sessions come first once they leave hardly any other
-// connections, else newcomers would only close each other. It returns nil where all serve calls of admins; mu is held.
+// leastDue returns the connection to close so that another gets in: one of a session that has ended, else one on which
+// no call is served, else a call of a session, else one of a reader. Of those it is one of the credential and project
+// with the most connections, and the longest idle of them. Calls of sessions come first once they leave hardly any
+// other connections, else newcomers would only close each other. It returns nil where all serve calls of admins; mu is
+// held.
 func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
 	all, free := 0, 0
 	for c := range l.open {

@@ -15,7 +15,7 @@ import (
 	"maestro/service/wire"
 )
 
-// troubled makes a project with something of each kind that needs a person, a minute apart, and gives it with the
+// troubled makes a project with something of each kind that needs a person, a minute apart, and returns it with the
 // session that spawned what went wrong.
 func (w *world) troubled() (project, orchestrator string) {
 	w.Helper()

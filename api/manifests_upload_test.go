@@ -66,7 +66,7 @@ func (w manifests) rendered(name, id string, m *manifest.Manifest) {
 	}
 }
 
-// elements reads a prompt as XML and gives its elements.
+// elements reads a prompt as XML and returns its elements.
 func elements(t *testing.T, text []byte) (found []xml.StartElement) {
 	t.Helper()
 	decoder := xml.NewDecoder(strings.NewReader(string(text)))

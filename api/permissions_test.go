@@ -234,7 +234,7 @@ func (w *world) stage(column rune) stage {
 	}
 }
 
-// token makes a named token and gives its secret.
+// token makes a named token and returns its secret.
 func (w *world) token(name, kind string, projects ...string) string {
 	w.Helper()
 	fields, err := json.Marshal(map[string]any{"name": name, "kind": kind, "projectIds": projects})
@@ -253,7 +253,7 @@ func (w *world) manifestOf(session string) string {
 	return "sha256-" + strings.Repeat("0", 64)
 }
 
-// ask opens a question of a session and gives its id.
+// ask opens a question of a session and returns its id.
 func (w *world) ask(token, question, fields string) string {
 	w.Helper()
 	return w.do(token, "report:needs-input", `{"message":"`+question+`"`+fields+`}`).is(200).text("event", "data",

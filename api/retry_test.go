@@ -97,7 +97,7 @@ func TestAnOlderRetryHidesTheSecret(t *testing.T) {
 	}
 }
 
-// slow makes a request whose body is still on its way, and gives what sends it.
+// slow makes a request whose body is still on its way, and returns what sends it.
 func (w *world) slow(token, id, body string) (finish func() reply) {
 	w.Helper()
 	reader, writer := io.Pipe()

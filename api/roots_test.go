@@ -14,7 +14,7 @@ import (
 	"maestro/service/wire"
 )
 
-// made creates a project and a task in it as a session, and gives their ids.
+// made creates a project and a task in it as a session, and returns their ids.
 func (w *world) made(token string) (project, task string) {
 	w.Helper()
 	project = w.do(token, "project:create", `{"name":"P"}`).is(200).text("event", "data", "projectId")
@@ -23,7 +23,7 @@ func (w *world) made(token string) (project, task string) {
 }
 
 // projectFamily makes a project with an orchestrator, one in a project that the first created, and a worker in a
-// project that the second created. It gives the projects and the tokens.
+// project that the second created. It returns the projects and the tokens.
 func (w *world) projectFamily() (projects, tokens []string) {
 	w.Helper()
 	root := w.project()

@@ -75,7 +75,7 @@ func (b *stoppingBody) cut() {
 	}
 }
 
-// end takes the deadline away: net/http goes on reading, to learn whether the caller is still there, and takes a
+// end takes the deadline away: net/http continues reading, to learn whether the caller is still there, and takes a
 // deadline that passes for its end.
 func (b *stoppingBody) end() {
 	b.mu.Lock()

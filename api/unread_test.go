@@ -93,7 +93,7 @@ func TestUnreadAnswersHoldLittle(t *testing.T) {
 	})
 }
 
-// unread makes calls whose answers nobody takes, and gives them when those that waited for their turn have given up.
+// unread makes calls whose answers nobody takes, and returns them when those that waited for their turn have given up.
 // wait lets the answers be read and returns when all have ended.
 func (w *world) unread(path, token string, calls int) (h *held, answers []*unread, wait func()) {
 	w.Helper()

@@ -237,7 +237,7 @@ func TestWaitingForAnItem(t *testing.T) {
 	}
 }
 
-// queueSession spawns a session without tasks that pulls from a queue, and gives its secret.
+// queueSession spawns a session without tasks that pulls from a queue, and returns its secret.
 func (w *world) queueSession(project, queue string) string {
 	w.Helper()
 	return w.do(adminToken, "session:spawn",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tasksWaiting makes n tasks that each wait for the same others, and gives a list of their ids as JSON.
+// tasksWaiting makes n tasks that each wait for the same others, and returns a list of their ids as JSON.
 func (w *world) tasksWaiting(project string, n, others int) string {
 	w.Helper()
 	quoted := func(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }

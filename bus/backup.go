@@ -108,7 +108,7 @@ func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupS
 	return seal, errors.Join(archive.file(backupSealName, content), archive.close())
 }
 
-// digestsToKeep gives, in order, what the log names and what is kept beside, such as a manifest that no session has
+// digestsToKeep returns, in order, what the log names and what is kept beside, such as a manifest that no session has
 // yet.
 func (b *Bus) digestsToKeep(ctx context.Context, named map[string]uint64) []string {
 	digests := slices.Collect(maps.Keys(named))

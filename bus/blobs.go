@@ -58,7 +58,7 @@ func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetst
 	return store, nil
 }
 
-// PutBlob keeps content and gives its digest. The same content is kept once. It is as durable as an append is, so an
+// PutBlob keeps content and returns its digest. The same content is kept once. It is as durable as an append is, so an
 // event that names the digest may be appended next.
 func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	return b.putBlob(ctx, content, b.options.Timeout)

@@ -183,7 +183,7 @@ func headerValue(header []byte, name string) string {
 }
 
 // scan calls found for every record of a block that can be read, and lost for every run of bytes between them that
-// cannot. Only records that begin before the limit count. It gives where it stopped.
+// cannot. Only records that begin before the limit count. It returns where it stopped.
 func (p *recordParser) scan(
 	content []byte, limit int, found func(at int, r blockRecord), lost func(from, to int, why error),
 ) int {

@@ -226,7 +226,7 @@ func scanWith(
 	return s, errors.Join(append(failed, err)...)
 }
 
-// scanBlock reads one block file. It gives the buffer back, grown if it had to be. With an *UnreadError comes what
+// scanBlock reads one block file. It returns the buffer, grown if it had to be. With an *UnreadError comes what
 // could be read.
 func scanBlock(
 	dir, path, stream, prefix string, index int, buffer []byte, each eachRecord,

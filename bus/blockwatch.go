@@ -297,7 +297,7 @@ func (w *blockWatch) check(acked uint64) error {
 	return nil
 }
 
-// finish takes note of a block that nothing is written to any more.
+// finish records a block that nothing is written to any more.
 func (w *blockWatch) finish(index int) {
 	info, err := disk.Stat(filepath.Join(w.dir, blockName(index)))
 	if err != nil {
@@ -347,7 +347,7 @@ func (w *blockWatch) read(to uint64) (whole bool, err error) {
 	return true, nil
 }
 
-// next goes on to the block after the newest that is known.
+// next continues with the block after the newest that is known.
 func (w *blockWatch) next() error {
 	there, err := blockFiles(w.dir)
 	if err != nil {

@@ -162,7 +162,7 @@ func TestBlockWatchFollowsTheServer(t *testing.T) {
 	}
 }
 
-// A log with a single event in its newest block goes on after it was opened again.
+// A log with a single event in its newest block continues after it was opened again.
 func TestBlockWatchBehindASingleRecord(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)

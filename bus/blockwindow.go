@@ -44,7 +44,7 @@ func readBlockBegin(path string) ([]byte, error) {
 	return content, b.failed
 }
 
-// window reads from an offset into the buffer, which it makes larger if it must. It gives less than a whole window at
+// window reads from an offset into the buffer, which it makes larger if it must. It returns less than a whole window at
 // the end only.
 func (b *blockFile) window(buffer []byte, from int64) []byte {
 	size := int(min(b.size-from, maxWindow))
@@ -85,7 +85,7 @@ const readTries = 3
 // unreadable is how much is given up where the disk answers an error.
 const unreadable = 4096
 
-// scan is recordParser.scan of the whole file, whose first window is given. It gives the buffer back, and how long the
+// scan is recordParser.scan of the whole file, whose first window is given. It returns the buffer, and how long the
 // file is. What is found refers to the buffer.
 func (b *blockFile) scan(
 	p *recordParser, content []byte, found func(at int64, r blockRecord), lost func(from, to int64, why error),

@@ -209,7 +209,7 @@ func (b *Bus) mayCreate() error {
 		", its log says why"}
 }
 
-// dial connects to the embedded server and goes on doing so whenever it was reopened. Nothing is kept for later while
+// dial connects to the embedded server, and again whenever it was reopened. Nothing is kept for later while
 // it is away: an append that was not sent must not arrive after its caller was told.
 func (b *Bus) dial(name string) (*nats.Conn, error) {
 	nc, err := nats.Connect("",

@@ -33,7 +33,7 @@ func (b *Bus) OnDamage(tell func(error)) {
 	}
 }
 
-// damaged makes the log read-only from now on, and tells the owner, once. It gives the error back.
+// damaged makes the log read-only from now on, and tells the owner, once. It returns the error.
 func (b *Bus) damaged(err error) error {
 	if b.damage.CompareAndSwap(nil, &err) {
 		tell := b.tell.Load()
@@ -90,7 +90,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	return nil
 }
 
-// useFiles holds the store open and gives its files if there is no server.
+// useFiles holds the store open and returns its files if there is no server.
 func (b *Bus) useFiles() (files *ReadOnly, release func(), err error) {
 	release, err = b.use()
 	if err != nil {

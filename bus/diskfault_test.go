@@ -216,7 +216,7 @@ func setAsides(t *testing.T, image string) (names []string) {
 	return names
 }
 
-// eachFails has operations fail one after the other: try does it to the nth, and gives how many there were.
+// eachFails has operations fail one after the other: try does it to the nth, and returns how many there were.
 func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth int, how failure) int) {
 	t.Helper()
 	operations := try(t, 0, failure{})
@@ -346,7 +346,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it goes on.
+// Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it continues.
 func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 	s := newDividedStore(t)
 	image := storeCopy(t, s.dir)

@@ -143,7 +143,7 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 
 // copyStore copies the files of a live server, as they are at this moment in the page cache: what kill -9 would leave.
 // Links are copied as links.
-// storeCopy gives a copy of a store, with nothing beside it.
+// storeCopy returns a copy of a store, with nothing beside it.
 func storeCopy(t *testing.T, from string) (to string) {
 	t.Helper()
 	to = filepath.Join(t.TempDir(), "store")

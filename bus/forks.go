@@ -50,7 +50,7 @@ func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, err
 	return found, nil
 }
 
-// readForks reads messages, and gives those that are events, by sequence.
+// readForks reads messages, and returns those that are events, by sequence.
 func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, error) {
 	slices.SortStableFunc(places, bySequence)
 	reader, err := r.reader(r.log, events.SubjectPrefix)

@@ -127,7 +127,7 @@ func firstSequence(path string, index int) (uint64, error) {
 	}
 }
 
-// read yields messages from a sequence on. It gives the next sequence that it did not yield, with errNotYet where the
+// read yields messages from a sequence on. It returns the next sequence that it did not yield, with errNotYet where the
 // files end, and with *events.DamageError where a message that was acknowledged (up to acked) cannot be read.
 func (l *liveLog) read(ctx context.Context, from, to, acked uint64, yield func(events.Message) error) (next uint64,
 	err error,
@@ -167,7 +167,7 @@ func (l *liveLog) why(block *liveBlock, err error) string {
 	return fmt.Sprintf("in the block %s: %s", blockName(block.index), err)
 }
 
-// read yields messages of one block. It gives the sequence behind the last that it yielded, and errNotYet with the
+// read yields messages of one block. It returns the sequence behind the last that it yielded, and errNotYet with the
 // reason where no record can be read.
 func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	yield func(events.Message) error,

@@ -47,7 +47,7 @@ func namedOnce(t *testing.T, dir string) {
 	}))
 }
 
-// appendTo appends short messages and gives the head.
+// appendTo appends short messages and returns the head.
 func appendTo(t *testing.T, b *Bus, n int) uint64 {
 	t.Helper()
 	head, err := b.Sync(t.Context())

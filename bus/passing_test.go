@@ -37,7 +37,7 @@ func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A reopen that meets an error which passes goes on; nothing is taken for damaged.
+// A reopen that meets an error which passes continues; nothing is taken for damaged.
 func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, why := range []error{syscall.EMFILE, syscall.EACCES, syscall.EIO} {

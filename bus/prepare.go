@@ -147,7 +147,7 @@ func held(s *scannedStream, torn *Fault) heldStream {
 }
 
 // lastBlockFits reports whether the last block of a stream holds nothing but records that can be read, and the log
-// what was acknowledged. It gives the last sequence in it.
+// what was acknowledged. It returns the last sequence in it.
 func (e *embedded) lastBlockFits(
 	ctx context.Context, stream, prefix string, witnessed uint64,
 ) (last uint64, fit bool, err error) {
@@ -269,7 +269,7 @@ func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 }
 
 // setSideStreamsAside moves the streams that must be made again out of the server's sight. What can be read of them is
-// put back once the server runs; a start that is interrupted goes on from there.
+// put back once the server runs; a start that is interrupted continues from there.
 func (e *embedded) setSideStreamsAside(p *prepared) error {
 	pending, err := pendingRebuilds(e.dir)
 	if err != nil { // every directory that has no mark counts, listed or not

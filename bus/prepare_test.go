@@ -470,7 +470,7 @@ func TestACleanStopWitnessesTheEnd(t *testing.T) {
 }
 
 // TestDamagedSideStreamsAreMadeAgain: damage in the blobs or the refusals loses what it hit and nothing else, and the
-// log goes on.
+// log continues.
 func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)

@@ -11,7 +11,7 @@ import (
 	"maestro/internal/testing/logtest"
 )
 
-// fill appends n messages of a size and gives the head.
+// fill appends n messages of a size and returns the head.
 func fill(t *testing.T, b *Bus, n, size int) uint64 {
 	t.Helper()
 	var head uint64

@@ -39,7 +39,7 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 	return nil
 }
 
-// readFiles yields what the files of an embedded log hold, and gives the next sequence. What they do not hold yet is
+// readFiles yields what the files of an embedded log hold, and returns the next sequence. What they do not hold yet is
 // for the server to say.
 func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64,
 	err error,

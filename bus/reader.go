@@ -139,7 +139,7 @@ func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Durat
 	return page, nil
 }
 
-// ask sends the request and gives the subject of its answers.
+// ask sends the request and returns the subject of its answers.
 func (r *reader) ask(subject string) (reply string, err error) {
 	r.number++
 	reply = r.inbox + strconv.FormatUint(r.number, 36)

@@ -19,7 +19,7 @@ import (
 // served. It satisfies engine.Log; what would write fails with events.ErrReadOnly. Its methods may be called from
 // many goroutines.
 //
-// Read stops at the first message that is missing. Readable goes on behind it and gives every message that is left.
+// Read stops at the first message that is missing. Readable continues behind it and returns every message that is left.
 type ReadOnly struct {
 	dir    string
 	locks  []*os.File // nil for one that the store does not have

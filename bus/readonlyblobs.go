@@ -73,7 +73,7 @@ func (x *blobIndex) settle(stream *scannedStream) {
 }
 
 // adopt finds blobs whose description is lost: their content still tells their digest. What an interrupted PutBlob left
-// has one too, which nothing names. It gives the digests.
+// has one too, which nothing names. It returns the digests.
 func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	named := map[string]bool{}
 	for _, meta := range r.blobs.metas {

@@ -16,7 +16,7 @@ import (
 // sideStreams are the streams beside the log, which are made again from what was set aside of them.
 var sideStreams = []string{BlobStream, DeniedStream}
 
-// awaited gives, by stream, the directories from which it must still be filled: all that were set aside and have no
+// awaited returns, by stream, the directories from which it must still be filled: all that were set aside and have no
 // mark, whatever the list says. missing are the names on the list of directories that are not there.
 func awaited(dir string) (paths map[string][]string, missing map[string][]string, err error) {
 	paths, missing = map[string][]string{}, map[string][]string{}

@@ -15,7 +15,7 @@ import (
 const (
 	// recheckEvery is how often every finished block is read again.
 	recheckEvery = 24 * time.Hour
-	// recheckFirst is how long a start is left alone before the reading goes on.
+	// recheckFirst is how long a start is left alone before the reading continues.
 	recheckFirst = time.Minute
 	// recheckAhead is how far the last reading may be in the future. Beyond that a wrong clock dated it.
 	recheckAhead = time.Hour
@@ -43,7 +43,7 @@ func (n checkedNote) left(now time.Time) time.Duration {
 	return min(max(n.Finished.Add(recheckEvery).Sub(now), 0), recheckEvery)
 }
 
-// KeepChecked reads the blocks of an embedded store once a day, slowly, until ctx ends. It goes on where the
+// KeepChecked reads the blocks of an embedded store once a day, slowly, until ctx ends. It continues where the
 // last run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged
 // refusals are logged, and made again at the next start. now and after are the clock and its timer.
 func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(time.Duration) <-chan time.Time) {
@@ -154,7 +154,7 @@ func (s *scannedBlock) forgiveEnd() {
 }
 
 // follows checks that a block of the log has no fault and that its messages follow each other, and the last one before
-// it (0 if that is not known). It gives the block's last.
+// it (0 if that is not known). It returns the block's last.
 func (s *scannedBlock) follows(last uint64) (uint64, error) {
 	for _, p := range s.places {
 		if last != 0 && p.sequence != last+1 {

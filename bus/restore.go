@@ -30,8 +30,8 @@ func RemoveUnbuilt(dir string) (removed []string, err error) {
 // Unbuilt lists what RemoveUnbuilt would remove.
 func Unbuilt(dir string) ([]string, error) { return files.Leftovers(dir, scratchPurpose) }
 
-// Build makes a store in dir, which must not exist or be empty, out of what fill puts into it. It gives the head of the
-// log. When fill or anything else fails, nothing is left behind.
+// Build makes a store in dir, which must not exist or be empty, out of what fill puts into it. It returns the head of
+// the log. When fill or anything else fails, nothing is left behind.
 func Build(ctx context.Context, dir string, fill func(*Builder) error) (events.Head, error) {
 	head, err := build(ctx, dir, fill)
 	if err != nil {

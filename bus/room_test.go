@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// A disk without inodes takes no writes, and says what it lacks; the log goes on once there are some.
+// A disk without inodes takes no writes, and says what it lacks; the log continues once there are some.
 func TestADiskWithoutInodesSaysSo(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	filled(t, b, 10)

@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// A deadline that passes before anything is sent says nothing about the server, which goes on as it is.
+// A deadline that passes before anything is sent says nothing about the server, which continues as it is.
 func TestALateLookUpRestartsNothing(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))

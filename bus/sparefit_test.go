@@ -81,7 +81,7 @@ func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 	}
 }
 
-// The same when a running server is opened again: it goes on with all of them.
+// The same when a running server is opened again: it continues with all of them.
 func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {

@@ -158,7 +158,7 @@ func forgetNote(dir string) error {
 // rebuildsName is the file that says which streams wait to be filled again, and from where.
 const rebuildsName = "rebuild.json"
 
-// pendingRebuilds gives, by stream, the names of the directories beside the store from which it must be filled again.
+// pendingRebuilds returns, by stream, the names of the directories beside the store from which it must be filled again.
 func pendingRebuilds(dir string) (map[string][]string, error) {
 	pending := map[string][]string{}
 	content, err := readFile(filepath.Join(dir, rebuildsName), maxMeta)

@@ -119,7 +119,7 @@ func (b *Bus) openUnread(ctx context.Context, why *UnreadError) error {
 }
 
 // AwaitReadable returns nil when a store that could not be read when it was opened can be read: it can be opened again
-// then. It looks at every tick. It waits for ctx, and gives its error, where the store could be read from the start.
+// then. It looks at every tick. It waits for ctx, and returns its error, where the store could be read from the start.
 func (b *Bus) AwaitReadable(ctx context.Context, tick <-chan time.Time) error {
 	var why *UnreadError
 	if damage := b.Damage(); damage == nil || !errors.As(damage, &why) || !why.again {

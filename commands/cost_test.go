@@ -100,7 +100,7 @@ func (g *ground) tasks(prefix string, n int) []string {
 	return ids
 }
 
-// chain makes n tasks, each below the one before, and gives the last.
+// chain makes n tasks, each below the one before, and returns the last.
 func (g *ground) chain(prefix string, n int) string {
 	last := ""
 	for _, id := range many(prefix, n) {

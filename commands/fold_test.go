@@ -18,7 +18,7 @@ const (
 	stepsForWord = 2
 )
 
-// folded applies an event and gives its work.
+// folded applies an event and returns its work.
 func (g *ground) folded(data events.Data) int {
 	g.t.Helper()
 	steps := g.s.CountReads()

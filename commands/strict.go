@@ -187,7 +187,7 @@ func (s *bodyScanner) gone() bool {
 	return s.stop != nil
 }
 
-// value walks over one value. It reports whether the walk goes on.
+// value walks over one value. It reports whether the walk continues.
 func (s *bodyScanner) value(pointer string) bool {
 	s.space()
 	s.steps++
@@ -360,7 +360,7 @@ func (s *bodyScanner) repeats(first int, many *map[string]struct{}, name []byte)
 	return false
 }
 
-// text walks over a string and gives what it says.
+// text walks over a string and returns what it says.
 func (s *bodyScanner) text(pointer string) ([]byte, bool) {
 	start, escaped := s.i, false
 	for s.i++; s.next() != '"'; s.i++ {

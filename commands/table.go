@@ -159,8 +159,8 @@ func (t *Table) Defaults(who RoleSet) []string {
 	return ids
 }
 
-// Hidden gives, in the table's order, every id that is not in a list, without the runners' and the system's and without
-// what is planned.
+// Hidden returns, in the table's order, every id that is not in a list, without the runners' and the system's and
+// without what is planned.
 func (t *Table) Hidden(allowed []string) []string {
 	hidden := []string{}
 	for _, row := range t.rows {

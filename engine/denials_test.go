@@ -157,7 +157,7 @@ func (w *denyingWorld) counts(by string) []int {
 	return counts
 }
 
-// A refusal is stored before it is answered; meanwhile the writer goes on for the others.
+// A refusal is stored before it is answered; meanwhile the writer continues for the others.
 func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newDenyingWorld(t)

@@ -37,7 +37,7 @@ func (l *fakeLog) hold() gate {
 	return g
 }
 
-// together sends n commands while an append is held, and gives their answers in order.
+// together sends n commands while an append is held, and returns their answers in order.
 func (w *world) together(n int, send func(i int) (Answer, error)) ([]Answer, []error) {
 	w.t.Helper()
 	g := w.log.hold()

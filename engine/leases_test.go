@@ -154,7 +154,7 @@ func (w *leaseWorld) happened(since uint64) []string {
 	return happened
 }
 
-// expect holds what happened since a sequence against a list, and gives the sequence now.
+// expect holds what happened since a sequence against a list, and returns the sequence now.
 func (w *leaseWorld) expect(when string, since uint64, want ...string) uint64 {
 	w.t.Helper()
 	if got := w.happened(since); !slices.Equal(got, want) {
@@ -832,7 +832,7 @@ func TestLeasesRun(t *testing.T) {
 	})
 }
 
-// A server that was held up while its process ran is no machine that slept: a caller that was silent before goes on
+// A server that was held up while its process ran is no machine that slept: a caller that was silent before continues
 // being silent, and the time counts for nobody's lease.
 func TestHeldUpServerIsNoPause(t *testing.T) {
 	w := newLeaseWorld(t, named)

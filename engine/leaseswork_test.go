@@ -18,7 +18,7 @@ func (w *world) reads() (reads *uint64) {
 	return reads
 }
 
-// crowd makes n sessions and gives their names.
+// crowd makes n sessions and returns their names.
 func (w *world) crowd(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -45,7 +45,7 @@ func TestLeasesLookAtTheLiving(t *testing.T) {
 	}
 }
 
-// running runs leases with a second's lease in the time of a bubble, and gives what ends them.
+// running runs leases with a second's lease in the time of a bubble, and returns what ends them.
 func (w *world) running() (stop func()) {
 	w.t.Helper()
 	begun := time.Now()

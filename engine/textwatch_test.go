@@ -15,7 +15,7 @@ import (
 	"maestro/events"
 )
 
-// lossyTexts gives every text but one that is lost, and notes what was asked for.
+// lossyTexts returns every text but one that is lost, and notes what was asked for.
 type lossyTexts struct {
 	mu    sync.Mutex
 	lost  bool

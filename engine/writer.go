@@ -81,7 +81,7 @@ func (h *Handler) gather(ctx context.Context, held int) bool {
 	return ctx.Err() == nil
 }
 
-// commit decides the first commands of the batch, appends what they become, and answers them. It gives how many it
+// commit decides the first commands of the batch, appends what they become, and answers them. It returns how many it
 // answered.
 func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 	if err := h.ready(ctx); err != nil {

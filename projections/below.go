@@ -57,7 +57,7 @@ func (s *State) SumBelow(task string, sums *Sums) *Sum {
 	return x
 }
 
-// SumOn goes on with a sum until the state has counted so many steps, and reports whether it is done.
+// SumOn continues with a sum until the state has counted so many steps, and reports whether it is done.
 func (s *State) SumOn(x *Sum, until uint64) (done bool) {
 	for len(x.path) > 0 {
 		before := s.Steps()

@@ -71,7 +71,7 @@ func (s *State) Branches(project, after string, roots, most int) []*Branch {
 	return g.Branches
 }
 
-// BuildTrees goes on with trees until the state has counted so many steps, and reports whether they are done.
+// BuildTrees continues with trees until the state has counted so many steps, and reports whether they are done.
 func (s *State) BuildTrees(g *TreeBuild, until uint64) (done bool) {
 	for {
 		switch {

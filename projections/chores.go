@@ -11,7 +11,7 @@ const untilDone = math.MaxUint64
 
 func (c *chores) add(chore func() (more bool)) { c.todo = append(c.todo, chore) }
 
-// on goes on until the state has counted so many steps, and reports whether all is done.
+// on continues until the state has counted so many steps, and reports whether all is done.
 func (c *chores) on(s *State, until uint64) (done bool) {
 	for len(c.todo) > 0 {
 		if s.Steps() >= until {

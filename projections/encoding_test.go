@@ -168,7 +168,7 @@ func TestEncodeOfTheEmptyState(t *testing.T) {
 	}
 }
 
-// A decoded state is the state: same bytes, same views, and the fold goes on from it to the same end.
+// A decoded state is the state: same bytes, same views, and the fold continues from it to the same end.
 func TestDecodeGoesOn(t *testing.T) {
 	for seed := range uint64(20) {
 		story := randomStory(t, seed, 120)

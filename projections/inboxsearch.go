@@ -15,7 +15,7 @@ func (s *State) SearchInbox(project string) *InboxSearch {
 	return &InboxSearch{in: s.listen().newInbox(project), items: []InboxItem{}}
 }
 
-// SearchOn goes on until the state has counted so many steps, and reports whether all is done. concerns narrows the
+// SearchOn continues until the state has counted so many steps, and reports whether all is done. concerns narrows the
 // inbox to what certain sessions did, nil for everything; it is asked as the state is now.
 func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, until uint64) (done bool) {
 	x.in.concerns = concerns

@@ -83,7 +83,7 @@ func (x *ItemSearch) item(task string) *Item {
 	return item
 }
 
-// ItemsOn goes on until the state has counted so many steps, and reports whether all is done.
+// ItemsOn continues until the state has counted so many steps, and reports whether all is done.
 func (s *State) ItemsOn(x *ItemSearch, until uint64) (done bool) {
 	x.state = s
 	return x.on(s, until)

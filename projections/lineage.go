@@ -15,7 +15,7 @@ func (s *State) DescentFrom(id string) *DescendantSearch {
 	return &DescendantSearch{lists: [][]string{s.spawned.get(id).tasks()}}
 }
 
-// FindDescendants goes on until the state has counted so many steps, and reports whether all are found.
+// FindDescendants continues until the state has counted so many steps, and reports whether all are found.
 func (s *State) FindDescendants(d *DescendantSearch, until uint64) (done bool) {
 	for ; len(d.lists) > 0; d.lists = d.lists[1:] {
 		for list := &d.lists[0]; len(*list) > 0; *list = (*list)[1:] {

@@ -58,7 +58,7 @@ type SessionReport struct {
 	At      events.Millis `json:"at"`
 }
 
-// ExpiredSpawner shows a session that goes on although the token that spawned it has expired.
+// ExpiredSpawner shows a session that continues although the token that spawned it has expired.
 type ExpiredSpawner struct {
 	SessionID string        `json:"sessionId"`
 	Name      string        `json:"name"`

@@ -76,7 +76,7 @@ func (w *walk) costBehind() (cost int) {
 	return cost
 }
 
-// stepAhead goes on to what the tasks of the level wait for.
+// stepAhead continues with what the tasks of the level wait for.
 func (w *walk) stepAhead() {
 	level := map[string]int{}
 	for _, id := range w.ahead {
@@ -103,7 +103,7 @@ func (w *walk) stepAhead() {
 	}
 }
 
-// stepBack goes on to what waits for the tasks of the level.
+// stepBack continues with what waits for the tasks of the level.
 func (w *walk) stepBack() {
 	level := w.behind
 	w.behind = nil

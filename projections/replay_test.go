@@ -21,7 +21,7 @@ const (
 )
 
 // goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the
-// story goes on.
+// story continues.
 const (
 	goldenFormat = 13
 	goldenDigest = "e9a2802583a0127a6dd821aac2bb24ecb162962a426bc619c4b98325c5008969"

@@ -171,7 +171,7 @@ func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 	return s.ids[sequence-1], true
 }
 
-// Apply folds the event at sequence into the state and gives what it changed, in order; the slice is valid until the
+// Apply folds the event at sequence into the state and returns what it changed, in order; the slice is valid until the
 // next Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
 // *events.DamageError and changes nothing, as does one that contradicts the state, which no writer of ours appends.
 func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Change, error) {

@@ -92,7 +92,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// Values of the committed state may be kept and read while the overlay goes on, drops and commits. Run under -race.
+// Values of the committed state may be kept and read while the overlay continues, drops and commits. Run under -race.
 func TestCommittedValuesMayBeKept(t *testing.T) {
 	story := randomStory(t, 7, 400)
 	base := New()

@@ -59,7 +59,7 @@ func (x *StatusSearch) Stop() {
 	}
 }
 
-// StatusOn goes on until the state has counted so many steps, and reports whether all is done.
+// StatusOn continues until the state has counted so many steps, and reports whether all is done.
 func (s *State) StatusOn(x *StatusSearch, until uint64) (done bool) { return x.in.on(s, until) }
 
 // Status returns what was found.

@@ -79,7 +79,7 @@ func stored(t testing.TB, e *events.Event) (*events.Event, []byte) {
 	return read, body
 }
 
-// apply folds one event and gives what it changed.
+// apply folds one event and returns what it changed.
 func apply(t testing.TB, s *State, g given) []Change {
 	t.Helper()
 	e, body := stored(t, g.event(s))

@@ -39,7 +39,7 @@ func (t *Token) Live() bool { return t.RevokedAt == 0 }
 func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.ExpiresAt }
 
 // ExpiredSpawner returns the token that spawned a session, if the token has expired at a time in milliseconds since
-// 1970 and the session goes on; else nil. A token that was revoked then, or made anew under its name, is dealt with.
+// 1970 and the session continues; else nil. A token that was revoked then, or made anew under its name, is dealt with.
 func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
 	name, user := strings.CutPrefix(x.CreatedBy, usersPrefix)
 	if !user || x.Ended() {

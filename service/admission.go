@@ -149,7 +149,7 @@ func (a *Admission) pay(d demand) *overLimit {
 	return nil
 }
 
-// refund gives back what was paid before the payment that failed.
+// refund returns back what was paid before the payment that failed.
 func (a *Admission) refund(d demand, failed *account, at int) {
 	for r, n := range d {
 		if failed == a.project {

@@ -88,7 +88,7 @@ func (a *Admission) paying() []*account {
 	return []*account{a.credential, a.project}
 }
 
-// returnUnused gives back what was paid for commands that the call did not come to. The call itself costs one.
+// returnUnused returns back what was paid for commands that the call did not come to. The call itself costs one.
 func (a *Admission) returnUnused() {
 	unused := a.paid - max(a.came, 1)
 	if unused <= 0 {

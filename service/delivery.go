@@ -69,7 +69,7 @@ func (d *Delivery) Run(ctx context.Context) {
 	}
 }
 
-// all gives each session a turn, and reports whether any has more.
+// all returns each session a turn, and reports whether any has more.
 func (d *Delivery) all(ctx context.Context) (more bool) {
 	warned := map[string]string{}
 	warn := func(session, message string, err error) {
@@ -121,7 +121,7 @@ func inFull(err error) string {
 	return err.Error()
 }
 
-// take gives a session a turn: it delivers a part of what the session kept, and reports whether there is more.
+// take returns a session a turn: it delivers a part of what the session kept, and reports whether there is more.
 func (d *Delivery) take(
 	ctx context.Context, session string, warn func(session, message string, err error),
 ) (more bool) {

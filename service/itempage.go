@@ -49,7 +49,7 @@ type PageWithin interface{ NextCursor() string }
 // itemViewSize is the approximate size of an item's view, with what it waits for, in bytes.
 const itemViewSize = int64(unsafe.Sizeof(projections.ItemView{})) + 256
 
-// ListItems starts to gather the items of a queue with a status, all if it is "". What it returns goes on when the
+// ListItems starts to gather the items of a queue with a status, all if it is "". What it returns continues when the
 // state may move.
 func (v View) ListItems(q *projections.Queue, status string) (func() (ItemPage, error), error) {
 	asked, err := v.Caller.page()

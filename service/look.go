@@ -76,7 +76,7 @@ func (v View) live() {
 // brokenOff carries the reason for which an answer ends out of the middle of it.
 type brokenOff struct{ why error }
 
-// RecoverPart calls make, which may make a part of an answer, and gives the reason if that cannot be made.
+// RecoverPart calls make, which may make a part of an answer, and returns the reason if that cannot be made.
 func RecoverPart(make func() error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {

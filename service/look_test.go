@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// listed returns the ids of the tasks of one page, and where the next goes on.
+// listed returns the ids of the tasks of one page, and where the next continues.
 func (w *world) listed(c *Caller, in *wire.TaskFilter, asked PageOf) (ids []string, next *PageEnd) {
 	w.Helper()
 	caller := *c
@@ -92,7 +92,7 @@ func TestPagesOfTasksAreTheList(t *testing.T) {
 	}
 }
 
-// A page of a filter that finds little ends before it is full, and the next one goes on.
+// A page of a filter that finds little ends before it is full, and the next one continues.
 func TestASparsePageEndsEarly(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -48,7 +48,7 @@ func (w *world) hub(project string, below int) (root string) {
 	return root
 }
 
-// leadOf spawns an orchestrator, and gives it with an admission.
+// leadOf spawns an orchestrator, and returns it with an admission.
 func (w *world) leadOf(project, task string) (*Caller, *Admission) {
 	w.Helper()
 	done := w.do(w.admin(), "session:spawn",

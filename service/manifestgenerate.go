@@ -45,7 +45,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	return m, nil
 }
 
-// permitGenerate asks the table for the project and for each task, and gives the project: the one that is named, else
+// permitGenerate asks the table for the project and for each task, and returns the project: the one that is named, else
 // that of the first task, else the caller's own; "" if there is none.
 func (v View) permitGenerate(named string, tasks []string) (project string, err error) {
 	const row = "manifest:generate"

@@ -118,7 +118,7 @@ func (l *limitedLog) note(s *Service, who, limit string) {
 	}
 }
 
-// due counts one more, and gives how many there are to tell of; 0 if some were told of within the last second.
+// due counts one more, and returns how many there are to tell of; 0 if some were told of within the last second.
 func (l *limitedLog) due() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

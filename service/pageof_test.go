@@ -98,7 +98,7 @@ func TestPagesMakeWhatIsOnThem(t *testing.T) {
 	check("templates", found, found, steps, 0)
 }
 
-// A cursor whose item is not in the list any more goes on at its position.
+// A cursor whose item is not in the list any more continues at its position.
 func TestACursorOfNoItem(t *testing.T) {
 	rest := []restOf{{project: "p", ids: []string{"a", "b"}}, {project: "r", ids: []string{"a", "c", "d"}}}
 	for _, x := range []struct {

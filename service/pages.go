@@ -165,8 +165,8 @@ func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	return items, next
 }
 
-// behind returns where a list goes on after a cursor: after its item or, if that is gone, at its place in the order, or
-// at its position in a list without an order.
+// behind returns where a list continues after a cursor: after its item or, if that is gone, at its place in the order,
+// or at its position in a list without an order.
 func behind(list Listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false

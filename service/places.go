@@ -84,7 +84,7 @@ func (p *places) take(ctx context.Context, c *Caller) (placeTaken, error) {
 	return placeTaken{}, context.Cause(ctx)
 }
 
-// leave gives the place to the next call.
+// leave returns the place to the next call.
 func (t placeTaken) leave() {
 	if t.places == nil {
 		return
@@ -106,7 +106,7 @@ func (p *places) give(of holders) {
 	p.count(of, func(s *share) { s.has, s.last = s.has+1, p.served })
 }
 
-// giveBack takes a place back, and gives it to the next call.
+// giveBack takes a place back, and returns it to the next call.
 func (p *places) giveBack(of holders) {
 	p.free++
 	p.count(of, func(s *share) { s.has-- })

@@ -86,7 +86,7 @@ type restOf struct {
 	part    part
 }
 
-// ranges gives, for each project, the ids after a cursor.
+// ranges returns, for each project, the ids after a cursor.
 func (x *seenProjects) ranges(
 	v View, asked PageOf, ids func(v View, project string) []string,
 ) (rest []restOf, err error) {
@@ -98,7 +98,7 @@ func (x *seenProjects) ranges(
 	return rest, err
 }
 
-// eachOf goes on with see, one id after the other, until the state has counted so many steps, and reports whether all
+// eachOf continues with see, one id after the other, until the state has counted so many steps, and reports whether all
 // is done. see looks the id up, and says where it stands if it is shown: of a project no more than its part is.
 func eachOf(
 	v View, rest *[]restOf, until uint64, see func(project, id string) (order int64, shown bool),

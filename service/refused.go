@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered. It gives the
+// RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered. It returns the
 // error to answer with: a caller that is refused because its credential was revoked since the call began hears that.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal

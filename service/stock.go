@@ -81,8 +81,8 @@ func (a *Admission) payFor(d demand) *overLimit {
 	return over
 }
 
-// unused gives back what within paid if nothing was made: the command was refused, is a retry, or changed nothing. Any
-// other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
+// unused returns back what within paid if nothing was made: the command was refused, is a retry, or changed nothing.
+// Any other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
 func (a *Admission) unused(answer engine.Answer, err error) {
 	if a.made == (demand{}) {
 		return

@@ -108,7 +108,7 @@ func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	return f.Ready == "" || v.Startable(t)
 }
 
-// holds searches the lists and the texts of a task, which do not change: the state may move. It gives the steps that
+// holds searches the lists and the texts of a task, which do not change: the state may move. It returns the steps that
 // this takes.
 func (f *taskFilter) holds(t *projections.Task) (kept bool, steps int) {
 	if f.Label != "" {

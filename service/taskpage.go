@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// scanMost is after how many steps a page ends before it is full: the next one goes on.
+	// scanMost is after how many steps a page ends before it is full: the next one continues.
 	scanMost = engine.ReadMost / 4
 	// orderMost is how many dependencies one answer puts in order.
 	orderMost = 4 * engine.ReadMost
@@ -61,7 +61,7 @@ func (c *Caller) page() (PageOf, error) {
 // sequence of the answer or later: nothing is made that nobody takes.
 type TaskPage struct {
 	List[projections.TaskView]
-	// Next is where the next page goes on; nil if there is none.
+	// Next is where the next page continues; nil if there is none.
 	Next *PageEnd
 	// Held is how much memory it takes beside the bytes written.
 	Held int64

@@ -11,7 +11,7 @@ import (
 // TreePage is a part of a project's trees. They are made while they are written, one after the other.
 type TreePage struct {
 	List[Tree]
-	// Next is where the next page goes on; nil if there is none.
+	// Next is where the next page continues; nil if there is none.
 	Next *PageEnd
 	// Held is how much memory it takes beside the bytes written.
 	Held int64
@@ -134,7 +134,7 @@ func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered boo
 // branchSize is the size of a branch with its place in a list and its progress, in bytes.
 const branchSize = 128
 
-// grown makes trees of tasks, in an order if one is named, and gives them to show. The state must not stand still for
+// grown makes trees of tasks, in an order if one is named, and returns them to show. The state must not stand still for
 // the caller.
 func (v View) grown(
 	growth *projections.TreeBuild, order string, show func(branches []*projections.Branch),

@@ -75,7 +75,7 @@ func (x *taskViews) make() {
 	x.count(max(0, size-x.expected))
 }
 
-// below returns what lies below the next task, or goes on to sum it up.
+// below returns what lies below the next task, or continues with sum it up.
 func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progress, done bool) {
 	if x.progress != nil {
 		return x.progress(x.at), true

@@ -51,7 +51,7 @@ func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]st
 
 // below does a command that was done to a session to every living session below it too, if that is asked for, and
 // counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
-// has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again goes on
+// has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again continues
 // where an earlier try stopped.
 func (s *Service) below(
 	ctx context.Context, c *Caller, request engine.Request, o Options,

@@ -57,7 +57,7 @@ func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Ve
 var errJudged = errors.New("nothing behind this can be judged")
 
 // verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
-// health is why the server takes no writes, if so. It gives what shows that the log is damaged, if anything does.
+// health is why the server takes no writes, if so. It returns what shows that the log is damaged, if anything does.
 func verifyLog(
 	ctx context.Context, log engine.Log, texts engine.Texts, image *projections.Image, witnesses []engine.Witnessed,
 	health error,

@@ -63,7 +63,7 @@ func (v View) mayReadWarning(w commands.Warning) bool {
 	return true
 }
 
-// leavesBehind says what goes on although a session says that its work is done: the item that it holds, and the
+// leavesBehind says what continues although a session says that its work is done: the item that it holds, and the
 // sessions below it that work.
 func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {

@@ -13,7 +13,7 @@ import (
 
 // Frame is a committed event, with what it changed, as a caller may see it. Its values are immutable.
 type Frame struct {
-	// Position is the place behind it: a watch goes on from there.
+	// Position is the place behind it: a watch continues from there.
 	Position
 	// Event is nil where the caller may see what it changed, and not the event: it belongs to another project.
 	Event *events.Event
@@ -21,7 +21,7 @@ type Frame struct {
 	Changes []projections.Change
 }
 
-// Watch gives a caller one frame after another. It is for one goroutine.
+// Watch returns a caller one frame after another. It is for one goroutine.
 type Watch struct {
 	service  *Service
 	caller   *Caller

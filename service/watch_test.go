@@ -123,7 +123,7 @@ func TestWatchHasNoGapAndNoDuplicate(t *testing.T) {
 	all.Wait()
 }
 
-// Who watches goes on where it was after the server was killed; in another log its position is not taken.
+// Who watches continues where it was after the server was killed; in another log its position is not taken.
 func TestWatchGoesOnAfterAKill(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"Alpha"}`)

@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// TestWhyOfATaskInManyQueuesIsBounded: it tells of a few queues, first of those where something goes on, counts the
+// TestWhyOfATaskInManyQueuesIsBounded: it tells of a few queues, first of those where something continues, counts the
 // others, reads each event once, and is charged for that.
 func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	s := newStage(t)
@@ -56,7 +56,7 @@ func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheChainsOfAnAnswerAreBoundedTogether: what is cut says where it goes on.
+// TestTheChainsOfAnAnswerAreBoundedTogether: what is cut says where it continues.
 func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 	s := newStage(t)
 	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned

@@ -15,7 +15,7 @@ func (s *Service) work(ctx context.Context, c *Caller, see func(v View) error) e
 	return err
 }
 
-// workOn is work in portions: between two of them others get their turn, and the state may move. on goes on with the
+// workOn is work in portions: between two of them others get their turn, and the state may move. on continues with the
 // work until the state has counted so many steps, and says whether it is done.
 func (s *Service) workOn(
 	ctx context.Context, c *Caller, on func(v View, until uint64) (done bool, err error),

@@ -137,7 +137,7 @@ func (w *world) caller(token string) *Caller {
 	return c
 }
 
-// token makes a named token and gives its caller.
+// token makes a named token and returns its caller.
 func (w *world) token(body string) *Caller {
 	w.Helper()
 	return w.caller(w.do(w.admin(), "token:create", body).Token)

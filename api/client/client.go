@@ -231,7 +231,7 @@ func decoded(resp *http.Response, answer []byte, out any) error {
 	return nil
 }
 
-// pages reads the pages behind the first and gives the list that they are together.
+// pages reads the pages behind the first and returns the list that they are together.
 func (c *Client) pages(
 	ctx context.Context, path string, query url.Values, resp *http.Response, list []byte,
 ) ([]byte, error) {

@@ -180,7 +180,7 @@ func (s *inside) ready() (status int, body string) {
 // longestWait is how long a test waits for what does not come, before it fails.
 const longestWait = 30 * time.Second
 
-// unready asks /readyz until the server is not ready any more, and gives what it says then.
+// unready asks /readyz until the server is not ready any more, and returns what it says then.
 func (s *inside) unready() string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)

@@ -71,7 +71,7 @@ func startAttackers(t *testing.T, address string, sessions []loadSession) *attac
 	return a
 }
 
-// attack lets all hostile sessions attack for so long, and gives what they were answered since they were started.
+// attack lets all hostile sessions attack for so long, and returns what they were answered since they were started.
 func (a *attackers) attack(t *testing.T, d time.Duration) (answers hostileAnswers) {
 	t.Helper()
 	if err := a.orders.Encode(d); err != nil {
@@ -168,7 +168,7 @@ type attacker struct {
 	answers hostileAnswers
 }
 
-// ask sends a request and gives the answer's body.
+// ask sends a request and returns the answer's body.
 func (h *attacker) ask(ctx context.Context, method, path string, body []byte, header ...string) []byte {
 	req, err := http.NewRequestWithContext(ctx, method, h.address+path, bytes.NewReader(body))
 	if err != nil {

@@ -126,7 +126,7 @@ func (k *killed) admin() *client.Client {
 	return client.New(k.address, strings.TrimSpace(string(token)))
 }
 
-// made brings a command through and gives its event's data.
+// made brings a command through and returns its event's data.
 func (k *killed) made(c *client.Client, id string, body any) (map[string]any, client.Answer) {
 	k.t.Helper()
 	answer, err := c.Do(k.t.Context(), id, body, client.Options{})
@@ -257,7 +257,8 @@ func (k *killed) judge(round int) {
 	k.t.Logf("round %d: %d acknowledged, %d in the log, views %s", round, len(k.acked), verdict.Events, verdict.Views)
 }
 
-// verdicts returns the server's and that of an export, of the same head: what time brings about goes on being written.
+// verdicts returns the server's and that of an export, of the same head: what time brings about continues being
+// written.
 func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict, at map[string][]uint64) {
 	k.t.Helper()
 	for {
@@ -271,7 +272,7 @@ func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict
 	}
 }
 
-// rebuild judges an export without the server, and gives where each event stands in it.
+// rebuild judges an export without the server, and returns where each event stands in it.
 func (k *killed) rebuild(admin *client.Client) (engine.Verdict, map[string][]uint64) {
 	k.t.Helper()
 	text := k.export(admin)

@@ -30,7 +30,7 @@ const (
 	honestWorkers = 30
 	// honestEvery is how often a worker reports: an agent that uses the CLI does not come to that.
 	honestEvery = 250 * time.Millisecond
-	// loadSlice is how long the attack goes on until the workers are alone again for as long.
+	// loadSlice is how long the attack continues until the workers are alone again for as long.
 	loadSlice = 30 * time.Second
 )
 

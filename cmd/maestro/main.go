@@ -40,13 +40,13 @@ var more = []cli.Noun{
 	{Name: "salvage", New: offline.NewSalvage},
 }
 
-// run is the whole program but for the process around it. It gives the exit code.
+// run is the whole program but for the process around it. It returns the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Main(ctx, args, env, stdin, stdout, stderr, more...)
 }
 
 // endings are the signals that ask the process to clean up and end. A hang-up that the caller ignores, as nohup does,
-// stays ignored, and a server goes on after one.
+// stays ignored, and a server continues after one.
 func endings(args []string) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !serves(args) && !signal.Ignored(syscall.SIGHUP) {

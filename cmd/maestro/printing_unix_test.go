@@ -86,7 +86,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	}
 }
 
-// A server goes on when the reader of its output ends, as in `maestro serve 2>&1 | head -1`.
+// A server continues when the reader of its output ends, as in `maestro serve 2>&1 | head -1`.
 func TestTheReaderOfTheLogEnds(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	process := s.process()

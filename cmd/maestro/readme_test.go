@@ -63,7 +63,7 @@ func runPage(t *testing.T, path string) {
 }
 
 // readmeText is a page in pieces: prose, and console blocks as commands with what they print. A line that begins with
-// "> " goes on with the command above it.
+// "> " continues with the command above it.
 type readmeText []readmePiece
 
 type readmePiece struct {

@@ -50,7 +50,7 @@ func TestServeTellsTheServiceManager(t *testing.T) {
 	}
 }
 
-// A server goes on when its terminal goes away.
+// A server continues when its terminal goes away.
 func TestServeIgnoresHangUps(t *testing.T) {
 	for _, line := range [][]string{{"serve"}, {"-o", "table", "serve"}} {
 		t.Run(strings.Join(line, " "), func(t *testing.T) { serveIgnoresHangUps(t, line) })

@@ -81,7 +81,7 @@ func TestSignalsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// A command under nohup goes on when its terminal goes away.
+// A command under nohup continues when its terminal goes away.
 func TestNohupStays(t *testing.T) {
 	h := newHalfway(t, "sh", "-c", `trap "" HUP; exec "$@"`, "sh")
 	if err := h.process.Process.Signal(syscall.SIGHUP); err != nil {

@@ -105,7 +105,7 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 	}
 }
 
-// The home is replaced by an older copy of itself, and goes on from there: its log gets longer than the backup knows,
+// The home is replaced by an older copy of itself, and continues from there: its log gets longer than the backup knows,
 // and holds other events. The next start is read-only, and a salvage names the backup. A backup that is only older says
 // nothing.
 func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {

@@ -28,7 +28,7 @@ func writeBackup(ctx context.Context, log Log, f *os.File, o bus.BackupOptions) 
 	return len(seal.Lost) > 0, nil
 }
 
-// HeadOf reads a backup and gives its head. It fails if the backup is damaged, or if another key signed it.
+// HeadOf reads a backup and returns its head. It fails if the backup is damaged, or if another key signed it.
 func HeadOf(ctx context.Context, path, signer string) (head events.Head, err error) {
 	f, err := disk.Open(path)
 	if err != nil {

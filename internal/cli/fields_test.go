@@ -18,7 +18,7 @@ import (
 	"maestro/workers/prompt"
 )
 
-// sending runs a command line and gives the fields of the command that it sent, nil if it sent none.
+// sending runs a command line and returns the fields of the command that it sent, nil if it sent none.
 func sending(t *testing.T, id string, args ...string) map[string]json.RawMessage {
 	t.Helper()
 	env, asked := answering(t, 200, `{"sequence":7,"event":null}`)

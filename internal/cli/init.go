@@ -229,7 +229,7 @@ func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) 
 	return m, err
 }
 
-// placeManifest puts a copy of a session's manifest into this home, and gives where it is; "" when there is none.
+// placeManifest puts a copy of a session's manifest into this home, and returns where it is; "" when there is none.
 func placeManifest(ctx context.Context, a *Run, session string) string {
 	m, err := manifestOf(ctx, a, session)
 	if err != nil {

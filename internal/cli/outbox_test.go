@@ -167,7 +167,7 @@ func TestAnswerToKept(t *testing.T) {
 			}
 			return http.StatusOK, "[]"
 		}
-		// A read goes on, whatever the answer was.
+		// A read continues, whatever the answer was.
 		got := runHere(t, s.env, "task", "list", "--json")
 		waits := strings.Contains(got.stderr, "1 earlier command is still waiting")
 		if got.code != ExitDone || len(s.asked) != 2 || test.waits != waits {

@@ -30,7 +30,7 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 	}
 }
 
-// An apply that stops half way says what lifts the refusal, and how it goes on.
+// An apply that stops half way says what lifts the refusal, and how it continues.
 func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 	i := applying{Diff: &plan.Diff{Done: make([]plan.Applied, 3)}}
 	err := i.interrupted(&client.Error{Status: http.StatusTooManyRequests, Problem: wire.Problem{

@@ -51,7 +51,7 @@ type Run struct {
 	refused int
 }
 
-// Main is the whole program but for the process around it, and the commands that more makes. It gives the exit code.
+// Main is the whole program but for the process around it, and the commands that more makes. It returns the exit code.
 func Main(
 	ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer,
 	more ...Noun,

@@ -29,7 +29,7 @@ func reap(command int) {
 }
 
 // bindTo ends the command when this process is killed: without heartbeats its session would be lost, and its work be
-// given to another one while it goes on.
+// given to another one while it continues.
 func bindTo(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 // endAll sends a signal to all processes below this one.

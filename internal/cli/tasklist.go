@@ -197,7 +197,7 @@ func showTask(a *Run, t wire.Task) {
 	}
 }
 
-// whyStatus gives the reason of a status. Why work was to go on is answered when a session says something since.
+// whyStatus returns the reason of a status. Why work was to go on is answered when a session says something since.
 func whyStatus(t wire.Task) string {
 	answered := func(said wire.Said) bool { return t.StatusReason != nil && said.At > t.StatusReason.At }
 	if t.Status == events.TaskInProgress && slices.ContainsFunc(t.Says, answered) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// waitSlice is how long one call waits; the next goes on from there.
+	// waitSlice is how long one call waits; the next continues from there.
 	waitSlice = 25 * time.Second
 	// betweenTries is the pause before a server that is away is asked again.
 	betweenTries = 500 * time.Millisecond

@@ -72,7 +72,7 @@ func (c *Clock) read() {
 	}
 }
 
-// Follow tells the Clock the time of the newest event: it goes on from there if it is behind it.
+// Follow tells the Clock the time of the newest event: it continues from there if it is behind it.
 func (c *Clock) Follow(newest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

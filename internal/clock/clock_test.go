@@ -122,8 +122,8 @@ func TestFollowsTheLog(t *testing.T) {
 	}
 }
 
-// Whatever becomes of the wall clock: what the Clock shows goes on, at least at nine tenths of the real pace, and it is
-// ahead of the real time by no more than the tolerance.
+// Whatever becomes of the wall clock: what the Clock shows continues, at least at nine tenths of the real pace, and it
+// is ahead of the real time by no more than the tolerance.
 func TestAnyWallClock(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -171,7 +171,7 @@ func (a *agent) pull(ctx context.Context) error {
 	}
 }
 
-// partOf gives what the agent does with its first item.
+// partOf returns what the agent does with its first item.
 func (a *agent) partOf() func(context.Context, task) error {
 	switch a.name {
 	case asker:

@@ -43,7 +43,7 @@ func (c *caller) call(ctx context.Context, args ...string) (outcome, error) {
 	return outcome{cmd.ProcessState.ExitCode(), stdout.Bytes(), strings.TrimSpace(stderr.String())}, ctx.Err()
 }
 
-// text runs a read and gives what it prints. Any exit code but 0 is an error.
+// text runs a read and returns what it prints. Any exit code but 0 is an error.
 func (c *caller) text(ctx context.Context, args ...string) (string, error) {
 	done, err := c.call(ctx, args...)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *caller) text(ctx context.Context, args ...string) (string, error) {
 	return string(done.stdout), done.failure(args)
 }
 
-// ask runs a command with --json and decodes the data of its answer; nil takes no data. It gives what the command
+// ask runs a command with --json and decodes the data of its answer; nil takes no data. It returns what the command
 // printed on stderr. Any exit code but 0 is an error.
 func (c *caller) ask(ctx context.Context, into any, args ...string) (stderr string, err error) {
 	done, err := c.call(ctx, append(args, "--json")...)

@@ -81,7 +81,7 @@ func readHistory(log []byte) (history, error) {
 	return h, nil
 }
 
-// after finds the first event of a type behind a place that matches, and gives its place; -1 if there is none. The
+// after finds the first event of a type behind a place that matches, and returns its place; -1 if there is none. The
 // place before the first is -1.
 func (h history) after(place int, kind string, match func(*event) bool) int {
 	for i := place + 1; i < len(h); i++ {

@@ -64,7 +64,7 @@ type Identity struct {
 	info fs.FileInfo
 }
 
-// IdentityOf takes note of a directory as it is now.
+// IdentityOf records a directory as it is now.
 func IdentityOf(path string) (Identity, error) {
 	info, err := disk.Stat(path)
 	return Identity{path, info}, err

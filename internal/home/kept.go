@@ -45,7 +45,7 @@ type Loss struct {
 
 func (l Loss) String() string { return l.Path + " " + l.What }
 
-// Keep takes note of the home's files as they are now. What is not there, or cannot be read, is not kept. Of the lists
+// Keep records the home's files as they are now. What is not there, or cannot be read, is not kept. Of the lists
 // of the server, what it loaded or wrote last is kept.
 func (l *Lock) Keep() *Kept {
 	k := &Kept{lock: l}
@@ -69,8 +69,8 @@ func (k *Kept) Found() []Loss {
 	return k.found
 }
 
-// Look compares the home with what it was, and mends what it can. It gives what it mended, and what it cannot mend and
-// the last Look did not find.
+// Look compares the home with what it was, and mends what it can. It returns what it mended, and what it cannot mend
+// and the last Look did not find.
 func (k *Kept) Look() (news []Loss) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -88,7 +88,7 @@ func (n *noted) add(line string) error {
 	return err
 }
 
-// holds takes note of what the file holds now.
+// holds records what the file holds now.
 func (n *noted) holds(content []byte) {
 	n.known, n.content, n.info = true, content, nil
 	if info, err := n.home.root.Lstat(n.name); err == nil {

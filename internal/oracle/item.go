@@ -248,7 +248,7 @@ type gone struct {
 
 func (f *gone) about() (kind, id string) { return "queue", f.Queue }
 
-// judge judges that the holder is gone, and gives the queue and the item.
+// judge judges that the holder is gone, and returns the queue and the item.
 func (f *gone) judge(c *trial) (*queue, *item) {
 	q, i := c.anItem(f.Queue, f.TaskID)
 	if i == nil {

@@ -43,7 +43,7 @@ func (f *sessionSpawned) judge(c *trial) {
 }
 
 // spawner judges who ordered it: a session spawns in its own name. A user may spawn in the name of a session of the
-// project, which older clients do (docs/http-api-compat.md, "5. Sessions"), and gives what a user may give.
+// project, which older clients do (docs/http-api-compat.md, "5. Sessions"), and returns what a user may give.
 func (f *sessionSpawned) spawner(c *trial) {
 	if c.by.kind == bySession {
 		if f.SpawnedBy != c.by.id {

@@ -114,7 +114,7 @@ func (s *story) add(source, short, data string, options ...option) *story {
 // by has what follows decided by this version of the rules.
 func (s *story) by(rules string) *story { s.rules = rules; return s }
 
-// allBy rewrites the story as one of an earlier version of the rules, and goes on in it.
+// allBy rewrites the story as one of an earlier version of the rules, and continues in it.
 func (s *story) allBy(rules string) *story {
 	s.t.Helper()
 	told := s.bodies

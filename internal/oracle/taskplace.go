@@ -106,7 +106,7 @@ func changed(has []string, given *[]string, add, remove []string) *[]string {
 	return &kept
 }
 
-// validLabels refuses labels that are empty or hold a comma, and gives them without spaces around them.
+// validLabels refuses labels that are empty or hold a comma, and returns them without spaces around them.
 func (a *asked) validLabels(labels *[]string) *[]string {
 	if labels == nil {
 		return nil

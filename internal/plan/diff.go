@@ -65,8 +65,8 @@ func NewDiff(content []byte, key string) *Diff {
 	}
 }
 
-// Found takes the tasks of the project that have a plan id. It gives the ids that the plan has beside them and that may
-// name a task of the project, as an export does.
+// Found takes the tasks of the project that have a plan id. It returns the ids that the plan has beside them and that
+// may name a task of the project, as an export does.
 func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 	for _, t := range planned {
 		d.there[t.PlanID] = t

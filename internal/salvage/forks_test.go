@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// grow writes to a home and gives the log's last block and head.
+// grow writes to a home and returns the log's last block and head.
 func (l *lived) grow(t *testing.T, names ...string) (block []byte, head events.Head) {
 	t.Helper()
 	_, _, handler, _, closeLog := openLog(t, l.dir)

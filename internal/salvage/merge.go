@@ -49,7 +49,7 @@ func (s *salvage) asks(upTo, sequence uint64) bool {
 	return upTo >= sequence || sequence <= seen || !s.intact.done || !s.endIsKnown()
 }
 
-// noteType takes note of the first event that is in no known type, as those of a newer maestro are: the log ends before
+// noteType records the first event that is in no known type, as those of a newer maestro are: the log ends before
 // it, whichever source has it.
 func (s *salvage) noteType(m events.Message) {
 	var unknown *events.UnknownTypeError
@@ -59,7 +59,7 @@ func (s *salvage) noteType(m events.Message) {
 }
 
 // further asks all sources for the event after a head: one of an unknown type does not get into the log, and shows that
-// the log went on.
+// the log continued.
 func (s *salvage) further(head events.Head) {
 	for _, source := range s.all() {
 		if !s.asks(source.upTo, head.Sequence+1) {
@@ -153,7 +153,7 @@ func (s *salvage) noteName(f file, err error) {
 	}
 }
 
-// noteFormat takes note of a backup that only a newer maestro can read.
+// noteFormat records a backup that only a newer maestro can read.
 func (s *salvage) noteFormat(path string, err error) {
 	if errors.Is(err, bus.ErrNewerBackup) && s.newerBackup == "" {
 		s.newerBackup = path + ": " + err.Error()

@@ -62,7 +62,7 @@ func (s *source) advance() {
 	s.at = m
 }
 
-// seek goes on to the first message whose sequence is not before this one.
+// seek continues with the first message whose sequence is not before this one.
 func (s *source) seek(sequence uint64) {
 	for !s.done && s.at.Sequence < sequence {
 		s.advance()

@@ -286,7 +286,7 @@ func (s *scanner) hex(at int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// number reads a number and gives its text.
+// number reads a number and returns its text.
 func (s *scanner) number() (string, bool) {
 	start := s.at
 	if s.next() == '-' {

@@ -217,7 +217,7 @@ func (d directory) moveTo(dir, from, name string) (moved string, err error) {
 	return name, err
 }
 
-// unlockDir gives this user all rights on a directory; it leaves anything else as it is.
+// unlockDir returns this user all rights on a directory; it leaves anything else as it is.
 func (d directory) unlockDir(dir string) error {
 	if info, err := d.home.Lstat(dir); err != nil || !info.IsDir() {
 		return err

@@ -133,7 +133,7 @@ func TestEntriesThatAreListedAndMissing(t *testing.T) {
 	}
 }
 
-// A delivery ends with its context, whatever send and reject do, and goes on later where it ended.
+// A delivery ends with its context, whatever send and reject do, and continues later where it ended.
 func TestDeliveryEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	o := opened(t, home(t, dir), "s")

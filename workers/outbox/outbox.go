@@ -59,7 +59,7 @@ func (e *FullError) Error() string {
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// BusyError says that another process went on delivering for as long as one waited for it. Match it with errors.As.
+// BusyError says that another process continued delivering for as long as one waited for it. Match it with errors.As.
 type BusyError struct {
 	// Err is ctx's.
 	Err error

@@ -65,7 +65,7 @@ func keep(t *testing.T, o *Outbox, key string) {
 	}
 }
 
-// keys delivers everything and gives the keys in the order in which they came.
+// keys delivers everything and returns the keys in the order in which they came.
 func keys(t *testing.T, o *Outbox) (keys []string, d Delivery) {
 	t.Helper()
 	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {

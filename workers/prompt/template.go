@@ -44,7 +44,7 @@ var phases = []string{"analyze", "plan", "execute_or_delegate", "report", "compl
 // CheckTemplate returns what is wrong with the text of a workflow, or nil.
 //
 // It has a line "[analyze]" for each phase of docs/spec/002-prompt-contract.md, "Workflow Matrix", in their order,
-// and below it steps. A step begins with "- " and goes on on lines that begin with two spaces; lines that begin with
+// and below it steps. A step begins with "- " and continues on lines that begin with two spaces; lines that begin with
 // "#" are for people. In a step
 //
 //	{{task:get TASK_ID}}  is the line of a command, with these arguments

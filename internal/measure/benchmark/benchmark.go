@@ -74,10 +74,10 @@ func (c Check) verdict() string {
 	return fmt.Sprintf("%s: %.4g %s, against %.4g of %s", word, c.Product, c.Unit, c.Baseline, c.Against)
 }
 
-// sample measures once and gives a figure.
+// sample measures once and returns a figure.
 type sample func() (float64, error)
 
-// turns lets the product and its baselines take turns, the first turn uncounted, and gives their figures, a row for
+// turns lets the product and its baselines take turns, the first turn uncounted, and returns their figures, a row for
 // each.
 func turns(rounds int, each ...sample) ([][]float64, error) {
 	figures := make([][]float64, len(each))

@@ -62,7 +62,7 @@ func commandLine(ctx context.Context, o Options, report func(Check)) (err error)
 	return nil
 }
 
-// process runs the binary once and gives how long it took.
+// process runs the binary once and returns how long it took.
 func process(ctx context.Context, binary string, env []string, args ...string) sample {
 	return func() (float64, error) {
 		cmd := exec.CommandContext(ctx, binary, args...)

@@ -69,7 +69,7 @@ func (p *product) close() error {
 	return p.bus.Close()
 }
 
-// reports lets callers make n reports between them and gives how long that took.
+// reports lets callers make n reports between them and returns how long that took.
 func (p *product) reports(ctx context.Context, callers, n int) (time.Duration, error) {
 	p.runs++
 	run := strconv.Itoa(p.runs) + "."

@@ -142,7 +142,7 @@ func (q *queueLine) spawn(ctx context.Context, n int) error {
 	return err
 }
 
-// starts lets each session start an item, so many at once, and gives how long that took.
+// starts lets each session start an item, so many at once, and returns how long that took.
 func (q *queueLine) starts(ctx context.Context, callers int) (time.Duration, error) {
 	begin := time.Now()
 	err := atOnceBy(callers, len(q.sessions), func(i int) error {

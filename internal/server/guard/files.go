@@ -48,7 +48,7 @@ func (f *Files) headWarnings() []wire.Warning {
 	}}
 }
 
-// Keep takes note of the files.
+// Keep records the files.
 func (f *Files) Keep(lock *home.Lock) { f.kept.Store(lock.Keep()) }
 
 // Run looks at every tick until its context ends, or the home is gone.

@@ -18,7 +18,7 @@ type Log struct {
 	store home.Identity
 }
 
-// NewLog takes note of where the home of an open log is.
+// NewLog records where the home of an open log is.
 func NewLog(lock *home.Lock, log *bus.Bus) (Log, error) {
 	store, err := home.IdentityOf(lock.Store())
 	return Log{log, lock, store}, err

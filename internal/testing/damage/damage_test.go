@@ -42,7 +42,7 @@ func (s *server) state(t *testing.T) (events.Head, events.Hash) {
 }
 
 // TestRandomFaults harms a home and then asks for four things: the fault is noticed, or everything is as before;
-// nothing that could be read is lost; a server that goes on writing keeps what it writes; and there is a way back.
+// nothing that could be read is lost; a server that continues writing keeps what it writes; and there is a way back.
 func TestRandomFaults(t *testing.T) {
 	l := live(t)
 	counts := map[string]map[string]int{}

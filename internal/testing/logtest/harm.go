@@ -84,7 +84,7 @@ func crashWhileAppending(t *testing.T, f Fixture) {
 	mustAppend(t, survived, head, batch("next", 2, 10))
 }
 
-// fullDisk: what was acknowledged survives a full disk, and with room the log goes on.
+// fullDisk: what was acknowledged survives a full disk, and with room the log continues.
 func fullDisk(t *testing.T, f Fixture) {
 	if !f.can(t, "FillDisk", f.FillDisk != nil && f.MakeRoom != nil) {
 		return

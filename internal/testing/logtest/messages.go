@@ -121,7 +121,7 @@ func settle(t *testing.T, log engine.Log) uint64 {
 }
 
 // writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at
-// the log and goes on from there. It answers which batches were acknowledged, and at which sequence each begins.
+// the log and continues from there. It answers which batches were acknowledged, and at which sequence each begins.
 func writeAll(
 	ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message,
 ) (map[string]uint64, error) {

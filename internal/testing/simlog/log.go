@@ -90,7 +90,8 @@ func (l *Log) Resolve(op *Op, outcome Outcome) error {
 	return r.err
 }
 
-// Kill ends the process: what is held fails, and so does everything after it. It gives the appends that were under way.
+// Kill ends the process: what is held fails, and so does everything after it. It returns the appends that were under
+// way.
 func (l *Log) Kill() []*Op {
 	l.mu.Lock()
 	held := l.held

@@ -120,7 +120,7 @@ func (w *world) loseCalls(s *server) {
 	}
 }
 
-// clock takes note of what the server's clock shows while the call waits.
+// clock records what the server's clock shows while the call waits.
 func (c *call) clock() {
 	now := c.server.now().UnixMilli()
 	c.earliest, c.latest = min(c.earliest, now), max(c.latest, now)

@@ -40,7 +40,7 @@ func (w *world) trust(s *server) {
 }
 
 // latest is the latest time that an event may have now: no wall clock that nobody took to be right makes it later. A
-// clock goes on from the newest event, so what one machine sleeps is added to what the others slept before.
+// clock continues from the newest event, so what one machine sleeps is added to what the others slept before.
 func (w *world) latest() time.Time {
 	passed := w.lived()
 	for _, s := range w.servers {

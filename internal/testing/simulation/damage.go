@@ -52,7 +52,7 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 	return f
 }
 
-// harm does one harm that can be noticed, and gives the sequences of which one must be named.
+// harm does one harm that can be noticed, and returns the sequences of which one must be named.
 func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	head := w.oracle.head()
 	seen, _ := s.witness.Load(context.Background())

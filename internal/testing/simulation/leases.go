@@ -139,7 +139,7 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	return nil
 }
 
-// settleLives takes note of when the servers have nothing under way, and forgets lives of which nothing can come any
+// settleLives records when the servers have nothing under way, and forgets lives of which nothing can come any
 // more.
 func (w *world) settleLives() {
 	firm, cached := w.store.Heads()
@@ -323,7 +323,7 @@ func (w *world) some(rng *rand.Rand, percent int) []string {
 	return drawn
 }
 
-// linger lets a long time pass in which some sessions are heard every ten seconds, and the log goes on or does not.
+// linger lets a long time pass in which some sessions are heard every ten seconds, and the log continues or does not.
 func (w *world) linger(rng *rand.Rand) *Failure {
 	d := []time.Duration{10 * time.Second, 45 * time.Second, 2 * time.Minute, 17 * time.Minute}[rng.IntN(4)]
 	beating := w.some(rng, 50)

@@ -54,7 +54,7 @@ func viewed(s *documents.State) *model {
 	return m
 }
 
-// by fills a map from a list and gives the keys in the list's order.
+// by fills a map from a list and returns the keys in the list's order.
 func by[T any](index map[string]T, list []T, key func(T) string) []string {
 	var keys []string
 	for _, one := range list {

@@ -109,7 +109,7 @@ func (o *oracle) now() *ground { return o.grounds[len(o.grounds)-1] }
 
 func (o *oracle) model() *model { return o.now().model() }
 
-// submitted takes note of a wish that may become an event from now on.
+// submitted records a wish that may become an event from now on.
 func (o *oracle) submitted(w wish) {
 	id := w.eventID(o.now().Project(w.asks(0)))
 	o.byWish[id] = append(o.byWish[id], w)
@@ -246,7 +246,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	return nil
 }
 
-// judged lets the oracle look at an event, and gives the ground behind it.
+// judged lets the oracle look at an event, and returns the ground behind it.
 func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 	after := &ground{Judge: before.Clone()}
 	line, err := json.Marshal(map[string]any{

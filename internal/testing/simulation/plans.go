@@ -140,7 +140,7 @@ func (c composer) skipped(project string) (wish, bool) {
 	return wish{}, false
 }
 
-// talker lets a session say that its task is done, then that it is done itself, and then that the task goes on.
+// talker lets a session say that its task is done, then that it is done itself, and then that the task continues.
 func (c composer) talker() (wish, bool) {
 	for _, id := range c.m.sessionIDs {
 		x, ok := c.m.liveSession(id)

@@ -273,7 +273,7 @@ func (w *world) judgeLog() *Failure {
 	return nil
 }
 
-// These are told while a step goes on, from the Handler's goroutines; firm then is what is on disk now.
+// These are told while a step continues, from the Handler's goroutines; firm then is what is on disk now.
 
 func (w *world) announced(committed []events.Message) {
 	firm := w.store.Firm()

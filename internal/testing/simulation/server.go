@@ -165,7 +165,7 @@ func (s *server) stalled() bool {
 	})
 }
 
-// took takes note of how an operation of the server ended.
+// took records how an operation of the server ended.
 func (s *server) took(op *simlog.Op, err error) {
 	if time.Since(op.Began) >= stalls {
 		s.troubles.Add(1)
@@ -180,7 +180,7 @@ func (s *server) took(op *simlog.Op, err error) {
 	}
 }
 
-// settle takes note of an opening or a closing that came to its end.
+// settle records an opening or a closing that came to its end.
 func (s *server) settle() *Failure {
 	select {
 	case o := <-s.opening:

@@ -2,7 +2,7 @@ package simulation
 
 import "testing"
 
-// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and gives the
+// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and returns the
 // shortest plan that it found. It runs at most runs times.
 func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 	t.Helper()

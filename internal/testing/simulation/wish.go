@@ -160,7 +160,7 @@ func (w wish) body() []byte {
 // command makes the product's command of it, from its JSON as a client sends it.
 func (w wish) command() (commands.Command, error) { return commands.Parse(w.id, w.body()) }
 
-// asks gives it as the oracle is asked of it, if it is decided at a time.
+// asks returns it as the oracle is asked of it, if it is decided at a time.
 func (w wish) asks(at int64) documents.Command {
 	access := map[string]string{"admin": "admin", "auditor": "auditor", "reader": "read-only"}[w.by.kind]
 	return documents.Command{

@@ -56,7 +56,7 @@ type Result struct {
 	Events, Calls, Acked int
 }
 
-// Run carries out a plan and gives the first broken promise, if one breaks. It does not fail t.
+// Run carries out a plan and returns the first broken promise, if one breaks. It does not fail t.
 func Run(t *testing.T, plan Plan) Result {
 	t.Helper()
 	var result Result

@@ -56,7 +56,7 @@ func TestCrowdedLiteralsAreFound(t *testing.T) {
 	}
 }
 
-// crowded counts the literals with more than three named fields, and gives those of which fields share a line.
+// crowded counts the literals with more than three named fields, and returns those of which fields share a line.
 func crowded(files *token.FileSet, file *ast.File) (found int, faults []token.Pos) {
 	line := func(p token.Pos) int { return files.Position(p).Line }
 	ast.Inspect(file, func(n ast.Node) bool {
