@@ -109,8 +109,8 @@ func TestFiltersOfLists(t *testing.T) {
 	}
 }
 
-// A filter that names nothing is refused, so that an empty list does not come of a typo. Older clients get the empty
-// list that they expect, of the lists that they know.
+// A filter that names nothing is refused, so that an empty list does not result from a typo. Older clients get the
+// empty list that they expect, of the lists that they know.
 func TestFiltersThatNameNothing(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

@@ -23,7 +23,7 @@ const faultsName = "damage.json"
 
 // damageNote is damage.json.
 type damageNote struct {
-	// Sum tells one damage from another.
+	// Sum distinguishes one damage from another.
 	Sum    string  `json:"sum"`
 	Faults []Fault `json:"faults"`
 }

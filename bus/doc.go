@@ -23,7 +23,7 @@
 // # What happens on each failure
 //
 //   - kill -9: acknowledged events are in the files. A batch that was being committed is completed from staging at the next
-//     start, or (power cut) cut to a first part; nobody was told that it was stored.
+//     start, or (power cut) cut to a first part; it was not acknowledged.
 //   - the disk is full: Append answers ErrFull before sending while there is less room than the reserve. If the disk fills all the
 //     same, nats-server goes silent: the append times out (ErrUnknown), and Sync answers ErrFull until there is room.
 //   - another writer: ErrConflict, nothing stored.

@@ -24,8 +24,8 @@ func (o Options) witnesses() witnesses {
 	return witnesses{max(o.Witnessed, o.HeadFile), o.HeadFile, o.Durability}
 }
 
-// judge tells damage from what a killed server or a power cut leaves of an append that was not acknowledged. It returns
-// the first place where that is torn. It fails with what failed when the files cannot be read any more.
+// judge distinguishes damage from what a killed server or a power cut leaves of an append that was not acknowledged. It
+// returns the first place where that is torn. It fails with what failed when the files cannot be read any more.
 func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 	for i := range s.faults {
 		f := &s.faults[i]

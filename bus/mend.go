@@ -33,7 +33,7 @@ type mender struct {
 	unread atomic.Pointer[UnreadError]
 }
 
-// failed notes that a write beside the log, or a reopen, failed, and sees to it that the server is reopened. It returns
+// failed notes that a write beside the log, or a reopen, failed, and makes sure that the server is reopened. It returns
 // the error back. ctx is the caller's: when that has ended, the failure says nothing about the server.
 func (b *Bus) failed(ctx context.Context, err error) error {
 	if err == nil || b.embedded == nil || ctx.Err() != nil {

@@ -49,7 +49,7 @@ type Options struct {
 	// Durability of the embedded server. Connect ignores it: an external server's is what its operator set.
 	Durability Durability
 	// Witnessed is the highest sequence that something outside the store remembers, such as the head file. A log that
-	// is shorter, or damaged up to there, is damaged; what is torn behind it is an append that nobody was told of.
+	// is shorter, or damaged up to there, is damaged; what is torn behind it is an append that was not acknowledged.
 	// Only Open needs it.
 	Witnessed uint64
 	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file is about a second

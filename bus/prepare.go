@@ -15,7 +15,7 @@ import (
 // nats-server repairs what it opens: it cuts a block at the first record that it cannot read, forgets what follows, and
 // believes its index. So a store is checked before the server may have it.
 //
-// A log that is damaged is never given to the server. A torn end, which nobody was told is stored, is cut off here. A
+// A log that is damaged is never given to the server. A torn end, which was not acknowledged, is cut off here. A
 // damaged stream of blobs or refusals is set aside and made again from what can be read of it.
 
 // prepared is what a check of a stopped store came to.

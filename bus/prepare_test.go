@@ -195,7 +195,7 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNoDamage: what a killed server, or a power cut, leaves of an append that nobody was told of.
+// TestATornEndIsNoDamage: what a killed server, or a power cut, leaves of an append that was not acknowledged.
 func TestATornEndIsNoDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -41,7 +41,7 @@ type pulled struct {
 	err  error
 }
 
-// pull reads from p.next until less than pullFrom is left, or a page cannot be had this way, and yields it. It returns
+// pull reads from p.next until less than pullFrom is left, or a page cannot be read this way, and yields it. It returns
 // the sequence to go on with.
 func (b *Bus) pull(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -151,7 +151,7 @@ func (p *puller) close() {
 	}
 }
 
-// take asks for one page and returns what comes of it, up to the first status message.
+// take asks for one page and returns its messages, up to the first status message.
 func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 	want := int(min(p.to-p.next+1, pullMessages)) //nolint:gosec // at most a page
 	request := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"no_wait":true}`, want, pullBytes)

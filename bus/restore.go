@@ -21,7 +21,7 @@ const bulkTimeout = 5 * time.Minute
 
 const scratchPurpose = "restore"
 
-// RemoveUnbuilt removes what a Build in dir left that was killed, and says what. The caller sees to it that nobody else
+// RemoveUnbuilt removes what a Build in dir left that was killed, and says what. The caller makes sure that nobody else
 // makes a store there.
 func RemoveUnbuilt(dir string) (removed []string, err error) {
 	return files.RemoveLeftovers(dir, scratchPurpose)

@@ -60,7 +60,7 @@ func failedFile(words []any) error {
 }
 
 // stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the
-// rest of it. That is no failure: nobody was told of the batch, and its first part stays. See staging.
+// rest of it. That is no failure: the batch was not acknowledged, and its first part stays. See staging.
 func stagingIsGone(err *fs.PathError) bool {
 	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }

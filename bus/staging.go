@@ -50,7 +50,7 @@ func newStaging(dir string) *staging {
 // stagingOf begins the names of this user's directories.
 func stagingOf(prefix string) string { return fmt.Sprintf("%s%d-", prefix, os.Getuid()) }
 
-// storeSum tells the store at dir from others.
+// storeSum distinguishes the store at dir from others.
 func storeSum(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])

@@ -3739,7 +3739,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Who names what there is not is told where to see what there is.
+// Who names what does not exist is told where to see what there is.
 func TestNotFoundSaysWhereToLook(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct{ id, body, next string }{

@@ -336,7 +336,7 @@ func (w *world) projectOf(session string) string {
 	return w.projects[session]
 }
 
-// do brings a command through, with a key of its own. "w@1h" is w, and the command waited in its outbox for an hour.
+// do executes a command, with a key of its own. "w@1h" is w, and the command waited in its outbox for an hour.
 func (w *world) do(by, id, body string) (Answer, error) {
 	w.t.Helper()
 	w.keys++

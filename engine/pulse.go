@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pulse tells a busy server from a process that was stopped. It beats in a goroutine of its own and needs no lock that
-// a command or a read may hold. Only a stopped process misses beats.
+// pulse distinguishes a busy server from a process that was stopped. It beats in a goroutine of its own and needs no
+// lock that a command or a read may hold. Only a stopped process misses beats.
 type pulse struct {
 	elapsed func() time.Duration
 

@@ -194,7 +194,7 @@ func TestDecodeGoesOn(t *testing.T) {
 	}
 }
 
-// firstDifference tells two long texts apart.
+// firstDifference finds the first difference of two long texts.
 func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(a), len(b)) {

@@ -17,7 +17,8 @@ import (
 	"maestro/workers/outbox"
 )
 
-// Kept questions are held against the quotas of open questions: those over the limit wait, and the log says why once.
+// Kept questions are checked against the quotas of open questions: those over the limit wait, and the log says why
+// once.
 func TestKeptQuestionsAreBounded(t *testing.T) {
 	for _, limit := range []string{"session-questions", "project-questions"} {
 		t.Run(limit, func(t *testing.T) {

@@ -60,7 +60,7 @@ func (t *turn) generation() (generation int, ok bool) {
 	return generation, ok
 }
 
-// deliver brings a kept command through in its session's name, as if the session had sent it. nil is an answer for
+// deliver executes a kept command in its session's name, as if the session had sent it. nil is an answer for
 // good, also a refusal, which is recorded. An entry that is over a quota waits until it is not.
 func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	if err := t.next(); err != nil {

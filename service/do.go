@@ -28,7 +28,7 @@ type Call struct {
 	// By is whom such a request speaks for; the caller if it is zero. Only a caller without a credential speaks for
 	// another.
 	By commands.Actor
-	// Suffix tells the commands of one request apart, and depends on its body alone, so that a retry is recognised.
+	// Suffix distinguishes the commands of one request, and depends on its body alone, so that a retry is recognised.
 	Suffix string
 	Options
 }
@@ -65,7 +65,7 @@ func (d Done) Wire(dryRun bool) wire.Done {
 	}
 }
 
-// Do brings a command through; no other way leads to the Handler. It permits early, reads and parses the body, gives a
+// Do executes a command; no other way leads to the Handler. It permits early, reads and parses the body, gives a
 // session its manifest, holds the command against the quotas, and waits if that is asked for. The caller's Meta comes
 // with it. It fails with a *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
 func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {

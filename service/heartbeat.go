@@ -7,7 +7,7 @@ import (
 	"maestro/commands"
 )
 
-// Heartbeat notes that a session's supervisor says it is there; no event comes of it. From the first one on, silence
+// Heartbeat notes that a session's supervisor says it is there; it causes no event. From the first one on, silence
 // counts against the short lease.
 func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) error {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true})

@@ -14,7 +14,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// withManifest returns a command that makes a session its manifest: the one that it names, held against what else it
+// withManifest returns a command that makes a session its manifest: the one that it names, checked against what else it
 // says, or one that is generated. What cannot be decided without it is left to the decision.
 func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {

@@ -115,8 +115,8 @@ func eachOf(
 	return len(*rest) == 0
 }
 
-// named refuses a filter that names something there never was: an empty list must not come of a typo. Of the lists that
-// older clients know they get an empty one.
+// named refuses a filter that names something there never was: an empty list must not result from a typo. Of the lists
+// that older clients know they get an empty one.
 func (v View) named(kind, id string, ever bool) error {
 	if id == "" || ever || olderLists[v.Caller.asks] && !v.Caller.Program {
 		return nil

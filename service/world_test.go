@@ -98,7 +98,7 @@ func worldWith(t *testing.T, log *memoryLog, blobs Blobs) *world {
 
 func (w *world) admin() *Caller { return &Caller{By: commands.Admin(commands.AuthnToken)} }
 
-// do brings a command through.
+// do executes a command.
 func (w *world) do(c *Caller, id, body string) Done {
 	w.Helper()
 	w.keys++

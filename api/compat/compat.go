@@ -152,7 +152,7 @@ func (s *compat) as(c *call, source, session string) (commands.Actor, error) {
 	return c.By, nil
 }
 
-// do brings one command of a request through.
+// do executes one command of a request.
 func (s *compat) do(
 	ctx context.Context, c *call, by commands.Actor, command commands.Command, suffix string,
 ) (engine.Answer, error) {
@@ -166,7 +166,7 @@ type step struct {
 	suffix  string
 }
 
-// doAll brings the commands of a request through, in order. Before the first it asks whether the table permits them
+// doAll executes the commands of a request, in order. Before the first it asks whether the table permits them
 // all, and pays for all.
 func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
 	if len(steps) > 1 {

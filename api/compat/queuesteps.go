@@ -52,7 +52,7 @@ func (s *compat) checkSessionQueue(c *call, row, id string) (err error) {
 	return err
 }
 
-// queueCommand brings a command on a session's queue through. That the state forbids a step is a 400 to older
+// queueCommand executes a command on a session's queue. That the state forbids a step is a 400 to older
 // clients.
 func (s *compat) queueCommand(
 	ctx context.Context, c *call, session string, command commands.Command,

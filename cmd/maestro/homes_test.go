@@ -297,7 +297,7 @@ func removeWhileWritten(dir string) error {
 	}
 }
 
-// A home that is moved, deleted or replaced under a running server stops its writes, and nothing comes to be in its
+// A home that is moved, deleted or replaced under a running server stops its writes, and nothing appears in its
 // old place.
 func TestHomeThatIsNotWhereItWas(t *testing.T) {
 	elsewhere := t.TempDir()

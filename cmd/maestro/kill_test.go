@@ -126,7 +126,7 @@ func (k *killed) admin() *client.Client {
 	return client.New(k.address, strings.TrimSpace(string(token)))
 }
 
-// made brings a command through and returns its event's data.
+// made executes a command and returns its event's data.
 func (k *killed) made(c *client.Client, id string, body any) (map[string]any, client.Answer) {
 	k.t.Helper()
 	answer, err := c.Do(k.t.Context(), id, body, client.Options{})

@@ -67,7 +67,7 @@ func openHandler(
 	}, nil
 }
 
-// sayAcknowledged names the head of a log that the server stopped writing to: what comes to be in its place, such
+// sayAcknowledged names the head of a log that the server stopped writing to: what appears in its place, such
 // as a copy, may lack events.
 func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 	health := handler.Health()

@@ -31,7 +31,7 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// helpKnown makes the command help fail for a command that there is not; cobra's shows the help of another one.
+// helpKnown makes the command help fail for a command that does not exist; cobra's shows the help of another one.
 func helpKnown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})

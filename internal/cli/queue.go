@@ -142,7 +142,7 @@ func bindQueue(cmd *cobra.Command, body any, of *commands.QueueRef) *fields {
 // queueFlags declares the flags that say which queue a query is about.
 func queueFlags(cmd *cobra.Command, of *commands.QueueRef) { bindQueue(cmd, of, of) }
 
-// nameQueue sees to it that a queue is named to the server.
+// nameQueue makes sure that a queue is named to the server.
 func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef) error {
 	if a.isSession() || of.SessionID != "" {
 		of.Project = ""
@@ -173,7 +173,7 @@ func namedQueue(ctx context.Context, a *Run, of commands.QueueRef) (wire.QueueOf
 	return wire.QueueOf{Name: queues[0].Name, ProjectID: project}, nil
 }
 
-// nameHolder sees to it that the session is named to the server that holds an item or gets it.
+// nameHolder makes sure that the session is named to the server that holds an item or gets it.
 func nameHolder(a *Run, of *commands.QueueRef) error {
 	if !a.isSession() && of.SessionID == "" {
 		return failure.Usage("Name a session").WithWhy("only a session can hold an item").

@@ -172,7 +172,7 @@ func askAndWait(
 }
 
 // askedBefore returns the session's question that says the same and whose answer it was not shown yet, or "". A key of
-// the caller's own tells questions apart.
+// the caller's own distinguishes questions.
 func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
 	if key != "" || a.dryRun || !a.isSession() {
 		return "", nil

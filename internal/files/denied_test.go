@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The system denies a directory with an attribute as it denies one by its mode: the mode tells them apart.
+// The system denies a directory with an attribute as it denies one by its mode: the mode distinguishes them.
 func TestAnAttributeIsNotTakenForTheMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	for mode, want := range map[fs.FileMode]string{0o700: "lsattr -d", 0o500: "chmod u+rwx " + dir} {

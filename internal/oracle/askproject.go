@@ -14,7 +14,7 @@ func (a *asked) name(name *string) {
 	}
 }
 
-// liveProject refuses a command in a project that there is not.
+// liveProject refuses a command in a project that does not exist.
 func (a *asked) liveProject(id string) bool {
 	p := a.projects[id]
 	switch {

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// template refuses a command on a template that there is not.
+// template refuses a command on a template that does not exist.
 func (a *asked) template() *template {
 	id := a.f.TemplateID
 	t := a.templates[id]

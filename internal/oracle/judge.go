@@ -27,7 +27,7 @@ type Fault struct {
 
 // Verdict is what was found in an export.
 type Verdict struct {
-	// Events counts the lines, Judged those whose event was held against every rule. The others were judged for the
+	// Events counts the lines, Judged those whose event was checked against every rule. The others were judged for the
 	// chain, their ids, times, types and envelopes only.
 	Events uint64 `json:"events"`
 	Judged uint64 `json:"judged"`

@@ -28,7 +28,7 @@ const (
 	lockName = "lock"
 )
 
-// target returns where the new home comes to be, with all symbolic links resolved. It must be vacant, and outside the
+// target returns where the new home is created, with all symbolic links resolved. It must be vacant, and outside the
 // damaged home, which is only read.
 func target(to, damaged string) (string, error) {
 	path, err := files.Resolve(to)

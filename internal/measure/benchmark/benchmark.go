@@ -13,7 +13,7 @@ import (
 	"maestro/engine"
 )
 
-// Check is one figure held against its goal.
+// Check is one figure checked against its goal.
 type Check struct {
 	Name string `json:"name"`
 	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A figure is the median of the rounds' ratios, and is held against its goal in the direction that its bound says.
+// A figure is the median of the rounds' ratios, and is checked against its goal in the direction that its bound says.
 func TestFiguresAreHeldAgainstTheirGoals(t *testing.T) {
 	product, baseline := []float64{10, 30, 20}, []float64{10, 10, 40} // 1, 3, 0.5
 	for _, c := range []struct {

@@ -199,7 +199,7 @@ func (w wish) eventID(project string) string {
 	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
 }
 
-// meaning tells wishes apart: who, what, with which body and key.
+// meaning distinguishes wishes: who, what, with which body and key.
 func (w wish) meaning() string {
 	return fmt.Sprint(w.by.source(), "#", w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
 }
