@@ -66,9 +66,10 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 			"Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
 	case by.Access == AccessAuditor:
 		return nil
-	case by.Access == AccessReadOnly && !isHouse(row.ID) && (project == "" || slices.Contains(by.Projects, project)):
+	case by.Access == AccessReadOnly && !isServerWide(row.ID) &&
+		(project == "" || slices.Contains(by.Projects, project)):
 		return nil
-	case isHouse(row.ID):
+	case isServerWide(row.ID):
 		return notAllowed(row.ID, "it reads the whole server, and a read-only token reads its own projects",
 			"use an admin or auditor token",
 			"Command '%s' is not allowed for the token '%s'", row.ID, by.Name)
@@ -77,8 +78,8 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 		"Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
 }
 
-// isHouse reports whether a row is about the whole server, not about what is in its projects.
-func isHouse(id string) bool {
+// isServerWide reports whether a row is about the whole server, not about what is in its projects.
+func isServerWide(id string) bool {
 	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:")
 }
 

@@ -52,18 +52,18 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + safetext.Printable(task),
 			Next:    "complete, fail or skip the item that it holds",
 		}
-	case session.Hand == nil || task != "" && task != session.Hand.TaskID:
+	case session.LastItem == nil || task != "" && task != session.LastItem.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Session '" + session.ID + "' " + HoldsNothing,
 			Next:    "claim an item with `maestro queue start`",
 		}
 	}
-	last := s.Item(session.ProjectID, session.Hand.Queue, session.Hand.TaskID)
+	last := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
 	if last == nil {
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' no longer holds task " + session.Hand.TaskID,
+			Message: "Session '" + session.ID + "' no longer holds task " + session.LastItem.TaskID,
 			Why:     "the item was removed from its queue",
 			Next:    "claim the next one with `maestro queue start`",
 		}
@@ -173,7 +173,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		if held := s.Holds(
 			session,
 		); held != nil ||
-			x.TaskID != "" && session.Hand != nil && session.Hand.TaskID == x.TaskID {
+			x.TaskID != "" && session.LastItem != nil && session.LastItem.TaskID == x.TaskID {
 			item, err := heldItem(s, session, x.TaskID)
 			if err != nil {
 				return nil, err

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the version of what Encode writes. A snapshot of another format is not used.
-const Format = 13
+const Format = 14
 
 // header is the first part of an encoded state: everything but the two long lists.
 type header struct {

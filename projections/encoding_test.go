@@ -270,7 +270,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"Projects":[null],"Tasks":[{}],"Sessions":[{"ID":"x"}],"Entries":1}` + "\n\x01\x00\x00\x00\x00\x09"))
 	f.Add([]byte(encode(f, stateOf(f, goldenStory()...))))
 	f.Add([]byte(`{"Projects":[{"ID":"p"}],` +
-		`"Sessions":[{"ID":"w","ProjectID":"p","Deadline":1,"Hand":{"Queue":"a","TaskID":"t","Held":true}}],` +
+		`"Sessions":[{"ID":"w","ProjectID":"p","Deadline":1,"LastItem":{"Queue":"a","TaskID":"t","Held":true}}],` +
 		`"Queues":[{"ProjectID":"p","Name":"a"}],` +
 		`"Items":[{"ProjectID":"p","Queue":"a","TaskID":"t","Status":"queued"},` +
 		`{"ProjectID":"p","Queue":"a","TaskID":"t","Status":"processing"}],` +

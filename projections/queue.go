@@ -151,10 +151,10 @@ func (s *State) ReadyItems(q *Queue) int { return s.ready.get(queueKey(q.Project
 
 // Holds returns the item that a session holds, or nil.
 func (s *State) Holds(x *Session) *Item {
-	if x.Hand == nil || !x.Hand.Held {
+	if x.LastItem == nil || !x.LastItem.Held {
 		return nil
 	}
-	return s.Item(x.ProjectID, x.Hand.Queue, x.Hand.TaskID)
+	return s.Item(x.ProjectID, x.LastItem.Queue, x.LastItem.TaskID)
 }
 
 // HeldOnce reports whether a session holds, or ever held, an item of this task.
@@ -219,8 +219,8 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	s.changes = append(s.changes, Change{KindQueueItem, id, before, &after})
 	s.items.put(id, &after)
 	s.changeQueue(key, func(q *Queue) {
-		*q.Stats.of(before.Status)--
-		*q.Stats.of(after.Status)++
+		*q.Stats.counterOf(before.Status)--
+		*q.Stats.counterOf(after.Status)++
 		q.UpdatedAt = f.at
 	})
 	if after.Status == events.ItemQueued {
@@ -238,8 +238,8 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	}
 }
 
-// of returns the counter of a status.
-func (n *QueueStats) of(status events.QueueItemStatus) *int {
+// counterOf returns the counter of a status.
+func (n *QueueStats) counterOf(status events.QueueItemStatus) *int {
 	switch status {
 	case events.ItemQueued:
 		return &n.Queued
@@ -404,7 +404,7 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 			i.Holders = append(slices.Clip(i.Holders), d.SessionID)
 		}
 	})
-	s.changeSession(d.SessionID, func(x *Session) { x.Hand = &HeldItem{d.Queue, d.TaskID, true} })
+	s.changeSession(d.SessionID, func(x *Session) { x.LastItem = &HeldItem{d.Queue, d.TaskID, true} })
 	s.changeTask(d.TaskID, func(t *Task) {
 		s.addSession(t, d.SessionID)
 		t.UpdatedAt = f.at

@@ -275,7 +275,7 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 				b.pushed)
 		})
 		for _, item := range pushed {
-			*want.of(item.status)++
+			*want.counterOf(item.status)++
 			if item.status == events.ItemQueued {
 				queued = append(queued, item)
 			}

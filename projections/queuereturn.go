@@ -8,8 +8,10 @@ import (
 
 // letGo releases an item from its holder.
 func (s *State) letGo(session string) {
-	if x := s.sessions.get(session); x != nil && x.Hand != nil && x.Hand.Held {
-		s.changeSession(session, func(x *Session) { x.Hand = &HeldItem{x.Hand.Queue, x.Hand.TaskID, false} })
+	if x := s.sessions.get(session); x != nil && x.LastItem != nil && x.LastItem.Held {
+		s.changeSession(session, func(x *Session) {
+			x.LastItem = &HeldItem{x.LastItem.Queue, x.LastItem.TaskID, false}
+		})
 	}
 }
 

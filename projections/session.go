@@ -24,9 +24,9 @@ type Session struct {
 	LateReports int `json:",omitempty"`
 	// LateBytes sums up their [LateBytes].
 	LateBytes int64 `json:",omitempty"`
-	// Hand is the item of a queue that it holds, or held last.
-	Hand    *HeldItem `json:",omitempty"`
-	Deleted bool
+	// LastItem is the item of a queue that it holds, or held last.
+	LastItem *HeldItem `json:",omitempty"`
+	Deleted  bool
 }
 
 // SessionFields are what a session's creation and its updates gave. Immutable.

@@ -49,8 +49,8 @@ func (x *Session) View() SessionView {
 		env = map[string]string{}
 	}
 	item := ""
-	if x.Hand != nil && x.Hand.Held {
-		item = x.Hand.TaskID
+	if x.LastItem != nil && x.LastItem.Held {
+		item = x.LastItem.TaskID
 	}
 	return SessionView{
 		LostAt:         orNull(events.Millis(x.LostAt)),

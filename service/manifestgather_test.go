@@ -230,7 +230,7 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	}
 	for length, want := range map[int]int{len(timeline): 0, newestLooked: predecessorWords} {
 		before := &predecessor{Session: x, timeline: timeline[:length]}
-		if words := before.told().Words; len(words) != want {
+		if words := before.manifest().Words; len(words) != want {
 			t.Errorf("of %d entries it is told %d words, want %d", length, len(words), want)
 		}
 	}
@@ -255,7 +255,7 @@ func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 			Message:  long,
 		},
 	}}
-	told := before.told()
+	told := before.manifest()
 	for _, text := range []string{told.EndReason, told.Result} {
 		if len(text) > predecessorBytes+len("…") || !strings.HasSuffix(text, "…") {
 			t.Errorf("%d bytes", len(text))

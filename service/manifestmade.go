@@ -87,7 +87,7 @@ func custom(tasks []string, context json.RawMessage, before *predecessor) json.R
 		}
 	}
 	if before != nil {
-		fields[manifest.PredecessorKey] = before.told()
+		fields[manifest.PredecessorKey] = before.manifest()
 	}
 	encoded, err := json.Marshal(fields)
 	if err != nil {

@@ -23,8 +23,8 @@ type longText struct {
 	field, digest string
 }
 
-// of returns the text as the source holds it.
-func (l longText) of(from *manifest.Source) *string {
+// textIn returns the text as the source holds it.
+func (l longText) textIn(from *manifest.Source) *string {
 	if l.field == "description" {
 		return &from.Tasks[l.task].Description
 	}
@@ -80,7 +80,7 @@ func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longTe
 		if err != nil {
 			return texts, nil //nolint:nilerr // reading it says what is wrong
 		}
-		texts += int(size) - len(*l.of(from)) // in place of its beginning
+		texts += int(size) - len(*l.textIn(from)) // in place of its beginning
 		if err := manifest.TooLong(texts); err != nil {
 			return texts, err
 		}
@@ -103,7 +103,7 @@ func (s *Service) readWhole(ctx context.Context, c *Caller, from *manifest.Sourc
 			}
 		}
 		read += len(text)
-		*l.of(from) = string(text)
+		*l.textIn(from) = string(text)
 		if err := manifest.TooLong(read); l.field == "description" && err != nil {
 			return err
 		}

@@ -45,8 +45,9 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 	return before
 }
 
-// told returns what its successor is told. Of a long timeline it reads the end, and may do so while the state moves.
-func (x *predecessor) told() *manifest.Predecessor {
+// manifest returns what the manifest of its successor says. Of a long timeline it reads the end, and may do so while
+// the state moves.
+func (x *predecessor) manifest() *manifest.Predecessor {
 	told := &manifest.Predecessor{
 		SessionID: x.ID,
 		Name:      x.Name,

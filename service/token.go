@@ -24,7 +24,7 @@ func (v View) ListTokens() (func() (Page[wire.TokenView], error), error) {
 		show := func(v View, _, name string) (wire.TokenView, bool) {
 			token := v.Token(name)
 			view := wire.TokenView{TokenView: token.View(), Expired: token.Expired(now)}
-			if use, ok := v.Service.Uses.of(token.Name, token.Generation); ok {
+			if use, ok := v.Service.Uses.useOf(token.Name, token.Generation); ok {
 				at := events.Millis(use.At)
 				view.LastUsedAt, view.LastUsedFrom = &at, &use.From
 			}

@@ -104,8 +104,8 @@ func (u *TokenUses) Used(name string, generation int, at time.Time, remote strin
 	u.dirty = true
 }
 
-// of returns the last use of a token, false if there was none.
-func (u *TokenUses) of(name string, generation int) (TokenUse, bool) {
+// useOf returns the last use of a token, false if there was none.
+func (u *TokenUses) useOf(name string, generation int) (TokenUse, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	use, ok := u.uses[name]

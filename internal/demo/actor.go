@@ -123,8 +123,8 @@ func (a *actor) await(ctx context.Context, kind signKind) (sign, error) {
 	}
 }
 
-// goOn gives an actor its cue.
-func (a *actor) goOn() error {
+// cue gives an actor its cue.
+func (a *actor) cue() error {
 	_, err := io.WriteString(a.cues, "go\n")
 	return err
 }

@@ -100,7 +100,7 @@ func (d *demonstration) killServer(ctx context.Context) error {
 		return err
 	}
 	a := d.actors[offline]
-	if err := a.goOn(); err != nil {
+	if err := a.cue(); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signKept); err != nil {
@@ -111,7 +111,7 @@ func (d *demonstration) killServer(ctx context.Context) error {
 		return err
 	}
 	d.tell("server", "is back, with all that it acknowledged")
-	return a.goOn()
+	return a.cue()
 }
 
 // killWorkers kills three workers in the middle of an item.
@@ -129,7 +129,7 @@ func (d *demonstration) killWorkers(context.Context) error {
 // answer lets a worker ask, finds the question in the inbox and answers it.
 func (d *demonstration) answer(ctx context.Context) error {
 	a := d.actors[asker]
-	if err := a.goOn(); err != nil {
+	if err := a.cue(); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signAsks); err != nil {
@@ -163,13 +163,13 @@ func (d *demonstration) message(ctx context.Context) error {
 		return err
 	}
 	d.tell("you", "write to %s “%s”", reader, messageText)
-	return a.goOn()
+	return a.cue()
 }
 
 // reopen reopens what a worker says is done, and says why.
 func (d *demonstration) reopen(ctx context.Context) error {
 	a := d.actors[reviser]
-	if err := a.goOn(); err != nil {
+	if err := a.cue(); err != nil {
 		return err
 	}
 	if _, err := a.await(ctx, signFinished); err != nil {
@@ -179,7 +179,7 @@ func (d *demonstration) reopen(ctx context.Context) error {
 		return err
 	}
 	d.tell("you", "reopen what %s says is done: “%s”", reviser, reopenText)
-	return a.goOn()
+	return a.cue()
 }
 
 // release lets all others go on, starts the orchestrator, and waits until nobody is left.
@@ -192,7 +192,7 @@ func (d *demonstration) release(ctx context.Context) error {
 		if busy[name] {
 			continue
 		}
-		if err := a.goOn(); err != nil {
+		if err := a.cue(); err != nil {
 			return err
 		}
 	}

@@ -28,11 +28,11 @@ func toldOf(token, project string) string {
 // Told returns the sequence up to which the holder of a token, "" for the home's own, was told what changed in a
 // project, or in all if it is ""; fs.ErrNotExist if that never was. Who was told of all was told of each.
 func (h *Home) Told(token, project string) (uint64, error) {
-	all, err := h.told(toldOf(token, ""))
+	all, err := h.readTold(toldOf(token, ""))
 	if project == "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return all, err
 	}
-	one, errOne := h.told(toldOf(token, project))
+	one, errOne := h.readTold(toldOf(token, project))
 	switch {
 	case errOne == nil:
 		return max(all, one), nil
@@ -42,7 +42,7 @@ func (h *Home) Told(token, project string) (uint64, error) {
 	return 0, errOne
 }
 
-func (h *Home) told(name string) (uint64, error) {
+func (h *Home) readTold(name string) (uint64, error) {
 	content, err := h.read(name, maxNote)
 	if err != nil {
 		return 0, err

@@ -112,7 +112,7 @@ func (a *asked) endItem() fact {
 		return nil
 	}
 	state := map[string]string{"queue:complete": itemDone, "queue:fail": itemBroken}[a.ID]
-	last := q.of(a.f.TaskID)
+	last := q.itemOf(a.f.TaskID)
 	switch {
 	case s == nil:
 		return a.no(codeInvalid)
@@ -154,12 +154,12 @@ func (a *asked) skipItem() fact {
 func (a *asked) meant() (queueKey, *item) {
 	if a.f.Queue != "" {
 		key := queueKey{a.event.Project, a.f.Queue}
-		return key, a.queues[key].of(a.f.TaskID)
+		return key, a.queues[key].itemOf(a.f.TaskID)
 	}
 	var key queueKey
 	var meant *item
 	for at, q := range a.queues {
-		i := q.of(a.f.TaskID)
+		i := q.itemOf(a.f.TaskID)
 		switch {
 		case i == nil:
 		case meant != nil:

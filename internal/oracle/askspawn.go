@@ -88,7 +88,7 @@ func (a *asked) work(f *sessionSpawned) {
 			continue
 		case f.Strategy != "queue" && t.status == todo:
 			f.Started = append(f.Started, id)
-		case f.Strategy == "queue" && q.of(id) == nil:
+		case f.Strategy == "queue" && q.itemOf(id) == nil:
 			f.Queued = append(f.Queued, id)
 		}
 		for _, dependency := range t.dependencies {

@@ -17,10 +17,10 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// told returns the living sessions, sorted, that are told when a task that was done or blocked is open again: those
-// that have it or said something about it, but not the one that moves it. reopens is for the command that also opens a
-// task which is only said to be done.
-func (c *trial) told(t *task, to string, reopens bool) []string {
+// concerned returns the living sessions, sorted, that are told when a task that was done or blocked is open again:
+// those that have it or said something about it, but not the one that moves it. reopens is for the command that also
+// opens a task which is only said to be done.
+func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	done := t != nil && (t.status == completed || t.status == cancelled || t.status == blocked)
 	if !c.thirdOn() || t == nil || to != todo && to != inProgress || !done && (!reopens || !t.reopenable()) {
 		return nil
@@ -49,7 +49,7 @@ func (s *session) notices() (n int) {
 
 // notify returns the notice of a move; nil if nobody is told.
 func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
-	told := c.told(t, to, reopens)
+	told := c.concerned(t, to, reopens)
 	if told == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 
 // notified judges whom an event tells.
 func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
-	must := c.told(t, to, reopens)
+	must := c.concerned(t, to, reopens)
 	if n == nil {
 		n = &notice{}
 	}

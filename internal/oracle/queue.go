@@ -56,8 +56,8 @@ func newQueue(maxAttempts int, trust bool) *queue {
 	return &queue{maxAttempts: maxAttempts, trust: trust, items: map[string]*item{}}
 }
 
-// of returns the item of a task; nil if it has none, or if there is no queue.
-func (q *queue) of(task string) *item {
+// itemOf returns the item of a task; nil if it has none, or if there is no queue.
+func (q *queue) itemOf(task string) *item {
 	if q == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (j *Judge) first(q *queue) (*item, int) {
 // skipQueued skips the queued items of a deleted task; held items stay held.
 func (j *Judge) skipQueued(task, cause string) {
 	for _, q := range j.queues {
-		if i := q.of(task); i != nil && i.state == queued {
+		if i := q.itemOf(task); i != nil && i.state == queued {
 			j.leaves(i, skipped)
 			i.cause = cause
 		}
@@ -189,7 +189,7 @@ func (c *trial) aQueue(name string) *queue {
 // anItem is aQueue and one of its items.
 func (c *trial) anItem(name, task string) (*queue, *item) {
 	q := c.aQueue(name)
-	i := q.of(task)
+	i := q.itemOf(task)
 	if q != nil && i == nil {
 		c.fault(ruleExists, "queue %s has no item for task %q", name, task)
 	}
@@ -198,7 +198,7 @@ func (c *trial) anItem(name, task string) (*queue, *item) {
 
 // itemOf returns what anItem gave, when the event is folded.
 func (c *trial) itemOf(name, task string) *item {
-	return c.queues[queueKey{c.event.Project, name}].of(task)
+	return c.queues[queueKey{c.event.Project, name}].itemOf(task)
 }
 
 type queueCreated struct {
@@ -237,14 +237,14 @@ func (f *itemPushed) judge(c *trial) {
 	c.aTask(f.TaskID)
 	c.workable(f.TaskID)
 	q := c.aQueue(f.Queue)
-	if i := q.of(f.TaskID); i != nil {
+	if i := q.itemOf(f.TaskID); i != nil {
 		c.fault(ruleQueue, "task %s stands in queue %s already (%s)", f.TaskID, f.Queue, i.state)
 	}
 	c.enters(q, []string{f.TaskID})
 }
 
 func (f *itemPushed) fold(c *trial) {
-	if q := c.queues[queueKey{c.event.Project, f.Queue}]; q != nil && q.of(f.TaskID) == nil {
+	if q := c.queues[queueKey{c.event.Project, f.Queue}]; q != nil && q.itemOf(f.TaskID) == nil {
 		c.push(q, f.TaskID, c.event.ID)
 	}
 }

@@ -31,7 +31,7 @@ func (f *itemMoved) judge(c *trial) {
 	if f.Before == "" {
 		return
 	}
-	if other := q.of(f.Before); other == nil || other.state != queued || other == i {
+	if other := q.itemOf(f.Before); other == nil || other.state != queued || other == i {
 		c.fault(ruleMoved, "it moves before %q, which is no other queued item", f.Before)
 	}
 }
@@ -154,7 +154,7 @@ func (a *asked) moveItem() fact {
 		before = line[0].task
 	}
 	if a.f.Before != "" {
-		other := i.queue.of(before)
+		other := i.queue.itemOf(before)
 		switch {
 		case !isID(before), other == i:
 			return a.no(codeInvalid)

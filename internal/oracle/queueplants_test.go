@@ -125,17 +125,17 @@ func trusted(s *story) {
 
 // itemPlants are about who holds an item.
 func itemPlants() []plant {
-	inHand := func(s *story) { s.puller("pull2", "pull").start(pull, "pull", "e", 1, 1) }
+	held := func(s *story) { s.puller("pull2", "pull").start(pull, "pull", "e", 1, 1) }
 	pool := func(s *story) {
 		s.add(admin, "queue.created", `{"queue":"pool","maxAttempts":3}`).add(admin, "queue.item_pushed",
 			`{"queue":"pool","taskId":"e"}`)
 	}
 	return []plant{
-		{"an item in two hands", broken(ruleHolder, ruleAttempt), inHand, func(s *story) {
+		{"an item in two hands", broken(ruleHolder, ruleAttempt), held, func(s *story) {
 			s.start(source("pull2"),
 				"pull", "e", 1, 1)
 		}},
-		{"two items in one hand", broken(ruleHolder), inHand, func(s *story) { s.start(pull, "pull", "f", 1, 1) }},
+		{"two items in one hand", broken(ruleHolder), held, func(s *story) { s.start(pull, "pull", "f", 1, 1) }},
 		{
 			"a skipped item is started", broken(ruleHolder), func(s *story) {
 				s.item(pull, "skipped", "pull", "e",
@@ -143,20 +143,20 @@ func itemPlants() []plant {
 			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
-		{"another completes it", broken(ruleHolder), inHand, func(s *story) {
+		{"another completes it", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "completed",
 				"pull", "e", "pull2", "")
 		}},
-		{"another fails it", broken(ruleHolder), inHand, func(s *story) {
+		{"another fails it", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "failed", "pull", "e",
 				"pull2", "")
 		}},
-		{"another skips it", broken(ruleHolder), inHand, func(s *story) {
+		{"another skips it", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", `,"held":true`)
 		}},
 		{
 			"it is completed twice", broken(ruleHolder), func(s *story) {
-				inHand(s)
+				held(s)
 				s.item(pull, "completed", "pull",
 					"e", "pull", "")
 			},
@@ -166,15 +166,15 @@ func itemPlants() []plant {
 			s.item(pull, "completed", "pull", "e",
 				"pull", "")
 		}},
-		{"one held, and the next is skipped", broken(ruleHolder), inHand, func(s *story) {
+		{"one held, and the next is skipped", broken(ruleHolder), held, func(s *story) {
 			s.item(pull, "skipped",
 				"pull", "f", "pull", "")
 		}},
-		{"what another holds is skipped as the next", broken(ruleHolder), inHand, func(s *story) {
+		{"what another holds is skipped as the next", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", "")
 		}},
 		{"a lost session completes what was given back", broken(ruleHolder), func(s *story) {
-			inHand(s)
+			held(s)
 			s.lose("pull").item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`)
 			s.add(system, "session.recovered", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") }},
@@ -203,18 +203,18 @@ func itemPlants() []plant {
 				1, 0)
 		}},
 		{"an attempt from before it was queued again", broken(ruleAttempt), func(s *story) {
-			inHand(s)
+			held(s)
 			s.item(pull, "failed", "pull", "e", "pull", "").add(admin, "queue.item_requeued",
 				`{"queue":"pull","taskId":"e"}`)
 			s.add(admin, "task.deleted", `{"taskId":"f"}`).add(admin, "task.deleted", `{"taskId":"g"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
-		{"an item held is moved", broken(ruleMoved), inHand, func(s *story) {
+		{"an item held is moved", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item is moved before one held", broken(ruleMoved), inHand, func(s *story) {
+		{"an item is moved before one held", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"f","before":"e"}`)
 		}},
-		{"an item held is removed", broken(ruleMoved), inHand, func(s *story) {
+		{"an item held is removed", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_removed", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{"a queue with items is deleted", broken(ruleMoved), pool, func(s *story) {
@@ -226,12 +226,12 @@ func itemPlants() []plant {
 		{"a queued item is queued again", broken(ruleRequeue), nothing, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item held is queued again", broken(ruleRequeue), inHand, func(s *story) {
+		{"an item held is queued again", broken(ruleRequeue), held, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{
 			"a completed item is queued again", broken(ruleRequeue), func(s *story) {
-				inHand(s)
+				held(s)
 				s.item(pull,
 					"completed", "pull", "e", "pull", "")
 			},
@@ -242,8 +242,8 @@ func itemPlants() []plant {
 
 // returnPlants are about items whose holder is gone.
 func returnPlants() []plant {
-	inHand := func(s *story) { s.start(pull, "pull", "e", 1, 1) }
-	killed := func(s *story) { inHand(s); s.kill("pull") }
+	held := func(s *story) { s.start(pull, "pull", "e", 1, 1) }
+	killed := func(s *story) { held(s); s.kill("pull") }
 	last := func(s *story) {
 		s.puller("x1", "pull").start(source("x1"), "pull", "e", 1, 1).kill("x1")
 		s.item(system, "returned", "pull", "e", "x1", `,"attempt":1,"reason":"stopped"`)
@@ -252,15 +252,15 @@ func returnPlants() []plant {
 		s.puller("x3", "pull").start(source("x3"), "pull", "e", 3, 0).kill("x3")
 	}
 	return []plant{
-		{"its holder is alive", broken(ruleReturn), inHand, func(s *story) {
+		{"its holder is alive", broken(ruleReturn), held, func(s *story) {
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`)
 		}},
 		{"its holder only said that it is done", broken(ruleReturn), func(s *story) {
-			inHand(s)
+			held(s)
 			s.add(pull, "session.completed", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`) }},
 		{"its holder is well again", broken(ruleReturn), func(s *story) {
-			inHand(s)
+			held(s)
 			s.lose("pull").add(system, "session.recovered", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`) }},
 		{"for another reason", broken(ruleReturn), killed, func(s *story) {
@@ -276,7 +276,7 @@ func returnPlants() []plant {
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":2,"reason":"stopped"`)
 		}},
 		{"back from one who did not hold it", broken(ruleHolder), func(s *story) {
-			inHand(s)
+			held(s)
 			s.puller("dead", "pull").kill("dead")
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "dead", `,"attempt":1,"reason":"stopped"`) }},
 		{"back twice", broken(ruleHolder), func(s *story) {

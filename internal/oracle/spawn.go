@@ -150,7 +150,7 @@ func (f *sessionSpawned) queues(c *trial) {
 	}
 	var want []string
 	for _, id := range f.TaskIDs {
-		if !slices.Contains(want, id) && (q == nil || q.of(id) == nil) {
+		if !slices.Contains(want, id) && (q == nil || q.itemOf(id) == nil) {
 			want = append(want, id)
 		}
 	}

@@ -77,7 +77,7 @@ func Generate(from Source) (*Manifest, error) {
 	}
 	ids := []string{}
 	for _, task := range from.Tasks {
-		m.Tasks = append(m.Tasks, task.told())
+		m.Tasks = append(m.Tasks, task.task())
 		ids = append(ids, task.ID)
 	}
 	if m.Context.Custom == nil {
@@ -128,9 +128,9 @@ func unreadable(m *Manifest) error {
 	return nil
 }
 
-// told is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are
+// task is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are
 // read.
-func (s TaskSource) told() Task {
+func (s TaskSource) task() Task {
 	task := Task{
 		ID:                 s.ID,
 		Title:              s.Title,
