@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// The numbers by which nats-server names its errors. Its texts are never matched.
+// nats-server's error codes. Maestro never matches the texts of its errors.
 const (
 	codeWrongLastSequence         = 10071
 	codeWrongLastSequenceConstant = 10164
@@ -26,7 +26,7 @@ type apiError struct {
 	Description string `json:"description"`
 }
 
-// ack is what JetStream answers to a publish: the last sequence it stored, or why it did not.
+// ack is JetStream's reply to a publish: the last stored sequence, or an error.
 type ack struct {
 	Error    *apiError `json:"error"`
 	Stream   string    `json:"stream"`
@@ -34,8 +34,8 @@ type ack struct {
 	Count    int       `json:"count"`
 }
 
-// outcome says what an answer means for an append of n messages behind sequence after. incomplete reports that the
-// server could not stage the batch.
+// outcome translates the reply to an append of n messages after sequence after. incomplete reports that the server
+// could not stage the batch.
 func outcome(m *nats.Msg, after uint64, n int) (incomplete bool, err error) {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return false, fmt.Errorf("%w: no server answers for the stream %s", events.ErrUnknown, StreamName)

@@ -2,9 +2,9 @@ package bus
 
 import "maestro/events"
 
-// Announce tells whoever listens on maestro.live.> what was just committed: at most once, in order, and only what was
-// acknowledged. It does not wait for listeners: a slow one loses announcements, and one that comes while the log is
-// reopened hears nothing of it.
+// Announce publishes committed messages to the listeners on maestro.live.>: at most once, in order, and only what was
+// acknowledged. It does not wait for listeners: a slow one loses announcements, and one that connects while the log is
+// reopened receives none of them.
 func (b *Bus) Announce(messages []events.Message) {
 	files, release, err := b.useFiles()
 	if err != nil {
@@ -20,7 +20,7 @@ func (b *Bus) Announce(messages []events.Message) {
 			continue
 		}
 		if b.live.Publish(subject, messages[i].Body) != nil {
-			return // not connected: nobody hears it
+			return // not connected: nobody receives it
 		}
 	}
 }

@@ -22,11 +22,11 @@ const (
 	headerBatchCommit   = "Nats-Batch-Commit"
 )
 
-// maxBatch is how many messages JetStream takes in one atomic batch.
+// maxBatch is the largest number of messages that JetStream accepts in one atomic batch.
 const maxBatch = 1000
 
-// Append stores messages behind sequence after, all or nothing; see engine.Log for what it promises. At most 1,000
-// messages and 4 MiB go in one call. One message is a guarded publish, several are one atomic batch.
+// Append stores messages after sequence after, all or nothing; see engine.Log for its guarantees. One call takes at
+// most 1,000 messages and 4 MiB. One message is a guarded publish, several are one atomic batch.
 func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -70,24 +70,24 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	return err
 }
 
-// writer publishes appends and waits for their acknowledgements, one at a time. It allocates per message only what
+// writer publishes appends and waits for their acknowledgements, one at a time. It allocates no more per message than
 // nats.go does.
 type writer struct {
 	nc      *nats.Conn
 	sub     *nats.Subscription
 	answers chan *nats.Msg
-	inbox   string // each append answers to its own subject below it, so a late answer is not taken for another's
+	inbox   string // each append uses its own reply subject below it, so that a late reply is not taken for another's
 
 	mu      sync.Mutex
 	timeout time.Duration
-	alive   func() error // says why the server answers nobody
+	alive   func() error // returns an error if the server cannot reply
 	number  uint64
-	id      string // begins every batch id of this writer
+	id      string // the prefix of every batch id of this writer
 	timer   *time.Timer
 
 	guard   nats.Header
 	expect  []string
-	batch   nats.Header // a message in the middle
+	batch   nats.Header // the headers of a message in the middle
 	batchID []string
 	place   []string
 }
@@ -99,7 +99,7 @@ func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*write
 		alive:   alive,
 		answers: make(chan *nats.Msg, 64),
 		inbox:   nc.NewInbox() + ".",
-		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // it guards nothing
+		id:      strconv.FormatUint(uint64(rand.Uint32()), 36) + "-", //nolint:gosec // not a secret
 		timer:   time.NewTimer(0),
 		expect:  []string{""},
 		batchID: []string{""},
@@ -143,8 +143,8 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	return outcome(answer, after, len(messages))
 }
 
-// publishBatch sends the messages as one atomic batch. The guard is on the first, the commit and the reply on the last:
-// the server says nothing about those between.
+// publishBatch sends the messages as one atomic batch. The first message carries the guard; the last carries the commit
+// and the reply subject. The server does not reply to the messages in between.
 func (w *writer) publishBatch(reply string, messages []events.Message) error {
 	w.batchID[0] = w.id + strconv.FormatUint(w.number, 36)
 	msg := nats.Msg{}
@@ -168,7 +168,7 @@ func (w *writer) publishBatch(reply string, messages []events.Message) error {
 	return nil
 }
 
-// wait returns the answer to reply, dropping what came too late for earlier appends.
+// wait returns the reply on the given subject and drops late replies to earlier appends.
 func (w *writer) wait(ctx context.Context, reply string) (*nats.Msg, error) {
 	until := time.Now().Add(w.timeout)
 	w.timer.Reset(min(w.timeout, lookEvery))

@@ -15,15 +15,15 @@ import (
 	"maestro/internal/files"
 )
 
-// asideInfix separates a store's directory name from the time in the name of what is set aside of it.
+// asideInfix separates the name of a store's directory from the timestamp in the name of a directory set aside from it.
 const asideInfix = ".damaged-"
 
-// faultsName is the file in a copy that says what was damaged.
+// faultsName is the file in a copy that describes the damage.
 const faultsName = "damage.json"
 
-// damageNote is damage.json.
+// damageNote is the content of damage.json.
 type damageNote struct {
-	// Sum distinguishes one damage from another.
+	// Sum is a digest that distinguishes one damage from another.
 	Sum    string  `json:"sum"`
 	Faults []Fault `json:"faults"`
 }
@@ -49,7 +49,7 @@ func writeFaults(dir string, faults []Fault) error {
 	return writeAtomically(filepath.Join(dir, faultsName), content, []byte("\n"))
 }
 
-// newAside makes an empty directory beside the store.
+// newAside creates an empty directory beside the store.
 func (e *embedded) newAside(what string) (string, error) {
 	for n := 1; ; n++ {
 		path := e.asidePath(what, n)
@@ -75,8 +75,9 @@ func (e *embedded) asidePath(what string, n int) string {
 	return path
 }
 
-// copyAside makes a directory beside the store that fill copies something of it into: whole, durably, or not at all. It
-// has a name of its own until it is whole, and what a killed server leaves of it is removed at the next start.
+// copyAside creates a directory beside the store and lets fill copy a part of the store into it: completely and
+// durably, or not at all. The directory has a temporary name until it is complete. The next start removes what a killed
+// server leaves of it.
 func (e *embedded) copyAside(what string, faults []Fault, fill func(dir string) error) (string, error) {
 	making, err := e.newAside(copyingAside)
 	if err != nil {
@@ -97,7 +98,7 @@ func (e *embedded) copyAside(what string, faults []Fault, fill func(dir string) 
 	return "", errors.Join(full(err), disk.RemoveAll(making))
 }
 
-// setAsideBlocks copies the blocks of the log from a torn place on.
+// setAsideBlocks copies the blocks of the log from a torn record on.
 func (e *embedded) setAsideBlocks(log *scannedStream, torn Fault) (string, error) {
 	index, _ := blockIndex(filepath.Base(torn.File))
 	aside, err := e.copyAside(tailAside, log.faults, func(dir string) error {
@@ -118,8 +119,8 @@ func (e *embedded) setAsideBlocks(log *scannedStream, torn Fault) (string, error
 	return aside, nil
 }
 
-// copyDamaged copies a damaged store to a directory beside it, unless there is a copy of the same damage or too
-// little room: then it gives nothing. The copy takes half of the free room at most.
+// copyDamaged copies a damaged store to a directory beside it. It returns "" if there is a copy of the same damage
+// already or too little room: the copy takes at most half of the free room.
 func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 	note, err := noteOf(faults)
 	if err != nil {
@@ -162,13 +163,13 @@ func (e *embedded) copyDamaged(faults []Fault) (string, error) {
 	return copied, nil
 }
 
-// copyingAside is what a copy is called that is not whole.
+// copyingAside names a copy that is not complete yet.
 const copyingAside = "copying"
 
-// otherAside is what holds that was in the place of a file of the store.
+// otherAside names a directory that holds what was found in the place of one of the store's files.
 const otherAside = "other"
 
-// globEscape makes a path match itself.
+// globEscape escapes a path so that it matches only itself.
 func globEscape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

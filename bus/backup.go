@@ -23,33 +23,33 @@ import (
 // backupFormat is the version of the archive's layout. Format 1 has no signature.
 const backupFormat = 2
 
-// The entries of a backup, in this order; the blobs follow the log, and the signature is last.
+// The entries of a backup, in this order. The blobs follow the log, and the signature is last.
 const (
 	backupManifestName = "backup.json"
 	backupLogName      = "log.ndjson"
 	backupBlobPrefix   = "blobs/"
 )
 
-// backupManifest is backup.json.
+// backupManifest is the content of backup.json.
 type backupManifest struct {
 	Format  int         `json:"format"`
 	Created time.Time   `json:"created"`
 	Head    events.Head `json:"head"`
 }
 
-// BackupOptions say what a backup is of.
+// BackupOptions configures a backup.
 type BackupOptions struct {
-	// Head is where it ends.
+	// Head is the log's head at which the backup ends.
 	Head events.Head
-	// Created is when it is made.
+	// Created is the time of the backup.
 	Created time.Time
-	// Key signs it.
+	// Key signs the backup.
 	Key ed25519.PrivateKey
 }
 
-// Backup writes the log up to a head, and all blobs, as a tar archive in gzip. It verifies the chain before it writes
-// anything: a log that does not lead to the head gives a *events.DamageError. A blob that the log names and that is
-// missing or damaged is left out, and named in the seal. It reads the log twice and needs no room on a disk; the log
+// Backup writes the log up to a head, and all blobs, as a gzipped tar archive. It verifies the chain before it writes
+// anything: a log that does not lead to the head gives a *events.DamageError. Backup omits a blob that the log names
+// but that is missing or damaged, and lists it in the seal. It reads the log twice, needs no disk space, and the log
 // may grow meanwhile.
 func (b *Bus) Backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupSeal, error) {
 	seal, err := b.backup(ctx, w, o)
@@ -108,8 +108,8 @@ func (b *Bus) backup(ctx context.Context, w io.Writer, o BackupOptions) (BackupS
 	return seal, errors.Join(archive.file(backupSealName, content), archive.close())
 }
 
-// digestsToKeep returns, in order, what the log names and what is kept beside, such as a manifest that no session has
-// yet.
+// digestsToKeep returns, in order, the digests that the log names and those that are stored without an event, such as a
+// manifest that no session has yet.
 func (b *Bus) digestsToKeep(ctx context.Context, named map[string]uint64) []string {
 	digests := slices.Collect(maps.Keys(named))
 	kept, err := b.Blobs(ctx)
@@ -137,7 +137,7 @@ func newArchive(w io.Writer, created time.Time) *archive {
 	return &archive{compressed, tar.NewWriter(compressed), created}
 }
 
-// begin starts an entry, whose bytes go to tar.
+// begin starts an entry. The caller writes its bytes to tar.
 func (a *archive) begin(name string, size int64) error {
 	return a.tar.WriteHeader(
 		&tar.Header{
@@ -160,7 +160,8 @@ func (a *archive) file(name string, content []byte) error {
 
 func (a *archive) close() error { return errors.Join(a.tar.Close(), a.gzip.Close()) }
 
-// nameBlobs notes which blobs a body names, and by which event first. A body that is no event names none.
+// nameBlobs notes which blobs a body names, and the first event that names each. A body that is not an event names
+// none.
 func nameBlobs(named map[string]uint64, m events.Message, decoder *events.Decoder) {
 	if named == nil || !events.MayNameDigest(m.Body) {
 		return
@@ -176,8 +177,8 @@ func nameBlobs(named map[string]uint64, m events.Message, decoder *events.Decode
 	}
 }
 
-// writeLog writes the log up to head, a line for each message, verifies that the chain leads to head, and notes in
-// named, if it is not nil, which event names a blob first.
+// writeLog writes the log up to head, one line per message, and verifies that the chain leads to head. If named is not
+// nil, it notes there the first event that names each blob.
 func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head, named map[string]uint64) error {
 	out := bufio.NewWriterSize(w, 256<<10)
 	var hash events.Hash
@@ -203,8 +204,8 @@ func (b *Bus) writeLog(ctx context.Context, w io.Writer, head events.Head, named
 	return out.Flush()
 }
 
-// logLine is a message in log.ndjson. Body holds the bytes of the event exactly. What is not an event (a stranger's
-// message) has its bytes in Base64.
+// logLine is a message in log.ndjson. Body holds the exact bytes of an event. A message that is not an event (another
+// program wrote it) is stored in Base64.
 type logLine struct {
 	Sequence uint64          `json:"sequence"`
 	Subject  string          `json:"subject"`
@@ -235,7 +236,7 @@ func appendLogLine(line []byte, m events.Message) ([]byte, error) {
 	return append(line, "}\n"...), nil
 }
 
-// fitsLine reports whether a JSON decoder gives the body back byte for byte.
+// fitsLine reports whether a JSON decoder returns the body byte for byte.
 func fitsLine(body []byte) bool {
 	return len(body) >= 2 && body[0] == '{' && body[len(body)-1] == '}' && bytes.IndexByte(body, '\n') < 0 &&
 		json.Valid(body)
@@ -253,7 +254,7 @@ func parseLogLine(line []byte) (events.Message, error) {
 	return events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: body}, nil
 }
 
-// counter only counts what is written.
+// counter counts the bytes written to it and discards them.
 type counter struct{ n int64 }
 
 func (c *counter) Write(p []byte) (int, error) {

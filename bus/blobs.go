@@ -17,31 +17,31 @@ import (
 	"maestro/events"
 )
 
-// BlobBucket is the object store that keeps large bodies.
+// BlobBucket is the object store of the blobs.
 const BlobBucket = "MAESTRO_BLOBS"
 
-// The errors of a blob that is lost, as package events names them for those who do not import bus.
+// The errors of a lost blob. Package events declares them, for callers that do not import bus.
 var (
 	// ErrNoBlob: no blob has that digest.
 	ErrNoBlob = events.ErrNoBlob
-	// ErrBlobDamaged: the blob is there, and its content cannot be read or is not what its digest says.
+	// ErrBlobDamaged: the blob exists, but its content cannot be read or does not match the digest.
 	ErrBlobDamaged = events.ErrBadBlob
 )
 
-// Digest names a content: "sha256-" and 64 hexadecimal digits.
+// Digest returns the digest of a content: "sha256-" and 64 hexadecimal digits.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return events.DigestPrefix + hex.EncodeToString(sum[:])
 }
 
-// IsDigest reports whether name has the form that Digest gives.
+// IsDigest reports whether name has the form of a digest.
 func IsDigest(name string) bool {
 	digits, found := strings.CutPrefix(name, events.DigestPrefix)
 	_, err := hex.DecodeString(digits)
 	return found && err == nil && len(digits) == hex.EncodedLen(sha256.Size) && strings.ToLower(digits) == digits
 }
 
-// blobs opens the object store, or creates it.
+// openBlobs opens the object store, or creates it.
 func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetstream.ObjectStore, error) {
 	store, err := js.ObjectStore(ctx, BlobBucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -58,13 +58,13 @@ func openBlobs(ctx context.Context, js jetstream.JetStream, replicas int) (jetst
 	return store, nil
 }
 
-// PutBlob keeps content and returns its digest. The same content is kept once. It is as durable as an append is, so an
-// event that names the digest may be appended next.
+// PutBlob stores content and returns its digest. It stores the same content once. The blob is as durable as an append,
+// so an event that names the digest may be appended next.
 func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 	return b.putBlob(ctx, content, b.options.Timeout)
 }
 
-// putBlob is PutBlob, with patience for the look-up and for the writing each.
+// putBlob is PutBlob with a time limit that applies to the look-up and to the write separately.
 func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duration) (string, error) {
 	digest := Digest(content)
 	end, err := b.writing.turn(ctx, digest)
@@ -77,12 +77,12 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		return "", err
 	}
 	defer release()
-	// After a write that failed, what is found may not be on the disk: the store has to be opened again first.
+	// After a failed write, content that is found may not be on the disk: the store must be reopened first.
 	if err := errors.Join(b.mayWrite(BlobStream), b.mender.pending()); err != nil {
 		return "", err
 	}
 	looking, done := b.whileAlive(ctx, patience)
-	// A description alone proves nothing: the content may be lost, and is kept anew then.
+	// A description alone proves nothing: if the content is lost, it is stored again.
 	_, err = b.findBlob(looking, digest)
 	done()
 	switch {
@@ -90,10 +90,11 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		return digest, err
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("keep the blob %s: %w", digest, context.Cause(ctx))
-	case errors.Is(err, errNotSearched) && b.alive() == nil: // a slow disk; the server was asked for nothing
+	case errors.Is(err, errNotSearched) && b.alive() == nil: // a slow disk; the server was not asked
 		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
 	}
-	// A caller who leaves does not end the write: nobody could tell then whether the content is on the disk.
+	// A caller that cancels does not interrupt the write: otherwise nobody could tell whether the content is on the
+	// disk.
 	ctx = context.WithoutCancel(ctx)
 	alive, done := b.whileAlive(ctx, patience)
 	defer done()
@@ -106,8 +107,8 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 	return digest, b.blobIsThere(alive, digest)
 }
 
-// blobIsThere fails when a blob that nats-server took is not in the newest block: an event that names it may be
-// appended next.
+// blobIsThere fails when the newest block lacks a blob that nats-server acknowledged. It runs before an event that
+// names the blob is appended.
 func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
 	if b.embedded == nil {
 		return nil
@@ -120,8 +121,8 @@ func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
 	return b.lookedAt(ctx, b.watch.checkSides(BlobStream)[BlobStream])
 }
 
-// Blob returns the content that has the digest. It fails with events.ErrNoBlob when none is kept, and with
-// events.ErrBadBlob when what is kept is not that content.
+// Blob returns the content with the digest. It fails with events.ErrNoBlob when there is none, and with
+// events.ErrBadBlob when the stored content does not match the digest.
 func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	if !IsDigest(digest) {
 		return nil, fmt.Errorf("%w: %q is not a digest", events.ErrNoBlob, digest)
@@ -139,7 +140,7 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	return b.findBlob(ctx, digest)
 }
 
-// BlobSize returns how many bytes the content has, as its description says. It fails as Blob does.
+// BlobSize returns the size of the content in bytes, according to its description. It fails as Blob does.
 func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 	files, release, err := b.useFiles()
 	if err != nil {
@@ -166,7 +167,7 @@ func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 	return int64(min(info.Size, math.MaxInt64)), nil
 }
 
-// findBlob reads a blob from the files of an embedded server as far as it can, and asks the server for the rest.
+// findBlob reads a blob from the files of an embedded server if they hold it, and otherwise asks the server.
 func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
 	if b.embedded == nil {
 		return b.readBlob(ctx, digest)
@@ -187,8 +188,8 @@ func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
 	return b.readBlob(ctx, digest)
 }
 
-// readBlob reads the chunks one by one: unlike a consumer, which waits for a chunk that is lost, a read of one message
-// always has an answer.
+// readBlob reads the chunks one by one. A consumer would wait for a lost chunk; a read of a single message always gets
+// a reply.
 func (b *Bus) readBlob(ctx context.Context, digest string) ([]byte, error) {
 	info, err := b.blobs.GetInfo(ctx, digest)
 	switch {

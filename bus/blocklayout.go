@@ -15,23 +15,23 @@ import (
 	"maestro/internal/disk"
 )
 
-// nats-server acts on more than the blocks of a stream when it opens one. It replaces the messages with what is in
+// nats-server acts on more than the blocks of a stream when it opens one. It replaces the messages with the content of
 // __new_msgs__, deletes __msgs__ and every directory of streams/ that begins with a dot, takes "3.blk.blk" for a second
-// block 3, and believes the index files of its older versions. None of these comes from Maestro, so each is a fault:
-// the server must not open a stream that has one.
+// block 3, and trusts the index files of its older versions. Maestro creates none of these, so each is a fault: the
+// server must not open a stream that has one.
 const (
 	newMessagesName = "__new_msgs__"
 	oldMessagesName = "__msgs__"
 	indexName       = "index.db"
 	keyName         = "meta.key"
-	// consumersName is a directory; without it the server leaves the stream out.
+	// consumersName is a directory; without it the server skips the stream.
 	consumersName = "obs"
 )
 
-// streamLayout is what the directory of a stream holds.
+// streamLayout lists the contents of a stream's directory.
 type streamLayout struct {
 	blocks []int   // the numbers of the block files, in order
-	faults []Fault // what must not be there, or is no file or directory where one must be
+	faults []Fault // entries that must not be there, or have the wrong type
 }
 
 // layoutReader collects the layout of one stream.
@@ -40,8 +40,8 @@ type layoutReader struct {
 	found       streamLayout
 }
 
-// layoutOf looks at the directories and the file names of a stream; it reads no block. What is not there is no fault.
-// The error names what could not be read; the layout holds the rest then.
+// layoutOf lists the directories and file names of a stream; it reads no block. A missing entry is not a fault. If a
+// part cannot be read, the error names it and the layout holds the rest.
 func layoutOf(dir, stream string) (streamLayout, error) {
 	r := &layoutReader{dir: dir, stream: stream}
 	err := r.read()
@@ -76,7 +76,7 @@ func (r *layoutReader) read() error {
 	return failed
 }
 
-// list reads a directory. A path that leads to something else is a fault.
+// list reads a directory. A path that is not a directory is a fault.
 func (r *layoutReader) list(path string) (entries []fs.DirEntry, found bool, err error) {
 	whole := filepath.Join(r.dir, path)
 	if _, err := disk.Lstat(whole); err != nil {
@@ -102,7 +102,7 @@ func (r *layoutReader) fault(path, why string) {
 	r.found.faults = append(r.found.faults, Fault{Stream: r.stream, File: path, Why: why})
 }
 
-// besideStream looks for streams that the server is about to delete. The log reports them.
+// besideStream looks for streams that the server is about to delete, so that the log reports them.
 func (r *layoutReader) besideStream(entry fs.DirEntry) error {
 	if r.stream == StreamName && strings.HasPrefix(entry.Name(), ".") {
 		r.fault(filepath.Join("jetstream", "$G", "streams", entry.Name()),
@@ -140,7 +140,7 @@ func (r *layoutReader) inMessages(entry fs.DirEntry) error {
 	case strings.HasSuffix(name, ".idx"):
 		r.fault(path, "nats-server would believe it rather than the block: move it out of the store")
 	case strings.HasSuffix(name, ".blk"):
-		// The server reads the names in this way too.
+		// The server parses the names the same way.
 		var index int
 		if n, err := fmt.Sscanf(name, "%d.blk", &index); err != nil || n != 1 {
 			return nil
@@ -158,7 +158,8 @@ func (r *layoutReader) inMessages(entry fs.DirEntry) error {
 	return nil
 }
 
-// mustBeFile makes anything else a fault; what is gone meanwhile is none. A link to a file is one.
+// mustBeFile records anything but a file as a fault. A file that was just removed is not a fault, nor is a link to a
+// file.
 func (r *layoutReader) mustBeFile(path string) error {
 	whole := filepath.Join(r.dir, path)
 	info, err := disk.Stat(whole)
@@ -175,7 +176,7 @@ func (r *layoutReader) mustBeFile(path string) error {
 	return nil
 }
 
-// deadLink is what is wrong with a symbolic link that leads to nothing, or to itself.
+// deadLink describes a symbolic link to nothing, or to itself.
 const deadLink = "it is a symbolic link to nothing"
 
 func isLink(path string) bool {
@@ -198,7 +199,7 @@ func kindOf(mode fs.FileMode) string {
 
 var errNoFile = errors.New("it is not a plain file")
 
-// openFile opens a plain file for reading. Opening a named pipe would wait for whoever writes to it.
+// openFile opens a plain file for reading. Opening a named pipe would block until somebody writes to it.
 func openFile(path string) (*os.File, error) {
 	info, err := disk.Stat(path)
 	if err != nil {
@@ -210,18 +211,18 @@ func openFile(path string) (*os.File, error) {
 	return disk.Open(path)
 }
 
-// The longest files beside the blocks, in bytes. Whatever is longer was not written by the server.
+// The maximum sizes of the files beside the blocks, in bytes. The server never writes longer ones.
 const (
 	maxHeadFile = 4 << 10
-	// maxMeta is for the configuration of a stream, and the list of those that wait to be filled again.
+	// maxMeta applies to a stream's configuration, and to the list of streams that must still be rebuilt.
 	maxMeta = 1 << 20
-	// maxNotes is for what has a line for each block or fault, and for a stream's index.
+	// maxNotes applies to files with a line per block or fault, and to a stream's index.
 	maxNotes = 64 << 20
 )
 
 var errTooLong = errors.New("the file is too long")
 
-// readFile reads a plain file of at most so many bytes. Nothing of a longer one is read.
+// readFile reads a plain file of at most most bytes. It reads nothing of a longer one.
 func readFile(path string, most int64) ([]byte, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -247,15 +248,15 @@ func readFile(path string, most int64) ([]byte, error) {
 	return content, err
 }
 
-// nearKeys is how far from the numbers in a directory the number of a renamed block is looked for. maxTried bounds the
-// bytes of which checksums are made on the way.
+// nearKeys is how far from the numbers in a directory keyOf searches for the number of a renamed block. maxTried bounds
+// the bytes that it checksums on the way.
 const (
 	nearKeys = 16
 	maxTried = 256 << 20
 )
 
-// keyOf finds the number under which the server wrote a block of which nothing can be read under the number in its
-// name. It tries those of the other files in the directory, and those near them.
+// keyOf finds the number under which the server wrote a block whose records do not verify under the number in its name.
+// It tries the numbers of the other files in the directory, and those near them.
 func keyOf(path, stream, prefix string, index int, content []byte) (key int, found bool) {
 	there, err := blockFiles(filepath.Dir(path))
 	if err != nil {
@@ -274,7 +275,7 @@ func keyOf(path, stream, prefix string, index int, content []byte) (key int, fou
 	}, stream, prefix, content)
 }
 
-// keyAmong finds the number under which the server wrote a block: the checksums cover it.
+// keyAmong finds the number under which the server wrote a block. The number is part of the checksums.
 func keyAmong(numbers iter.Seq[int], stream, prefix string, content []byte) (key int, found bool) {
 	samples, budget := newRecordParser(stream, prefix, 0).samples(content), maxTried
 	if len(samples) == 0 {

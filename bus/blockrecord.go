@@ -31,9 +31,9 @@ const (
 	headerBit    = 1 << 31
 	erasedBit    = 1 << 63
 	tombstoneBit = 1 << 62
-	// maxRecord bounds what a length may say: the largest message of any of our streams, and generous headers.
+	// maxRecord bounds a length field: the largest message of any of our streams, and generous headers.
 	maxRecord = 2 << 20
-	// maxSequence bounds what a sequence may say.
+	// maxSequence bounds a sequence field.
 	maxSequence = 1 << 48
 )
 
@@ -45,7 +45,7 @@ const (
 	tombstoneRecord
 )
 
-// blockRecord is one record. Its slices are parts of the block's content.
+// blockRecord is one record. Its slices alias the block's content.
 type blockRecord struct {
 	kind     recordKind
 	length   int
@@ -63,9 +63,9 @@ var (
 	errRecordForm = errors.New("the record's subject or header is damaged")
 )
 
-// recordParser reads the records of one block. It is for one goroutine.
+// recordParser reads the records of one block. It is not safe for concurrent use.
 type recordParser struct {
-	prefix []byte // begins every subject of the stream
+	prefix []byte // the prefix of every subject of the stream
 	sum    hash.Hash64
 	buf    [recordSum]byte
 }
@@ -79,7 +79,7 @@ func newRecordParser(stream, prefix string, block int) *recordParser {
 	return &recordParser{prefix: []byte(prefix), sum: sum}
 }
 
-// claimed returns the length that the record at the beginning of content says it has, or 0 if that cannot be.
+// claimed returns the length that the record at the start of content claims, or 0 if that is impossible.
 func claimed(content []byte) int {
 	if len(content) < recordHead {
 		return 0
@@ -91,7 +91,7 @@ func claimed(content []byte) int {
 	return length
 }
 
-// parse reads the record at the beginning of content and verifies its checksum.
+// parse reads the record at the start of content and verifies its checksum.
 func (p *recordParser) parse(content []byte) (blockRecord, error) {
 	var r blockRecord
 	if len(content) < recordHead {
@@ -149,7 +149,7 @@ func (p *recordParser) parse(content []byte) (blockRecord, error) {
 	return r, nil
 }
 
-// isSubject reports whether a subject can be one of the stream's.
+// isSubject reports whether a subject can belong to the stream.
 func (p *recordParser) isSubject(subject []byte) bool {
 	if !bytes.HasPrefix(subject, p.prefix) || subject[len(subject)-1] == '.' {
 		return false
@@ -167,12 +167,12 @@ var (
 	headerEnd   = []byte("\r\n\r\n")
 )
 
-// isHeader reports whether the bytes are exactly one header.
+// isHeader reports whether the bytes are exactly one header block.
 func isHeader(header []byte) bool {
 	return bytes.HasPrefix(header, headerBegin) && bytes.Index(header, headerEnd) == len(header)-len(headerEnd)
 }
 
-// headerValue returns the value of one header field, or nothing.
+// headerValue returns the value of one header field, or "".
 func headerValue(header []byte, name string) string {
 	for line := range bytes.SplitSeq(header, []byte("\r\n")) {
 		if field, value, ok := bytes.Cut(line, []byte(":")); ok && string(field) == name {
@@ -182,13 +182,13 @@ func headerValue(header []byte, name string) string {
 	return ""
 }
 
-// scan calls found for every record of a block that can be read, and lost for every run of bytes between them that
-// cannot. Only records that begin before the limit count. It returns where it stopped.
+// scan calls found for every readable record of a block, and lost for every run of bytes between them that cannot be
+// read. Only records that begin before the limit count. It returns the offset where it stopped.
 func (p *recordParser) scan(
 	content []byte, limit int, found func(at int, r blockRecord), lost func(from, to int, why error),
 ) int {
-	// Looking for the next record costs a checksum for each place that looks like one. A block made to have many of
-	// them must not take for ever.
+	// Finding the next record costs a checksum for each offset that looks like one. The budget bounds the time for a
+	// block that was crafted to have many of them.
 	budget := 64*len(content) + maxRecord
 	at := 0
 	for at < limit {
@@ -198,10 +198,10 @@ func (p *recordParser) scan(
 			at += r.length
 			continue
 		}
-		// This checksum and that of the record behind it cost as much as those of the places that next looks at.
+		// This checksum and that of the record after it cost as much as those that next computes.
 		budget -= 2 * max(claimed(content[at:]), recordHead)
 		next := p.next(content, at, &budget)
-		if limit < len(content) { // what begins behind the limit is told with what follows
+		if limit < len(content) { // what begins after the limit is reported with the bytes that follow
 			next = min(next, limit)
 		}
 		lost(at, next, err)
@@ -210,7 +210,7 @@ func (p *recordParser) scan(
 	return at
 }
 
-// next returns where the next record that can be read begins behind the damaged one at the offset, or the block's end.
+// next returns the offset of the next readable record after the damaged one at the offset, or the block's end.
 func (p *recordParser) next(content []byte, at int, budget *int) int {
 	if length := claimed(content[at:]); length > 0 {
 		end := at + length
@@ -246,8 +246,8 @@ func (p *recordParser) readsAny(content []byte) bool {
 	return p.next(content, 0, &budget) < len(content)
 }
 
-// samples are pieces of a block that may be records, to try keys on: few and short ones, so that many keys can be
-// tried.
+// samples returns parts of a block that may be records, to try keys on. They are few and short, so that many keys can
+// be tried.
 func (p *recordParser) samples(content []byte) [][]byte {
 	var found [][]byte
 	for at := 0; at < len(content) && len(found) < 2*maxSamples; {
@@ -273,8 +273,8 @@ func (p *recordParser) samples(content []byte) [][]byte {
 
 const maxSamples = 6
 
-// refuseForm says why a block cannot be read at all, if so: this reader knows plain blocks only, as our streams have
-// them.
+// refuseForm explains why a block cannot be read at all, or returns nil. This reader supports only plain blocks, as our
+// streams use them.
 func refuseForm(content []byte) error {
 	if bytes.HasPrefix(content, []byte("cmp")) {
 		return fmt.Errorf("the block is compressed, and Maestro's streams are not: %w", errors.ErrUnsupported)

@@ -11,25 +11,26 @@ import (
 	"maestro/internal/disk"
 )
 
-// blockSyncer makes the stream's block files durable. A block that has a successor is finished, so each is synced
-// until then and never again.
+// blockSyncer syncs the stream's block files. A block that has a successor is finished: it is synced once more and
+// never again.
 type blockSyncer struct {
 	dir string
 
 	mu       sync.Mutex
-	finished int // blocks up to this one need nothing more
-	// failed is why a sync failed. A second one would succeed, and say nothing of what never came to the disk.
+	finished int // blocks up to this one need no further sync
+	// failed is the error of a failed sync. A second sync would succeed, but the lost data would still not be on the
+	// disk.
 	failed error
 }
 
-// forget makes the next sync look at every block.
+// forget makes the next sync cover every block.
 func (s *blockSyncer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.finished, s.failed = 0, nil
 }
 
-// sync makes durable what was written to the blocks before it was called.
+// sync syncs what was written to the blocks before the call.
 func (s *blockSyncer) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +40,7 @@ func (s *blockSyncer) sync() error {
 	return s.failed
 }
 
-// syncBlocks is sync; mu is held.
+// syncBlocks is sync. The caller holds mu.
 func (s *blockSyncer) syncBlocks() error {
 	dir, err := disk.Open(s.dir)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *blockSyncer) syncBlocks() error {
 	return nil
 }
 
-// blockIndex reads the number of a block file, "<number>.blk".
+// blockIndex parses the name of a block file, "<number>.blk".
 func blockIndex(name string) (int, bool) {
 	number, isBlock := strings.CutSuffix(name, ".blk")
 	if !isBlock {

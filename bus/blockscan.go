@@ -16,7 +16,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// BlobStream is the stream of the object store that keeps the blobs.
+// BlobStream is the stream of the blobs' object store.
 const BlobStream = "OBJ_" + BlobBucket
 
 const (
@@ -25,7 +25,7 @@ const (
 	blobMetaPrefix  = blobPrefix + "M."
 )
 
-// storedStream is a stream of a store, with what begins its subjects.
+// storedStream is a stream of a store and the prefix of its subjects.
 type storedStream struct{ name, prefix string }
 
 // storedStreams are the streams of a store, the log first.
@@ -35,34 +35,34 @@ var storedStreams = []storedStream{
 	{DeniedStream, events.DeniedPrefix},
 }
 
-// streamPath is where nats-server keeps one stream, below the store's directory.
+// streamPath is where nats-server stores a stream, below the store's directory.
 func streamPath(dir, stream string) string {
 	return filepath.Join(dir, "jetstream", "$G", "streams", stream)
 }
 
-// Fault is a place in a store's files that cannot be read, or that does not hold what it must.
+// Fault is a part of a store's files that cannot be read, or does not hold what it must.
 type Fault struct {
 	// Stream is StreamName, BlobStream or DeniedStream.
 	Stream string `json:"stream"`
 	// File is the path below the store's directory.
 	File string `json:"file"`
-	// Offset and Length say which bytes of the file cannot be read. Length 0: bytes that should follow Offset are not
-	// there.
+	// Offset and Length give the bytes of the file that cannot be read. Length 0 means that bytes are missing after
+	// Offset.
 	Offset int64 `json:"offset"`
 	Length int64 `json:"length"`
-	// From and To are the sequences that are missing there, both included; 0 and 0 if none is known to be.
+	// From and To are the first and the last sequence missing there; both are 0 if none is known to be missing.
 	From uint64 `json:"from,omitempty"`
 	To   uint64 `json:"to,omitempty"`
-	// Why says what was found.
+	// Why describes what was found.
 	Why string `json:"why"`
-	// Tail: nothing that can be read follows in the stream. A torn last write looks like that.
+	// Tail says that nothing readable follows in the stream. A torn last write looks like that.
 	Tail bool `json:"tail,omitempty"`
 
-	// next is the batch of the first message behind the fault; see scannedStream.torn.
+	// next is the batch of the first message after the fault; see scannedStream.torn.
 	next *string
 }
 
-// String returns the fault in one line.
+// String describes the fault in one line.
 func (f Fault) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", f.File)
@@ -80,7 +80,7 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// place is where a message is stored.
+// place is the location of a stored message.
 type place struct {
 	sequence uint64
 	block    int32 // its number
@@ -88,42 +88,42 @@ type place struct {
 	offset   int64
 }
 
-// scannedBlock is what one block file holds.
+// scannedBlock is the content of one block file.
 type scannedBlock struct {
 	index int
-	// key is the number under which the server wrote the block. It differs from index in a file that was renamed.
+	// key is the number under which the server wrote the block. It differs from index if the file was renamed.
 	key     int
 	size    int64
-	places  []place // messages, in the order of the file
+	places  []place // messages, in file order
 	deleted []uint64
 	faults  []Fault
-	// firstBatch and lastBatch are the ids of the atomic batches that the first and the last message came in, if any.
+	// firstBatch and lastBatch are the ids of the atomic batches of the first and the last message, if any.
 	firstBatch, lastBatch string
-	empty                 bool // of messages
-	// path is where it was read, if that is not its place.
+	empty                 bool // the block has no messages
+	// path is the file that was read, if it is not the block's own.
 	path string
 }
 
-// scannedStream is what all blocks of a stream hold.
+// scannedStream is the content of all blocks of a stream.
 type scannedStream struct {
-	// dir is where its blocks are.
+	// dir is the directory of its blocks.
 	dir    string
 	name   string
 	blocks []scannedBlock
-	places []place // by sequence, each once, without what was deleted
-	others []place // of the log: further messages of sequences that are in places
+	places []place // by sequence, each once, without deleted messages
+	others []place // of the log: further messages of sequences in places
 	faults []Fault
-	last   uint64 // the highest sequence that can be read
-	// keys are the numbers under which the blocks were written, by the number of the file; see scannedBlock.
+	last   uint64 // the highest readable sequence
+	// keys are the numbers under which the blocks were written, by file number; see scannedBlock.
 	keys map[int]int
-	// paths are of the blocks that are not in dir, by the number of the file: a start that was killed left them.
+	// paths are the paths, by file number, of blocks that are not in dir: an interrupted start left them elsewhere.
 	paths map[int]string
 }
 
-// each is called for every message that a scan finds, in the order of a block; blocks are scanned at the same time.
+// eachRecord is called for every message that a scan finds, in block order. Blocks are scanned concurrently.
 type eachRecord func(block int, r blockRecord)
 
-// blockFiles lists the numbers of a directory's block files, in order. A directory that is not there has none.
+// blockFiles lists the numbers of a directory's block files, in order. A missing directory has none.
 func blockFiles(dir string) ([]int, error) {
 	entries, err := disk.ReadDir(dir)
 	if err != nil {
@@ -141,16 +141,16 @@ func blockFiles(dir string) ([]int, error) {
 
 func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
 
-// scanStream reads all blocks of a stream, several at a time, and says what can be read and what cannot. A block that
-// is not in its place, or has less there, is read where a start that was killed left it. It writes nothing. The error
-// says what could not be read; the stream holds the rest then. Only the end of ctx leaves no stream.
+// scanStream reads all blocks of a stream, several at a time, and records what can be read and what cannot. It reads a
+// block that is missing or too short from where an interrupted start left it. It writes nothing. If a part cannot be
+// read, the error says so and the stream holds the rest. The stream is nil only when ctx ends.
 func scanStream(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
 	spares, err := sparesOf(dir, stream)
 	scanned, scanErr := scanWith(ctx, dir, stream, prefix, spares, each)
 	return scanned, errors.Join(err, scanErr)
 }
 
-// scanPlaces is scanStream of the blocks in their places alone.
+// scanPlaces is scanStream for blocks in their own directory alone.
 func scanPlaces(ctx context.Context, dir, stream, prefix string, each eachRecord) (*scannedStream, error) {
 	return scanWith(ctx, dir, stream, prefix, nil, each)
 }
@@ -179,7 +179,7 @@ func scanWith(
 				blocks[i], buffer, failed[i] = scanBlock(
 					dir, filepath.Join(messages, blockName(indices[i])), stream, prefix, indices[i], buffer, each,
 				)
-				var unread error // what may hold more
+				var unread error // set if a part that could not be read may hold more
 				for _, spare := range spares[indices[i]] {
 					var other scannedBlock
 					other, buffer, err = scanBlock(dir, spare, stream, prefix, indices[i], buffer, each)
@@ -205,7 +205,7 @@ func scanWith(
 		return nil, ctx.Err()
 	}
 	for i, err := range failed {
-		blocks[i].index = indices[i] // a block of which nothing can be read
+		blocks[i].index = indices[i] // a block without any readable record
 		if err != nil && len(blocks[i].places) == 0 {
 			blocks[i].key, blocks[i].empty = indices[i], true
 		}
@@ -226,8 +226,8 @@ func scanWith(
 	return s, errors.Join(append(failed, err)...)
 }
 
-// scanBlock reads one block file. It returns the buffer, grown if it had to be. With an *UnreadError comes what
-// could be read.
+// scanBlock reads one block file. It returns the buffer, which may have grown. With an *UnreadError it also returns
+// what could be read.
 func scanBlock(
 	dir, path, stream, prefix string, index int, buffer []byte, each eachRecord,
 ) (scannedBlock, []byte, error) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// settle puts the blocks together: which messages there are, and what is missing. In the log (whole) every sequence
-// must be there once and in order; from the other streams messages are deleted.
+// settle combines the blocks: it determines which messages exist and which are missing. In the log (whole) every
+// sequence must exist once and in order. Messages may be deleted from the other streams.
 func (s *scannedStream) settle(whole bool) {
 	slices.SortStableFunc(s.blocks, func(a, b scannedBlock) int { return cmp.Compare(a.key, b.key) })
 	s.keys = make(map[int]int, len(s.blocks))
@@ -69,7 +69,7 @@ func (s *scannedStream) fault(block int, offset int64, why string) Fault {
 	}
 }
 
-// dropDeleted takes out what tombstones and erased records say is deleted.
+// dropDeleted removes the messages that tombstones and erased records mark as deleted.
 func (s *scannedStream) dropDeleted() {
 	deleted := map[uint64]bool{}
 	for i := range s.blocks {
@@ -82,7 +82,7 @@ func (s *scannedStream) dropDeleted() {
 	}
 }
 
-// findMissing names the sequences that are missing, each in the fault that took it, or in one of its own.
+// findMissing assigns each missing sequence to the fault that lost it, or to a fault of its own.
 func (s *scannedStream) findMissing() {
 	next := uint64(1)
 	for i, p := range s.places {
@@ -91,7 +91,7 @@ func (s *scannedStream) findMissing() {
 		}
 		next = p.sequence + 1
 	}
-	// A tombstone here is nats-server's note that the log once was longer than what it could recover.
+	// A tombstone here is nats-server's mark that the log was once longer than what the server could recover.
 	known := uint64(0)
 	for i := range s.blocks {
 		for _, sequence := range s.blocks[i].deleted {
@@ -109,7 +109,7 @@ func (s *scannedStream) findMissing() {
 	}
 }
 
-// missing adds the sequences from..to, which are not there, to the nearest fault before the message behind them.
+// missing adds the missing sequences from..to to the nearest fault before the message after them.
 func (s *scannedStream) missing(from, to uint64, next int) {
 	before, behind := next-1, s.places[next]
 	for i := range s.faults {
@@ -128,7 +128,7 @@ func (s *scannedStream) missing(from, to uint64, next int) {
 	s.faults = append(s.faults, f)
 }
 
-// markTail says of which faults nothing that can be read follows.
+// markTail marks the faults that nothing readable follows.
 func (s *scannedStream) markTail() {
 	for i := range s.faults {
 		f := &s.faults[i]
@@ -142,7 +142,7 @@ func (s *scannedStream) markTail() {
 	}
 }
 
-// keyOf returns the number under which the block of a fault was written.
+// keyOf returns the number under which a fault's block was written.
 func (s *scannedStream) keyOf(f Fault) int {
 	index, _ := blockIndex(filepath.Base(f.File))
 	return s.keys[index]
@@ -153,8 +153,8 @@ func (s *scannedStream) isBehind(f Fault, p place) bool {
 	return s.keyOf(f) > key || s.keyOf(f) == key && f.Offset > p.offset
 }
 
-// oneAppend reports whether all that can be read behind a fault came in one append, the last: then the fault can be
-// what a power cut left of it.
+// oneAppend reports whether everything readable after a fault came in one append, the last. The fault can then be what
+// a power cut left of that append.
 func (s *scannedStream) oneAppend(f Fault) bool {
 	if f.Tail {
 		return true
@@ -178,7 +178,7 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 	return f.Length > 0 && first != nil && *first != "" && *first == last
 }
 
-// at returns where a message is, by its sequence, or the first one behind it.
+// at returns the index of a message by its sequence, or of the first message after it.
 func (s *scannedStream) at(sequence uint64) (int, bool) {
 	return slices.BinarySearchFunc(
 		s.places, sequence, func(p place, q uint64) int { return cmp.Compare(p.sequence, q) },

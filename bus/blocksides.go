@@ -14,8 +14,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// sideWatch follows the newest block of a stream beside the log, as blockWatch does for the log. Its older blocks may
-// be written anew, or go: messages are deleted from such a stream. The newest one only grows.
+// sideWatch watches the newest block of a stream beside the log, as blockWatch does for the log. Messages are deleted
+// from such a stream, so its older blocks may be rewritten or removed. The newest block only grows.
 type sideWatch struct {
 	stream, prefix, dir string
 
@@ -24,8 +24,8 @@ type sideWatch struct {
 	at, end int64    // the last record that was read
 	last    uint64   // the last sequence that was read
 	window  blockWindow
-	newest  *sync.Map // of the blockWatch
-	// acked is the last sequence that nats-server acknowledged since the watching began.
+	newest  *sync.Map // shared with the blockWatch
+	// acked is the last sequence that nats-server acknowledged since the watch began.
 	acked *atomic.Uint64
 }
 
@@ -59,9 +59,9 @@ func (w *sideWatch) release() {
 	w.block, w.at, w.end = nil, 0, 0
 }
 
-// check fails with *events.StoppedError when the newest block is gone, with *storeDamage when it was cut or does not
-// hold what it must (what was acknowledged is in it, or before it), and with *UnreadError when that cannot be told. It
-// reads the last record that it knows again, and what came since.
+// check fails with *events.StoppedError when the newest block is gone, and with *storeDamage when it was cut or lacks
+// an acknowledged message that no earlier block holds. It fails with *UnreadError when it cannot tell. It reads again
+// the last record that it knows, and everything after it.
 func (w *sideWatch) check() error {
 	err := w.look()
 	for try := 1; errors.Is(err, errCompacted) && try < readTries; try++ {
@@ -70,11 +70,11 @@ func (w *sideWatch) check() error {
 	return err
 }
 
-// errCompacted: a block went away between the listing of the directory and the look at it.
+// errCompacted: a block was removed between listing the directory and opening it.
 var errCompacted = errors.New("the block is gone")
 
 func (w *sideWatch) look() error {
-	acked := w.acked.Load() // what is acknowledged later need not be seen
+	acked := w.acked.Load() // what is acknowledged later need not be found
 	blocks, err := plainBlocks(w.dir)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (w *sideWatch) look() error {
 	return err
 }
 
-// read reads the newest block from the last record that is known.
+// read reads the newest block from the last known record on.
 func (w *sideWatch) read() error {
 	w.window.file, w.window.buffer = w.block, w.window.buffer[:0]
 	parser := newRecordParser(w.stream, w.prefix, w.index)
@@ -137,7 +137,7 @@ func (w *sideWatch) read() error {
 		}
 		record, err := parser.parse(content)
 		if errors.Is(err, errRecordCut) && at >= w.end {
-			return nil // it is being written
+			return nil // it is still being written
 		}
 		if err != nil {
 			return w.damage(at, err.Error())
@@ -157,7 +157,7 @@ func (w *sideWatch) damage(at int64, why string) error {
 	}}
 }
 
-// acknowledged records what nats-server acknowledged of a stream beside the log. The next check looks for it.
+// acknowledged notes what nats-server acknowledged of a stream beside the log. The next check looks for it.
 func (w *blockWatch) acknowledged(stream string, sequence uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +166,8 @@ func (w *blockWatch) acknowledged(stream string, sequence uint64) {
 	}
 }
 
-// checkSides looks at streams beside the log, and returns what is wrong by stream: that they cannot be read each time,
-// anything else once for each.
+// checkSides checks streams beside the log, and returns their errors by stream: a read error each time, any other error
+// once.
 func (w *blockWatch) checkSides(streams ...string) map[string]error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

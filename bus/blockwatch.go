@@ -16,37 +16,37 @@ import (
 	"maestro/internal/files"
 )
 
-// blockWatch sees that the files of a running store are still those that the server writes to, and that the newest
-// blocks hold what was acknowledged into them. The server itself notices neither: it writes on into a block that
-// was deleted or moved, and leaves a hole in one that was cut.
+// blockWatch checks that the files of a running store are still those that the server writes to, and that the newest
+// blocks hold what was acknowledged. The server itself notices neither: it keeps writing to a block that was deleted or
+// moved, and leaves a hole in one that was cut.
 type blockWatch struct {
 	store string
 	dir   string // of the log's blocks
 
 	mu    sync.Mutex
-	held  []*heldStore // the directories; none while nothing is watched
+	held  []*heldStore // the directories; empty while nothing is watched
 	known []int        // the log's blocks, the newest last
 	block *os.File     // the newest; nil while there is none
 
-	// The last record of the newest block that was seen to be whole, and the log's sequence before and after it.
+	// The last record of the newest block that was verified, and the log's sequence before and after it.
 	at, end      int64
 	before, last uint64
 
-	// finished says how the log's blocks but the newest looked when they were checked or finished.
+	// finished holds the size and time of each of the log's blocks but the newest, from when it was checked or
+	// finished.
 	finished map[int]blockNote
 
 	sides []*sideWatch
 
-	// acked is the last sequence of each stream beside the log that nats-server acknowledged since the watching began.
+	// acked is, for each stream beside the log, the last sequence that nats-server acknowledged since the watch began.
 	acked map[string]*atomic.Uint64
 
-	// newest holds the newest block of each stream, an *os.File by the stream's name. Writers look at it without
-	// waiting for mu.
+	// newest holds the newest block of each stream, an *os.File by stream name. Writers read it without waiting for mu.
 	newest sync.Map
 }
 
-// answers fails with *UnreadError while the newest block of a stream cannot be looked at. nats-server ignores the error
-// of its own look: it takes the block for new then, and writes over what it holds.
+// answers fails with *UnreadError while the newest block of a stream cannot be opened. nats-server ignores its own
+// error: it would take the block for new and overwrite its content.
 func (w *blockWatch) answers(stream string) error {
 	held, found := w.newest.Load(stream)
 	if !found {
@@ -54,7 +54,7 @@ func (w *blockWatch) answers(stream string) error {
 	}
 	block := held.(*os.File) //nolint:errcheck,forcetypeassert // nothing else is stored
 	_, err := disk.FileStat(block)
-	if err == nil || errors.Is(err, os.ErrClosed) { // another is the newest now
+	if err == nil || errors.Is(err, os.ErrClosed) { // another block is the newest now
 		return nil
 	}
 	return unread(block.Name(), err)
@@ -116,7 +116,7 @@ func (w *blockWatch) hold(e *embedded, head uint64) error {
 		}
 		record, err := parser.parse(content)
 		if err != nil {
-			return nil //nolint:nilerr // the end: what the start left was checked
+			return nil //nolint:nilerr // the end: the start has checked the rest
 		}
 		w.note(record)
 	}
@@ -128,7 +128,7 @@ func (w *blockWatch) parser() *recordParser {
 	return newRecordParser(StreamName, events.SubjectPrefix, w.known[len(w.known)-1])
 }
 
-// note takes in the record behind the last.
+// note advances over the next record.
 func (w *blockWatch) note(r blockRecord) {
 	w.at, w.end = w.end, w.end+int64(r.length)
 	if w.before = w.last; r.kind == messageRecord {
@@ -136,7 +136,7 @@ func (w *blockWatch) note(r blockRecord) {
 	}
 }
 
-// release ends the watching.
+// release ends the watch.
 func (w *blockWatch) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,8 @@ func (w *blockWatch) closeBlock() {
 	w.block, w.at, w.end = nil, 0, 0
 }
 
-// places fails with *events.StoppedError when a directory, or a block of the log, is not the one that the server uses.
+// places fails with *events.StoppedError when a directory, or a block of the log, is no longer the one that the server
+// uses.
 func (w *blockWatch) places() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -205,9 +206,9 @@ func (w *blockWatch) placesLocked() error {
 	return nil
 }
 
-// plainBlocks returns the numbers of a stream's blocks in order. It fails with *events.StoppedError when one is no
-// plain file: nats-server would wait for ever at a pipe, and write into what a link leads to. It fails as lookFailed
-// says when the directory cannot be read.
+// plainBlocks returns the numbers of a stream's blocks in order. It fails with *events.StoppedError when one is not a
+// plain file: nats-server would block at a pipe forever, and write to a link's target. It fails as lookFailed does when
+// the directory cannot be read.
 func plainBlocks(dir string) (blocks []int, err error) {
 	entries, err := disk.ReadDir(dir)
 	if err != nil {
@@ -226,7 +227,7 @@ func plainBlocks(dir string) (blocks []int, err error) {
 	return blocks, nil
 }
 
-// linkAbove returns the symbolic link by way of which a directory of the store is elsewhere, "" if it is in its place.
+// linkAbove returns the symbolic link that leads a directory of the store elsewhere, or "" if there is none.
 func (w *blockWatch) linkAbove(path string) string {
 	for ; path == w.store || strings.HasPrefix(path, w.store+string(filepath.Separator)); path = filepath.Dir(path) {
 		if isLink(path) {
@@ -236,7 +237,8 @@ func (w *blockWatch) linkAbove(path string) string {
 	return ""
 }
 
-// leadsElsewhere reports whether a path leads to nothing, or to something else than it did. What cannot be told is no.
+// leadsElsewhere reports whether a path leads to nothing, or to another file than before. It reports false if it cannot
+// tell.
 func leadsElsewhere(path string, held fs.FileInfo) bool {
 	info, err := disk.Stat(path)
 	if err != nil {
@@ -245,7 +247,7 @@ func leadsElsewhere(path string, held fs.FileInfo) bool {
 	return !os.SameFile(info, held)
 }
 
-// leadsToFile reports whether a path leads to a plain file. What cannot be told is yes.
+// leadsToFile reports whether a path leads to a plain file. It reports true if it cannot tell.
 func leadsToFile(path string) bool {
 	info, err := disk.Stat(path)
 	if err != nil {
@@ -254,8 +256,8 @@ func leadsToFile(path string) bool {
 	return info.Mode().IsRegular()
 }
 
-// lookFailed returns what the error of a look at a path says: *events.StoppedError if nothing, or no plain file, is
-// there, and otherwise *UnreadError.
+// lookFailed classifies the error of opening a path: *events.StoppedError if nothing, or no plain file, is there, and
+// otherwise *UnreadError.
 func lookFailed(err error, path string) error {
 	if files.Gone(err) || errors.Is(err, errNoFile) {
 		return lostPlace(path)
@@ -271,8 +273,8 @@ func lostPlace(path string) error {
 	}
 }
 
-// check fails when places does, with *events.DamageError when the files do not hold the events up to acked, and with
-// *UnreadError when that cannot be told. It reads the last record that it knows again, and what came since.
+// check fails as places does, with *events.DamageError when the files do not hold the events up to acked, and with
+// *UnreadError when it cannot tell. It reads again the last record that it knows, and everything after it.
 func (w *blockWatch) check(acked uint64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -297,11 +299,11 @@ func (w *blockWatch) check(acked uint64) error {
 	return nil
 }
 
-// finish records a block that nothing is written to any more.
+// finish records the state of a block that gets no more writes.
 func (w *blockWatch) finish(index int) {
 	info, err := disk.Stat(filepath.Join(w.dir, blockName(index)))
 	if err != nil {
-		return // places tells
+		return // places reports it
 	}
 	if w.finished == nil {
 		w.finished = map[int]blockNote{}
@@ -309,7 +311,7 @@ func (w *blockWatch) finish(index int) {
 	w.finished[index] = blockNote{Index: index, Size: info.Size(), Time: info.ModTime()}
 }
 
-// changed returns the finished blocks of the log whose size or time is not what it was: somebody else wrote to them.
+// changed returns the log's finished blocks whose size or time changed: somebody else wrote to them.
 func (w *blockWatch) changed() (paths []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -324,7 +326,7 @@ func (w *blockWatch) changed() (paths []string) {
 	return paths
 }
 
-// read takes in the newest block's records to a sequence. It reports whether the block has them all.
+// read reads the newest block's records up to a sequence. It reports whether the block has them all.
 func (w *blockWatch) read(to uint64) (whole bool, err error) {
 	parser, window := w.parser(), blockWindow{file: w.block}
 	for w.last < to {
@@ -347,7 +349,7 @@ func (w *blockWatch) read(to uint64) (whole bool, err error) {
 	return true, nil
 }
 
-// next continues with the block after the newest that is known.
+// next continues with the block after the newest known one.
 func (w *blockWatch) next() error {
 	there, err := blockFiles(w.dir)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"maestro/internal/disk"
 )
 
-// maxWindow is how much of a block file is in memory at a time: all of one that the server wrote. A longer one was made
-// so, and is read piece by piece.
+// maxWindow is how much of a block file is in memory at a time: the whole block, if the server wrote it. A longer file
+// was tampered with, and is read piece by piece.
 const maxWindow = 16 << 20
 
-// blockFile is a block that is read. What the disk cannot read of it counts as zeros, and failed says why.
+// blockFile is a block being read. Parts that the disk cannot read count as zeros, and failed says why.
 type blockFile struct {
 	f      *os.File
 	size   int64
@@ -33,7 +33,7 @@ func openBlock(path string) (*blockFile, error) {
 
 func (b *blockFile) close() { _ = b.f.Close() }
 
-// readBlockBegin reads as much of a block as is read at a time.
+// readBlockBegin reads the first window of a block.
 func readBlockBegin(path string) ([]byte, error) {
 	b, err := openBlock(path)
 	if err != nil {
@@ -44,8 +44,8 @@ func readBlockBegin(path string) ([]byte, error) {
 	return content, b.failed
 }
 
-// window reads from an offset into the buffer, which it makes larger if it must. It returns less than a whole window at
-// the end only.
+// window reads from an offset into the buffer, which it grows if needed. It returns less than a whole window only at
+// the end.
 func (b *blockFile) window(buffer []byte, from int64) []byte {
 	size := int(min(b.size-from, maxWindow))
 	if cap(buffer) < size {
@@ -71,7 +71,7 @@ func (b *blockFile) window(buffer []byte, from int64) []byte {
 		if b.failed == nil {
 			b.failed = err
 		}
-		// The disk cannot read this part. What it can read behind it is worth having.
+		// The disk cannot read this part. Continue after it.
 		skip := min(unreadable-n%unreadable, size-n)
 		clear(buffer[n : n+skip])
 		n += skip
@@ -79,18 +79,18 @@ func (b *blockFile) window(buffer []byte, from int64) []byte {
 	return buffer
 }
 
-// readTries is how often the disk is asked before an error counts.
+// readTries is how often a read is tried before its error counts.
 const readTries = 3
 
-// unreadable is how much is given up where the disk answers an error.
+// unreadable is the number of bytes to skip where the disk returns an error.
 const unreadable = 4096
 
-// scan is recordParser.scan of the whole file, whose first window is given. It returns the buffer, and how long the
-// file is. What is found refers to the buffer.
+// scan applies recordParser.scan to the whole file, whose first window is given. It returns the buffer and the length
+// of the file. What is found aliases the buffer.
 func (b *blockFile) scan(
 	p *recordParser, content []byte, found func(at int64, r blockRecord), lost func(from, to int64, why error),
 ) ([]byte, int64) {
-	var from, to int64 // what is lost so far and not told yet
+	var from, to int64 // the lost bytes not yet reported
 	var why error
 	tell := func() {
 		if why != nil {
@@ -99,7 +99,7 @@ func (b *blockFile) scan(
 		why = nil
 	}
 	for base := int64(0); ; {
-		limit := len(content) // up to where a record may begin here
+		limit := len(content) // the limit up to which a record may begin here
 		if base+int64(limit) < b.size {
 			limit -= maxRecord
 		}
@@ -107,7 +107,7 @@ func (b *blockFile) scan(
 			tell()
 			found(base+int64(at), r)
 		}, func(begin, end int, reason error) {
-			if why != nil && (begin > 0 || to != base) { // else it goes on from the window before
+			if why != nil && (begin > 0 || to != base) { // otherwise it continues from the window before
 				tell()
 			}
 			if why == nil {

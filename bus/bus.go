@@ -17,31 +17,32 @@ import (
 	"maestro/internal/disk"
 )
 
-// Bus is the log, the blobs beside it, and the announcements of what was appended. It satisfies engine.Log.
-// Its methods may be called from many goroutines; appends are made one after another.
+// Bus stores the log and the blobs beside it, and announces what was appended. It implements engine.Log.
+//
+// Its methods may be called concurrently; appends run one after another.
 type Bus struct {
 	options  Options
-	embedded *embedded // nil when the server is somebody else's
+	embedded *embedded // nil when the server is external
 	nc       *nats.Conn
-	live     *nats.Conn // carries announcements, so that they do not stand before an append
+	live     *nats.Conn // carries announcements, so that they do not delay an append
 	js       jetstream.JetStream
 
-	// open is held for reading by whoever talks to the server, and for writing while it is reopened.
+	// open is held for reading by every call to the server, and for writing while the server is reopened.
 	open   sync.RWMutex
 	closed bool
 
 	writer  *writer
 	readers *readers
 	blobs   jetstream.ObjectStore
-	// blobStream is the stream under blobs.
+	// blobStream is the stream of blobs.
 	blobStream jetstream.Stream
 
-	// acked is the head as of the last acknowledgement, or the last reopen.
+	// acked is the head as of the last acknowledgement or reopen.
 	acked atomic.Uint64
-	// doubtful is set by an append whose outcome is unknown and cleared by one that is acknowledged. A reopen alone
-	// proves little: while the disk is full, nats-server starts, and fails at the first write.
+	// doubtful is set by an append with an unknown outcome and cleared by one that is acknowledged. A reopen alone does
+	// not clear it: while the disk is full, nats-server starts, but fails at the first write.
 	doubtful atomic.Bool
-	// lacksRoom is set by an append that was refused for want of room, and cleared once a Sync finds some.
+	// lacksRoom is set by an append that was refused for lack of room, and cleared once Sync finds room.
 	lacksRoom atomic.Bool
 	blocks    blockSyncer
 	watch     blockWatch
@@ -49,24 +50,24 @@ type Bus struct {
 	onDisk    liveLog
 	texts     liveBlobs
 
-	// files is set instead of a server when the store is damaged, or was to be opened read-only. It is set once, while
-	// open is held for writing; whoever needs it to stay as it is holds open for reading.
+	// files is set instead of a server when the store is damaged, or was opened read-only. It is set once, while open
+	// is held for writing; a caller that needs it unchanged holds open for reading.
 	files atomic.Pointer[ReadOnly]
-	// damage is why nothing can be written any more, if so.
+	// damage is the error that stopped all writes, if any.
 	damage atomic.Pointer[error]
 	tell   atomic.Pointer[func(error)]
 	last   acknowledged
 	mender mender
-	// writing are the blobs that are being written.
+	// writing tracks the blobs that are being written.
 	writing writingBlobs
 }
 
-// Open starts a server on the store in o.Dir, inside this process and listening on nothing, and opens the log in it.
-// All that the store held is durable when Open returns. One process can hold a store.
+// Open starts a server on the store in o.Dir, inside this process and without a listener, and opens its log. Everything
+// in the store is durable when Open returns. Only one process can open a store.
 //
-// A store that a check finds damaged is not given to the server, which would cut it: it opens to be read only, a copy
-// is put beside it if there is room, and Damage says why. One of which a part cannot be read opens to be read only too;
-// see AwaitReadable.
+// The server would cut a damaged store. Open therefore opens one read-only without a server, copies it to a directory
+// beside it if there is room, and Damage returns the reason. Open also opens a store read-only if a part of it cannot
+// be read; see AwaitReadable.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	o = o.withDefaults()
 	if o.ReadOnly {
@@ -126,13 +127,13 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	err = whyEnded(serving, b.attach(serving))
 	done()
 	if err != nil {
-		// What the server answers does not say that its disk is full.
+		// The server's errors do not say that its disk is full.
 		if room := errors.Join(b.room.look(), full(probe(b.embedded.dir))); errors.Is(room, events.ErrFull) {
 			err = fmt.Errorf("%w; %w", room, err)
 		}
 		return err
 	}
-	if made { // a power cut must not leave a stream whose files have no content, or no name
+	if made { // a power cut must not leave a stream whose files lack content or a name
 		if err := syncTree(b.embedded.dir); err != nil {
 			return fmt.Errorf("sync the store: %w", full(err))
 		}
@@ -148,7 +149,7 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 	return b.watch.hold(b.embedded, b.acked.Load())
 }
 
-// connect opens the log on a server that somebody else runs. The caller keeps nc and closes it after the Bus.
+// connect opens the log on an external server. The caller owns nc and closes it after the Bus.
 func connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
 	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
 	if err := b.attach(ctx); err != nil {
@@ -157,7 +158,7 @@ func connect(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// attach makes the stream and what the bus needs on its connection.
+// attach creates the stream and the bus's clients on its connection.
 func (b *Bus) attach(ctx context.Context) error {
 	var err error
 	if b.js, err = jetstream.New(b.nc); err != nil {
@@ -196,7 +197,8 @@ func (b *Bus) attach(ctx context.Context) error {
 	return nil
 }
 
-// mayCreate refuses to begin an empty log where the files of one are: the server left out what it could not recover.
+// mayCreate refuses to create an empty log where the files of a log exist: the server skipped what it could not
+// recover.
 func (b *Bus) mayCreate() error {
 	if b.embedded == nil {
 		return nil
@@ -209,8 +211,8 @@ func (b *Bus) mayCreate() error {
 		", its log says why"}
 }
 
-// dial connects to the embedded server, and again whenever it was reopened. Nothing is kept for later while
-// it is away: an append that was not sent must not arrive after its caller was told.
+// dial connects to the embedded server, and reconnects whenever it was reopened. It buffers nothing while disconnected:
+// an unsent append must not arrive after its caller was told that it failed.
 func (b *Bus) dial(name string) (*nats.Conn, error) {
 	nc, err := nats.Connect("",
 		nats.InProcessServer(b.embedded),
@@ -229,14 +231,14 @@ func (b *Bus) dial(name string) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// Conn is the connection that the log uses. Over the embedded server it survives a reopen, with its subscriptions.
+// Conn returns the log's connection. Over the embedded server it survives a reopen, with its subscriptions.
 func (b *Bus) Conn() *nats.Conn { return b.nc }
 
-// JetStream is the client of the server that keeps the log.
+// JetStream returns the client of the log's server.
 func (b *Bus) JetStream() jetstream.JetStream { return b.js }
 
-// Close ends the connections and the embedded server, and waits for them. What was acknowledged stays. A second Close
-// does nothing.
+// Close closes the connections and the embedded server, and waits for them. Acknowledged events are kept. A second
+// Close does nothing.
 func (b *Bus) Close() error {
 	b.mender.close()
 	b.open.Lock()
@@ -264,7 +266,7 @@ func (b *Bus) Close() error {
 	return errors.Join(lost, b.closeFiles(), b.embedded.close(b.damage.Load() == nil, untouched, b.acked.Load()))
 }
 
-// closeConn closes a connection and waits until its goroutines were told.
+// closeConn closes a connection and waits until its goroutines were notified.
 func closeConn(nc *nats.Conn) {
 	if nc.IsClosed() {
 		return
@@ -274,8 +276,8 @@ func closeConn(nc *nats.Conn) {
 	<-closed
 }
 
-// use holds the server open until release is called. While the server is reopened it waits, but no longer than one of
-// its calls may take: a disk that hangs can hold up a reopen for any length of time.
+// use keeps the server open until release is called. While the server is reopened, use waits, but no longer than a call
+// may take: a hanging disk can delay a reopen indefinitely.
 func (b *Bus) use() (release func(), err error) {
 	const look = 5 * time.Millisecond
 	for waited := time.Duration(0); !b.open.TryRLock(); waited += look {

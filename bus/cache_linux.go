@@ -9,8 +9,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// dropCache makes the system forget what it remembers of a tree's files, so that reading them shows what is on disk.
-// What is not written yet stays: sync first.
+// dropCache evicts a tree's files from the page cache, so that reads show what is on disk. Dirty pages stay: sync
+// first.
 func dropCache(dir string) error {
 	return disk.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -20,7 +20,7 @@ func dropCache(dir string) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		err = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // a descriptor is small
+		err = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:gosec // a file descriptor is small
 		return errors.Join(err, f.Close())
 	})
 }

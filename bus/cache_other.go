@@ -2,5 +2,5 @@
 
 package bus
 
-// dropCache does nothing: what is read after a failed fsync may then be what the system remembers.
+// dropCache does nothing here: a read after a failed fsync may return pages from the cache.
 func dropCache(string) error { return nil }

@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// Damage says why the store can only be read, or nil: it was damaged when it was opened, or damage was found since,
-// or it was to be opened read-only. errors.Is(err, events.ErrReadOnly) holds for it. It is for good, until the store
-// is opened again.
+// Damage says why the store is read-only, or returns nil. Either the store was damaged when it was opened, damage was
+// found since, or it was opened read-only. errors.Is(err, events.ErrReadOnly) holds for it. It lasts until the store is
+// opened again.
 func (b *Bus) Damage() error {
 	if damage := b.damage.Load(); damage != nil {
 		return *damage
@@ -15,7 +15,7 @@ func (b *Bus) Damage() error {
 	return nil
 }
 
-// Faults lists what is wrong with the files of a store that was opened to be read only.
+// Faults lists what is wrong with the files of a store that was opened read-only.
 func (b *Bus) Faults() []Fault {
 	files := b.files.Load()
 	if files == nil {
@@ -24,8 +24,8 @@ func (b *Bus) Faults() []Fault {
 	return files.Faults()
 }
 
-// OnDamage has tell called when damage is found while the log is open, from any goroutine; at once if it was found
-// already. It must not block, and may be called twice.
+// OnDamage registers tell to be called when damage is found while the log is open, from any goroutine; it is called at
+// once if damage was found already. tell must not block, and may be called twice.
 func (b *Bus) OnDamage(tell func(error)) {
 	b.tell.Store(&tell)
 	if err := b.Damage(); err != nil {
@@ -33,7 +33,7 @@ func (b *Bus) OnDamage(tell func(error)) {
 	}
 }
 
-// damaged makes the log read-only from now on, and tells the owner, once. It returns the error.
+// damaged makes the log read-only from now on and notifies the owner, once. It returns the error.
 func (b *Bus) damaged(err error) error {
 	if b.damage.CompareAndSwap(nil, &err) {
 		tell := b.tell.Load()
@@ -41,7 +41,7 @@ func (b *Bus) damaged(err error) error {
 			b.options.Logger.Error("the store is damaged; nothing is written to it any more", "why", err)
 			return err
 		}
-		(*tell)(err) // who logs it
+		(*tell)(err) // the owner logs it
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// openDamaged reads a damaged store without a server, and puts a copy beside it.
+// openDamaged opens a damaged store without a server, and copies it to a directory beside it.
 func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	files, err := openFiles(ctx, b.embedded.dir)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 		return errors.Join(err, files.Close())
 	}
 	b.files.Store(files)
-	if len(checked.faults) > 1 { // whoever serves the log reports the first
+	if len(checked.faults) > 1 { // the owner of the log reports the first
 		for _, f := range checked.faults {
 			b.options.Logger.Error("damaged", "fault", f.String())
 		}
@@ -90,7 +90,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	return nil
 }
 
-// useFiles holds the store open and returns its files if there is no server.
+// useFiles keeps the store open, and returns its files if there is no server.
 func (b *Bus) useFiles() (files *ReadOnly, release func(), err error) {
 	release, err = b.use()
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *Bus) closeFiles() error {
 	return files.Close()
 }
 
-// adoptBlobs describes again the blobs whose description was cut off with the end of their stream.
+// adoptBlobs recreates the descriptions of blobs that were cut off with the end of their stream.
 func (b *Bus) adoptBlobs(ctx context.Context) error {
 	files, err := openFiles(ctx, b.embedded.dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// DeniedStream is the stream of recorded refusals. It is bounded, and no part of the log.
+// DeniedStream is the stream of recorded refusals. It is bounded, and not part of the log.
 const DeniedStream = "MAESTRO_DENIED"
 
 const (
@@ -20,7 +20,7 @@ const (
 	maxDenialBytes = 256 << 20
 )
 
-// ensureDenied makes the stream of refusals, or brings its bounds up to date. A slot is a subject with one message.
+// ensureDenied creates the stream of refusals, or updates its limits. A slot is a subject with one message.
 func ensureDenied(ctx context.Context, js jetstream.JetStream, replicas int) error {
 	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:              DeniedStream,
@@ -41,7 +41,7 @@ func ensureDenied(ctx context.Context, js jetstream.JetStream, replicas int) err
 	return nil
 }
 
-// StoreDenials puts each record into its slot. They are as durable as an append is when it returns.
+// StoreDenials stores each record in its slot. When it returns, the records are as durable as an append.
 func (b *Bus) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
 	return b.storeDenials(ctx, records, b.options.Timeout)
 }
@@ -89,7 +89,7 @@ func (b *Bus) publishDenials(ctx context.Context, records []events.StoredDenial)
 	return nil
 }
 
-// deniedMessage is what the stream holds: a subject alone does not give the actor back.
+// deniedMessage is the stored form of a record: the actor cannot be derived from the subject.
 type deniedMessage struct {
 	Actor  string          `json:"actor"`
 	Slot   string          `json:"slot"`

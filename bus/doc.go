@@ -1,4 +1,4 @@
-// Package bus keeps the log: a JetStream stream, in a nats-server inside this process or in a NATS cluster.
+// Package bus stores the log: a JetStream stream, in a nats-server inside this process or in a NATS cluster.
 //
 // # Who is authoritative
 //

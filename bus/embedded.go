@@ -17,13 +17,13 @@ import (
 	"maestro/internal/files"
 )
 
-// lockName is the file beside the store that one process holds.
+// lockName is the file beside the store that one process locks.
 const lockName = "lock"
 
-// startTimeout bounds how long a start may take; a log of tens of millions of events starts in seconds.
+// startTimeout bounds a start. A log of tens of millions of events starts in seconds.
 const startTimeout = 5 * time.Minute
 
-// embedded owns the nats-server in this process. It listens on nothing: the only way in is InProcessConn.
+// embedded owns the nats-server in this process. The server has no listener: the only way in is InProcessConn.
 type embedded struct {
 	dir        string
 	durability Durability
@@ -32,16 +32,16 @@ type embedded struct {
 	staging    *staging
 	held       *heldStore
 
-	// trouble is the last file that the server could not read or write, nil for none since it was started. After a
-	// write that failed it takes no more, and does not say so to who asks.
+	// trouble is the error of the last file that the server failed to read or write, nil if none failed since the
+	// start. After a failed write the server accepts no more, and does not tell its clients.
 	trouble atomic.Pointer[error]
 
 	mu      sync.Mutex
 	server  *server.Server // nil while stopped
 	started bool           // the server had the store open
 
-	// expected is what the server must take up at a start, by stream. failed says that the last start did not come to
-	// its end: an index that it wrote may be wrong.
+	// expected is what the server must recover at a start, by stream. failed says that the last start did not complete:
+	// an index that it wrote may be wrong.
 	expected map[string]heldStream
 	failed   bool
 }
@@ -81,15 +81,15 @@ func newEmbedded(o Options) (*embedded, error) {
 	return e, nil
 }
 
-// storeDir is where nats-server keeps everything.
+// storeDir is the directory of everything that nats-server stores.
 func (e *embedded) storeDir() string { return filepath.Join(e.dir, server.JetStreamStoreDir) }
 
-// streamDir is where nats-server keeps one stream.
+// streamDir is the directory of one stream.
 func (e *embedded) streamDir(stream string) string {
 	return filepath.Join(e.storeDir(), "$G", "streams", stream)
 }
 
-// messagesDir is where the blocks of one stream are.
+// messagesDir is the directory of one stream's blocks.
 func (e *embedded) messagesDir(stream string) string {
 	return filepath.Join(e.streamDir(stream), "msgs")
 }
@@ -100,23 +100,22 @@ func (e *embedded) options() *server.Options {
 		DontListen: true,
 		NoSigs:     true,
 		NoLog:      true,
-		// A slow listener loses announcements; it does not slow those who append.
+		// A slow listener loses announcements; it does not slow the appends.
 		NoFastProducerStall: true,
 		JetStream:           true,
 		StoreDir:            e.held.through(),
 		SyncAlways:          e.durability == Always,
 		// Also the period of the lazy sync.
 		SyncInterval: time.Second,
-		// Refusing early by a share of the disk that was free at the start would be a limit nobody set: the disk is the
-		// limit.
+		// A limit derived from the free disk space at the start would be arbitrary: the disk itself is the limit.
 		JetStreamMaxStore:      1 << 60,
 		JetStreamMaxMemory:     256 << 20,
 		DisableJetStreamBanner: true,
 	}
 }
 
-// start makes everything in the store durable and starts the server on it. What a server that does not start has
-// deleted is put back. found is what the check before found.
+// start syncs everything in the store and starts the server on it. If the start fails, it restores what the server
+// deleted. found is the result of the check before.
 func (e *embedded) start(ctx context.Context, found map[string]heldStream) error {
 	e.failed = true
 	if err := syncTree(e.storeDir()); err != nil {
@@ -148,7 +147,7 @@ func (e *embedded) start(ctx context.Context, found map[string]heldStream) error
 	return err
 }
 
-// startServer starts a server that has every stream open of which there are blocks.
+// startServer starts a server, and makes sure that every stream with blocks is open.
 func (e *embedded) startServer(ctx context.Context) (*server.Server, error) {
 	s, err := server.NewServer(e.options())
 	if err != nil {
@@ -174,9 +173,9 @@ func (e *embedded) startServer(ctx context.Context) (*server.Server, error) {
 	return s, nil
 }
 
-// ready says why a server that was started cannot be used, or nil.
+// ready returns why a started server cannot be used, or nil.
 func (e *embedded) ready(s *server.Server, log *serverLog) error {
-	// All is ready when Start returns, but for a server that gave up, which is never.
+	// When Start returns, a server is either ready or has given up and never will be.
 	if fatal := log.fatal.Load(); fatal != nil {
 		if err := errors.Join(e.usable(), full(probe(e.dir))); err != nil {
 			return fmt.Errorf("start the embedded server: %s: %w", *fatal, err)
@@ -213,7 +212,7 @@ func stop(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-// stop ends the server; what it held in memory is written, and nothing is open any more.
+// stop ends the server: it flushes its memory and closes all files.
 func (e *embedded) stop() {
 	e.mu.Lock()
 	s := e.server
@@ -230,21 +229,19 @@ func (e *embedded) stop() {
 	stop(s)
 }
 
-// close stops the server. whole says that nothing is known to be damaged: then the next start need not read every
-// block.
-// untouched says that the log's finished blocks look as they did when they were checked.
-// last is the log's last sequence.
+// close stops the server. whole says that no damage is known: the next start then need not read every block. untouched
+// says that the log's finished blocks have not changed since they were checked. last is the log's last sequence.
 func (e *embedded) close(whole, untouched bool, last uint64) error {
 	started := e.started
 	e.stop()
 	here := e.held.here() == nil
-	if here { // else the link is in another store
+	if here { // otherwise the link is in another store
 		e.staging.detach(e.streamDir(StreamName))
 	}
 	e.staging.leave()
 	sweepStaging("")
 	if started && whole && here {
-		// What is noted as whole must be what a power cut leaves.
+		// What the note vouches for must survive a power cut.
 		err := syncTree(e.storeDir())
 		if err == nil {
 			err = noteStore(e.dir).unless(untouched).ending(last).save(e.dir)
@@ -256,7 +253,7 @@ func (e *embedded) close(whole, untouched bool, last uint64) error {
 	return errors.Join(e.held.close(), e.lock.close())
 }
 
-// InProcessConn connects to the server that runs now, so a connection outlives a reopen by reconnecting.
+// InProcessConn connects to the server that runs now, so that a connection survives a reopen by reconnecting.
 func (e *embedded) InProcessConn() (net.Conn, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -266,7 +263,7 @@ func (e *embedded) InProcessConn() (net.Conn, error) {
 	return e.server.InProcessConn()
 }
 
-// interest reports whether anybody may listen to the subject.
+// interest reports whether anybody may have subscribed to the subject.
 func (e *embedded) interest(subject string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

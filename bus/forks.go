@@ -7,38 +7,38 @@ import (
 	"maestro/events"
 )
 
-// Forks says which messages of the log are not on the chain that Prefer chose.
+// Forks describes the messages of the log that are not on the chain that Prefer chose.
 type Forks struct {
-	// From is the first sequence of which there are several messages, 0 if there is none.
+	// From is the first sequence with several messages, 0 if there is none.
 	From uint64
-	// Decided says that a head decided; else the longest chain was chosen.
+	// Decided says that a given head decided; otherwise the longest chain was chosen.
 	Decided bool
 	// Others counts the messages that are not on the chain.
 	Others int
 }
 
-// fork is a message where the log has several of one sequence, or behind that.
+// fork is a message at or after the first sequence with several messages.
 type fork struct {
 	place place
 	prev  events.Hash
 	hash  events.Hash // of the chain, after the message
-	// length is that of the longest chain that begins with it.
+	// length is the length of the longest chain that begins with it.
 	length int
 	chosen bool
-	// aside says that it is on another chain than the chosen one.
+	// aside says that the message is on another chain than the chosen one.
 	aside bool
 }
 
-// Prefer chooses, where the log has several messages of one sequence, those of one chain: of the one that leads to the
-// first of the heads that is there, else of the longest. A server that opened the same blocks under another name leaves
-// a log like that. What is read afterwards is that chain, and what belongs to no other. It comes before any read.
+// Prefer resolves sequences with several messages by choosing one chain: the one that leads to the first of the heads
+// that is found, or else the longest. Such a log arises when a server opened the same blocks under another name. Later
+// reads return that chain, and the messages that belong to no other chain. Call it before any read.
 func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, error) {
 	if len(r.log.others) == 0 {
 		return Forks{}, nil
 	}
 	found := Forks{From: r.log.others[0].sequence}
 	at, _ := r.log.at(found.From)
-	begin := max(at-1, 0) // what is before shows which of them follow
+	begin := max(at-1, 0) // the messages before show which of them follow
 	forks, err := r.readForks(ctx, slices.Concat(r.log.places[begin:], r.log.others))
 	if err != nil {
 		return Forks{}, err
@@ -50,7 +50,7 @@ func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, err
 	return found, nil
 }
 
-// readForks reads messages, and returns those that are events, by sequence.
+// readForks reads messages, and returns by sequence those that are events.
 func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, error) {
 	slices.SortStableFunc(places, bySequence)
 	reader, err := r.reader(r.log, events.SubjectPrefix)
@@ -65,7 +65,7 @@ func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, erro
 		}
 		record, err := reader.read(p)
 		if err != nil {
-			continue // as missing as any other
+			continue // it counts as missing
 		}
 		if event, err := events.Decode(record.body); err == nil {
 			hash := events.Next(event.PrevHash, events.BodyHash(record.body))
@@ -75,10 +75,10 @@ func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, erro
 	return forks, nil
 }
 
-// forkTree finds forks by their place in the chain.
+// forkTree finds forks by their position in the chain.
 type forkTree struct {
 	byHash   map[events.Hash]*fork
-	children map[events.Hash][]*fork // by the hash that they follow
+	children map[events.Hash][]*fork // by the hash of the message before
 	first    []*fork                 // by sequence
 }
 
@@ -88,7 +88,7 @@ func treeOf(forks []*fork) *forkTree {
 		children: make(map[events.Hash][]*fork, len(forks)),
 		first:    forks,
 	}
-	for _, f := range slices.Backward(forks) { // those that follow it come first
+	for _, f := range slices.Backward(forks) { // successors come first
 		for _, next := range t.children[f.hash] {
 			f.length = max(f.length, next.length)
 		}
@@ -130,7 +130,7 @@ func (t *forkTree) choose(from uint64, heads []events.Head) (decided bool) {
 	return decided
 }
 
-// setAside marks what is on another chain than the chosen one, and counts it.
+// setAside marks the messages on other chains than the chosen one, and counts them.
 func (t *forkTree) setAside(forks []*fork, from uint64) (others int) {
 	chosen := map[uint64]events.Hash{}
 	for _, f := range forks {
@@ -138,7 +138,7 @@ func (t *forkTree) setAside(forks []*fork, from uint64) (others int) {
 			chosen[f.place.sequence] = f.hash
 		}
 	}
-	for _, f := range forks { // what they follow comes first
+	for _, f := range forks { // predecessors come first
 		if f.chosen || f.place.sequence < from {
 			continue
 		}
@@ -151,7 +151,7 @@ func (t *forkTree) setAside(forks []*fork, from uint64) (others int) {
 	return others
 }
 
-// keepChosen replaces the messages from an index on by those that were chosen, and leaves out what is on another chain.
+// keepChosen replaces the messages from an index on by the chosen ones, and drops those on another chain.
 func (s *scannedStream) keepChosen(at int, forks []*fork) {
 	chosen, aside := map[uint64]place{}, map[place]bool{}
 	for _, f := range forks {

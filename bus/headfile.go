@@ -19,30 +19,30 @@ import (
 	"maestro/internal/syntax"
 )
 
-// headFilePeriod is how far the head file may be behind while the log grows.
+// headFilePeriod bounds how far the head file may lag while the log grows.
 const headFilePeriod = 100 * time.Millisecond
 
-// headFileSay is how often the log says again that it cannot be written.
+// headFileSay is how often a failure to write is logged again.
 const headFileSay = time.Minute
 
-// headFileLook is how often it is compared with what was written.
+// headFileLook is how often the file is compared with what was written.
 const headFileLook = time.Second
 
-// DamagedSuffix is what the name of a head file gets that is kept because it cannot be read, or was changed.
+// DamagedSuffix is appended to the name of a head file that cannot be read, or was changed, to preserve it.
 const DamagedSuffix = ".damaged"
 
-// HeadFile is a witness of the log's head, kept outside the log: a log that ends before it, or differs there, was cut
-// or replaced. It is ahead of what is durable only when the store's files were taken away.
+// HeadFile is a witness of the log's head, stored outside the log: a log that ends before it, or differs there, was cut
+// or replaced. It is never ahead of what is durable, except when the store's files were taken away.
 type HeadFile struct {
 	path   string
-	firm   func() error // makes durable what is acknowledged
+	firm   func() error // syncs what is acknowledged
 	logger *slog.Logger
-	// allowed are asked before each write.
+	// allowed are checked before each write.
 	allowed []func() error
 
 	mu     sync.Mutex
 	newest events.Head
-	failed error // why the head could not be written, or written again, at the last try
+	failed error // why the last attempt to write the head failed
 
 	wake    chan struct{}
 	stop    chan struct{}
@@ -52,13 +52,13 @@ type HeadFile struct {
 	// Owned by run until stopped is closed.
 	written events.Head
 	err     error       // of the last write
-	holds   events.Head // what the file must hold; zero if that is not known
-	tried   events.Head // what was written last: the file may hold it, although the write failed
-	said    time.Time   // when the log said last that it cannot be written; zero while it can
+	holds   events.Head // the head that the file must hold; zero if unknown
+	tried   events.Head // the last head written: the file may hold it although the write failed
+	said    time.Time   // the time when a failure was last logged; zero while writes succeed
 }
 
-// HeadFile keeps the witness at path from now on. What is there already stays until the first Record. A write happens
-// only if all of allowed let it. Close it before the bus.
+// HeadFile starts to maintain the witness at path. An existing file stays until the first Record. It writes only if
+// every one of allowed permits it. Close it before the bus.
 func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 	h := &HeadFile{
 		path:    path,
@@ -69,15 +69,15 @@ func (b *Bus) HeadFile(path string, allowed ...func() error) *HeadFile {
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
-	if head, err := LoadHeadFile(path); err == nil { // else whoever opens the log says why
+	if head, err := LoadHeadFile(path); err == nil { // otherwise whoever opens the log reports the error
 		h.holds = head
 	}
 	go h.run()
 	return h
 }
 
-// Firm makes durable whatever was acknowledged before the call: what is told outside the log (the head file, a
-// snapshot) must not be ahead of it after a power cut.
+// Firm syncs everything acknowledged before the call. What is recorded outside the log (the head file, a snapshot) must
+// not be ahead of the log after a power cut.
 func (b *Bus) Firm() error {
 	if b.embedded == nil || b.files.Load() != nil || b.options.Durability == Always {
 		return nil
@@ -89,8 +89,8 @@ func (b *Bus) Firm() error {
 	return b.failed(context.Background(), err)
 }
 
-// firmOrLost is Firm, and lets the witness be written when the store's files are no longer the server's: what they lack
-// was acknowledged, and only the witness shows that.
+// firmOrLost is Firm, but also permits the write when the store's files are no longer the server's: the events that
+// they lack were acknowledged, and only the witness shows that.
 func (b *Bus) firmOrLost() error {
 	err := b.Firm()
 	if err != nil && errors.Is(b.Here(), events.ErrReadOnly) {
@@ -110,7 +110,7 @@ func (h *HeadFile) Record(head events.Head) {
 	}
 }
 
-// Close writes the newest head and ends. It answers why the last write failed, if it did. A second Close answers the
+// Close writes the newest head and stops. It returns the error of the last write, if any. A second Close returns the
 // same.
 func (h *HeadFile) Close() error {
 	h.once.Do(func() { close(h.stop) })
@@ -148,20 +148,20 @@ func (h *HeadFile) run() {
 	}
 }
 
-// look writes the file again if somebody else deleted or changed it: the next start would have no witness, or a wrong
-// one.
+// look rewrites the file if somebody else deleted or changed it: otherwise the next start would have no witness, or a
+// wrong one.
 func (h *HeadFile) look() {
 	if h.holds.Sequence == 0 {
 		return
 	}
 	there, err := LoadHeadFile(h.path)
 	if err == nil && (there == h.holds || there == h.tried) {
-		if h.err == nil { // else a newer head is due
+		if h.err == nil { // otherwise a newer head is due
 			h.note(nil)
 		}
 		return
 	}
-	if err != nil && !h.tells(err) { // it says nothing about what is there
+	if err != nil && !h.tells(err) { // the error does not describe the file's content
 		h.note(err)
 		return
 	}
@@ -184,7 +184,7 @@ func (h *HeadFile) look() {
 	h.note(nil)
 }
 
-// writeAgain writes what the file must hold. What is there gets another name once that is durable.
+// writeAgain writes the head that the file must hold. It first renames the existing file, durably.
 func (h *HeadFile) writeAgain(gone bool) error {
 	if gone {
 		return h.write(h.holds)
@@ -210,14 +210,14 @@ func (h *HeadFile) writeAgain(gone bool) error {
 
 func (h *HeadFile) notWrittenAgain(err error) {
 	h.note(err)
-	if errors.Is(err, events.ErrReadOnly) { // for good
+	if errors.Is(err, events.ErrReadOnly) { // permanently
 		h.holds = events.Head{}
 	}
 }
 
-// note keeps what came of a write, and logs failures now and then.
+// note keeps the result of a write, and logs failures from time to time.
 func (h *HeadFile) note(err error) {
-	stopped := errors.Is(err, events.ErrReadOnly) // others say so
+	stopped := errors.Is(err, events.ErrReadOnly) // reported elsewhere
 	h.mu.Lock()
 	h.failed = err
 	if stopped {
@@ -238,14 +238,14 @@ func (h *HeadFile) note(err error) {
 	}
 }
 
-// Failed says why the file does not hold the newest head, or nil.
+// Failed returns why the file does not hold the newest head, or nil.
 func (h *HeadFile) Failed() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.failed
 }
 
-// flush writes the newest head if it is not written yet. After a failure it is due again at once.
+// flush writes the newest head if it is not written yet. After a failure the head is due again at once.
 func (h *HeadFile) flush() {
 	h.mu.Lock()
 	head := h.newest
@@ -260,7 +260,7 @@ func (h *HeadFile) flush() {
 	case h.err == nil:
 		h.written, h.holds = head, head
 		return
-	case errors.Is(h.err, events.ErrReadOnly): // for good
+	case errors.Is(h.err, events.ErrReadOnly): // permanently
 		return
 	}
 	select {
@@ -269,7 +269,7 @@ func (h *HeadFile) flush() {
 	}
 }
 
-// mayWrite fails when nothing may be written, or what was acknowledged cannot be made durable.
+// mayWrite fails when nothing may be written, or when what was acknowledged cannot be synced.
 func (h *HeadFile) mayWrite() error {
 	for _, allowed := range h.allowed {
 		if err := allowed(); err != nil {
@@ -290,27 +290,27 @@ func (h *HeadFile) write(head events.Head) error {
 	return writeAtomically(h.path, content, []byte("\n"))
 }
 
-// headDamage says that what is in the place of the head file was read, and is none.
+// headDamage says that the file in the place of the head file was read, but is not a head file.
 type headDamage struct{ path, why string }
 
 func (e *headDamage) Error() string {
 	return fmt.Sprintf("the head file %s is damaged: %s", disk.Shown(e.path), e.why)
 }
 
-// tells reports whether an error of LoadHeadFile says what is in its place. Any other may pass.
+// tells reports whether an error of LoadHeadFile describes the content of the file. Any other error may be transient.
 func (h *HeadFile) tells(err error) bool {
 	var damage *headDamage
 	return errors.As(err, &damage) || errors.Is(err, errNoFile) || errors.Is(err, errTooLong) ||
 		files.Gone(err) && isLink(h.path)
 }
 
-// headFile is the head file as it is read: a member that is missing is nil.
+// headFile is the head file as read: a missing member is nil.
 type headFile struct {
 	Sequence *uint64      `json:"sequence"`
 	Hash     *events.Hash `json:"hash"`
 }
 
-// LoadHeadFile reads the witness at path: the zero Head if there is none, an error if it is damaged.
+// LoadHeadFile reads the witness at path. It returns the zero Head if there is none, and an error if it is damaged.
 func LoadHeadFile(path string) (events.Head, error) {
 	content, err := readFile(path, maxHeadFile)
 	if errors.Is(err, fs.ErrNotExist) {

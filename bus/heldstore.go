@@ -10,8 +10,7 @@ import (
 	"maestro/internal/files"
 )
 
-// heldStore is the store's directory by what it is, not by its path: the path may come to lead elsewhere while the
-// server runs.
+// heldStore holds the store's directory open. The path may come to lead elsewhere while the server runs.
 type heldStore struct {
 	path string
 	dir  *os.File
@@ -31,8 +30,8 @@ func holdStore(path string) (*heldStore, error) {
 	return &heldStore{path: path, dir: dir, info: info}, nil
 }
 
-// through returns a path that leads to the directory wherever it is moved to, and to nothing once it is deleted. Where
-// the system has no such paths, it is the path by which the directory was opened.
+// through returns a path that leads to the directory wherever it is moved, and to nothing once it is deleted. On a
+// system without such paths it returns the path by which the directory was opened.
 func (h *heldStore) through() string {
 	path := "/proc/self/fd/" + strconv.Itoa(int(h.dir.Fd()))
 	if info, err := disk.Stat(path); err == nil && os.SameFile(info, h.info) {
@@ -41,8 +40,8 @@ func (h *heldStore) through() string {
 	return h.path
 }
 
-// here fails with *events.StoppedError when the path no longer leads to the directory. What cannot be told is no
-// reason.
+// here fails with *events.StoppedError when the path no longer leads to the directory. It returns nil if it cannot
+// tell.
 func (h *heldStore) here() error {
 	if !leadsElsewhere(h.path, h.info) {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"maestro/events"
 )
 
-// Here fails with events.ErrReadOnly when the files of an embedded store were moved, deleted, replaced or cut while
-// the server used them. Nothing is written to the log any more then.
+// Here fails with events.ErrReadOnly when the files of an embedded store were moved, deleted, replaced or cut while the
+// server used them. From then on nothing is written to the log.
 func (b *Bus) Here() error {
-	if b.embedded == nil || !b.open.TryRLock() { // while it is reopened nothing is written
+	if b.embedded == nil || !b.open.TryRLock() { // nothing is written while it is reopened
 		return nil
 	}
 	defer b.open.RUnlock()
@@ -20,8 +20,8 @@ func (b *Bus) Here() error {
 	return b.embedded.lock.keep(b.options.Logger)
 }
 
-// untouched reports whether the log's finished blocks look as they did when they were checked; it logs those that do
-// not.
+// untouched reports whether the log's finished blocks have not changed since they were checked. It logs those that
+// have.
 func (b *Bus) untouched() bool {
 	if b.embedded != nil && b.embedded.held.here() != nil {
 		return false // another store is in its place
@@ -34,8 +34,7 @@ func (b *Bus) untouched() bool {
 	return len(changed) == 0
 }
 
-// lost says, at the stop, that files are gone which should be there, if so. A store that was moved as a whole has
-// them still.
+// lost returns an error, at the stop, if files are missing. A store that was moved as a whole still has them.
 func (b *Bus) lost() error {
 	if b.embedded == nil || b.embedded.held.here() != nil {
 		return nil
@@ -47,7 +46,7 @@ func (b *Bus) lost() error {
 	return err
 }
 
-// here is Here; open is held.
+// here is Here. The caller holds open.
 func (b *Bus) here() error {
 	if err := b.logHere(); err != nil || b.embedded == nil || b.closed || b.files.Load() != nil {
 		return err
@@ -66,7 +65,7 @@ func (b *Bus) here() error {
 	return nil
 }
 
-// lookedAt takes in what a look at the files of a running store found.
+// lookedAt handles the result of a check of a running store's files.
 func (b *Bus) lookedAt(ctx context.Context, err error) error {
 	if errors.Is(err, events.ErrReadOnly) {
 		return b.damaged(err)
@@ -74,7 +73,7 @@ func (b *Bus) lookedAt(ctx context.Context, err error) error {
 	return b.readFailed(ctx, err)
 }
 
-// placesHold fails with events.ErrReadOnly when a part of the store is not where the server uses it.
+// placesHold fails with events.ErrReadOnly when a part of the store is no longer where the server uses it.
 func (b *Bus) placesHold() error {
 	for _, err := range []error{b.watch.places(), b.watch.checkSides(BlobStream)[BlobStream]} {
 		var stopped *events.StoppedError

@@ -7,13 +7,13 @@ import (
 	"maestro/events"
 )
 
-// lazyWindow is how much of the log's end lazy syncs can leave with holes: they are a second apart, and wait for a
+// lazyWindow is the part of the log's end in which lazy syncs can leave holes: they are a second apart, and wait for a
 // busy disk.
 const lazyWindow = 5 * time.Second
 
 // witnesses is what is known about the end of a log from outside its blocks.
 type witnesses struct {
-	// witnessed is the highest sequence that is known to have been acknowledged.
+	// witnessed is the highest sequence known to have been acknowledged.
 	witnessed uint64
 	// headFile is the sequence in the head file, 0 without one.
 	headFile   uint64
@@ -24,8 +24,8 @@ func (o Options) witnesses() witnesses {
 	return witnesses{max(o.Witnessed, o.HeadFile), o.HeadFile, o.Durability}
 }
 
-// judge distinguishes damage from what a killed server or a power cut leaves of an append that was not acknowledged. It
-// returns the first place where that is torn. It fails with what failed when the files cannot be read any more.
+// judge distinguishes damage from the remains of an unacknowledged append that a kill or a power cut interrupted. It
+// returns the first such remains as torn. It fails with the read error when the files can no longer be read.
 func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 	for i := range s.faults {
 		f := &s.faults[i]
@@ -58,7 +58,7 @@ func (s *scannedStream) judge(seen witnesses) (torn *Fault, damage error) {
 	return torn, nil
 }
 
-// behind returns the first sequence that can be read behind a fault, or the next one of the log.
+// behind returns the first readable sequence after a fault, or the log's next one.
 func (s *scannedStream) behind(f Fault) uint64 {
 	if !f.Tail {
 		for _, p := range s.places {
@@ -70,9 +70,9 @@ func (s *scannedStream) behind(f Fault) uint64 {
 	return s.last + 1
 }
 
-// leftByLazySyncs reports whether a hole can be what a power cut leaves where syncs are lazy. They cost about a second
-// of the log, never a part of a finished block. All that the head file had not seen must be that young: else it is not
-// the last one that was written, and tells nothing.
+// leftByLazySyncs reports whether a hole can be what a power cut leaves where syncs are lazy. A power cut then costs
+// about a second of the log, never a part of a finished block. Everything that the head file lacks must be that recent;
+// otherwise the head file is not the last one written, and proves nothing.
 func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) (bool, error) {
 	if f.Length == 0 || seen.durability != Interval || seen.headFile == 0 || len(s.places) == 0 {
 		return false, nil
@@ -103,7 +103,7 @@ func (s *scannedStream) leftByLazySyncs(f Fault, seen witnesses) (bool, error) {
 	return true, nil
 }
 
-// onlyFailed returns an error if it says that a read failed.
+// onlyFailed returns an error if it is a read failure, and otherwise nil.
 func onlyFailed(err error) error {
 	if failedToRead(err) {
 		return err

@@ -11,33 +11,33 @@ import (
 	"maestro/internal/files"
 )
 
-// liveBlobs reads the blobs of a running embedded server from the blocks of their stream. The server, which would cut a
-// damaged block when it loads it, is asked only for what they do not hold.
+// liveBlobs reads the blobs of a running embedded server from the blocks of their stream. The server would cut a
+// damaged block when it loads it, so it is asked only for what the blocks do not hold.
 type liveBlobs struct {
 	dir string // the store's
 
-	// reading holds one for each text that is being read, so that few of them are in memory at once.
+	// reading is a semaphore that bounds how many texts are in memory at once.
 	reading chan struct{}
 
-	// turn is full while somebody uses what follows: unlike for a mutex, one can wait for it with a context. Nobody
-	// reads a text meanwhile.
+	// turn is a lock on the fields below. Unlike a mutex, a caller can wait for it with a context. Nobody reads a text
+	// while holding it.
 	turn   chan struct{}
 	index  blobIndex
 	places map[uint64]place
-	read   []int // finished blocks that are in the index
-	// The newest block is in the index up to newestEnd.
+	read   []int // the finished blocks in the index
+	// The newest block is indexed up to newestEnd.
 	newest    int
 	newestEnd int64
 }
 
-// textsAtOnce is how many texts are read at the same time.
+// textsAtOnce is how many texts are read concurrently.
 const textsAtOnce = 4
 
 func newLiveBlobs(dir string) liveBlobs {
 	return liveBlobs{dir: dir, turn: make(chan struct{}, 1), reading: make(chan struct{}, textsAtOnce)}
 }
 
-// enter takes a place in a queue, or fails with errNotSearched when ctx ends first. leave must be called.
+// enter acquires a slot of a semaphore, or fails with errNotSearched when ctx ends first. The caller must call leave.
 func enter(ctx context.Context, queue chan struct{}) (leave func(), err error) {
 	select {
 	case queue <- struct{}{}:
@@ -47,7 +47,7 @@ func enter(ctx context.Context, queue chan struct{}) (leave func(), err error) {
 	}
 }
 
-// refresh takes in what came since. It fails with *storeDamage when a block is damaged.
+// refresh indexes what was added since. It fails with *storeDamage when a block is damaged.
 func (l *liveBlobs) refresh(ctx context.Context) error {
 	messages := filepath.Join(streamPath(l.dir, BlobStream), "msgs")
 	blocks, err := blockFiles(messages)
@@ -88,7 +88,7 @@ func (l *liveBlobs) refresh(ctx context.Context) error {
 	return nil
 }
 
-// refreshNewest takes in what came into the block that is being written.
+// refreshNewest indexes what was added to the block that is being written.
 func (l *liveBlobs) refreshNewest(messages string, index int) error {
 	f, err := openFile(filepath.Join(messages, blockName(index)))
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *liveBlobs) refreshNewest(messages string, index int) error {
 		}
 		record, err := parser.parse(content)
 		if errors.Is(err, errRecordCut) {
-			return nil // it is being written
+			return nil // it is still being written
 		}
 		if err != nil {
 			file := filepath.Join(streamPath("", BlobStream), "msgs", blockName(index))
@@ -132,7 +132,7 @@ func (l *liveBlobs) refreshNewest(messages string, index int) error {
 	}
 }
 
-// errNotThere: the blocks do not hold all of the blob.
+// errNotThere: the blocks do not hold the whole blob.
 var errNotThere = errors.New("the blob is not in the blocks")
 
 // errNotSearched: the context ended before the blocks were searched. What was indexed stays indexed.
@@ -140,15 +140,15 @@ var errNotSearched = errors.New("the stored texts were not searched in time")
 
 func notSearched(ctx context.Context) error { return fmt.Errorf("%w: %w", errNotSearched, ctx.Err()) }
 
-// storedText is where the parts of a blob are.
+// storedText is the location of a blob's parts.
 type storedText struct {
 	digest string
 	size   int64
 	parts  []place
 }
 
-// blob returns the content that has the digest, verified, or errNotThere. It fails with *storeDamage when the blocks
-// are damaged, and with errNotSearched when ctx ends first.
+// blob returns the content with the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
+// damaged, and with errNotSearched when ctx ends first.
 func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
 	leave, err := enter(ctx, l.reading)
 	if err != nil {
@@ -159,11 +159,11 @@ func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
 	if err == nil || errors.Is(err, errNotThere) || errors.Is(err, errNotSearched) {
 		return content, err
 	}
-	// The server may have written a block anew, without what was deleted.
+	// The server may have rewritten a block without its deleted messages.
 	return l.assemble(ctx, digest, true)
 }
 
-// size returns how many bytes a blob has, as its description says. It fails as blob does.
+// size returns the size of a blob in bytes, according to its description. It fails as blob does.
 func (l *liveBlobs) size(ctx context.Context, digest string) (int64, error) {
 	text, err := l.find(ctx, digest, false)
 	return text.size, err
@@ -177,7 +177,7 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string, anew bool) ([]b
 	return l.contents(ctx, text)
 }
 
-// find returns where a blob is, as the blocks say now; anew forgets what was known of them.
+// find returns the location of a blob in the blocks. anew discards the index first.
 func (l *liveBlobs) find(ctx context.Context, digest string, anew bool) (storedText, error) {
 	leave, err := enter(ctx, l.turn)
 	if err != nil {
@@ -205,7 +205,7 @@ func (l *liveBlobs) find(ctx context.Context, digest string, anew bool) (storedT
 	return text, nil
 }
 
-// contents reads a blob from where it was found, and stops when ctx ends.
+// contents reads a blob from its location, and stops when ctx ends.
 func (l *liveBlobs) contents(ctx context.Context, text storedText) ([]byte, error) {
 	reader := placeReader{
 		dir:    filepath.Join(streamPath(l.dir, BlobStream), "msgs"),

@@ -15,9 +15,9 @@ import (
 	"maestro/internal/files"
 )
 
-// liveLog reads the log of a running embedded server from its block files. The server writes each append to them
-// before it acknowledges it, and every byte that is read is verified. So damage on the disk is seen, which the
-// server's cache would hide, and the server never loads a damaged block, which it would cut.
+// liveLog reads the log of a running embedded server from its block files. The server writes each append to them before
+// it acknowledges it, and liveLog verifies every byte it reads. So it sees damage on the disk, which the server's cache
+// would hide, and the server never loads a damaged block, which it would cut.
 type liveLog struct {
 	dir string
 
@@ -25,34 +25,34 @@ type liveLog struct {
 	blocks []*liveBlock
 }
 
-// liveBlock knows where the messages of a block begin, as far as somebody has read it.
+// liveBlock knows the offsets of a block's messages, as far as the block has been read.
 type liveBlock struct {
 	index int
 	first uint64 // the first message's sequence; 0 while the block is empty
 
 	mu      sync.Mutex
 	offsets []int64
-	end     int64 // of the last record that is known
+	end     int64 // of the last known record
 }
 
-// errNotYet: the files hold nothing at that place yet.
+// errNotYet: the files do not hold the message yet.
 var errNotYet = errors.New("the message is not in the files")
 
-// forget drops what is known: the files may have been cut.
+// forget discards the known offsets: the files may have been cut.
 func (l *liveLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.blocks = nil
 }
 
-// find returns the block that holds a sequence if any does, and whether another follows it.
+// find returns the block that holds a sequence, if any, and whether another block follows it.
 func (l *liveLog) find(sequence uint64) (block *liveBlock, sealed bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := func() int {
 		return sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].first > sequence }) - 1
 	}
-	// A sequence in the last known block may be in one that came since.
+	// A sequence in the last known block may be in a newer one.
 	if i := at(); i >= 0 && i < len(l.blocks)-1 {
 		return l.blocks[i], true, nil
 	}
@@ -66,11 +66,11 @@ func (l *liveLog) find(sequence uint64) (block *liveBlock, sealed bool, err erro
 	return l.blocks[i], i < len(l.blocks)-1, nil
 }
 
-// list takes in the blocks that came since.
+// list adds the blocks that were created since.
 func (l *liveLog) list() error {
 	indices, err := blockFiles(l.dir)
 	if files.Gone(err) {
-		return nil // who reads a known block says that it is gone
+		return nil // reading a known block reports that it is gone
 	}
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func firstSequence(path string, index int) (uint64, error) {
 }
 
 // read yields messages from a sequence on. It returns the next sequence that it did not yield, with errNotYet where the
-// files end, and with *events.DamageError where a message that was acknowledged (up to acked) cannot be read.
+// files end, and with *events.DamageError where an acknowledged message (up to acked) cannot be read.
 func (l *liveLog) read(ctx context.Context, from, to, acked uint64, yield func(events.Message) error) (next uint64,
 	err error,
 ) {
@@ -167,7 +167,7 @@ func (l *liveLog) why(block *liveBlock, err error) string {
 	return fmt.Sprintf("in the block %s: %s", blockName(block.index), err)
 }
 
-// read yields messages of one block. It returns the sequence behind the last that it yielded, and errNotYet with the
+// read yields messages of one block. It returns the sequence after the last one it yielded, and errNotYet with the
 // reason where no record can be read.
 func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	yield func(events.Message) error,
@@ -230,7 +230,7 @@ func (b *liveBlock) read(ctx context.Context, dir string, from, to uint64,
 	return max(from, sequence), nil
 }
 
-// note keeps where a message is, if it is the next that nobody knew.
+// note remembers the offset of a message, if it is the next unknown one.
 func (b *liveBlock) note(sequence uint64, at, end int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -239,14 +239,14 @@ func (b *liveBlock) note(sequence uint64, at, end int64) {
 	}
 }
 
-// blockWindow reads a file a piece at a time.
+// blockWindow reads a file in pieces.
 type blockWindow struct {
 	file   *os.File
 	begin  int64
 	buffer []byte
 }
 
-// from returns the file's bytes from a place on: the whole record there, if the file holds it.
+// from returns the file's bytes from an offset on: the whole record there, if the file holds it.
 func (w *blockWindow) from(at int64) ([]byte, error) {
 	if at >= w.begin && at < w.begin+int64(len(w.buffer)) {
 		rest := w.buffer[at-w.begin:]
@@ -274,7 +274,7 @@ func (w *blockWindow) from(at int64) ([]byte, error) {
 	}
 }
 
-// yieldError carries what yield answered past the looks at other errors.
+// yieldError carries an error of yield past the checks for other errors.
 type yieldError struct{ error }
 
 func (e yieldError) Unwrap() error { return e.error }

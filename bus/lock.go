@@ -13,16 +13,16 @@ import (
 	"maestro/internal/files"
 )
 
-// storeLock is the lock file of a store that this process has.
+// storeLock is the lock file of a store that this process has locked.
 type storeLock struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	told string // why it could not be made again
+	told string // why it could not be recreated, as last logged
 }
 
-// lockStore takes the store for this process until the lock is closed, or the process ends however it ends.
+// lockStore locks the store for this process until the lock is closed or the process ends.
 func lockStore(path string) (*storeLock, error) {
 	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,15 +44,15 @@ func lockStore(path string) (*storeLock, error) {
 	return &storeLock{path: path, file: f}, nil
 }
 
-// keep makes the file again when it was deleted or replaced. It fails with *events.StoppedError when another process
-// has what is in its place. What is no plain file is left to the home, which warns of it; what else fails is logged
-// once and tried again, for the store's directory is taken too.
+// keep recreates the file when it was deleted or replaced. It fails with *events.StoppedError when another process
+// locked the file in its place. It ignores anything but a plain file, which the home warns about. It logs any other
+// error once and tries again, because the lock on the store's directory still holds.
 func (l *storeLock) keep(logger *slog.Logger) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held, err := disk.FileStat(l.file)
 	if err != nil {
-		return nil //nolint:nilerr // it cannot be told now
+		return nil //nolint:nilerr // it cannot tell now
 	}
 	now, err := disk.Lstat(l.path)
 	switch {
@@ -92,8 +92,8 @@ func (l *storeLock) close() error {
 	return l.file.Close()
 }
 
-// shareLock takes an open lock file for a reader. Several may read; none while a server holds the store. It closes the
-// file if it fails.
+// shareLock locks an open lock file for a reader. Several readers may share it, but none while a server holds the
+// store. It closes the file if it fails.
 func shareLock(f *os.File, path string) error {
 	switch err := files.LockShared(f); {
 	case errors.Is(err, files.ErrHeld):
@@ -106,8 +106,8 @@ func shareLock(f *os.File, path string) error {
 	return nil
 }
 
-// lockDir takes a store's open directory too: the lock file can be deleted under the one who holds it. Where no
-// directory can be locked, as on some network file systems, the lock file is all there is.
+// lockDir locks a store's open directory too, because the lock file can be deleted while it is locked. Where
+// directories cannot be locked, as on some network file systems, the lock file is the only protection.
 func lockDir(dir *os.File, lock func(*os.File) error) error {
 	if !errors.Is(lock(dir), files.ErrHeld) {
 		return nil
@@ -116,7 +116,7 @@ func lockDir(dir *os.File, lock func(*os.File) error) error {
 		ErrStoreInUse, dir.Name())
 }
 
-// locked ignores that a system has no locks: run one server on a store there.
+// locked ignores the error of a system without locks: run only one server on a store there.
 func locked(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil

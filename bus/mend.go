@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// mendEvery is the pause between two tries to get a store to work again.
+	// mendEvery is the pause between two attempts to repair a store.
 	mendEvery = time.Second
-	// lookEvery is how often a write that waits looks whether the server still takes any.
+	// lookEvery is how often a waiting write checks whether the server still accepts writes.
 	lookEvery = 50 * time.Millisecond
 )
 
-// mender reopens the embedded server after a write of a refusal or of a long text failed, or after Sync could not.
-// nats-server takes no further write of a stream after one that failed, until it is opened again.
+// mender reopens the embedded server after a failed write of a refusal or a long text, or after a failed Sync. After a
+// failed write, nats-server accepts no further write to the stream until it is reopened.
 type mender struct {
 	mu       sync.Mutex
-	err      error // why the last write failed, nil if none did since the last reopen
-	failures int   // how many writes failed in all
+	err      error // why the last write failed, nil if none failed since the last reopen
+	failures int   // the number of failed writes
 	running  bool
 	closed   bool
 	stop     chan struct{}
 	done     sync.WaitGroup
-	// unread is the part of the store that could not be read last, nil if all can be.
+	// unread is the part of the store that could not be read last, nil if all can be read.
 	unread atomic.Pointer[UnreadError]
 }
 
 // failed notes that a write beside the log, or a reopen, failed, and makes sure that the server is reopened. It returns
-// the error back. ctx is the caller's: when that has ended, the failure says nothing about the server.
+// err. If the caller's ctx has ended, the failure says nothing about the server.
 func (b *Bus) failed(ctx context.Context, err error) error {
 	if err == nil || b.embedded == nil || ctx.Err() != nil {
 		return err
@@ -62,7 +62,7 @@ func (b *Bus) mend() {
 	for {
 		m.mu.Lock()
 		failures := m.failures
-		mended := m.err == nil // somebody else has opened the store again
+		mended := m.err == nil // the store was reopened elsewhere
 		m.running = !mended
 		m.mu.Unlock()
 		if mended {
@@ -70,7 +70,7 @@ func (b *Bus) mend() {
 		}
 		_, err := b.reopen(context.Background())
 		m.mu.Lock()
-		again := err == nil && m.failures != failures // one failed since, or on the server before
+		again := err == nil && m.failures != failures // a write has failed since, or on the server before
 		if !again {
 			m.err = err
 		}
@@ -88,7 +88,7 @@ func (b *Bus) mend() {
 	}
 }
 
-// pending says why the store is to be opened again, nil if it is not.
+// pending returns why the store must be reopened, or nil.
 func (m *mender) pending() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,15 +98,15 @@ func (m *mender) pending() error {
 	return fmt.Errorf("the store cannot be written to: %w", m.err)
 }
 
-// count returns how many writes failed so far.
+// count returns the number of failed writes so far.
 func (m *mender) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.failures
 }
 
-// mended notes that the store was opened again, and that a write and a sync of it succeeded. A write that failed since
-// the count still needs another reopen.
+// mended notes that the store was reopened, and that a write and a sync succeeded. A write that failed since the count
+// still needs another reopen.
 func (m *mender) mended(count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *mender) mended(count int) {
 	}
 }
 
-// close ends the mending and waits for it.
+// close stops the mender and waits for it.
 func (m *mender) close() {
 	m.mu.Lock()
 	if !m.closed {
@@ -129,7 +129,7 @@ func (m *mender) close() {
 	m.done.Wait()
 }
 
-// Ready says why the log, refusals or long texts cannot be written now, or nil.
+// Ready returns why the log, refusals or long texts cannot be written now, or nil.
 func (b *Bus) Ready() error {
 	if err := b.mender.pending(); err != nil {
 		return err
@@ -140,8 +140,8 @@ func (b *Bus) Ready() error {
 	return b.room.check()
 }
 
-// alive says why a write that waits for its acknowledgement waits in vain, or nil: nats-server switches JetStream off
-// when the disk is full, and then answers nobody.
+// alive returns why a write would never be acknowledged, or nil: when the disk is full, nats-server disables JetStream
+// and stops replying.
 func (b *Bus) alive() error {
 	if b.embedded == nil {
 		return nil
@@ -158,7 +158,7 @@ func (b *Bus) alive() error {
 	return nil
 }
 
-// whileAlive returns a context that ends after patience, or as soon as the server takes no writes any more.
+// whileAlive returns a context that ends after patience, or as soon as the server accepts no more writes.
 func (b *Bus) whileAlive(ctx context.Context, patience time.Duration) (alive context.Context, done func()) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	alive, cancel := context.WithCancelCause(ctx)
@@ -187,7 +187,7 @@ func (b *Bus) whileAlive(ctx context.Context, patience time.Duration) (alive con
 	}
 }
 
-// whyEnded returns why a context of whileAlive ended, if err comes from its end, and else err.
+// whyEnded returns the cause of the end of a context of whileAlive, if err comes from that end, and otherwise err.
 func whyEnded(alive context.Context, err error) error {
 	if cause := context.Cause(alive); cause != nil && errors.Is(err, alive.Err()) {
 		return full(cause)
@@ -195,7 +195,7 @@ func whyEnded(alive context.Context, err error) error {
 	return err
 }
 
-// acknowledged remembers the last append that was.
+// acknowledged remembers the last acknowledged append.
 type acknowledged struct {
 	mu       sync.Mutex
 	sequence uint64
@@ -209,8 +209,8 @@ func (a *acknowledged) note(sequence uint64, body []byte) {
 	a.sequence, a.body = sequence, body
 }
 
-// compare checks what is on disk against what was acknowledged last. After an fsync that failed, the system may have
-// shown pages that never came to the disk.
+// compare checks what is on disk against the last acknowledged append. After a failed fsync, the system may have shown
+// pages that never reached the disk.
 func (b *Bus) compare(ctx context.Context, head uint64) error {
 	b.last.mu.Lock()
 	sequence, body := b.last.sequence, b.last.body

@@ -17,14 +17,14 @@ import (
 	"maestro/internal/disk"
 )
 
-// The files beside a stream's blocks that hold its configuration, and its sum. Without them nats-server passes the
-// stream over.
+// The files beside a stream's blocks that hold its configuration and its checksum. Without them nats-server skips the
+// stream.
 const (
 	metaName    = "meta.inf"
 	metaSumName = "meta.sum"
 )
 
-// metaFits reports whether a stream's configuration can be read, and lets the server keep the messages.
+// metaFits reports whether a stream's configuration can be read and makes the server keep all messages.
 func metaFits(path, stream string) bool {
 	config, err := readFile(filepath.Join(path, metaName), maxMeta)
 	if err != nil {
@@ -41,7 +41,7 @@ func metaFits(path, stream string) bool {
 		deletesNothing(&info.StreamConfig)
 }
 
-// metaSum is the content of the file of the sum.
+// metaSum returns the content of the checksum file.
 func metaSum(config []byte, stream string) string {
 	key := sha256.Sum256([]byte(stream))
 	hash, err := highwayhash.NewDigest64(key[:])
@@ -52,8 +52,8 @@ func metaSum(config []byte, stream string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// deletesNothing reports whether the server, when it opens a stream with this configuration, keeps all its messages.
-// Only the refusals have bounds.
+// deletesNothing reports whether the server keeps all messages when it opens a stream with this configuration. Only the
+// stream of refusals has limits.
 func deletesNothing(c *server.StreamConfig) bool {
 	bounded := c.Name == DeniedStream || c.MaxMsgs <= 0 && c.MaxBytes <= 0 && c.MaxMsgsPer <= 0
 	return bounded && c.FirstSeq <= 1 && c.MaxAge == 0 && !c.AllowMsgTTL && !c.AllowMsgSchedules &&
@@ -61,14 +61,14 @@ func deletesNothing(c *server.StreamConfig) bool {
 		c.Mirror == nil && len(c.Sources) == 0 && c.Compression == server.NoCompression
 }
 
-// repairMeta makes the configurations again that cannot be read, as this version makes them for a new store. The
-// blocks hold all that cannot be made again.
+// repairMeta recreates unreadable configurations, as this version creates them for a new store. Everything that cannot
+// be recreated is in the blocks.
 func (e *embedded) repairMeta(ctx context.Context) error {
 	var broken []string
 	for _, s := range storedStreams {
 		path := streamPath(e.dir, s.name)
 		if layout, err := layoutOf(e.dir, s.name); err != nil || len(layout.faults) > 0 {
-			continue // the check says what is wrong there
+			continue // the check reports what is wrong there
 		}
 		if _, err := disk.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue

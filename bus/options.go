@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Durability says when an append is acknowledged.
+// Durability determines when an append is acknowledged.
 type Durability int
 
 const (
 	// Always acknowledges after the fsync: an acknowledged event survives a power cut. It is the default.
 	Always Durability = iota
 	// Interval acknowledges after the write and syncs once a second: an acknowledged event survives kill -9, and a
-	// power cut takes at most the last second.
+	// power cut loses at most the last second.
 	Interval
 )
 
-// String returns the word that `--durability` takes.
+// String returns the value that `--durability` takes.
 func (d Durability) String() string {
 	switch d {
 	case Always:
@@ -29,7 +29,7 @@ func (d Durability) String() string {
 	return fmt.Sprintf("Durability(%d)", int(d))
 }
 
-// ParseDurability reads "always" or "interval".
+// ParseDurability parses "always" or "interval".
 func ParseDurability(word string) (Durability, error) {
 	switch word {
 	case "always":
@@ -41,21 +41,21 @@ func ParseDurability(word string) (Durability, error) {
 		fmt.Errorf("durability %q is unknown: say always (fsync before the acknowledgement) or interval (fsync every second)", word)
 }
 
-// Options say where the log is kept and how firmly.
+// Options configures a log.
 type Options struct {
-	// Dir is the store directory of the embedded server; it is created with mode 0700. Open needs it, Connect ignores
-	// it.
+	// Dir is the store directory of the embedded server; it is created with mode 0700. Open requires it, Connect
+	// ignores it.
 	Dir string
-	// Durability of the embedded server. Connect ignores it: an external server's is what its operator set.
+	// Durability of the embedded server. Connect ignores it: the operator configures an external server.
 	Durability Durability
-	// Witnessed is the highest sequence that something outside the store remembers, such as the head file. A log that
-	// is shorter, or damaged up to there, is damaged; what is torn behind it is an append that was not acknowledged.
-	// Only Open needs it.
+	// Witnessed is the highest sequence that is recorded outside the store, such as in the head file. A log that is
+	// shorter, or has a fault up to there, is damaged; a torn record after it is an append that was not acknowledged.
+	// Only Open uses it.
 	Witnessed uint64
-	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file is about a second
-	// behind at most: only with it is a hole that lazy syncs may have left told from damage.
+	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file lags by about a
+	// second at most: only with it can Open distinguish damage from a hole that lazy syncs may have left.
 	HeadFile uint64
-	// locked says that the caller holds the lock of the directory.
+	// locked says that the caller has locked the directory.
 	locked bool
 	// ReadOnly opens the store without a server and writes nothing; see Bus.Damage.
 	ReadOnly bool

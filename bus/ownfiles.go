@@ -9,20 +9,20 @@ import (
 	"maestro/internal/files"
 )
 
-// separate gives every file of the streams that has other names too an inode of its own. nats-server writes into its
-// files in place, so a copy of the store that was made of hard links would share what either server writes.
+// separate gives every hard-linked file of the streams an inode of its own. nats-server writes to its files in place,
+// so a copy of the store made of hard links would share the writes of either server.
 func (e *embedded) separate() error {
 	var separated []string
 	err := disk.WalkDir(e.storeDir(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // the check says what cannot be read
+			return nil //nolint:nilerr // the check reports what cannot be read
 		}
 		if entry.IsDir() {
 			return nil
 		}
 		info, err := entry.Info()
 		if err != nil || !info.Mode().IsRegular() || files.Links(info) < 2 {
-			return nil //nolint:nilerr // it is gone, or its own
+			return nil //nolint:nilerr // it is gone, or not shared
 		}
 		if err := files.RemoveUnfinished(filepath.Dir(path)); err != nil {
 			return fmt.Errorf("remove what a killed start left beside %s: %w", path, err)

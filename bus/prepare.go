@@ -12,29 +12,29 @@ import (
 	"maestro/internal/files"
 )
 
-// nats-server repairs what it opens: it cuts a block at the first record that it cannot read, forgets what follows, and
-// believes its index. So a store is checked before the server may have it.
+// nats-server repairs what it opens: it cuts a block at the first unreadable record, discards what follows, and trusts
+// its index. So a store is checked before the server opens it.
 //
-// A log that is damaged is never given to the server. A torn end, which was not acknowledged, is cut off here. A
-// damaged stream of blobs or refusals is set aside and made again from what can be read of it.
+// A damaged log is never given to the server. A torn end, which was not acknowledged, is cut off here. A damaged stream
+// of blobs or refusals is set aside and rebuilt from what can be read of it.
 
-// prepared is what a check of a stopped store came to.
+// prepared is the result of checking a stopped store.
 type prepared struct {
-	// damage is why the server must not open the store, if so.
+	// damage is why the server must not open the store, or nil.
 	damage error
 	faults []Fault
-	// rebuild are the streams that are set aside.
+	// rebuild lists the streams that are set aside.
 	rebuild []string
-	// blobsCut says that the end of the blobs is cut off, and with it may be the description of a blob that is whole.
+	// blobsCut says that the end of the blobs is cut off, which may include the description of an intact blob.
 	blobsCut bool
 	// torn is where the log's end was cut off, nil if it was not.
 	torn *Fault
-	// streams are what the server must take up, by name.
+	// streams holds what the server must recover, by stream name.
 	streams map[string]heldStream
 }
 
-// prepare checks the store and makes it fit to be opened by the server. It fails with *UnreadError when a part of it
-// cannot be read.
+// prepare checks the store and makes it fit for the server. It fails with *UnreadError when a part of it cannot be
+// read.
 func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote) (prepared, error) {
 	e.removeUnfinished()
 	if err := e.separate(); err != nil {
@@ -55,14 +55,14 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 	}
 	p := prepared{streams: map[string]heldStream{}}
 	for _, stored := range storedStreams {
-		// The refusals are always read: they are few, and the server reads them all when it is asked for them.
+		// The refusals are always read: they are few, and the server reads all of them when a client lists them.
 		vouched := note.vouches(e.dir, stored.name)
 		if vouched && stored.name != DeniedStream {
 			last, fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, seen.witnessed)
 			if ctx.Err() != nil {
 				return prepared{}, ctx.Err()
 			}
-			if err == nil && fit { // else the whole scan says why
+			if err == nil && fit { // otherwise the full scan says why
 				p.streams[stored.name] = heldStream{last: last}
 				continue
 			}
@@ -74,7 +74,7 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 		if failedToRead(err) {
 			return prepared{}, unread(streamPath(e.dir, stored.name), err)
 		}
-		if err != nil { // it is in a form that is not ours
+		if err != nil { // it has a format that Maestro does not write
 			p.damage = scanned.unreadable(err)
 			p.faults = append(scanned.faults, Fault{
 				Stream: stored.name, File: streamPath("", stored.name), Why: err.Error(),
@@ -106,7 +106,7 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 	return p, e.setSideStreamsAside(&p)
 }
 
-// hasStreams reports whether every stream of the store is there.
+// hasStreams reports whether the store has every stream.
 func (e *embedded) hasStreams() bool {
 	for _, s := range storedStreams {
 		if _, err := disk.Stat(filepath.Join(streamPath(e.dir, s.name), metaName)); err != nil {
@@ -116,7 +116,7 @@ func (e *embedded) hasStreams() bool {
 	return true
 }
 
-// readStream scans a stream. What fails is tried again: an error that passes says nothing about the store.
+// readStream scans a stream. It retries a failure: a transient error says nothing about the store.
 func (e *embedded) readStream(ctx context.Context, stored storedStream) (scanned *scannedStream, err error) {
 	for range readTries {
 		scanned, err = scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
@@ -127,7 +127,7 @@ func (e *embedded) readStream(ctx context.Context, stored storedStream) (scanned
 	return scanned, err
 }
 
-// held says what the server must take up of a stream. torn is where the log was cut.
+// held returns what the server must recover of a stream. torn is where the log was cut.
 func held(s *scannedStream, torn *Fault) heldStream {
 	h := heldStream{last: s.last, ends: map[int]int64{}}
 	for _, f := range s.faults {
@@ -146,8 +146,8 @@ func held(s *scannedStream, torn *Fault) heldStream {
 	return h
 }
 
-// lastBlockFits reports whether the last block of a stream holds nothing but records that can be read, and the log
-// what was acknowledged. It returns the last sequence in it.
+// lastBlockFits reports whether the last block of a stream holds only readable records, and the log's holds what was
+// acknowledged. It returns the last sequence in it.
 func (e *embedded) lastBlockFits(
 	ctx context.Context, stream, prefix string, witnessed uint64,
 ) (last uint64, fit bool, err error) {
@@ -173,7 +173,7 @@ func (e *embedded) lastBlockFits(
 	return last, stream != StreamName || len(b.places) > 0 && last >= witnessed, nil
 }
 
-// unreadable is the damage of a stream of which a block has another form.
+// unreadable is the damage of a stream with a block in another format.
 func (s *scannedStream) unreadable(why error) error {
 	if s.name == StreamName {
 		return &events.DamageError{Sequence: s.last + 1, Why: why.Error()}
@@ -181,7 +181,7 @@ func (s *scannedStream) unreadable(why error) error {
 	return fmt.Errorf("%w: %s cannot be read: %w", events.ErrReadOnly, s.name, why)
 }
 
-// judgeLog says whether the log is damaged, and cuts a torn end off.
+// judgeLog determines whether the log is damaged, and cuts off a torn end.
 func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) error {
 	torn, err := log.judge(seen)
 	if failedToRead(err) {
@@ -205,15 +205,15 @@ func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) err
 	return e.cutAt(log, *torn)
 }
 
-// warnOfLoss says what a stream of blobs or refusals lost that leaves nothing to make again. awaited says that it must
-// still be filled from what was set aside of it.
+// warnOfLoss logs what a stream of blobs or refusals lost when it needs no rebuild. awaited says that it must still be
+// filled from what was set aside of it.
 func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote, awaited bool) {
 	for _, f := range s.faults {
 		e.logger.Warn("the end of a stream cannot be read and is cut off; see `maestro audit verify` for lost texts",
 			"stream", s.name, "where", f.String())
 	}
 	if len(s.blocks) == 0 && awaited {
-		return // what the note names was set aside by a start that was interrupted, and is put back by this one
+		return // an interrupted start set aside what the note names, and this start puts it back
 	}
 	for _, index := range goneBlocks(e.dir, s, note) {
 		e.logger.Warn("a block is gone; see `maestro audit verify` for lost texts", "stream", s.name, "block",
@@ -221,7 +221,7 @@ func (e *embedded) warnOfLoss(s *scannedStream, note *storeNote, awaited bool) {
 	}
 }
 
-// goneBlocks lists the blocks that a stream must have, or had at its last clean stop, and has no more.
+// goneBlocks lists the missing blocks that a stream must have, or had at its last clean stop.
 func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 	has := func(index int) bool {
 		return slices.ContainsFunc(s.blocks, func(b scannedBlock) bool { return b.index == index })
@@ -235,14 +235,14 @@ func goneBlocks(dir string, s *scannedStream, note *storeNote) []int {
 		}
 		return gone
 	}
-	// A stream has a block from its first moment on.
+	// A stream has a block from its creation on.
 	if _, err := disk.Stat(streamPath(dir, s.name)); err == nil && len(s.blocks) == 0 {
 		gone = append(gone, 1)
 	}
 	return gone
 }
 
-// sideDamage returns the faults behind which something can be read: the server would cut that off.
+// sideDamage returns the faults that readable records follow: the server would cut those off.
 func sideDamage(s *scannedStream) []Fault {
 	var lasting []Fault
 	for _, f := range s.faults {
@@ -253,7 +253,7 @@ func sideDamage(s *scannedStream) []Fault {
 	return lasting
 }
 
-// cutAt ends the log at a fault, durably. What follows was set aside, if it can be read.
+// cutAt durably ends the log at a fault. What follows was set aside, if it can be read.
 func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 	path := filepath.Join(e.dir, torn.File)
 	index, _ := blockIndex(filepath.Base(path))
@@ -268,11 +268,11 @@ func (e *embedded) cutAt(log *scannedStream, torn Fault) error {
 	return nil
 }
 
-// setSideStreamsAside moves the streams that must be made again out of the server's sight. What can be read of them is
-// put back once the server runs; a start that is interrupted continues from there.
+// setSideStreamsAside moves the streams that must be rebuilt out of the server's directory. What can be read of them is
+// put back once the server runs; after an interrupted start, the next one continues from there.
 func (e *embedded) setSideStreamsAside(p *prepared) error {
 	pending, err := pendingRebuilds(e.dir)
-	if err != nil { // every directory that has no mark counts, listed or not
+	if err != nil { // every directory without a mark counts, listed or not
 		pending = map[string][]string{}
 	}
 	for _, stream := range p.rebuild {

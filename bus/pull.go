@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// pullFrom is how long a read must be for a consumer to be worth its making: it brings a message at half of what a
-	// direct get costs.
+	// pullFrom is the shortest read that is worth creating a consumer: a consumer delivers a message at half the cost
+	// of a direct get.
 	pullFrom = 2048
-	// pullMessages and pullBytes bound what one pull brings; a read holds two of them at most.
+	// pullMessages and pullBytes bound one pull; a read holds at most two of them.
 	pullMessages = 2048
 	pullBytes    = 4 << 20
-	// pullIdle is when the server forgets a consumer whose reader takes its time; the reader makes another then.
+	// pullIdle is when the server deletes a consumer whose reader is slow; the reader then creates another.
 	pullIdle = time.Minute
 )
 
-// puller reads a long stretch through a consumer of its own. While its caller works through one page it brings the
-// next.
+// puller reads a long range through a consumer of its own. It fetches the next page while its caller processes one.
 type puller struct {
 	bus      *Bus
-	name     string // of the consumer; "" when there is none
+	name     string // of the consumer; "" if there is none
 	sub      *nats.Subscription
 	answers  chan *nats.Msg
 	inbox    string
@@ -41,8 +40,8 @@ type pulled struct {
 	err  error
 }
 
-// pull reads from p.next until less than pullFrom is left, or a page cannot be read this way, and yields it. It returns
-// the sequence to go on with.
+// pull reads from p.next until less than pullFrom is left, or a page cannot be read this way, and yields the messages.
+// It returns the sequence to continue with.
 func (b *Bus) pull(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &puller{bus: b, next: from, to: to}
@@ -82,14 +81,14 @@ func (b *Bus) pull(ctx context.Context, from, to uint64, yield func(events.Messa
 	return next, context.Cause(ctx)
 }
 
-// page brings the messages behind those it brought last; an empty one says that this way leads nowhere.
+// page returns the messages after those it returned last; an empty page means that the consumer cannot deliver.
 func (p *puller) page(ctx context.Context) ([]events.Message, error) {
 	release, err := p.bus.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	for range 2 { // a reopened server has forgotten the consumer
+	for range 2 { // a reopened server has lost the consumer
 		if p.name == "" {
 			if err := p.open(ctx); err != nil {
 				return nil, err
@@ -138,8 +137,7 @@ func (p *puller) open(ctx context.Context) error {
 	return nil
 }
 
-// close forgets the consumer; the server does so too when it was idle for a while, so a failure to tell it costs
-// nothing.
+// close deletes the consumer. A failure does not matter: the server deletes an idle consumer itself.
 func (p *puller) close() {
 	if p.sub != nil {
 		_ = p.sub.Unsubscribe()
@@ -151,7 +149,7 @@ func (p *puller) close() {
 	}
 }
 
-// take asks for one page and returns its messages, up to the first status message.
+// take requests one page and returns its messages, up to the first status message.
 func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 	want := int(min(p.to-p.next+1, pullMessages)) //nolint:gosec // at most a page
 	request := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"no_wait":true}`, want, pullBytes)
@@ -168,7 +166,7 @@ func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 			if !ok {
 				return nil, fmt.Errorf("read the log: %w", nats.ErrConnectionClosed)
 			}
-			if m.Reply == "" { // a status: no more, no more bytes, or no such consumer
+			if m.Reply == "" { // a status: no more messages, the byte limit, or no such consumer
 				return page, nil
 			}
 			sequence, err := sequenceOf(m.Reply)
@@ -185,7 +183,7 @@ func (p *puller) take(ctx context.Context) ([]events.Message, error) {
 	return page, nil
 }
 
-// sequenceOf reads the stream's sequence out of the subject that acknowledges a message:
+// sequenceOf parses the stream's sequence from the subject that acknowledges a message:
 // $JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer
 // sequence>.<time>.<pending>[.<token>]
 func sequenceOf(reply string) (uint64, error) {

@@ -8,8 +8,8 @@ import (
 	"maestro/events"
 )
 
-// Read yields the messages from sequence from to sequence to, in order and without a gap; see engine.Log. The bodies
-// belong to the caller. It waits while the log is reopened, and holds at most two pages of messages.
+// Read yields the messages from sequence from to sequence to, in order and without a gap; see engine.Log. The caller
+// owns the bodies. Read waits while the log is reopened, and holds at most two pages of messages.
 func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {
 		return errors.New("read the log from sequence 0: its first is 1")
@@ -39,8 +39,8 @@ func (b *Bus) Read(ctx context.Context, from, to uint64, yield func(events.Messa
 	return nil
 }
 
-// readFiles yields what the files of an embedded log hold, and returns the next sequence. What they do not hold yet is
-// for the server to say.
+// readFiles yields what the files of an embedded log hold, and returns the next sequence. The server has to supply what
+// the files do not hold yet.
 func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.Message) error) (next uint64,
 	err error,
 ) {
@@ -56,11 +56,11 @@ func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.
 		release()
 		err := files.Read(ctx, from, to, yield)
 		if unread := (*UnreadError)(nil); errors.As(err, &unread) && errors.Is(err, events.ErrReadOnly) {
-			err = b.Damage() // which is looked at again
+			err = b.Damage() // which is checked again
 		}
 		return to + 1, err
 	}
-	release() // a reader that waits in yield must not keep the log from being reopened
+	release() // a reader that waits in yield must not delay a reopen
 	if to-from >= aheadFrom {
 		next, err = b.onDisk.readAhead(ctx, from, to, acked, yield)
 	} else {
@@ -82,7 +82,7 @@ func (b *Bus) readFiles(ctx context.Context, from, to uint64, yield func(events.
 	return next, b.readFailed(ctx, err)
 }
 
-// page reads one message or more, beginning with sequence next and without a gap.
+// page reads one or more messages, beginning with sequence next and without a gap.
 func (b *Bus) page(ctx context.Context, next, to uint64) ([]events.Message, error) {
 	release, err := b.use()
 	if err != nil {
@@ -103,9 +103,10 @@ func (b *Bus) page(ctx context.Context, next, to uint64) ([]events.Message, erro
 		whole++
 	}
 	if whole > 0 {
-		return page[:whole], nil // the next page begins with what is missing
+		return page[:whole], nil // the next page begins with the missing message
 	}
-	// On a cluster a replica that lags, or lost a message, answers too: only the leader can say that a message is gone.
+	// On a cluster, a replica that lags or has lost a message also replies: only the leader can say that a message is
+	// gone.
 	m, err := r.fromLeader(ctx, next, b.options.Timeout)
 	if errors.Is(err, errMissing) {
 		return nil, &events.DamageError{

@@ -10,9 +10,9 @@ import (
 	"maestro/internal/disk"
 )
 
-// readFailed takes in the error of a read, or of a look, at the files of a running store, and returns it in the words
-// of package bus. Nothing is written while a part of the store cannot be read: the mender looks at it again every
-// second. What is no plain file any more ends the writes for good.
+// readFailed handles the error of reading the files of a running store, and returns it as an error of package bus.
+// Nothing is written while a part of the store cannot be read: the mender checks it again every second. A file that is
+// no longer a plain file ends the writes for good.
 func (b *Bus) readFailed(ctx context.Context, err error) error {
 	if err == nil || b.embedded == nil || ctx.Err() != nil {
 		return err
@@ -44,7 +44,7 @@ func (b *Bus) readFailed(ctx context.Context, err error) error {
 	return why
 }
 
-// lookAgain ends when the part of the store that could not be read can be.
+// lookAgain returns when the part of the store that could not be read can be read.
 func (b *Bus) lookAgain() {
 	m := &b.mender
 	for {
@@ -64,7 +64,7 @@ func (b *Bus) lookAgain() {
 	}
 }
 
-// unreadable says which part of a running store cannot be read now, or nil.
+// unreadable returns which part of a running store cannot be read now, or nil.
 func (b *Bus) unreadable() error {
 	if why := b.mender.unread.Load(); why != nil {
 		return why
@@ -72,7 +72,7 @@ func (b *Bus) unreadable() error {
 	return nil
 }
 
-// mayWrite says why nothing may be written to a stream now, or nil.
+// mayWrite returns why nothing may be written to a stream now, or nil.
 func (b *Bus) mayWrite(stream string) error {
 	return errors.Join(b.Damage(), b.room.check(), b.unreadable(), b.watch.answers(stream))
 }

@@ -8,23 +8,22 @@ import (
 )
 
 const (
-	// aheadFrom is how long a read must be for its records to be checked beside the work of who reads them.
+	// aheadFrom is the shortest read whose records are checked concurrently with the caller's work.
 	aheadFrom = 2048
-	// aheadMessages and aheadBytes bound what is read ahead at a time; a read holds two such pages at most.
+	// aheadMessages and aheadBytes bound one page of read-ahead; a read holds at most two such pages.
 	aheadMessages = 512
 	aheadBytes    = 1 << 20
-	// bodiesTogether is how much memory is asked for at once for bodies. Keeping one of the bodies keeps all of that
-	// memory.
+	// bodiesTogether is how much memory is allocated at once for bodies. Retaining one body retains all of it.
 	bodiesTogether = 16 << 10
 )
 
-// readAhead is read for a long stretch: while its caller works through one page the next is read and checked.
+// readAhead is read for a long range: it reads and checks the next page while its caller processes one.
 func (l *liveLog) readAhead(
 	ctx context.Context, from, to, acked uint64, yield func(events.Message) error,
 ) (next uint64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pages := make(chan []events.Message)
-	var end uint64 // with why, of the goroutine until pages is closed
+	var end uint64 // written, with why, by the goroutine until pages is closed
 	var why error
 	go func() {
 		defer close(pages)
@@ -82,9 +81,9 @@ func (l *liveLog) readPages(
 	return next, err
 }
 
-// copies copies messages into memory of their own.
+// copies copies messages to memory of their own.
 type copies struct {
-	// together says that many are read.
+	// together says that many messages are read.
 	together bool
 	room     []byte
 	subject  string
@@ -102,7 +101,7 @@ func (c *copies) body(b []byte) []byte {
 	return c.room[begin:len(c.room):len(c.room)]
 }
 
-// text returns a subject; nearly all have that of the message before.
+// text returns a subject. Nearly every message has the subject of the one before.
 func (c *copies) text(subject []byte) string {
 	if c.subject != string(subject) {
 		c.subject = string(subject)

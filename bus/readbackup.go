@@ -19,39 +19,39 @@ import (
 )
 
 const (
-	// maxLogLine is the longest line of log.ndjson: the largest event in base64, and its frame.
+	// maxLogLine is the longest line of log.ndjson: the largest event in base64, plus its framing.
 	maxLogLine = 2 << 20
-	// maxBlob bounds what a blob in a backup may take in memory.
+	// maxBlob bounds the memory for one blob of a backup.
 	maxBlob = 1 << 30
 	// maxSeal bounds signature.json: about a hundred bytes for each long text.
 	maxSeal = 256 << 20
 )
 
-// BackupContents is what a backup says of itself, and whether that is so.
+// BackupContents is a backup's own description, and the result of verifying it.
 type BackupContents struct {
 	Format  int
 	Created time.Time
 	Head    events.Head
-	// Signer made it; "" if it has no signature, or one that does not cover it. Unsealed says why the signature does
-	// not hold, if it does not: a *MissingTextsError if it covers more long texts than are there.
+	// Signer identifies who made the backup; "" if it has no signature, or one that does not cover it. Unsealed is why
+	// the signature does not hold, if it does not: a *MissingTextsError if it covers more long texts than there are.
 	Signer   string
 	Unsealed error
-	// Signed says that it has a signature, whether it holds or not.
+	// Signed says that the backup has a signature, valid or not.
 	Signed bool
-	// Lost are the long texts that were lost where it was made, and those in the archive that are damaged.
+	// Lost are the long texts that were lost where the backup was made, and those in the archive that are damaged.
 	Lost []LostBlob
 }
 
-// BackupVisitor is told what a backup holds, in order; either function may be nil. An error ends the reading.
+// BackupVisitor receives the content of a backup, in order; either function may be nil. An error ends the reading.
 type BackupVisitor struct {
 	Message func(m events.Message) error
-	// Blob is told of contents whose digest is right.
+	// Blob receives content that matches its digest.
 	Blob func(digest string, content []byte) error
 }
 
 // ReadBackup reads a backup to its end. It verifies that every message is there and that the chain leads to the
-// backup's head, that each blob has its digest, and that the signature covers all of it. Nothing of the archive becomes
-// a path.
+// backup's head, that each blob matches its digest, and that the signature covers everything. It never uses a name from
+// the archive as a path.
 func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
 	compressed, err := gzip.NewReader(r)
 	if err != nil {
@@ -63,7 +63,7 @@ func ReadBackup(r io.Reader, visit BackupVisitor) (BackupContents, error) {
 	if err != nil {
 		return contents, err
 	}
-	// To the end, where the compression's own sum is.
+	// To the end, where the checksum of the compression is.
 	if _, err := io.Copy(io.Discard, compressed); err != nil {
 		return contents, damaged("", err)
 	}
@@ -152,21 +152,21 @@ func (b *backupReading) readManifest() error {
 	return nil
 }
 
-// ErrNewerBackup: the backup is of a format that this version does not know.
+// ErrNewerBackup: this version does not know the backup's format.
 var ErrNewerBackup = errors.New("a newer version made the backup")
 
-// ErrRepacked: somebody has unpacked a backup and packed it again, in another way than it was.
+// ErrRepacked: somebody unpacked a backup and packed it again in another way.
 var ErrRepacked = errors.New("its entries are in another order, or have other names, than in a backup")
 
-// isBackupEntry reports whether a file of this name comes out of a backup.
+// isBackupEntry reports whether a backup has a file of this name.
 func isBackupEntry(name string) bool {
 	name = path.Clean(name)
 	return slices.Contains([]string{backupManifestName, backupLogName, backupSealName}, name) ||
 		strings.HasPrefix(name+"/", backupBlobPrefix)
 }
 
-// prevHash returns the hash that an event says it follows. No text in an event can look like it: there, quotes are
-// escaped.
+// prevHash returns the hash of the predecessor that an event states. No text in an event can be mistaken for it: quotes
+// are escaped there.
 func prevHash(body []byte) (hash events.Hash, found bool) {
 	_, rest, found := bytes.Cut(body, []byte(`"prevhash":"`))
 	digits, _, ended := bytes.Cut(rest, []byte(`"`))
@@ -179,7 +179,7 @@ func (b *backupReading) readLog() error {
 	lines := bufio.NewScanner(b.archive)
 	lines.Buffer(make([]byte, 64<<10), maxLogLine)
 	var at events.Head
-	changed := "" // where the chain breaks first
+	changed := "" // the first place where the chain breaks
 	for lines.Scan() {
 		m, err := parseLogLine(lines.Bytes())
 		if err != nil {
@@ -253,11 +253,11 @@ func (b *backupReading) readEntry(entry *tar.Header) error {
 	return b.visit.Blob(digest, content)
 }
 
-// BackupError says why a file is not a whole backup. Match it with errors.As.
+// BackupError says why a file is not an intact backup. Match it with errors.As.
 type BackupError struct {
-	// Entry is where in the archive; "" for the archive itself.
+	// Entry is the entry in the archive; "" for the archive itself.
 	Entry string
-	// Foreign says that the file is something else than a backup of Maestro.
+	// Foreign says that the file is not a backup of Maestro.
 	Foreign bool
 	Err     error
 }
@@ -280,7 +280,7 @@ func (e *BackupError) Unwrap() error { return e.Err }
 
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// damaged says where a backup is not whole.
+// damaged returns a BackupError for an entry.
 func damaged(entry string, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

@@ -17,7 +17,7 @@ import (
 const (
 	directGet = "$JS.API.DIRECT.GET." + StreamName
 	leaderGet = "$JS.API.STREAM.MSG.GET." + StreamName
-	// pageMessages and pageBytes bound what one request brings.
+	// pageMessages and pageBytes bound the reply to one request.
 	pageMessages = 512
 	pageBytes    = 2 << 20
 )
@@ -25,7 +25,7 @@ const (
 // errMissing: the server has no message at that sequence.
 var errMissing = errors.New("no such message")
 
-// readers keeps idle readers, so that a read costs no subscription.
+// readers keeps idle readers, so that a read does not create a subscription.
 type readers struct {
 	nc *nats.Conn
 
@@ -97,8 +97,8 @@ func newReader(nc *nats.Conn) (*reader, error) {
 
 func (r *reader) close() { _ = r.sub.Unsubscribe() }
 
-// direct asks any replica for the messages from next to to, as many as one page holds. Those that the server cannot
-// find are left out, without a word.
+// direct asks any replica for the messages from next to to, as many as fit in one page. The server silently omits those
+// that it cannot find.
 func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Duration) ([]events.Message, error) {
 	want := int(min(to-next+1, pageMessages)) //nolint:gosec // at most a page
 	r.request = append(r.request[:0], `{"seq":`...)
@@ -139,7 +139,7 @@ func (r *reader) direct(ctx context.Context, next, to uint64, timeout time.Durat
 	return page, nil
 }
 
-// ask sends the request and returns the subject of its answers.
+// ask sends the request and returns the subject of its replies.
 func (r *reader) ask(subject string) (reply string, err error) {
 	r.number++
 	reply = r.inbox + strconv.FormatUint(r.number, 36)
@@ -149,7 +149,7 @@ func (r *reader) ask(subject string) (reply string, err error) {
 	return reply, nil
 }
 
-// answer waits for the next answer to reply, dropping those to earlier requests.
+// answer waits for the next reply to a request, and drops replies to earlier ones.
 func (r *reader) answer(ctx context.Context, reply string, timeout time.Duration) (*nats.Msg, error) {
 	for {
 		select {
@@ -168,8 +168,8 @@ func (r *reader) answer(ctx context.Context, reply string, timeout time.Duration
 	}
 }
 
-// directMessage reads the sequence and the subject that a direct get puts into headers. They come last: the stored
-// message may carry headers of the same name.
+// directMessage reads the sequence and the subject from the headers that a direct get adds. They come last: the stored
+// message may have headers of the same name.
 func directMessage(m *nats.Msg) (events.Message, error) {
 	sequence, err := strconv.ParseUint(last(m.Header["Nats-Sequence"]), 10, 64)
 	if err != nil {

@@ -14,26 +14,25 @@ import (
 	"maestro/internal/files"
 )
 
-// ReadOnly is the log of a store, its blobs and its recorded refusals, read from the block files without nats-server
-// and without writing anything. So a damaged store, one on a read-only mount and one on a full disk can be read and
-// served. It satisfies engine.Log; what would write fails with events.ErrReadOnly. Its methods may be called from
-// many goroutines.
+// ReadOnly reads a store's log, blobs and recorded refusals from the block files, without nats-server and without
+// writing anything. So a damaged store, a store on a read-only mount and one on a full disk can be read and served. It
+// implements engine.Log; methods that would write fail with events.ErrReadOnly. Its methods may be called concurrently.
 //
-// Read stops at the first message that is missing. Readable continues behind it and returns every message that is left.
+// Read stops at the first missing message. Readable continues after it and returns every message that is left.
 type ReadOnly struct {
 	dir    string
-	locks  []*os.File // nil for one that the store does not have
+	locks  []*os.File // nil for a lock that the store does not have
 	log    *scannedStream
 	blobs  blobIndex
 	denied *scannedStream
 	faults []Fault
-	// failed is why a part of the store could not be read, nil if all of it could.
+	// failed is why a part of the store could not be read, or nil.
 	failed error
-	// failedLog is why the log could not be read whole, nil if it could.
+	// failedLog is why the log could not be read completely, or nil.
 	failedLog error
 	// adopted are the blobs that have lost their description.
 	adopted []string
-	// asides are what was set aside of the streams beside the log.
+	// asides are the directories that were set aside of the streams beside the log.
 	asides []*ReadOnly
 
 	mu     sync.RWMutex
@@ -43,11 +42,11 @@ type ReadOnly struct {
 // ErrStoreInUse: a server has the store open.
 var ErrStoreInUse = errors.New("the store is in use")
 
-// OpenReadOnly reads the store in o.Dir, every record of it, and verifies each checksum. It opens a damaged store
-// too, and one of which a part cannot be read: Faults says what is wrong with it. It fails when a server has the store
-// open, and when there is no store. Only o.Dir is used. Close it.
+// OpenReadOnly reads every record of the store in o.Dir and verifies each checksum. It also opens a damaged store, and
+// one of which a part cannot be read: Faults lists what is wrong. It fails when a server has the store open, and when
+// there is no store. It uses only o.Dir. The caller closes the result.
 //
-// What fails is tried again: an error that passes must not hide what is there.
+// It retries failures: a transient error must not hide what is there.
 func OpenReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	for try := 1; ; try++ {
 		r, err := openReadOnly(ctx, o)
@@ -76,7 +75,7 @@ func openReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, unread := disk.Open(dir) // a fault, as the reading of it says
+	held, unread := disk.Open(dir) // reading it reports the fault
 	if unread == nil {
 		if err := lockDir(held, files.LockShared); err != nil {
 			return nil, errors.Join(err, closeAll(held, lock))
@@ -92,7 +91,7 @@ func openReadOnly(ctx context.Context, o Options) (*ReadOnly, error) {
 	return r, nil
 }
 
-// openFiles reads the store in dir, whose locks the caller holds, or gives here.
+// openFiles reads the store in dir. The caller has locked it, or passes the locks.
 func openFiles(ctx context.Context, dir string, locks ...*os.File) (*ReadOnly, error) {
 	r := &ReadOnly{dir: dir, locks: locks}
 	if err := r.scan(ctx); err != nil {
@@ -112,7 +111,7 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 		if scanned == nil {
 			return err
 		}
-		if err != nil { // the rest is worth having
+		if err != nil { // the rest is still useful
 			r.failed = errors.Join(r.failed, err)
 			unread := Fault{Stream: s.name, File: streamPath("", s.name), Why: err.Error()}
 			scanned.faults = append(scanned.faults, unread)
@@ -133,7 +132,7 @@ func (r *ReadOnly) scan(ctx context.Context) error {
 	return err
 }
 
-// unread says what could not be read, here or in what was set aside, nil if nothing.
+// unread returns what could not be read, here or in what was set aside, or nil.
 func (r *ReadOnly) unread() error {
 	err := r.failed
 	for _, aside := range r.asides {
@@ -142,15 +141,14 @@ func (r *ReadOnly) unread() error {
 	return err
 }
 
-// Faults lists what is wrong with the store's files, the log's first, in the order of the files. A store is not
-// damaged by a Fault that is a Tail: the last write of a server that was killed, or whose machine lost power, can
-// look like that.
+// Faults lists what is wrong with the store's files, the log's first, in file order. A Fault that is a Tail does not
+// make a store damaged: the last write of a server that was killed, or lost power, can look like that.
 func (r *ReadOnly) Faults() []Fault { return r.faults }
 
-// Head is the highest sequence that can be read; messages before it can be missing.
+// Head returns the highest readable sequence; messages before it can be missing.
 func (r *ReadOnly) Head() uint64 { return r.log.last }
 
-// Sync implements engine.Log: it answers Head.
+// Sync implements engine.Log: it returns Head.
 func (r *ReadOnly) Sync(context.Context) (uint64, error) { return r.log.last, nil }
 
 // Append implements engine.Log. It always fails with events.ErrReadOnly.
@@ -163,8 +161,7 @@ func (r *ReadOnly) Append(_ context.Context, _ uint64, messages []events.Message
 
 var errOpenedReadOnly = fmt.Errorf("%w: the store was opened to be read only", events.ErrReadOnly)
 
-// Read implements engine.Log. The first message that is missing, or that cannot be read any more, gives
-// *events.DamageError.
+// Read implements engine.Log. The first message that is missing, or can no longer be read, gives *events.DamageError.
 func (r *ReadOnly) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	if from == 0 {
 		return errors.New("read the log from sequence 0: its first is 1")
@@ -191,7 +188,7 @@ func (r *ReadOnly) Read(ctx context.Context, from, to uint64, yield func(events.
 	return err
 }
 
-// unreadLog says that the log could not be read whole when the store was opened, or nil.
+// unreadLog returns an error if the log could not be read completely when the store was opened.
 func (r *ReadOnly) unreadLog() error {
 	if !failedToRead(r.failedLog) {
 		return nil
@@ -201,7 +198,7 @@ func (r *ReadOnly) unreadLog() error {
 	return &why
 }
 
-// missing says why a message is not there.
+// missing returns why a message is not there.
 func (r *ReadOnly) missing(sequence uint64) error {
 	if err := r.unreadLog(); err != nil {
 		return err
@@ -217,13 +214,13 @@ func (r *ReadOnly) missing(sequence uint64) error {
 	}
 }
 
-// Readable yields every message of the log that can be read, by sequence, and leaves out what is missing. Bodies
-// belong to the caller. An error from yield ends the reading and is returned as it is.
+// Readable yields every readable message of the log, by sequence, and leaves out what is missing. The caller owns the
+// bodies. An error from yield ends the reading and is returned unchanged.
 func (r *ReadOnly) Readable(ctx context.Context, yield func(events.Message) error) error {
 	return r.readLog(ctx, 1, r.log.last, yield, func(uint64, error) error { return nil })
 }
 
-// readLog yields the messages there are between two sequences; unreadable is asked about one that was there when the
+// readLog yields the existing messages between two sequences. It calls unreadable for a message that was there when the
 // store was opened and cannot be read now.
 func (r *ReadOnly) readLog(ctx context.Context, from, to uint64, yield func(events.Message) error,
 	unreadable func(uint64, error) error,
@@ -269,7 +266,7 @@ func (r *ReadOnly) reader(s *scannedStream, prefix string) (*placeReader, error)
 	}, nil
 }
 
-// Close lets others open the store. A second Close does nothing.
+// Close unlocks the store. A second Close does nothing.
 func (r *ReadOnly) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,13 +289,13 @@ func closeAll(all ...*os.File) (err error) {
 	return err
 }
 
-// Announce does nothing: nobody listens to a store that does not change.
+// Announce does nothing: a store that does not change has nothing to announce.
 func (r *ReadOnly) Announce([]events.Message) {}
 
-// placeReader reads messages from where a scan found them.
+// placeReader reads messages from the places that a scan found.
 type placeReader struct {
 	dir, stream, prefix string
-	keys                map[int]int // as in scannedStream; a block that is not in it has its own name
+	keys                map[int]int // as in scannedStream; a block without an entry was written under its file number
 	paths               map[int]string
 
 	block  int32
@@ -309,8 +306,8 @@ type placeReader struct {
 // readAhead is how much of a block is read at once.
 const readAhead = 256 << 10
 
-// read returns the message at a place, verified. It is valid until the next read. Messages near each other cost one
-// read of a file.
+// read returns the message at a place, verified. It is valid until the next read. Messages close together cost one read
+// of the file.
 func (r *placeReader) read(p place) (blockRecord, error) {
 	if r.window.file == nil || r.block != p.block {
 		r.close()

@@ -14,16 +14,16 @@ import (
 	"maestro/events"
 )
 
-// blobIndex knows where the blobs of a store are.
+// blobIndex holds the locations of a store's blobs.
 type blobIndex struct {
 	mu *sync.Mutex
-	// metas are the newest descriptions by digest, chunks the places of the parts by the id that a description names.
+	// metas holds the newest descriptions by digest, chunks the places of the parts by the id in a description.
 	metas  map[string]blobMeta
 	chunks map[string][]uint64
 	stream *scannedStream
 }
 
-// blobMeta is the object store's metadata of a blob, as far as it matters here.
+// blobMeta is the part of the object store's metadata of a blob that is needed here.
 type blobMeta struct {
 	Name    string `json:"name"`
 	NUID    string `json:"nuid"`
@@ -38,7 +38,7 @@ func newBlobIndex() blobIndex {
 	return blobIndex{mu: new(sync.Mutex), metas: map[string]blobMeta{}, chunks: map[string][]uint64{}}
 }
 
-// note takes in one message of the object store.
+// note indexes one message of the object store.
 func (x *blobIndex) note(_ int, r blockRecord) {
 	subject := string(r.subject)
 	if id, isChunk := strings.CutPrefix(subject, blobChunkPrefix); isChunk {
@@ -58,7 +58,7 @@ func (x *blobIndex) note(_ int, r blockRecord) {
 	}
 }
 
-// settle orders what the scan found and leaves out what was deleted.
+// settle orders what the scan found and drops what was deleted.
 func (x *blobIndex) settle(stream *scannedStream) {
 	x.stream = stream
 	gone := func(sequence uint64) bool {
@@ -72,8 +72,8 @@ func (x *blobIndex) settle(stream *scannedStream) {
 	}
 }
 
-// adopt finds blobs whose description is lost: their content still tells their digest. What an interrupted PutBlob left
-// has one too, which nothing names. It returns the digests.
+// adopt finds blobs whose description is lost, by the digest of their content, and returns their digests. An
+// interrupted PutBlob also leaves such content, which nothing names.
 func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	named := map[string]bool{}
 	for _, meta := range r.blobs.metas {
@@ -99,8 +99,8 @@ func (r *ReadOnly) adopt(ctx context.Context) (adopted []string, err error) {
 	return adopted, nil
 }
 
-// Blobs lists the digests of all blobs that have a description, in order, also in what was set aside. Blob can still
-// fail for one: its content may be damaged.
+// Blobs lists the digests of all blobs that have a description, in order, including those that were set aside. Blob can
+// still fail for one whose content is damaged.
 func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
 	digests := slices.Collect(maps.Keys(r.blobs.metas))
 	for _, aside := range r.asides {
@@ -110,7 +110,7 @@ func (r *ReadOnly) Blobs(context.Context) ([]string, error) {
 	return slices.Compact(digests), nil
 }
 
-// blobSize returns how many bytes the content has, as its description says.
+// blobSize returns the size of the content in bytes, according to its description.
 func (r *ReadOnly) blobSize(digest string) (int64, error) {
 	meta, found := r.blobs.metas[digest]
 	if !found {
@@ -119,7 +119,7 @@ func (r *ReadOnly) blobSize(digest string) (int64, error) {
 	return int64(min(meta.Size, math.MaxInt64)), nil
 }
 
-// Blob returns the content that has the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
+// Blob returns the content with the digest, verified, or ErrNoBlob. Damaged content gives ErrBlobDamaged.
 func (r *ReadOnly) Blob(ctx context.Context, digest string) ([]byte, error) {
 	content, err := r.ownBlob(ctx, digest)
 	for i := 0; err != nil && ctx.Err() == nil && i < len(r.asides); i++ {
@@ -153,7 +153,7 @@ func (r *ReadOnly) ownBlob(ctx context.Context, digest string) ([]byte, error) {
 	return content, nil
 }
 
-// assemble puts the parts of a blob together.
+// assemble joins the parts of a blob.
 func (r *ReadOnly) assemble(ctx context.Context, id string) ([]byte, error) {
 	reader, err := r.reader(r.blobs.stream, blobPrefix)
 	if err != nil {
@@ -183,8 +183,8 @@ func (r *ReadOnly) StoreDenials(context.Context, []events.StoredDenial) error {
 	return errOpenedReadOnly
 }
 
-// LoadDenials yields the recorded refusals that can be read, in the order in which they were stored, the newest of
-// each slot. Those that were set aside, and not put back so far, come first.
+// LoadDenials yields the readable recorded refusals in the order in which they were stored, the newest of each slot.
+// Those that were set aside and not yet put back come first.
 func (r *ReadOnly) LoadDenials(ctx context.Context, yield func(events.StoredDenial) error) error {
 	if len(r.asides) == 0 {
 		return r.ownDenials(ctx, yield)

@@ -13,16 +13,16 @@ import (
 	"maestro/internal/disk"
 )
 
-// sideStreams are the streams beside the log, which are made again from what was set aside of them.
+// sideStreams are the streams beside the log, which are rebuilt from what was set aside of them.
 var sideStreams = []string{BlobStream, DeniedStream}
 
-// awaited returns, by stream, the directories from which it must still be filled: all that were set aside and have no
-// mark, whatever the list says. missing are the names on the list of directories that are not there.
+// awaited returns, by stream, the directories from which it must still be rebuilt: all that were set aside and have no
+// mark, listed or not. missing are the listed directories that do not exist.
 func awaited(dir string) (paths map[string][]string, missing map[string][]string, err error) {
 	paths, missing = map[string][]string{}, map[string][]string{}
 	listed, listErr := pendingRebuilds(dir)
 	if listErr != nil {
-		listed = nil // all that it can name is beside the store
+		listed = nil // everything that it can name is beside the store
 	}
 	for _, stream := range sideStreams {
 		found, err := asides(dir, strings.ToLower(stream))
@@ -41,8 +41,8 @@ func awaited(dir string) (paths map[string][]string, missing map[string][]string
 	return paths, missing, nil
 }
 
-// rebuildSideStreams puts back what can be read of the streams that were set aside. A directory that cannot be read
-// wholly is tried again at the next start.
+// rebuildSideStreams puts back what can be read of the streams that were set aside. The next start retries a directory
+// that cannot be read completely.
 func (b *Bus) rebuildSideStreams(ctx context.Context) error {
 	paths, missing, err := awaited(b.embedded.dir)
 	if err != nil {
@@ -108,7 +108,7 @@ func unreadAside(files *ReadOnly) error {
 	return &unreadAsideError{files.failed}
 }
 
-// slot is where one refusal is kept.
+// slot identifies the slot of one refusal.
 type slot struct{ actor, slot string }
 
 // rebuildSide puts back what can be read of one directory.
@@ -142,7 +142,7 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 	for _, digest := range digests {
 		content, err := files.Blob(ctx, digest)
 		var failed *fs.PathError
-		if errors.As(err, &failed) { // it may be whole
+		if errors.As(err, &failed) { // the directory may be intact
 			unread = &unreadAsideError{err}
 			continue
 		}
@@ -160,7 +160,8 @@ func (b *Bus) rebuildSide(ctx context.Context, stream, aside string) error {
 	return errors.Join(unread, unreadAside(files))
 }
 
-// readAsides opens what was set aside of the streams beside the log: texts prove themselves, so those there count too.
+// readAsides opens what was set aside of the streams beside the log. Texts there count too, because a digest verifies
+// them.
 func (r *ReadOnly) readAsides(ctx context.Context) error {
 	_, missing, err := awaited(r.dir)
 	if err != nil {
@@ -183,7 +184,7 @@ func (r *ReadOnly) readAsides(ctx context.Context) error {
 		for _, path := range paths {
 			remade := isRemade(path)
 			if remade && stream == DeniedStream {
-				continue // refusals that gave way to newer ones would come back
+				continue // refusals that newer ones replaced would come back
 			}
 			files, err := openFiles(ctx, path)
 			if err != nil {

@@ -13,29 +13,29 @@ import (
 )
 
 const (
-	// recheckEvery is how often every finished block is read again.
+	// recheckEvery is how often every finished block is reread.
 	recheckEvery = 24 * time.Hour
-	// recheckFirst is how long a start is left alone before the reading continues.
+	// recheckFirst is the pause between a start and the rereading.
 	recheckFirst = time.Minute
-	// recheckAhead is how far the last reading may be in the future. Beyond that a wrong clock dated it.
+	// recheckAhead is how far in the future the last reading may be. Beyond that, a wrong clock recorded it.
 	recheckAhead = time.Hour
-	// recheckPause comes between two blocks of 8 MB.
+	// recheckPause is the pause between two blocks of 8 MB.
 	recheckPause = 200 * time.Millisecond
 )
 
-// checkedName is the file that remembers how far the store was read again.
+// checkedName is the file that records how far the store was reread.
 const checkedName = "checked.json"
 
-// checkedNote is checked.json.
+// checkedNote is the content of checked.json.
 type checkedNote struct {
-	// Finished is when the last whole reading ended.
+	// Finished is when the last complete reading ended.
 	Finished time.Time `json:"finished"`
-	// Stream and Block are where the present one is: what comes before was read.
+	// Stream and Block are the position of the current reading: everything before was read.
 	Stream string `json:"stream,omitempty"`
 	Block  int    `json:"block,omitempty"`
 }
 
-// left is how long it is until a reading is due; 0 while one is under way.
+// left returns the time until a reading is due; 0 while one is under way.
 func (n checkedNote) left(now time.Time) time.Duration {
 	if n.Stream != "" || n.Finished.After(now.Add(recheckAhead)) {
 		return 0
@@ -43,9 +43,9 @@ func (n checkedNote) left(now time.Time) time.Duration {
 	return min(max(n.Finished.Add(recheckEvery).Sub(now), 0), recheckEvery)
 }
 
-// KeepChecked reads the blocks of an embedded store once a day, slowly, until ctx ends. It continues where the
-// last run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged
-// refusals are logged, and made again at the next start. now and after are the clock and its timer.
+// KeepChecked rereads the blocks of an embedded store once a day, slowly, until ctx ends. It continues where the last
+// run of the server stopped. Damage to the log or the blobs makes the log read-only; see OnDamage. Damaged refusals are
+// logged, and rebuilt at the next start. now and after are the clock and its timer.
 func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(time.Duration) <-chan time.Time) {
 	if b.embedded == nil {
 		return
@@ -72,7 +72,7 @@ func (b *Bus) KeepChecked(ctx context.Context, now func() time.Time, after func(
 	}
 }
 
-// recheck reads the blocks behind a place.
+// recheck reads the blocks after a position.
 func (b *Bus) recheck(ctx context.Context, note checkedNote, now func() time.Time, pause func() error) error {
 	begun := note.Stream == ""
 	for _, s := range storedStreams {
@@ -103,7 +103,7 @@ func (b *Bus) recheckStream(
 	if err != nil {
 		return err
 	}
-	last := uint64(0) // of the log's block before
+	last := uint64(0) // of the block before
 	var buffer []byte
 	for i, index := range blocks {
 		newest := i == len(blocks)-1
@@ -137,7 +137,7 @@ func (b *Bus) recheckStream(
 			_ = b.damaged(err)
 			return nil
 		}
-		if newest { // there will be more in it
+		if newest { // more will be added to it
 			return nil
 		}
 		note.Stream, note.Block = stream, index
@@ -148,13 +148,13 @@ func (b *Bus) recheckStream(
 	return nil
 }
 
-// forgiveEnd leaves out a fault that reaches to the end: the record may be on its way. The watch sees to the last one.
+// forgiveEnd drops a fault that reaches to the end: the record may be incomplete yet. The watch checks the last record.
 func (s *scannedBlock) forgiveEnd() {
 	s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Length > 0 && f.Offset+f.Length == s.size })
 }
 
 // follows checks that a block of the log has no fault and that its messages follow each other, and the last one before
-// it (0 if that is not known). It returns the block's last.
+// it (0 if unknown). It returns the block's last sequence.
 func (s *scannedBlock) follows(last uint64) (uint64, error) {
 	for _, p := range s.places {
 		if last != 0 && p.sequence != last+1 {
@@ -185,7 +185,7 @@ func (e *storeDamage) Error() string { return "the store is damaged: " + e.fault
 
 func (e *storeDamage) Is(target error) bool { return target == events.ErrReadOnly }
 
-// Advice says what to do: the log is whole, and a start makes the rest again.
+// Advice says what to do: the log is intact, and a restart rebuilds the rest.
 func (e *storeDamage) Advice() string {
 	return "restart the server: it keeps what can be read; then see `maestro audit verify` for long texts that are lost"
 }

@@ -8,11 +8,11 @@ import (
 	"maestro/internal/disk"
 )
 
-// remade lists, in the directory of a stream, the files that a start makes again. The server opens them to write when
-// it stops: at a named pipe it would wait for ever.
+// remade lists the files in a stream's directory that a start recreates. The server opens them for writing when it
+// stops: at a named pipe it would block forever.
 var remade = []string{filepath.Join("msgs", indexName), metaName, metaSumName}
 
-// otherRemade returns those files of a stream in whose place something else is.
+// otherRemade returns those paths of a stream where something other than a file is.
 func otherRemade(dir, stream string) (paths []string) {
 	for _, name := range remade {
 		path := filepath.Join(streamPath(dir, stream), name)
@@ -23,7 +23,7 @@ func otherRemade(dir, stream string) (paths []string) {
 	return paths
 }
 
-// clearRemade removes whatever is in the place of a file that is made again.
+// clearRemade removes whatever is in the place of a file that a start recreates.
 func (e *embedded) clearRemade() error {
 	var paths []string
 	for _, stored := range storedStreams {

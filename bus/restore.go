@@ -15,14 +15,14 @@ import (
 // maxRestoreBytes and maxBatch bound one append.
 const maxRestoreBytes = 2 << 20
 
-// bulkTimeout is how long one write may take while a store is filled: nobody waits for it alone, and what fills it
-// keeps the disk busy.
+// bulkTimeout bounds one write while a store is filled. It is generous: nobody waits for a single write, and filling
+// the store keeps the disk busy.
 const bulkTimeout = 5 * time.Minute
 
 const scratchPurpose = "restore"
 
-// RemoveUnbuilt removes what a Build in dir left that was killed, and says what. The caller makes sure that nobody else
-// makes a store there.
+// RemoveUnbuilt removes what an interrupted Build in dir left, and returns the names. The caller makes sure that nobody
+// else creates a store there.
 func RemoveUnbuilt(dir string) (removed []string, err error) {
 	return files.RemoveLeftovers(dir, scratchPurpose)
 }
@@ -30,8 +30,8 @@ func RemoveUnbuilt(dir string) (removed []string, err error) {
 // Unbuilt lists what RemoveUnbuilt would remove.
 func Unbuilt(dir string) ([]string, error) { return files.Leftovers(dir, scratchPurpose) }
 
-// Build makes a store in dir, which must not exist or be empty, out of what fill puts into it. It returns the head of
-// the log. When fill or anything else fails, nothing is left behind.
+// Build creates a store in dir, which must not exist or be empty, from what fill puts into it. It returns the head of
+// the log. If anything fails, it leaves nothing behind.
 func Build(ctx context.Context, dir string, fill func(*Builder) error) (events.Head, error) {
 	head, err := build(ctx, dir, fill)
 	if err != nil {
@@ -63,7 +63,7 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 		}
 		err = errors.Join(err, scratch.Release())
 	}()
-	// Nothing is promised before the rename, and everything is synced before it.
+	// Nothing is acknowledged before the rename, and everything is synced before it.
 	b, err := Open(ctx, Options{
 		Dir:        temporary,
 		Durability: Interval,
@@ -83,9 +83,8 @@ func build(ctx context.Context, dir string, fill func(*Builder) error) (head eve
 	return builder.head, PutInPlace(temporary, dir, "jetstream")
 }
 
-// PutInPlace makes a files.Scratch for a directory durable with all that is in it, and then gives it the directory's
-// name. Where the directory was there before, the content moves into it, and last tells that all of it is there; see
-// files.FillInPlace.
+// PutInPlace syncs a files.Scratch for a directory, with everything in it, and then renames it to the directory. If the
+// directory existed before, the content moves into it, and last marks that all of it is there; see files.FillInPlace.
 func PutInPlace(temporary, dir, last string, beside ...string) error {
 	if err := syncTree(temporary); err != nil {
 		return full(err)
@@ -97,7 +96,7 @@ func PutInPlace(temporary, dir, last string, beside ...string) error {
 		_ = disk.RemoveAll(temporary) // nothing is in it any more
 		return nil
 	}
-	// An empty directory may be there since; os.Rename does not replace one.
+	// An empty directory may have been created since; os.Rename does not replace one.
 	if info, err := disk.Lstat(dir); err == nil && info.IsDir() {
 		if err := disk.Remove(dir); err != nil {
 			return err
@@ -109,7 +108,7 @@ func PutInPlace(temporary, dir, last string, beside ...string) error {
 	return syncPath(filepath.Dir(dir))
 }
 
-// vacant reports why dir cannot be restored into.
+// vacant returns why dir cannot be restored into, or nil.
 func vacant(dir string) error {
 	name, err := files.Occupied(dir, scratchPurpose)
 	if err == nil && name != "" {
@@ -130,10 +129,10 @@ type Builder struct {
 	appended uint64
 }
 
-// Head is where the log stands.
+// Head returns the log's head.
 func (s *Builder) Head() events.Head { return s.head }
 
-// Message appends the next message of the log. The body belongs to the store from now on.
+// Message appends the next message of the log. The store takes ownership of the body.
 func (s *Builder) Message(m events.Message) error {
 	if m.Sequence != s.head.Sequence+1 {
 		return fmt.Errorf("sequence %d follows %d", m.Sequence, s.head.Sequence)
@@ -159,18 +158,18 @@ func (s *Builder) flush() error {
 	return nil
 }
 
-// Note puts a file into the store's directory. It is durable before the store gets its name.
+// Note writes a file to the store's directory. The file is durable before the store is renamed into place.
 func (s *Builder) Note(name string, content []byte) error {
 	return writeAtomically(filepath.Join(s.dir, name), content)
 }
 
-// Blob keeps a long text.
+// Blob stores a long text.
 func (s *Builder) Blob(content []byte) error {
 	_, err := s.bus.PutBlob(s.ctx, content)
 	return err
 }
 
-// Denials keeps records of refusals.
+// Denials stores records of refusals.
 func (s *Builder) Denials(records []events.StoredDenial) error {
 	return s.bus.StoreDenials(s.ctx, records)
 }

@@ -8,16 +8,16 @@ import (
 	"maestro/events"
 )
 
-// reserve is the room that the log leaves on its disk, for the files that a reopen, a snapshot and the head file write.
+// reserve is the room that the log leaves on its disk for the files that a reopen, a snapshot and the head file write.
 const reserve = 32 << 20
 
-// filesReserve is how many files the log must be able to make, for the same. A disk can run out of inodes first.
+// filesReserve is how many files must still fit on the disk, for the same purpose. A disk can run out of inodes first.
 const filesReserve = 16
 
-// room says ErrFull before anything is sent, while the disk has less room than the reserve. It looks ten times a
-// second.
+// room returns ErrFull before anything is sent, while the disk has less room than the reserve. It checks the disk ten
+// times a second.
 type room struct {
-	dir string // "" when the disk is somebody else's
+	dir string // "" for an external server's disk
 
 	mu     sync.Mutex
 	looked time.Time
@@ -39,16 +39,16 @@ func (r *room) check() error {
 	return r.err
 }
 
-// Room says events.ErrFull while the log's disk has too little room for writes.
+// Room returns events.ErrFull while the log's disk has too little room for writes.
 func (b *Bus) Room() error { return b.room.look() }
 
 // Reserve is the room in bytes that a log needs on its disk before it takes writes.
 const Reserve = reserve
 
-// FreeBytes returns the room that this user may still fill on the disk of a directory; false where that is not known.
+// FreeBytes returns the room that this user may still fill on the disk of a directory; false if unknown.
 func FreeBytes(dir string) (uint64, bool) { return freeBytes(dir) }
 
-// again is check that looks now.
+// again is check without the cached result.
 func (r *room) again() error {
 	r.mu.Lock()
 	r.looked = time.Time{}
@@ -56,7 +56,7 @@ func (r *room) again() error {
 	return r.check()
 }
 
-// look is check without what it found a moment ago.
+// look checks the disk now, whatever the cached result.
 func (r *room) look() error {
 	if r.dir == "" {
 		return nil

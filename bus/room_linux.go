@@ -2,7 +2,7 @@ package bus
 
 import "golang.org/x/sys/unix"
 
-// freeBytes is the room that this user may still fill.
+// freeBytes returns the room that this user may still fill.
 func freeBytes(dir string) (uint64, bool) {
 	var at unix.Statfs_t
 	if err := unix.Statfs(dir, &at); err != nil {
@@ -11,7 +11,7 @@ func freeBytes(dir string) (uint64, bool) {
 	return at.Bavail * uint64(at.Bsize), true //nolint:gosec // a block size is positive
 }
 
-// freeFiles is how many files can still be made; false where the file system has no limit. Tests replace it.
+// freeFiles returns how many files can still be created; false if the file system has no limit. Tests replace it.
 var freeFiles = func(dir string) (uint64, bool) {
 	var at unix.Statfs_t
 	if err := unix.Statfs(dir, &at); err != nil {

@@ -2,8 +2,8 @@
 
 package bus
 
-// freeBytes does not know: a full disk then shows as a time-out, and Sync looks it up.
+// freeBytes is not implemented here: a full disk shows as a time-out, and Sync detects it.
 func freeBytes(string) (uint64, bool) { return 0, false }
 
-// freeFiles does not know either. Tests replace it.
+// freeFiles is not implemented here. Tests replace it.
 var freeFiles = func(string) (uint64, bool) { return 0, false }

@@ -23,14 +23,14 @@ type BackupSeal struct {
 	Head    events.Head `json:"head"`
 	// Blobs are the digests of the long texts in the archive, in order.
 	Blobs []string `json:"blobs"`
-	// Lost are the long texts that the log names and that could not be read.
+	// Lost are the long texts that the log names but that could not be read.
 	Lost []LostBlob `json:"lost,omitempty"`
 	// Key identifies the signer, as SignerName returns it.
 	Key       string `json:"key"`
 	Signature []byte `json:"signature,omitempty"`
 }
 
-// LostBlob is a long text that is missing or damaged where a backup was made.
+// LostBlob is a long text that was missing or damaged where a backup was made.
 type LostBlob struct {
 	// Sequence is the first event that names it.
 	Sequence uint64 `json:"sequence"`
@@ -43,7 +43,7 @@ const signerPrefix = "ed25519:"
 // SignerName returns a public key as text: "ed25519:<64 hex>".
 func SignerName(key ed25519.PublicKey) string { return signerPrefix + hex.EncodeToString(key) }
 
-// ParseSigner reads what SignerName gives.
+// ParseSigner parses the text that SignerName returns.
 func ParseSigner(name string) (ed25519.PublicKey, error) {
 	digits, ok := strings.CutPrefix(name, signerPrefix)
 	key, err := hex.DecodeString(digits)
@@ -76,10 +76,10 @@ func (s *BackupSeal) sign(key ed25519.PrivateKey) error {
 	return nil
 }
 
-// MissingTextsError says that a backup lacks long texts that its signature covers, and that the signature fits all that
-// it holds. Whoever brings the texts, which their digests prove, has what was signed.
+// MissingTextsError says that a backup lacks long texts that its signature covers, and that the signature matches
+// everything it holds. Adding the texts, which their digests verify, completes what was signed.
 type MissingTextsError struct {
-	// Digests are the texts that are missing, Signed is how many the signature covers.
+	// Digests are the missing texts. Signed is the number of texts that the signature covers.
 	Digests []string
 	Signed  int
 }
@@ -89,7 +89,7 @@ func (e *MissingTextsError) Error() string {
 		e.Signed-len(e.Digests))
 }
 
-// check says why the seal does not fit what the archive holds: a *MissingTextsError if it only holds less.
+// check returns why the seal does not match the archive's content: a *MissingTextsError if only texts are missing.
 func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	key, err := ParseSigner(s.Key)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s BackupSeal) check(manifest backupManifest, blobs []string) error {
 	return s.checkTexts(blobs)
 }
 
-// checkTexts compares the texts that the archive holds, in order, with those that are signed.
+// checkTexts compares the texts that the archive holds, in order, with the signed ones.
 func (s BackupSeal) checkTexts(blobs []string) error {
 	if len(slices.Compact(slices.Clone(blobs))) != len(blobs) {
 		return errors.New("the backup holds a long text twice")

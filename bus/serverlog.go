@@ -12,13 +12,13 @@ import (
 	"maestro/internal/disk"
 )
 
-// serverLog routes the embedded server's warnings and errors to slog and drops its chatter.
+// serverLog routes the embedded server's warnings and errors to slog and drops the rest.
 type serverLog struct {
 	logger *slog.Logger
-	// failed is called with a file that could not be read or written; may be nil.
+	// failed is called with a file that could not be read or written. It may be nil.
 	failed func(error)
 
-	// warned is the last warning, and fatal is why the server gave up; nil without.
+	// warned is the last warning, and fatal is why the server gave up; nil if there is none.
 	warned, fatal atomic.Pointer[string]
 }
 
@@ -44,11 +44,11 @@ func (l *serverLog) Errorf(format string, v ...any) {
 	l.logger.Error("nats-server: " + said)
 }
 
-// criticalWrite is in what the server says, in small letters, when it takes no more writes for a stream. It may give
-// the cause in words alone.
+// criticalWrite occurs, in lower case, in the server's message that a stream accepts no more writes. The message may
+// give the cause only as text.
 const criticalWrite = "critical write error"
 
-// failedFile returns the first error among the words of a message that names a file.
+// failedFile returns the first error among a message's arguments that names a file.
 func failedFile(words []any) error {
 	for _, word := range words {
 		var path *fs.PathError
@@ -59,13 +59,13 @@ func failedFile(words []any) error {
 	return nil
 }
 
-// stagingIsGone reports that the server looked for a batch that a kill or a power cut interrupted and did not find the
-// rest of it. That is no failure: the batch was not acknowledged, and its first part stays. See staging.
+// stagingIsGone reports that the server looked for the rest of an interrupted batch and did not find it. That is not a
+// failure: the batch was not acknowledged, and its first part stays. See staging.
 func stagingIsGone(err *fs.PathError) bool {
 	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }
 
-// Fatalf notes that the server gave up: whether the process ends is for its owner to say.
+// Fatalf notes that the server gave up. Its owner decides whether the process ends.
 func (l *serverLog) Fatalf(format string, v ...any) {
 	said := disk.Shown(fmt.Sprintf(format, v...))
 	l.fatal.Store(&said)

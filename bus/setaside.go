@@ -11,14 +11,15 @@ import (
 	"maestro/internal/disk"
 )
 
-// tailAside is what the directories are called that hold the end of a log, cut off as an unfinished append.
+// tailAside names the directories that hold the end of a log that was cut off as an unfinished append.
 const tailAside = "tail"
 
-// asidePattern is what follows asideInfix: the time, what it is, and a number where a second has several.
+// asidePattern matches what follows asideInfix: the time, the kind of content, and a number if several have the same
+// second.
 var asidePattern = regexp.MustCompile(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
 
-// asides returns the directories beside a store that hold what was set aside of it, oldest first: a stream by its name
-// in small letters, or the log's end.
+// asides returns the directories set aside from a store, oldest first. what is a stream's name in lower case, or the
+// log's end.
 func asides(dir, what string) ([]string, error) {
 	entries, err := disk.ReadDir(filepath.Dir(dir))
 	if err != nil {
@@ -36,8 +37,8 @@ func asides(dir, what string) ([]string, error) {
 	return found, nil
 }
 
-// Tails returns the directories beside a store that hold ends of its log which starts cut off as unfinished appends.
-// OpenReadOnly reads one.
+// Tails returns the directories that hold ends of the log that starts cut off as unfinished appends. OpenReadOnly can
+// read them.
 func Tails(dir string) ([]string, error) { return asides(dir, tailAside) }
 
 // HoldsLog reports whether a directory looks like a store with a log.
@@ -46,10 +47,10 @@ func HoldsLog(dir string) bool {
 	return err == nil && info.IsDir() || isDir(sparePath(dir, StreamName))
 }
 
-// HoldsNoEvent reports whether the log of a store is empty, by the size of its blocks.
+// HoldsNoEvent reports whether a store's log is empty, by the size of its blocks.
 func HoldsNoEvent(dir string) bool {
 	blocks, err := filepath.Glob(filepath.Join(globEscape(streamPath(dir, StreamName)), "msgs", "*.blk"))
-	spared, _ := filepath.Glob(filepath.Join(globEscape(sparePath(dir, StreamName)), "*.blk*")) // the pattern is right
+	spared, _ := filepath.Glob(filepath.Join(globEscape(sparePath(dir, StreamName)), "*.blk*")) // the pattern is valid
 	blocks = append(blocks, spared...)
 	for _, block := range blocks {
 		if info, statErr := disk.Stat(block); statErr != nil || info.Size() > 0 {
@@ -59,10 +60,10 @@ func HoldsNoEvent(dir string) bool {
 	return err == nil && len(blocks) > 0
 }
 
-// remadeName marks a directory whose stream was made again from it, wholly.
+// remadeName marks a directory whose stream was completely rebuilt from it.
 const remadeName = "remade"
 
-// isRemade reports whether a stream was made again from what was set aside.
+// isRemade reports whether a stream was completely rebuilt from a directory that was set aside.
 func isRemade(aside string) bool {
 	_, err := disk.Lstat(filepath.Join(aside, remadeName))
 	return !errors.Is(err, fs.ErrNotExist)

@@ -25,31 +25,31 @@ import (
 
 const (
 	snapshotSuffix = ".snapshot"
-	// snapshotEvery is the distance at which snapshots are kept for good, so that every moment of a long log is near
-	// one.
+	// snapshotEvery is the distance of the snapshots that are kept permanently, so that every point of a long log is
+	// near one.
 	snapshotEvery = 50_000
-	// snapshotNewest is how many of the newest are kept besides.
+	// snapshotNewest is how many of the newest are kept in addition.
 	snapshotNewest = 2
 )
 
-// Snapshots is a directory of encoded states, a file each, written whole or not at all. A damaged one is as good as
-// none.
+// Snapshots is a directory of encoded states, one file each, written completely or not at all. A damaged snapshot
+// counts as missing.
 type Snapshots struct{ dir string }
 
-// OpenSnapshots keeps snapshots in dir, which it creates. It removes what a killed server left of one; nobody else may
-// write there.
+// OpenSnapshots stores snapshots in dir, which it creates. It removes the remains of an interrupted write; nobody else
+// may write there.
 func OpenSnapshots(dir string) (*Snapshots, error) {
 	if err := disk.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the directory of snapshots: %w", full(err))
 	}
-	_ = files.RemoveUnfinished(dir) // what stays costs room and nothing else
+	_ = files.RemoveUnfinished(dir) // what stays only takes room
 	return &Snapshots{dir: dir}, nil
 }
 
-// ReadSnapshots reads snapshots in dir and makes nothing; Save and Prune are not for it.
+// ReadSnapshots reads snapshots in dir and creates nothing. Do not call Save or Prune on the result.
 func ReadSnapshots(dir string) *Snapshots { return &Snapshots{dir: dir} }
 
-// snapshotHeader is the first line of the file; the compressed state follows.
+// snapshotHeader is the first line of the file. The compressed state follows.
 type snapshotHeader struct {
 	Format   int         `json:"format"`
 	Sequence uint64      `json:"sequence"`
@@ -63,10 +63,10 @@ func (s *Snapshots) path(sequence uint64) string {
 	return filepath.Join(s.dir, strconv.FormatUint(sequence, 10)+snapshotSuffix)
 }
 
-// List returns the sequences at which there are snapshots, the newest first.
+// List returns the sequences of the snapshots, newest first.
 func (s *Snapshots) List() ([]uint64, error) { return ListSnapshots(s.dir) }
 
-// ListSnapshots is List for a directory that is not opened.
+// ListSnapshots is List for a directory that is not open.
 func ListSnapshots(dir string) ([]uint64, error) {
 	entries, err := disk.ReadDir(dir)
 	if err != nil {
@@ -84,8 +84,8 @@ func ListSnapshots(dir string) ([]uint64, error) {
 	return sequences, nil
 }
 
-// ReadGenesis returns the hash behind the first event of the log in a store, whose snapshots carry it too; false if
-// that event cannot be read.
+// ReadGenesis returns the hash of the log's first event, which the store's snapshots also carry; false if the event
+// cannot be read.
 func ReadGenesis(dir string) (events.Hash, bool) {
 	messages := filepath.Join(streamPath(dir, StreamName), "msgs")
 	blocks, err := blockFiles(messages)
@@ -101,7 +101,7 @@ func ReadGenesis(dir string) (events.Hash, bool) {
 	return events.Next(events.Hash{}, events.BodyHash(first.body)), true
 }
 
-// HashAt returns the hash behind an event of the log in a store that no server has open; false if that event cannot be
+// HashAt returns the hash after an event of the log, in a store that no server has open; false if the event cannot be
 // read.
 func HashAt(ctx context.Context, dir string, sequence uint64) (hash events.Hash, found bool) {
 	if sequence == 0 {
@@ -118,7 +118,7 @@ func HashAt(ctx context.Context, dir string, sequence uint64) (hash events.Hash,
 	return hash, found && err == nil
 }
 
-// Save keeps the snapshot durably.
+// Save stores the snapshot durably.
 func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	state := s2.Encode(nil, snapshot.State)
 	sum := sha256.Sum256(state)
@@ -146,7 +146,7 @@ func (s *Snapshots) Load(sequence uint64) (events.Snapshot, error) {
 	return snapshot, err
 }
 
-// Read is Load of whatever the file holds that has the name of this sequence: the snapshot may be of another one.
+// Read is Load for the file with the name of this sequence, whatever it holds: the snapshot may be of another sequence.
 func (s *Snapshots) Read(sequence uint64) (events.Snapshot, error) {
 	f, err := openFile(s.path(sequence))
 	if err != nil {

@@ -10,12 +10,13 @@ import (
 )
 
 // nats-server deletes the directory of a stream whose files it cannot open at its start, whatever the reason, and a
-// block of which a call fails. So every block has a second name, beside the server's directory, until the server has
-// taken up all that the check before the start found. A second name is the same file: what the server cuts off in its
-// place is gone under both. The newest block of a stream, which is the one that it writes to, has a copy too.
+// block when a system call on it fails. So every block gets a spare: a hard link outside the server's directory, until
+// the server has recovered everything that the check before the start found. A hard link shares the block's content:
+// what the server cuts off is gone under both names. So the newest block of a stream, which the server writes to, gets
+// a copy too.
 
 const (
-	// spareName is the directory in the store that holds the second names, while a server starts.
+	// spareName is the directory in the store that holds the spares while a server starts.
 	spareName = ".spare"
 	// copySuffix ends the name of a copy.
 	copySuffix = ".copy"
@@ -23,29 +24,29 @@ const (
 
 func (e *embedded) spareDir() string { return filepath.Join(e.dir, spareName) }
 
-// sparePath is where the second names of a stream's blocks are, below a store's directory.
+// sparePath is the directory of the spares of a stream's blocks, below a store's directory.
 func sparePath(dir, stream string) string { return filepath.Join(dir, spareName, stream) }
 
-// spareIndex reads the name of a second name or of a copy.
+// spareIndex parses the name of a hard link or of a copy.
 func spareIndex(name string) (index int, isSpare bool) {
 	index, isSpare = blockIndex(strings.TrimSuffix(name, copySuffix))
 	return index, isSpare && index >= 0 && strings.TrimSuffix(name, copySuffix) == blockName(index)
 }
 
-// heldStream is what the check before a start found of a stream that the server must take up.
+// heldStream is what the check before a start found of a stream and the server must recover.
 type heldStream struct {
-	// last is the highest sequence that can be read, 0 if that is not known.
+	// last is the highest readable sequence, 0 if unknown.
 	last uint64
-	// ends are the places at which the server may cut a block, by its number: nothing behind can be read.
+	// ends are the offsets at which the server may cut a block, by block number: nothing after them can be read.
 	ends map[int]int64
-	// sizes are how long the blocks must stay, by number.
+	// sizes are the minimum lengths of the blocks, by number.
 	sizes map[int]int64
-	// copied says that a block has a copy instead of a second name.
+	// copied says that a block has a copy instead of a hard link.
 	copied map[int]bool
 }
 
-// spare gives every block a second name, durably, and the newest ones a copy. A block that cannot have a second name is
-// copied, if there is room.
+// spare durably links every block, and copies the newest ones too. A block that cannot be linked is copied, if there is
+// room.
 func (e *embedded) spare(found map[string]heldStream) error {
 	e.expected = map[string]heldStream{}
 	if err := disk.Mkdir(e.spareDir(), 0o700); err != nil {
@@ -98,10 +99,10 @@ func (e *embedded) spare(found map[string]heldStream) error {
 	return errors.Join(syncPath(e.spareDir()), syncPath(e.dir))
 }
 
-// link is os.Link; tests take it away.
+// link is os.Link; tests replace it.
 var link = disk.Link
 
-// copySpare copies a block where the file system has no second names for it.
+// copySpare copies a block where the file system has no hard links for it.
 func (e *embedded) copySpare(from, to string) error {
 	info, err := disk.Stat(from)
 	if err != nil {
@@ -114,8 +115,8 @@ func (e *embedded) copySpare(from, to string) error {
 	return errors.Join(copyFile(from, to), syncPath(to))
 }
 
-// copyNewest copies a block that has a second name already, if there is room. It is not synced: it is used only where
-// it holds more than the block, which a power cut does not change.
+// copyNewest copies a block that is linked already, if there is room. It does not sync the copy: the copy is used only
+// where it holds more than the block, and a power cut does not change that.
 func (e *embedded) copyNewest(from, to string) error {
 	info, err := disk.Stat(from)
 	if err != nil {
@@ -132,7 +133,7 @@ func (e *embedded) copyNewest(from, to string) error {
 	return nil
 }
 
-// dropSpare takes the second names away.
+// dropSpare removes the spares.
 func (e *embedded) dropSpare() error {
 	return errors.Join(disk.RemoveAll(e.spareDir()), syncPath(e.dir))
 }

@@ -16,9 +16,9 @@ import (
 	"maestro/internal/disk"
 )
 
-// putBack restores the blocks that a start deleted or cut, and takes the second names away. No server runs. It answers
-// the streams of which something was put back. A second name or a copy that has messages which its stream lacks is
-// never removed: where it does not fit, it is set aside, and so is what is not known.
+// putBack restores the blocks that a start deleted or cut, and removes the spares. No server runs. It returns the
+// streams in which it restored something. It never removes a hard link or a copy whose messages the stream lacks: it
+// sets aside what it cannot restore, and anything unknown.
 func (e *embedded) putBack() (streams []string, err error) {
 	info, err := disk.Lstat(e.spareDir())
 	if err != nil {
@@ -53,8 +53,8 @@ func (e *embedded) putBack() (streams []string, err error) {
 	return streams, e.dropSpare()
 }
 
-// setAsideSpare moves entries of the directory of second names out of the store. Only these: a second name of a block
-// in its place would make the block look shared.
+// setAsideSpare moves the given entries out of the directory of spares, to a directory beside the store. Other links
+// stay, because a moved link to a block in its place would make the block look shared.
 func (e *embedded) setAsideSpare(kept []string) error {
 	if len(kept) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (e *embedded) setAsideSpare(kept []string) error {
 	if err != nil {
 		return err
 	}
-	var dirs []string // which have a new entry
+	var dirs []string // the directories with a new entry
 	for _, name := range kept {
 		to := filepath.Join(aside, spareName, name)
 		if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -84,14 +84,14 @@ func (e *embedded) setAsideSpare(kept []string) error {
 	return err
 }
 
-// putBackStream puts the blocks of one stream back. left is what must be kept, below the directory of second names.
+// putBackStream restores the blocks of one stream. left is what must be kept, as paths below the directory of spares.
 func (e *embedded) putBackStream(stored storedStream) (back bool, left []string, err error) {
 	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))
 	if err != nil {
 		return false, nil, err
 	}
 	messages := e.messagesDir(stored.name)
-	// The second names come before the copies.
+	// The hard links come before the copies.
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return len(a.Name()) - len(b.Name()) })
 	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int {
 		return strings.Count(a.Name(), copySuffix) - strings.Count(b.Name(), copySuffix)
@@ -115,7 +115,7 @@ func (e *embedded) putBackStream(stored storedStream) (back bool, left []string,
 					return back, left, err
 				}
 			}
-			if !back { // first: it could be killed in between
+			if !back { // first: a kill could come in between
 				if err := e.forgetStart(stored, entries); err != nil {
 					return back, left, err
 				}
@@ -132,8 +132,8 @@ func (e *embedded) putBackStream(stored storedStream) (back bool, left []string,
 	return back, left, err
 }
 
-// forgetStart removes what a start wrote that lost messages: the index, which knows nothing of them, and the blocks
-// without messages, which mark them as deleted.
+// forgetStart removes what a start wrote when it lost messages: the index, which does not know the messages, and the
+// blocks without messages, which mark them as deleted.
 func (e *embedded) forgetStart(stored storedStream, spared []fs.DirEntry) error {
 	if err := e.removeIndex(stored.name); err != nil {
 		return err
@@ -163,14 +163,15 @@ func (e *embedded) removeIndex(stream string) error {
 	return ignoreMissing(disk.Remove(filepath.Join(e.messagesDir(stream), indexName)))
 }
 
-// What becomes of a second name or a copy.
+// What to do with a hard link or a copy.
 const (
-	spareDropped = iota // the stream has all that it holds
+	spareDropped = iota // the stream has everything that it holds
 	sparePutBack
 	spareKept
 )
 
-// judgeSpare says what becomes of a second name or a copy. What is in its place and holds nothing else gives way.
+// judgeSpare decides what to do with a hard link or a copy. It replaces the file in the block's place if that holds
+// nothing else.
 func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fate int, err error) {
 	place := filepath.Join(e.messagesDir(stored.name), blockName(index))
 	same, there, err := sameFile(spared, place)
@@ -185,7 +186,7 @@ func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fa
 	switch {
 	case isCopy && own.hollow && (there || !own.foreign): // its content never reached the disk
 		return spareDropped, nil
-	case own.foreign && !isCopy: // unless the start has cut it, and its copy is whole
+	case own.foreign && !isCopy: // unless the start has cut it, and its copy is intact
 		begins, err := isBeginning(spared, spared+copySuffix)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !begins {
 			return spareKept, nil
@@ -219,8 +220,8 @@ func (e *embedded) judgeSpare(stored storedStream, index int, spared string) (fa
 	return sparePutBack, nil
 }
 
-// isBeginning reports whether a block holds what another one begins with, and no more. Of blocks that are longer than
-// the server writes them it says no.
+// isBeginning reports whether a block's content is a prefix of another's. It reports false for blocks longer than the
+// server writes them.
 func isBeginning(part, whole string) (bool, error) {
 	beginning, err := readBlockBegin(part)
 	if err != nil || len(beginning) == maxWindow {
@@ -230,7 +231,7 @@ func isBeginning(part, whole string) (bool, error) {
 	return bytes.HasPrefix(all, beginning), err
 }
 
-// sameFile reports whether two names are of one file, and whether the second one is there.
+// sameFile reports whether two names refer to the same file, and whether the second one exists.
 func sameFile(a, b string) (same, there bool, err error) {
 	one, err := disk.Lstat(a)
 	if err != nil {
@@ -243,17 +244,17 @@ func sameFile(a, b string) (same, there bool, err error) {
 	return os.SameFile(one, other), true, nil
 }
 
-// spareRecords are what a block file holds.
+// spareRecords holds the records of a block file.
 type spareRecords struct {
 	subjects map[uint64]string // of the messages, by sequence
 	deleted  map[uint64]bool
-	// foreign says that it is another block, or holds no record that can be read.
+	// foreign says that it is another block, or holds no readable record.
 	foreign bool
 	// hollow says that nothing was written to it.
 	hollow bool
 }
 
-// has reports whether a block holds all messages of another one that this one does not delete itself.
+// has reports whether a block holds all messages of another one that this one does not itself delete.
 func (r spareRecords) has(other spareRecords) bool {
 	for sequence := range other.subjects {
 		if _, found := r.subjects[sequence]; !found && !other.deleted[sequence] {
@@ -279,14 +280,14 @@ func (e *embedded) readSpare(stored storedStream, index int, path string) (spare
 	return r, nil
 }
 
-// absent counts the messages of a block that its stream does not have, and that were neither deleted before the start
-// nor replaced. A server that recovers less than its index says marks as deleted what it lost.
+// absent counts the messages of a block that its stream lacks and that were neither deleted before the start nor
+// replaced. A server that recovers less than its index says marks the lost messages as deleted.
 func (e *embedded) absent(stored storedStream, own spareRecords) (int, error) {
 	deleted, err := e.deletedBefore(stored)
 	if err != nil {
 		return 0, err
 	}
-	newest := map[string]uint64{} // of the side streams, by subject
+	newest := map[string]uint64{} // of the streams beside the log, by subject
 	var each eachRecord
 	if stored.name != StreamName {
 		var mu sync.Mutex
@@ -311,7 +312,7 @@ func (e *embedded) absent(stored storedStream, own spareRecords) (int, error) {
 	return absent, nil
 }
 
-// deletedBefore returns what the second names of a stream's blocks say is deleted.
+// deletedBefore returns the sequences that the spares of a stream's blocks mark as deleted.
 func (e *embedded) deletedBefore(stored storedStream) (map[uint64]bool, error) {
 	deleted := map[uint64]bool{}
 	entries, err := disk.ReadDir(sparePath(e.dir, stored.name))
@@ -329,7 +330,7 @@ func (e *embedded) deletedBefore(stored storedStream) (map[uint64]bool, error) {
 	return deleted, err
 }
 
-// putBackOfKilled puts back what a start deleted that was killed then.
+// putBackOfKilled restores what a start deleted before it was killed.
 func (e *embedded) putBackOfKilled() error {
 	streams, err := e.putBack()
 	if len(streams) > 0 {

@@ -7,8 +7,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// sparesOf returns the second names and copies of a stream's blocks that may hold more than what is in the place of the
-// block, by its number. It follows no link.
+// sparesOf returns, by block number, the hard links and copies of a stream's blocks that may hold more than the block
+// itself. It follows no symbolic link.
 func sparesOf(dir, stream string) (map[int][]string, error) {
 	at := sparePath(dir, stream)
 	for _, dir := range []string{filepath.Dir(at), at} {

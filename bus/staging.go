@@ -14,27 +14,29 @@ import (
 	"maestro/internal/files"
 )
 
-// staging is where nats-server gathers an atomic batch before it commits it. The server creates a small store on disk
-// for each batch, with several fsyncs, and deletes it at once; only a restart after kill -9 in the middle of a commit
-// reads it. Memory (tmpfs) serves that as well and costs no fsync, so the stream's "batches" directory is made a link
-// into it. After a power cut the link leads nowhere, and the batch that was being committed, which nobody acknowledged,
-// may be cut to a first part: Append's ErrUnknown covers exactly that.
+// staging is the directory in which nats-server collects an atomic batch before it commits it. The server creates a
+// small store on disk for each batch, with several fsyncs, and deletes it at once; only a restart after kill -9 in the
+// middle of a commit reads it. Memory (tmpfs) is enough for that and costs no fsync, so the stream's "batches"
+// directory becomes a link into it. After a power cut the link leads nowhere, and the batch that was being committed,
+// which was not acknowledged, may be cut to a first part: Append's ErrUnknown covers exactly that.
 //
-// Where there is no tmpfs, or it once failed a batch, batches are staged on the disk as nats-server does by itself.
+// Without a tmpfs, or once it failed a batch, batches are staged on the disk, as nats-server does by default.
 //
-// A server that is killed leaves its directory: with the batch that it was committing, or empty. The next start of its
-// store uses what is in it. Any other start or clean stop of the same user removes it: a directory whose server lives
-// is locked. Older versions took no locks; their directories are removed once no process has a file of the store open.
+// A killed server leaves its directory, either with the batch that it was committing or empty. The next start of its
+// store uses the content. Any other start or clean stop of the same user removes the directory: the directory of a
+// running server is locked. Older versions took no locks; their directories are removed once no process has a file of
+// the store open.
 type staging struct {
 	dir    string // in memory; "" means on the disk
 	failed bool
-	lock   *os.File // of the directory; nil while there is none
+	lock   *os.File // of the directory; nil if not locked
 }
 
-// stagingPrefix begins the names of such directories; the user's number and a sum of the store's path follow.
+// stagingPrefix begins the names of such directories. The user id and a digest of the store's path follow.
 const stagingPrefix = "maestro-batches-"
 
-// newStaging picks the directory for the store at dir. One store has one, found again after a crash.
+// newStaging picks the directory for the store at dir. It is always the same one, so that it is found again after a
+// crash.
 func newStaging(dir string) *staging {
 	name := stagingOf(stagingPrefix) + storeSum(dir)
 	sweepStaging(name)
@@ -47,7 +49,7 @@ func newStaging(dir string) *staging {
 	return &staging{}
 }
 
-// stagingOf begins the names of this user's directories.
+// stagingOf returns the name prefix of this user's directories.
 func stagingOf(prefix string) string { return fmt.Sprintf("%s%d-", prefix, os.Getuid()) }
 
 // storeSum distinguishes the store at dir from others.
@@ -56,7 +58,7 @@ func storeSum(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sweepStaging removes what servers that are gone left in memory, but for the directory that is named ours.
+// sweepStaging removes what dead servers left in memory, except the directory named ours.
 func sweepStaging(ours string) {
 	for _, root := range sweptRoots() {
 		sweep(root, stagingOf(stagingPrefix), ours)
@@ -64,11 +66,11 @@ func sweepStaging(ours string) {
 	}
 }
 
-// oldStagingPrefix begins the names of the directories of older versions, which hold no lock.
+// oldStagingPrefix begins the names of the directories of older versions, which are not locked.
 const oldStagingPrefix = "maestro-"
 
-// sweepUnlocked removes directories of older versions whose stores no process has open. It removes none when it cannot
-// see what every process of this user has open.
+// sweepUnlocked removes directories of older versions whose stores no process has open. It removes none if it cannot
+// see the open files of every process of this user.
 func sweepUnlocked(root string) {
 	left, err := filepath.Glob(filepath.Join(root, stagingOf(oldStagingPrefix)+strings.Repeat("[0-9a-f]", 16)))
 	if err != nil || len(left) == 0 {
@@ -87,7 +89,7 @@ func sweepUnlocked(root string) {
 	}
 }
 
-// sweep removes what servers that are gone left in root, but for what ours may still need.
+// sweep removes what dead servers left in root, except what ours may still need.
 func sweep(root, prefix, ours string) {
 	entries, err := disk.ReadDir(root)
 	if err != nil {
@@ -111,13 +113,13 @@ func sweep(root, prefix, ours string) {
 	}
 }
 
-// isAt reports whether a path leads to a file, and follows no link.
+// isAt reports whether a path refers to a file. It follows no symbolic link.
 func isAt(path string, held fs.FileInfo) bool {
 	now, err := disk.Lstat(path)
 	return err == nil && os.SameFile(held, now)
 }
 
-// occupy makes the directory and locks it. Whoever sweeps may remove it in between.
+// occupy creates the directory and locks it. A sweep may remove it in between.
 func (s *staging) occupy() bool {
 	for range 10 {
 		if !private(s.dir) {
@@ -137,7 +139,7 @@ func (s *staging) occupy() bool {
 	return false
 }
 
-// leave takes the directory away.
+// leave removes the directory.
 func (s *staging) leave() {
 	if s.dir == "" {
 		return
@@ -149,7 +151,7 @@ func (s *staging) leave() {
 	}
 }
 
-// private makes path a directory that only this user can enter, or reports that it is not one.
+// private creates path as a directory that only this user can enter, or reports that it is not one.
 func private(path string) bool {
 	if err := disk.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false
@@ -158,10 +160,11 @@ func private(path string) bool {
 	return err == nil && info.IsDir() && info.Mode().Perm() == 0o700 && files.Owned(info) == nil
 }
 
-// distrust sends later batches to the disk, from the next reopen on.
+// distrust stages later batches on the disk, from the next reopen on.
 func (s *staging) distrust() { s.failed = true }
 
-// attach empties the staging and makes streamDir's batches live in it. The server has read what it wanted by then.
+// attach empties the staging directory and links streamDir's batches to it. By then the server has read what it needed
+// from it.
 func (s *staging) attach(streamDir string) error {
 	link := filepath.Join(streamDir, "batches")
 	if err := disk.RemoveAll(link); err != nil {
@@ -178,7 +181,7 @@ func (s *staging) attach(streamDir string) error {
 	return disk.Symlink(s.dir, link)
 }
 
-// detach takes the link to the directory away. The server is stopped, so no batch is open.
+// detach removes the link to the directory. The server is stopped, so no batch is open.
 func (s *staging) detach(streamDir string) {
 	if s.dir == "" {
 		return

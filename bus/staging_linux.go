@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryRoots lists the directories that are memory here and survive kill -9.
+// memoryRoots lists the directories here that are in memory and survive kill -9.
 func memoryRoots() []string { return inMemory(os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm") }
 
-// runtimeDirs is where systemd makes a directory in memory for each user who is logged in; tests replace it.
+// runtimeDirs is where systemd creates an in-memory directory for each logged-in user. Tests replace it.
 var runtimeDirs = "/run/user"
 
-// sweptRoots lists the memoryRoots of any server of this user: one that was killed may have had a session of its own.
+// sweptRoots lists the memoryRoots of any server of this user: a killed server may have had another login session.
 func sweptRoots() []string {
 	roots := memoryRoots()
 	for _, root := range inMemory(filepath.Join(runtimeDirs, strconv.Itoa(os.Getuid()))) {
@@ -31,7 +31,7 @@ func sweptRoots() []string {
 	return roots
 }
 
-// inMemory returns those of some directories that are memory.
+// inMemory returns the given directories that are in memory.
 func inMemory(dirs ...string) []string {
 	var roots []string
 	for _, dir := range dirs {
@@ -43,8 +43,8 @@ func inMemory(dirs ...string) []string {
 	return roots
 }
 
-// storesInUse returns the sums of all directories in which a process of this user has a file open. It fails when it
-// cannot see the files of one.
+// storesInUse returns the digests of all directories in which a process of this user has a file open. It fails if it
+// cannot see the files of one of them.
 func storesInUse() (map[string]bool, error) {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -54,7 +54,7 @@ func storesInUse() (map[string]bool, error) {
 	for _, process := range processes {
 		info, err := disk.Stat(process)
 		if err != nil || files.Owned(info) != nil {
-			continue // it ended, or is another user's, who cannot enter the directories
+			continue // it ended, or belongs to another user, who cannot enter the directories
 		}
 		files, err := disk.ReadDir(filepath.Join(process, "fd"))
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {

@@ -9,17 +9,17 @@ import (
 	"maestro/events"
 )
 
-// End is what the files of a store tell about the end of its log, besides the events themselves.
+// End is what a store's files say about the end of its log, apart from the events.
 type End struct {
-	// Sequence is the highest that the log is known to have had, 0 if nothing tells.
+	// Sequence is the highest sequence that the log is known to have had, 0 if unknown.
 	Sequence uint64
-	// Known says that nothing followed it: the last clean stop noted the end.
+	// Known says that nothing followed: the last clean stop noted the end.
 	Known bool
-	// Cut says that the files have less of the log than the last clean stop noted.
+	// Cut says that the files hold less of the log than the last clean stop noted.
 	Cut bool
 }
 
-// End looks for what else than the events tells where the log ended: the note of the last clean stop, and the marks
+// End looks for other evidence than the events of where the log ended: the note of the last clean stop, and the marks
 // that nats-server leaves when it recovers less than it once had.
 func (r *ReadOnly) End() End {
 	end := End{Sequence: r.log.last}
@@ -41,7 +41,7 @@ func (r *ReadOnly) End() End {
 	if len(noted.Blocks) == 0 {
 		return end
 	}
-	// An earlier version noted the blocks only.
+	// An earlier version noted only the blocks.
 	last := slices.MaxFunc(noted.Blocks, func(a, b blockNote) int { return cmp.Compare(a.Index, b.Index) })
 	at := slices.IndexFunc(r.log.blocks, func(b scannedBlock) bool { return b.index == last.Index })
 	if at < 0 || r.log.blocks[at].size < last.Size {
@@ -55,9 +55,9 @@ func (r *ReadOnly) End() End {
 	return end
 }
 
-// Damage says why a server would not write to the store: what is damaged in its log, or that the log ends before
-// what is known to have been acknowledged, or before what the last clean stop noted. It is nil for a whole log, and for
-// one whose last append was torn. Of the options Witnessed, HeadFile and Durability are used.
+// Damage returns why a server would not write to the store: what is damaged in its log, or that the log ends before
+// what is known to have been acknowledged, or before what the last clean stop noted. It is nil for an intact log, and
+// for one whose last append was torn. It uses the options Witnessed, HeadFile and Durability.
 func (r *ReadOnly) Damage(o Options) error {
 	if err := r.unreadLog(); err != nil {
 		return err

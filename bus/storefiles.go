@@ -12,12 +12,12 @@ import (
 	"maestro/internal/files"
 )
 
-// syncsAtOnce is how many files syncTree syncs at a time: a file system makes several durable with one write of its
-// journal, and a stop waits for all.
+// syncsAtOnce is how many files syncTree syncs concurrently: a file system commits several with one write of its
+// journal, and a stop waits for all of them.
 const syncsAtOnce = 16
 
-// syncTree makes every file and directory under dir durable. A missing dir is an empty one; files that go meanwhile are
-// skipped.
+// syncTree syncs every file and directory under dir. A missing dir counts as empty; files that are removed meanwhile
+// are skipped.
 func syncTree(dir string) error {
 	paths := make(chan string)
 	failed := make([]error, syncsAtOnce)
@@ -33,7 +33,7 @@ func syncTree(dir string) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		if entry.IsDir() || entry.Type().IsRegular() { // a link to staging: nothing in it outlives a start
+		if entry.IsDir() || entry.Type().IsRegular() { // otherwise a link to staging: nothing in it outlives a start
 			paths <- path
 		}
 		return nil
@@ -43,7 +43,7 @@ func syncTree(dir string) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// writeAtomically puts content at path, durably and whole or not at all. Only this user can read it.
+// writeAtomically writes content to path, durably, and completely or not at all. Only this user can read the file.
 func writeAtomically(path string, content ...[]byte) error {
 	if err := files.WritePath(path, content...); err != nil {
 		return fmt.Errorf("write %s: %w", disk.Shown(path), full(files.Explain(path, files.ToChange, err)))
@@ -51,7 +51,7 @@ func writeAtomically(path string, content ...[]byte) error {
 	return full(syncPath(filepath.Dir(path)))
 }
 
-// syncPath makes one file's content, or one directory's names, durable.
+// syncPath syncs one file's content, or one directory's entries.
 func syncPath(path string) error {
 	f, err := disk.Open(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func syncPath(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// synced is told of every file and directory that is about to be synced, one after the other; tests set it.
+// synced is called with every file and directory before its sync, one at a time. Tests set it.
 var (
 	synced  func(path string)
 	telling sync.Mutex
@@ -77,7 +77,7 @@ func tellSynced(path string) {
 	synced(path)
 }
 
-// mkdirDurably makes a directory and those above it that are missing, and makes their names durable.
+// mkdirDurably creates a directory and its missing parents, and syncs their entries.
 func mkdirDurably(dir string) error {
 	var made []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -97,7 +97,7 @@ func mkdirDurably(dir string) error {
 	return nil
 }
 
-// probe tells whether a file of a page can be written and synced in dir.
+// probe checks that a file of one page can be written and synced in dir.
 func probe(dir string) error {
 	f, err := disk.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -110,7 +110,7 @@ func probe(dir string) error {
 	return errors.Join(err, f.Close(), disk.Remove(f.Name()))
 }
 
-// full names the errors that room on the disk would cure.
+// full returns err as ErrFull if more room on the disk would cure it.
 func full(err error) error {
 	if files.Full(err) {
 		return fmt.Errorf("%w: %w", events.ErrFull, err)
@@ -125,5 +125,5 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// IsFull reports whether an error is about a disk, or a share of one, that has no room.
+// IsFull reports whether an error says that a disk, or a quota on it, has no room.
 func IsFull(err error) bool { return errors.Is(err, events.ErrFull) || files.Full(err) }

@@ -12,11 +12,11 @@ import (
 	"maestro/internal/files"
 )
 
-// cleanName is the file that a clean stop leaves. It is gone while the server runs.
+// cleanName is the file that a clean stop leaves. It does not exist while the server runs.
 const cleanName = "clean.json"
 
-// storeNote says how the files of a stopped store looked when everything in them was whole. While a stream's files
-// look like that, the server takes its index for true and reads the last block only.
+// storeNote describes the files of a stopped store when everything in them was intact. While a stream's files match it,
+// the server trusts its index and reads only the last block.
 type storeNote struct {
 	Streams map[string]streamNote `json:"streams"`
 }
@@ -24,7 +24,7 @@ type storeNote struct {
 type streamNote struct {
 	// Index is the digest of index.db.
 	Index string `json:"index"`
-	// Last is the log's last sequence. Notes of earlier versions have none, and the other streams' neither.
+	// Last is the log's last sequence. Notes of earlier versions and of the other streams have none.
 	Last   uint64      `json:"last,omitempty"`
 	Blocks []blockNote `json:"blocks"`
 }
@@ -55,7 +55,7 @@ func (n *storeNote) ending(last uint64) *storeNote {
 	return n
 }
 
-// unless makes the note vouch for the log's blocks no more if they are not as they were checked.
+// unless drops the note's claim about the log's blocks if they were changed since they were checked.
 func (n *storeNote) unless(untouched bool) *storeNote {
 	if noted, found := n.Streams[StreamName]; found && !untouched {
 		noted.Index = ""
@@ -89,8 +89,8 @@ func noteStream(dir, stream string) (streamNote, bool) {
 	return note, true
 }
 
-// indexFits reports whether an index was written behind the last record of a block: it ends with that record's
-// checksum, and its own. Otherwise the server passes it over and reads every block.
+// indexFits reports whether an index was written after the last record of a block: it ends with that record's checksum,
+// and its own. Otherwise the server ignores it and reads every block.
 func indexFits(index []byte, block string) bool {
 	f, err := disk.Open(block)
 	if err != nil {
@@ -111,7 +111,7 @@ func indexFits(index []byte, block string) bool {
 	return bytes.Equal(index[end-recordSum:end], last)
 }
 
-// vouches reports whether a stream's files still look as noted. A missing note vouches for nothing.
+// vouches reports whether a stream's files still match the note. A missing note vouches for nothing.
 func (n *storeNote) vouches(dir, stream string) bool {
 	if n == nil {
 		return false
@@ -125,7 +125,7 @@ func (n *storeNote) vouches(dir, stream string) bool {
 	})
 }
 
-// loadNote reads what the last clean stop left; nothing if there was none, or if it cannot be read.
+// loadNote reads the note of the last clean stop; nil if there is none, or if it cannot be read.
 func loadNote(dir string) *storeNote {
 	content, err := readFile(filepath.Join(dir, cleanName), maxNotes)
 	if err != nil {
@@ -155,17 +155,18 @@ func forgetNote(dir string) error {
 	return syncPath(dir)
 }
 
-// rebuildsName is the file that says which streams wait to be filled again, and from where.
+// rebuildsName is the file that lists the streams that must still be rebuilt, and the directories to rebuild them from.
 const rebuildsName = "rebuild.json"
 
-// pendingRebuilds returns, by stream, the names of the directories beside the store from which it must be filled again.
+// pendingRebuilds returns, by stream, the names of the directories beside the store from which it must still be
+// rebuilt.
 func pendingRebuilds(dir string) (map[string][]string, error) {
 	pending := map[string][]string{}
 	content, err := readFile(filepath.Join(dir, rebuildsName), maxMeta)
 	if err != nil {
 		return pending, ignoreMissing(err)
 	}
-	// A list that cannot be read names nothing: what it named is still beside the store.
+	// An unreadable list names nothing: what it named is still beside the store.
 	if json.Unmarshal(content, &pending) != nil {
 		return map[string][]string{}, nil
 	}

@@ -15,18 +15,17 @@ import (
 	"maestro/internal/disk"
 )
 
-// maxStray is how long a file may be that is taken for a block; the server's are much shorter.
+// maxStray is the largest file that is examined as a block; the server's blocks are much smaller.
 const maxStray = maxWindow
 
-// ordinary are the names of files that hold no records.
+// ordinary lists the names of files that hold no records.
 var ordinary = []string{
 	lockName, cleanName, checkedName, rebuildsName, metaName, metaSumName, indexName, "o.dat",
-	"key.id", // of the home
+	"key.id", // belongs to the home
 }
 
-// Strays looks below a store's directory for plain files that are not where a store has one: blocks that were renamed
-// or moved, whose own records tell what they are, and files that are not known. A line each says what it is. The caller
-// keeps the store locked.
+// Strays looks below a store's directory for plain files in unexpected places: blocks that were renamed or moved, which
+// their records identify, and unknown files. It returns one line for each. The caller keeps the store locked.
 func Strays(ctx context.Context, dir string) (lines []string, err error) {
 	paths, lines, err := strayFiles(ctx, dir)
 	if err != nil {
@@ -63,12 +62,12 @@ func wrongPlace(path, stream string, key int) string {
 		"put it at %s in the copy, and salvage that", path, key, stream, place)
 }
 
-// foreignBlocks returns the blocks in which no record of their stream can be read, with that stream: they may be
-// another's.
+// foreignBlocks returns the blocks in which no record of their stream can be read, with that stream: they may belong to
+// another.
 func foreignBlocks(ctx context.Context, dir string) (map[string]string, error) {
 	foreign := map[string]string{}
 	for _, s := range storedStreams {
-		layout, _ := layoutOf(dir, s.name) // what cannot be read is a fault of the store
+		layout, _ := layoutOf(dir, s.name) // an unreadable part is a fault of the store
 		for _, index := range layout.blocks {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -87,12 +86,12 @@ func foreignBlocks(ctx context.Context, dir string) (map[string]string, error) {
 	return foreign, nil
 }
 
-// strayFiles lists the plain files below a store that are none of its blocks and none of the other files that the
-// server and Maestro keep there.
+// strayFiles lists the plain files below a store that are neither blocks nor other files that the server and Maestro
+// store there.
 func strayFiles(ctx context.Context, dir string) (paths, unknown []string, err error) {
 	blocks := map[string]bool{}
 	for _, s := range storedStreams {
-		layout, _ := layoutOf(dir, s.name) // what cannot be read is a fault of the store
+		layout, _ := layoutOf(dir, s.name) // an unreadable part is a fault of the store
 		for _, index := range layout.blocks {
 			blocks[filepath.Join(streamPath(dir, s.name), "msgs", blockName(index))] = true
 		}
@@ -112,7 +111,7 @@ func strayFiles(ctx context.Context, dir string) (paths, unknown []string, err e
 	return paths, unknown, err
 }
 
-// isSpared reports whether a path is that of a second name of a block, or of a copy.
+// isSpared reports whether a path is that of a block's hard link or copy.
 func isSpared(dir, path string) bool {
 	_, isSpare := spareIndex(filepath.Base(path))
 	return isSpare && slices.ContainsFunc(storedStreams, func(s storedStream) bool {
@@ -122,8 +121,8 @@ func isSpared(dir, path string) bool {
 
 var digits = regexp.MustCompile(`\d{1,9}`)
 
-// strayNumbers are the numbers under which the server may have written the files: those in their names first, and as
-// many as there are files, and more.
+// strayNumbers returns the numbers under which the server may have written the files: those in their names first, then
+// as many as there are files, and more.
 func strayNumbers(paths []string) []int {
 	var numbers []int
 	for _, path := range paths {
@@ -137,7 +136,7 @@ func strayNumbers(paths []string) []int {
 	return numbers
 }
 
-// strayOf finds of which stream a file holds records, and under which number the server wrote them.
+// strayOf determines the stream whose records a file holds, and the number under which the server wrote them.
 func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
 	info, err := disk.Stat(path)
 	if err != nil || info.Size() > maxStray {

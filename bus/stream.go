@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// StreamName is the one stream that is the log.
+// StreamName is the stream of the log.
 const StreamName = "MAESTRO"
 
 // maxMessage is an event body of 768 KiB and generous headers.
@@ -32,7 +32,7 @@ func streamConfig(replicas int) jetstream.StreamConfig {
 		// The largest message, headers included.
 		MaxMsgSize:         maxMessage,
 		MaxMsgsPerSubject:  -1,
-		Duplicates:         100 * time.Millisecond, // the least there is: nothing carries a Nats-Msg-Id
+		Duplicates:         100 * time.Millisecond, // the minimum: no message carries a Nats-Msg-Id
 		DenyDelete:         true,
 		DenyPurge:          true,
 		AllowDirect:        true,
@@ -40,8 +40,8 @@ func streamConfig(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// ensureStream creates the stream if it is missing and mayCreate does not object, and otherwise checks that it can keep
-// the log's promises.
+// ensureStream creates the stream if it is missing and mayCreate permits it. Otherwise it checks that the stream can
+// keep the log's guarantees.
 func ensureStream(ctx context.Context, js jetstream.JetStream, replicas int, mayCreate func() error) error {
 	stream, err := js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {

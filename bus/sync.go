@@ -11,11 +11,11 @@ import (
 	"maestro/events"
 )
 
-// Sync makes everything that the log holds durable and answers its head; see engine.Log.
+// Sync makes everything in the log durable and returns its head; see engine.Log.
 //
-// Embedded, it reopens the server when an append had an unknown outcome and none was acknowledged since, or when the
-// head is not the one that was last acknowledged here (somebody else wrote). Over a cluster it asks the stream's
-// leader, whose durability is its operator's.
+// With an embedded server, it reopens the server when an append had an unknown outcome and none was acknowledged since,
+// or when the head is not the last one acknowledged here (somebody else wrote). On a cluster it asks the stream's
+// leader, whose operator configures the durability.
 func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	files, release, err := b.useFiles()
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	if err := b.unreadable(); err != nil {
 		return 0, err
 	}
-	if b.lacksRoom.Load() { // an append was refused: it would be again
+	if b.lacksRoom.Load() { // an append was refused, and would be again
 		if err := b.room.again(); err != nil {
 			return 0, err
 		}
@@ -55,7 +55,7 @@ func (b *Bus) Sync(ctx context.Context) (uint64, error) {
 	}
 	head, err := b.reopen(ctx)
 	if err != nil && !errors.Is(err, errClosed) && !errors.Is(err, events.ErrReadOnly) {
-		err = b.failed(ctx, err) // it is tried again although nobody writes
+		err = b.failed(ctx, err) // the mender retries even if nobody writes
 	}
 	return head, err
 }
@@ -80,8 +80,8 @@ func (b *Bus) head(ctx context.Context) (uint64, error) {
 	return stream.CachedInfo().State.LastSeq, nil
 }
 
-// reopen stops the server, makes all its files durable, starts it again and answers the head. Readers wait meanwhile.
-// While the disk is full the server is left running, so that the log can be read.
+// reopen stops the server, syncs all its files, starts it again and returns the head. Readers wait meanwhile. While the
+// disk is full it leaves the server running, so that the log can be read.
 func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	b.open.Lock()
 	defer b.open.Unlock()
@@ -94,7 +94,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.held.here(); err != nil {
 		return 0, err
 	}
-	if err := b.placesHold(); err != nil { // a server that waits at a pipe would not stop
+	if err := b.placesHold(); err != nil { // a server blocked at a pipe would not stop
 		return 0, err
 	}
 	failures := b.mender.count()
@@ -102,7 +102,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	b.watch.release()
 	b.room.looked = time.Time{}
 	if err := errors.Join(b.room.check(), full(probe(b.embedded.dir)), b.embedded.usable()); err != nil {
-		return 0, err // the server that runs can be read still
+		return 0, err // the running server can still be read
 	}
 	defer func() {
 		if err != nil {
@@ -150,7 +150,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	return head, nil
 }
 
-// reattach connects to the server that was started again, and answers the head.
+// reattach connects to the restarted server, and returns the head.
 func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
 	if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
 		return 0, full(err)
@@ -179,7 +179,7 @@ func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
 	return head, b.reopenSideStreams(ctx)
 }
 
-// reopenSideStreams makes sure of the streams beside the log.
+// reopenSideStreams checks and recreates the streams beside the log.
 func (b *Bus) reopenSideStreams(ctx context.Context) error {
 	var err error
 	if b.blobs, err = openBlobs(ctx, b.js, 1); err != nil {
@@ -191,7 +191,7 @@ func (b *Bus) reopenSideStreams(ctx context.Context) error {
 	return ensureDenied(ctx, b.js, 1)
 }
 
-// reconnected waits until nc talks to the server that runs now.
+// reconnected waits until nc is connected to the server that runs now.
 func (b *Bus) reconnected(ctx context.Context, nc *nats.Conn) error {
 	up := nc.StatusChanged(nats.CONNECTED)
 	defer nc.RemoveStatusListener(up)

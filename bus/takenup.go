@@ -11,8 +11,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// tookUp fails when the server did not take up what the check before its start found: a stream, a block of it, the end
-// of one, or its last message.
+// tookUp fails when the server did not recover what the check before its start found: a stream, a block, the end of
+// one, or the last message.
 func (e *embedded) tookUp(states map[string]server.StreamState) error {
 	for _, stored := range storedStreams {
 		held, found := e.expected[stored.name]
@@ -38,7 +38,7 @@ func (e *embedded) tookUp(states map[string]server.StreamState) error {
 	return nil
 }
 
-// keptBlocks fails when a block is gone, or shorter than it was, that has messages which the stream does not have now.
+// keptBlocks fails when a block with messages that the stream now lacks is gone, or shorter than before.
 func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server.StreamState) error {
 	for index, size := range held.sizes {
 		place := filepath.Join(e.messagesDir(stored.name), blockName(index))
@@ -70,7 +70,7 @@ func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server
 		if err != nil {
 			return err
 		}
-		// The oldest refusals give way when there are too many.
+		// The oldest refusals are removed when there are too many.
 		msgs, bytes := state.Msgs+uint64(absent), state.Bytes+uint64(size) //nolint:gosec // not negative
 		bounded := stored.name == DeniedStream && (msgs >= maxDenials || bytes >= maxDenialBytes)
 		if absent > 0 && !bounded {
@@ -81,8 +81,8 @@ func (e *embedded) keptBlocks(stored storedStream, held heldStream, state server
 	return nil
 }
 
-// sparedRecords returns what a block held before the start, by its second name. What the server cut off in its place is
-// gone there too, also when it deleted the block then: the copy has it. It fails when neither has.
+// sparedRecords returns what a block held before the start, according to its hard link. What the server cut off the
+// block is gone there too, even if it deleted the block afterwards: then the copy has it. It fails when neither has it.
 func (e *embedded) sparedRecords(stored storedStream, index int, size int64) (spareRecords, error) {
 	spared := filepath.Join(sparePath(e.dir, stored.name), blockName(index))
 	own, err := e.readSpare(stored, index, spared)

@@ -12,11 +12,11 @@ import (
 	"maestro/internal/files"
 )
 
-// scratch matches what a start makes in the store for itself: see probe, usable and repairMeta.
+// scratch matches the temporary entries that a start creates in the store; see probe, usable and repairMeta.
 var scratch = regexp.MustCompile(`^\.(probe|model)-\d+$`)
 
-// removeUnfinished removes what a server that was killed left half made: copies of a damaged store or of its end,
-// directories that it was about to set something aside to, and temporary files. The store is locked.
+// removeUnfinished removes what a killed server left incomplete: copies of a damaged store or of its end, directories
+// that it was about to set something aside to, and temporary files. The store is locked.
 func (e *embedded) removeUnfinished() {
 	left, err := asides(e.dir, copyingAside)
 	listed, listErr := pendingRebuilds(e.dir)
@@ -55,13 +55,13 @@ func (e *embedded) removeUnfinished() {
 	}
 }
 
-// isDir reports whether a directory is there, and not a link to one.
+// isDir reports whether a path is a directory, and not a link to one.
 func isDir(path string) bool {
 	info, err := disk.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
-// isHollow reports whether a directory that something was set aside to holds nothing: the server was killed before.
+// isHollow reports whether a directory for something set aside is empty: the server was killed before the move.
 func isHollow(aside string) bool {
 	hollow := true
 	err := disk.WalkDir(aside, func(path string, entry fs.DirEntry, err error) error {

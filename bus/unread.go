@@ -15,15 +15,15 @@ import (
 	"maestro/internal/files"
 )
 
-// UnreadError means that a part of the store cannot be read at present. It does not mean damage: what is stored there
-// may be whole. Match it with errors.As, or with events.ErrUnreadable. A store that could not be read when it was
-// opened is served read-only until it can be: errors.Is(err, events.ErrReadOnly) holds for that one only.
+// UnreadError means that a part of the store cannot be read at present. It does not mean damage: the stored data may be
+// intact. Match it with errors.As, or with events.ErrUnreadable. A store that could not be read when it was opened is
+// served read-only until it can be read: errors.Is(err, events.ErrReadOnly) holds only in that case.
 type UnreadError struct {
 	// Path is the file or directory.
 	Path string
 	Err  error
 
-	// readOnly says that the store is served without a server because of it; again, that it is looked at again.
+	// readOnly says that the store is therefore served without a server, again that it is checked again.
 	readOnly, again bool
 }
 
@@ -60,7 +60,7 @@ func (e *UnreadError) Advice() string {
 	return "look for the disk's errors in the system's log (`dmesg`), and make the disk readable" + goesOn
 }
 
-// reopeningError means that the store has been reopened for longer than a call may take. events.ErrUnreadable matches
+// reopeningError means that a reopen of the store has taken longer than a call may take. events.ErrUnreadable matches
 // it.
 type reopeningError struct {
 	waited time.Duration
@@ -73,8 +73,7 @@ func (e *reopeningError) Error() string {
 
 func (*reopeningError) Is(target error) bool { return target == events.ErrUnreadable }
 
-// unread returns the error of a look at the store as an *UnreadError. path is where it was looked, for errors that do
-// not say so.
+// unread returns an error of reading the store as an *UnreadError. path is used for errors that name none.
 func unread(path string, err error) *UnreadError {
 	var known *UnreadError
 	if errors.As(err, &known) {
@@ -88,10 +87,10 @@ func unread(path string, err error) *UnreadError {
 	return &UnreadError{Path: path, Err: files.Explain(path, files.ToRead, err), again: true}
 }
 
-// failedToRead reports whether an error comes from a read, or a look, that failed. What was read and cannot be used
-// gives other errors.
+// failedToRead reports whether an error is a failed read or stat. Content that was read but cannot be used gives other
+// errors.
 func failedToRead(err error) bool {
-	if all, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // each is looked at
+	if all, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // each one is examined
 		return slices.ContainsFunc(all.Unwrap(), failedToRead)
 	}
 	var failed *fs.PathError
@@ -100,7 +99,7 @@ func failedToRead(err error) bool {
 		errors.As(err, &failed) && !errors.Is(err, errNoFile) && !errors.Is(err, errTooLong) && !files.Gone(err)
 }
 
-// openUnread reads what can be read of a store without a server.
+// openUnread opens, without a server, what can be read of a store.
 func (b *Bus) openUnread(ctx context.Context, why *UnreadError) error {
 	found, err := openFiles(ctx, b.embedded.dir)
 	if err != nil {
@@ -118,8 +117,9 @@ func (b *Bus) openUnread(ctx context.Context, why *UnreadError) error {
 	return nil
 }
 
-// AwaitReadable returns nil when a store that could not be read when it was opened can be read: it can be opened again
-// then. It looks at every tick. It waits for ctx, and returns its error, where the store could be read from the start.
+// AwaitReadable returns nil once a store that could not be read when it was opened can be read: it can then be
+// reopened. It checks at every tick. For a store that could be read from the start it waits for ctx and returns its
+// error.
 func (b *Bus) AwaitReadable(ctx context.Context, tick <-chan time.Time) error {
 	var why *UnreadError
 	if damage := b.Damage(); damage == nil || !errors.As(damage, &why) || !why.again {
@@ -142,12 +142,13 @@ func (b *Bus) AwaitReadable(ctx context.Context, tick <-chan time.Time) error {
 			return nil
 		}
 		if ctx.Err() == nil && failedToRead(err) {
-			why = unread(why.Path, err) // what is looked at first the next time
+			why = unread(why.Path, err) // the first path to check the next time
 		}
 	}
 }
 
-// readWhole reads a file to its end, or the names in a directory. What is gone is for who opens the store.
+// readWhole reads a file to its end, or the names in a directory. It ignores a missing one: opening the store reports
+// it.
 func readWhole(path string) error {
 	info, err := disk.Stat(path)
 	if err != nil {

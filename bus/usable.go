@@ -12,7 +12,7 @@ import (
 	"maestro/internal/files"
 )
 
-// serverDirs are the directories in which the server makes files.
+// serverDirs lists the directories in which the server creates files.
 func (e *embedded) serverDirs() []string {
 	account := filepath.Join(e.storeDir(), server.DEFAULT_GLOBAL_ACCOUNT)
 	dirs := []string{e.dir, e.storeDir(), account, filepath.Join(account, "streams")}
@@ -23,9 +23,9 @@ func (e *embedded) serverDirs() []string {
 	return dirs
 }
 
-// usable tries what the server does first with a store: it makes a file in each directory and opens the newest block of
-// each stream to write. What is missing, cannot be read or is something else is for prepare to judge. The server must
-// not be the first to notice: it waits without an end, or deletes the stream.
+// usable tries what the server does first with a store: it creates a file in each directory and opens the newest block
+// of each stream for writing. It leaves missing, unreadable and wrong entries to prepare. The server must not be the
+// first to notice a failure: it waits forever, or deletes the stream.
 func (e *embedded) usable() error {
 	for _, dir := range e.serverDirs() {
 		if info, err := disk.Stat(dir); err != nil || !info.IsDir() {
@@ -59,7 +59,7 @@ func opens(path string, flag int) error {
 	return f.Close()
 }
 
-// canMakeFiles makes a file in a directory and removes it.
+// canMakeFiles creates a file in a directory and removes it.
 func canMakeFiles(dir string) error {
 	f, err := disk.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -68,7 +68,8 @@ func canMakeFiles(dir string) error {
 	return errors.Join(f.Close(), disk.Remove(f.Name()))
 }
 
-// unusable says that the server cannot write to a path. Where that is denied, what denies it says what to do.
+// unusable returns the error that the server cannot write to a path. If access is denied, the error says how to permit
+// it.
 func unusable(path string, err error) error {
 	err = full(files.Explain(path, files.ToWrite, err))
 	if denied := (*files.DeniedError)(nil); errors.As(err, &denied) {

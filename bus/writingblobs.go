@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// writingBlobs gives the writers of the same content their turn. nats-server shows a message before it is on the disk,
-// so whoever finds the content of another writer meanwhile must not take it for durable.
+// writingBlobs serializes the writers of the same content. nats-server shows a message before it is on the disk, so a
+// writer that finds another writer's content meanwhile must not take it for durable.
 type writingBlobs struct {
 	mu   sync.Mutex
 	ends map[string]chan struct{} // by digest; closed when its writer has ended
 }
 
-// turn waits until nobody writes a content, and keeps others from it until end is called. It fails with ctx's error.
+// turn waits until nobody writes a content, and then blocks other writers until end is called. It fails with ctx's
+// error.
 func (w *writingBlobs) turn(ctx context.Context, digest string) (end func(), err error) {
 	for {
 		w.mu.Lock()
