@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Class sorts accounts by the quotas that they have.
+// Class groups accounts by their quotas.
 type Class int
 
-// The classes of callers; the others are the service's own.
+// The classes of callers. The remaining ones are for the service's own accounts.
 const (
 	ClassSession Class = iota
 	ClassReader
@@ -24,7 +24,7 @@ const (
 
 var classNames = [classes]string{"session", "reader", "admin", "project", "address", "server"}
 
-// The resources: first the rates, then what is counted while it is in use.
+// The resources: first the rates, then those that count concurrent use.
 type resource int
 
 const (
@@ -55,21 +55,20 @@ var resourceNames = [resources]string{
 	useBodies: "bodies",
 }
 
-// account counts the use of one credential, project or address. It holds numbers only.
+// account counts the use by one credential, project or address. It holds only numbers.
 type account struct {
 	class Class
 	mu    sync.Mutex
-	// paid is, for each rate, until when what was used is paid for: a bucket whose time has passed is full.
+	// paid is, for each rate, the time until which past use is paid for: a bucket whose time has passed is full.
 	paid [rates]time.Duration
 	used [resources - rates]int64
-	// waiting are the calls that wait for others of the account to end, oldest first.
+	// waiting are the calls that wait for other calls of the account to end, oldest first.
 	waiting []chan struct{}
-	// holders counts the requests that hold the account; it grows under the ledger's lock only.
+	// holders counts the requests that hold the account. It grows only under the ledger's lock.
 	holders atomic.Int64
 }
 
-// ledger keeps the accounts. Its memory is bounded: an account of which nothing is in use is as good as a new one,
-// and is dropped.
+// ledger holds the accounts. Its memory is bounded: an account with nothing in use equals a new one, and is dropped.
 type ledger struct {
 	quotas [classes][resources]Quota
 	began  time.Time
@@ -77,23 +76,23 @@ type ledger struct {
 
 	mu       sync.Mutex
 	accounts map[string]*account
-	// refused counts the calls that were over each limit.
+	// refused counts the calls that exceeded each limit.
 	refused map[string]uint64
-	// sweepAt is how many accounts there are at the next sweep, sweepAgain the earliest time of one if there are as
-	// many as there may be.
+	// sweepAt is the number of accounts that triggers the next sweep. sweepAgain is the earliest time of a sweep when
+	// the number of accounts is at its maximum.
 	sweepAt    int
 	sweepAgain time.Duration
-	// shared is the account of all callers for which there is no account of their own left.
+	// shared is the account of all callers that cannot get an account of their own.
 	shared [classes]*account
 }
 
 const (
-	// fewAccounts are kept without looking; mostAccounts is where newcomers share one.
+	// Up to fewAccounts accounts are kept without a sweep. From mostAccounts on, new callers share an account.
 	fewAccounts  = 1024
 	mostAccounts = 32 << 10
-	// longestDebt is how long one large answer can keep its reader from the next.
+	// longestDebt bounds how long one large answer can delay its reader's next call.
 	longestDebt = 30 * time.Second
-	// queueBehind is how many calls of one account wait for others of it to end, and waitForTurn for how long.
+	// queueBehind bounds how many calls of one account wait for others of it to end, and waitForTurn for how long.
 	queueBehind = 64
 	waitForTurn = 2 * time.Second
 )
@@ -117,8 +116,7 @@ func newLedger(limits *Limits) *ledger {
 
 func (l *ledger) now() time.Duration { return time.Since(l.began) }
 
-// hold returns an account that stays until it is let go. name may come in parts, so that nobody needs to put it
-// together.
+// hold returns an account, and keeps it until it is released. The name may come in parts, to save joining them.
 func (l *ledger) hold(c Class, name ...string) *account {
 	var room [160]byte
 	key := append(append(room[:0], classNames[c]...), ' ')
@@ -143,7 +141,7 @@ func (l *ledger) hold(c Class, name ...string) *account {
 	return a
 }
 
-// refuse counts a call that was over a limit.
+// refuse counts a call that exceeded a limit.
 func (l *ledger) refuse(limit string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +156,7 @@ func (l *ledger) refusals(limit string) uint64 {
 
 func (l *ledger) letGo(a *account) { a.holders.Add(-1) }
 
-// sweep drops the accounts of which nothing is in use; mu is held.
+// sweep drops the accounts with nothing in use. The caller holds mu.
 func (l *ledger) sweep() {
 	now := l.now()
 	for key, a := range l.accounts {
@@ -181,17 +179,17 @@ func (a *account) idle(now time.Duration) bool {
 	return a.used == [resources - rates]int64{}
 }
 
-// overLimit is the reason why a call is refused. The ledger makes it, and the server words it.
+// overLimit is the reason for refusing a call. The ledger creates it, and the server puts it into words.
 type overLimit struct {
 	class Class
 	quota Quota
-	// after is when to try again.
+	// after is the time to wait before another try.
 	after time.Duration
 }
 
 func (o *overLimit) Error() string { return "over the limit " + o.quota.Name }
 
-// take uses n of a rate, or says when there will be so much. More than a burst counts as a burst.
+// take uses n of a rate, or returns when so much will be available. More than a burst counts as a burst.
 func (l *ledger) take(a *account, r resource, n float64) *overLimit {
 	q := &l.quotas[a.class][r]
 	if q.Value == 0 || n == 0 {
@@ -219,7 +217,7 @@ func (l *ledger) giveBack(a *account, r resource, n float64) {
 	}
 }
 
-// charge uses n of a rate whether there is so much or not: what was done is done, and the next has to wait for it.
+// charge uses n of a rate, even if that exceeds it: the work is done, and the next call has to wait.
 func (l *ledger) charge(a *account, r resource, n float64) {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 {
@@ -233,7 +231,7 @@ func (l *ledger) charge(a *account, r resource, n float64) {
 	a.paid[r] = max(a.paid[r], min(max(a.paid[r], now)+time.Duration(n*each), most))
 }
 
-// owes returns when a charge beyond the burst will be paid; nil if there was none.
+// owes returns when a charge beyond the burst will be paid; nil if there is none.
 func (l *ledger) owes(a *account, r resource) *overLimit {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 {
@@ -261,14 +259,13 @@ func (l *ledger) left(a *account, r resource) float64 {
 	return max(0, q.Burst-float64(max(a.paid[r]-now, 0))*q.Value/float64(time.Second))
 }
 
-// begin uses n of what is counted while it is in use; end gives it back. A caller that uses nothing gets it, however
-// much it is.
+// begin adds n to the concurrent use of a resource; end subtracts it. A caller that uses nothing may begin with any n.
 func (l *ledger) begin(a *account, r resource, n int64) *overLimit { return l.beginBelow(a, r, n, 0) }
 
-// reserve is the fraction of the server's capacity that only admins may use: one in so many.
+// reserve is the fraction of the server's capacity that only admins may use: 1/reserve.
 const reserve = 4
 
-// beginOf is begin for a caller of a class: of what the server has, the reserve is left to admins.
+// beginOf is begin for a caller of a class. It leaves the reserve of the server's capacity to admins.
 func (l *ledger) beginOf(by Class, a *account, r resource, n int64) *overLimit {
 	if a.class != classServer || by == ClassAdmin {
 		return l.beginBelow(a, r, n, 0)
@@ -276,8 +273,8 @@ func (l *ledger) beginOf(by Class, a *account, r resource, n int64) *overLimit {
 	return l.beginBelow(a, r, n, math.Floor(l.quotas[classServer][r].Value/reserve))
 }
 
-// beginShared is beginOf for what the server has of bodies. A caller's share, which has begun n already, takes no more
-// than it leaves to others: however many take what they can, the next one gets some.
+// beginShared is beginOf for the server's budget of bodies. A caller's share, which already uses n, takes no more than
+// it leaves to others: however many callers take as much as they can, the next one still gets some.
 func (l *ledger) beginShared(by Class, share *account, n int64) *overLimit {
 	if by == ClassAdmin {
 		return l.begin(l.server, useBodies, n)
@@ -289,7 +286,7 @@ func (l *ledger) beginShared(by Class, share *account, n int64) *overLimit {
 	return l.beginBelow(l.server, useBodies, n, left+float64(own))
 }
 
-// beginBelow is begin that leaves some of the quota to others.
+// beginBelow is begin, but leaves a part of the quota to others.
 func (l *ledger) beginBelow(a *account, r resource, n int64, left float64) *overLimit {
 	q := l.quotas[a.class][r]
 	a.mu.Lock()
@@ -301,7 +298,7 @@ func (l *ledger) beginBelow(a *account, r resource, n int64, left float64) *over
 	return nil
 }
 
-// add is begin whatever the limit is.
+// add is begin without a limit.
 func (l *ledger) add(a *account, r resource, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -311,7 +308,7 @@ func (l *ledger) add(a *account, r resource, n int64) {
 func (l *ledger) end(a *account, r resource, n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r == useParallel && len(a.waiting) > 0 { // its place goes to who waits longest
+	if r == useParallel && len(a.waiting) > 0 { // the longest waiting call takes its place
 		close(a.waiting[0])
 		a.waiting = a.waiting[1:]
 		return
@@ -319,7 +316,7 @@ func (l *ledger) end(a *account, r resource, n int64) {
 	a.used[r-rates] -= n
 }
 
-// beginInTurn is begin for calls in progress: a caller over the limit waits a while for its turn.
+// beginInTurn is begin for calls in progress: a caller over the limit waits for its turn for a limited time.
 func (l *ledger) beginInTurn(ctx context.Context, a *account) *overLimit {
 	q := &l.quotas[a.class][useParallel]
 	a.mu.Lock()

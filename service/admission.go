@@ -7,42 +7,42 @@ import (
 	"maestro/commands"
 )
 
-// Admission comes before permission. It decides nothing, records no refusal, and leaves nothing in the log. Whoever is
-// over a limit gets a Problem of KindBusy; nothing has happened, and the same call may be made again.
+// Admission comes before permission. It decides nothing, records no refusal, and leaves nothing in the log. A caller
+// over a limit gets a Problem of KindBusy; nothing has happened, and the caller may repeat the call.
 
 // Demand is the part of a call's use that is known in advance.
 type Demand struct {
-	// Writes says that it is a command, not a read. Bytes are those of its body.
+	// Writes says that the call is a command, not a read. Bytes is the size of its body.
 	Writes bool
 	Bytes  int64
-	// ReadsLog says that its work grows with the log.
+	// ReadsLog says that the call's work grows with the log.
 	ReadsLog bool
 }
 
-// Admission is what a call holds in the accounts that it counts against.
+// Admission holds what a call uses of the accounts that it counts against.
 type Admission struct {
 	service *Service
 	ledger  *ledger
 	who     commands.Actor
-	// credential is the caller's account, project that of the root of a session's project or nil.
+	// credential is the caller's account. project is the account of the root of a session's project, or nil.
 	credential, project *account
-	// made is what it paid for the things that its command creates.
+	// made is what the call paid for the things that its command creates.
 	made demand
-	// paid are the commands that it paid for, came those that it came to so far.
+	// paid is the number of commands that the call paid for, came the number that it has reached so far.
 	paid, came int
-	// counted is which of its resources the call is in.
+	// counted is the resource that the call currently counts against.
 	counted resource
-	// answered are the bytes that it has rendered and not yet written, brought those of its body.
+	// answered is the number of bytes that were rendered and not yet written, brought the number of bytes of the body.
 	answered, brought int64
-	// paidBytes are those that it paid for before its body came.
+	// paidBytes is the number of bytes that were paid for before the body came.
 	paidBytes int64
-	// answers is the rate that its answer is paid for with: the one that the next such call needs.
+	// answers is the rate that pays for the call's answer: the one that the next such call needs.
 	answers resource
-	// readBytes are those of long texts that were charged when they were read.
+	// readBytes is the number of bytes of long texts that were charged when they were read.
 	readBytes int64
-	// steps are those of work that the call was charged for.
+	// steps is the number of steps of work that the call was charged for.
 	steps atomic.Int64
-	// looked are the steps of reading that are not charged yet: less than one read.
+	// looked is the number of steps of reading that are not charged yet: less than one read.
 	looked int
 }
 
@@ -58,12 +58,14 @@ func (d Demand) rates() (used demand) {
 	return used
 }
 
-// Admit lets a call in, or refuses it with a Problem of KindBusy. A call that was admitted must leave. An interface
-// admits each call before it reads what is asked for; Do and all that waits admit a call that was not.
+// Admit admits a call, or refuses it with a Problem of KindBusy. The caller must call Leave after an admitted call. An
+// interface admits each call before it reads the request; Do, and everything that waits, admits a call that was not
+// admitted.
 func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, error) {
 	a := s.accountsOf(c.By, c.Root, c.Ended)
 	a.counted = useParallel
-	if d.ReadsLog && !c.Ended { // who has ended may not read the log, so it takes no place of who does
+	// a session that has ended may not read the log, so it uses no capacity of those that may
+	if d.ReadsLog && !c.Ended {
 		a.counted = useStreams
 	}
 	if a.answers = useReads; d.Writes {
@@ -84,13 +86,14 @@ func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, e
 	return a, nil
 }
 
-// accountsOf returns an admission with the accounts of a caller and of the root of its project. letGo must be called.
+// accountsOf returns an admission with the accounts of a caller and of the root of its project. The caller must call
+// letGo.
 func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admission {
 	a := &Admission{service: s, ledger: s.ledger, who: by}
 	a.credential = s.ledger.hold(ClassOf(by), string(by.Kind), " ", by.Name) // AccountName
 	switch {
 	case by.Kind != commands.ActorSession || by.Project == "":
-	case ended: // all of a project that have ended take nothing of those that have not
+	case ended: // all ended sessions of a project together take nothing from the living ones
 		a.project = s.ledger.hold(classProject, "ended ", root)
 	default:
 		a.project = s.ledger.hold(classProject, root)
@@ -98,7 +101,7 @@ func (s *Service) accountsOf(by commands.Actor, root string, ended bool) *Admiss
 	return a
 }
 
-// admitted is Admit for a call that its interface did not admit. leave must be called.
+// admitted is Admit for a call that its interface did not admit. The caller must call leave.
 func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func(), err error) {
 	if c.admission != nil {
 		return func() {}, nil
@@ -117,7 +120,7 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 // AccountName returns the name of a caller's account.
 func AccountName(by commands.Actor) string { return string(by.Kind) + " " + by.Name }
 
-// ClassOf returns the class of a caller: an agent is bound more tightly than the user.
+// ClassOf returns the class of a caller: an agent has tighter limits than the user.
 func ClassOf(by commands.Actor) Class {
 	switch {
 	case by.Kind == commands.ActorUser && by.Access == commands.AccessAdmin:
@@ -149,7 +152,7 @@ func (a *Admission) pay(d demand) *overLimit {
 	return nil
 }
 
-// refund returns back what was paid before the payment that failed.
+// refund gives back what was paid before the payment that failed.
 func (a *Admission) refund(d demand, failed *account, at int) {
 	for r, n := range d {
 		if failed == a.project {
@@ -161,8 +164,8 @@ func (a *Admission) refund(d demand, failed *account, at int) {
 	}
 }
 
-// wait counts the call among those that wait, no longer among those in progress. A call waits only once its body is
-// there and its caller may wait, so that who sends slowly, or may not, takes no place of others.
+// wait counts the call as waiting, no longer as in progress. A call waits only after its body has arrived and its
+// caller has been permitted to wait, so that a slow or unauthorized caller takes no place of others.
 func (a *Admission) wait() *overLimit {
 	if a.counted == useWaits {
 		return nil
@@ -175,7 +178,7 @@ func (a *Admission) wait() *overLimit {
 	return nil
 }
 
-// beginWait counts a call among those that wait, or refuses it.
+// beginWait counts a call as waiting, or refuses it.
 func (s *Service) beginWait(ctx context.Context, c *Caller) error {
 	over := c.admission.wait()
 	if over == nil {
@@ -184,7 +187,7 @@ func (s *Service) beginWait(ctx context.Context, c *Caller) error {
 	return s.over(ctx, c, over)
 }
 
-// upload pays for bytes that are kept though no event names them yet, or refuses them.
+// upload pays for bytes that are stored before an event names them, or refuses them.
 func (s *Service) upload(ctx context.Context, c *Caller, bytes int) error {
 	if c.admission == nil {
 		return nil
@@ -196,15 +199,15 @@ func (s *Service) upload(ctx context.Context, c *Caller, bytes int) error {
 	return s.over(ctx, c, over)
 }
 
-// worked charges the call for work that was done: steps of deciding, folding or reading, whatever they came to.
+// worked charges the call for work that was done: steps of deciding, folding or reading.
 func (c *Caller) worked(steps int) {
 	if c.admission != nil {
 		c.admission.worked(steps)
 	}
 }
 
-// worked charges the caller and its project for work, as for more commands. What was done is done: the next command
-// waits until it is paid.
+// worked charges the caller and its project for work, as for more commands. The work is done: the next command waits
+// until it is paid.
 func (a *Admission) worked(steps int) {
 	a.steps.Add(int64(steps))
 	n := float64(steps / StepsPerCommand)
@@ -217,7 +220,7 @@ func (a *Admission) worked(steps int) {
 	}
 }
 
-// enter counts the call among those in progress.
+// enter counts the call as in progress.
 func (a *Admission) enter(ctx context.Context) *overLimit {
 	if a.counted == useParallel {
 		return a.ledger.beginInTurn(ctx, a.credential)
@@ -242,7 +245,7 @@ func (a *Admission) beginAll(r resource, n int64) *overLimit {
 	return nil
 }
 
-// counting are the accounts that the call's current use counts against.
+// counting returns the accounts that the call's current use counts against.
 func (a *Admission) counting() []*account {
 	if a.project == nil {
 		return []*account{a.credential, a.ledger.server}

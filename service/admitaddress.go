@@ -5,13 +5,13 @@ import (
 	"net/netip"
 )
 
-// An address is no caller: all that runs on one machine, or behind one gateway, has the same. So a quota of an address
-// slows calls down. It refuses only a call that is refused anyway, and never one from this machine.
+// An address does not identify a caller: all programs on one machine, or behind one gateway, share it. So a quota of an
+// address only slows calls down. It refuses only a call that would be refused anyway, and never one from this machine.
 
-// loopback is the address that all of 127.0.0.0/8 and ::1 count as: a process may call from any of them.
+// loopback is the address that stands for all of 127.0.0.0/8 and ::1: a process may call from any of them.
 const loopback = "loopback"
 
-// accountOfAddress names the account of an address, and says whether it is this machine's own.
+// accountOfAddress returns the account name of an address, and whether the address is this machine's own.
 func accountOfAddress(address string) (name string, local bool) {
 	parsed, err := netip.ParseAddr(address)
 	switch {
@@ -23,9 +23,9 @@ func accountOfAddress(address string) (name string, local bool) {
 	return parsed.Unmap().String(), false
 }
 
-// AdmitNobody lets a call without a credential through to its refusal. It holds the call back if there are too many,
-// from its address or in all, and then refuses it with a Problem of KindBusy unless it comes from this machine: there
-// the one who sends too many may be another than the one who needs to know that its token is not valid.
+// AdmitNobody admits a call without a credential, so that it gets its refusal. If there are too many, from its address
+// or in total, it delays the call, and then refuses it with a Problem of KindBusy unless it comes from this machine:
+// there, the sender of too many calls may not be the one that must learn that its token is not valid.
 func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 	name, local := accountOfAddress(address)
 	account := s.ledger.hold(ClassAddress, name)
@@ -53,9 +53,9 @@ func (s *Service) AwaitOpen(ctx context.Context, address string) {
 	}
 }
 
-// AwaitIdentity is AwaitOpen for a caller that may be told who the server is. One that proves, for its challenge, that
-// it holds a valid credential is not slowed down because of others: it is bounded by the quota of its credential.
-// Naming a credential is no proof: anybody can.
+// AwaitIdentity is AwaitOpen for a caller that asks who the server is. A caller that proves, for its challenge, that it
+// holds a valid credential is not slowed down by others: the quota of its credential bounds it. Naming a credential
+// proves nothing: anybody can.
 func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge, holder string) {
 	over := s.takeOpen(address)
 	if over == nil {
@@ -81,7 +81,7 @@ func (s *Service) takeOpen(address string) *overLimit {
 	return s.ledger.take(account, useIdentities, 1)
 }
 
-// slowDown holds a call back that is answered all the same.
+// slowDown delays a call that is answered nevertheless.
 func (s *Service) slowDown(ctx context.Context, who string, over *overLimit) {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)

@@ -8,10 +8,11 @@ import (
 	"maestro/commands"
 )
 
-// named matches a command line that a text tells the reader to run, and takes its words apart.
+// named matches a command line that a text tells the reader to run, and captures its words.
 var named = regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
 
-// advise replaces a problem's next step if it names a command that the caller may not use: an agent would try it.
+// advise replaces a problem's next step if it names a command that the caller may not use, because an agent would try
+// it.
 func (s *Service) advise(c *Caller, p *Problem) {
 	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
@@ -24,15 +25,15 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	}
 }
 
-// operatorCommands are the commands that no row of the table is about: they are for whoever runs the server.
+// operatorCommands are the commands without a row in the table: they are for the operator of the server.
 var operatorCommands = []string{"serve", "salvage", "restore", "backup"}
 
-// mayRun reports whether a caller may use the command that these words of a command line name. Beside the operator's,
-// what is no row of the table is anybody's.
+// mayRun reports whether a caller may use the command that the words of a command line name. Apart from the operator's
+// commands, everybody may use a command that has no row in the table.
 func (s *Service) mayRun(c *Caller, words []string) bool {
 	for n := len(words); n > 0; n-- {
 		id := strings.TrimRight(strings.Join(words[:n], ":"), ":")
-		if id == "manifest:show" { // advice means the session's own, which every session reads
+		if id == "manifest:show" { // advice means the session's own manifest, which every session may read
 			return true
 		}
 		if row, ok := commands.CurrentRules().Row(id); ok {

@@ -12,10 +12,10 @@ import (
 	"maestro/service/wire"
 )
 
-// GetAuditHead returns the log's head, to be kept elsewhere.
+// GetAuditHead returns the log's head, for the caller to store elsewhere.
 func (v View) GetAuditHead() (events.Head, error) { return v.Head(), v.Permit("audit:head", "") }
 
-// CheckTexts holds every long text that the log names against its digest.
+// CheckTexts verifies every long text that the log names against its digest.
 func (s *Service) CheckTexts(ctx context.Context, c *Caller) (found wire.Texts, err error) {
 	err = s.readingLog(ctx, c, "audit-texts", func(ctx context.Context) error {
 		found, err = s.checkTexts(ctx, c)
@@ -45,7 +45,7 @@ func (s *Service) checkTexts(ctx context.Context, c *Caller) (wire.Texts, error)
 	return wire.Texts{Named: len(named), Lost: lost}, err
 }
 
-// parseHead reads SEQ:HASH; nil for "".
+// parseHead parses SEQ:HASH; nil for "".
 func parseHead(text string) (*events.Head, error) {
 	if text == "" {
 		return nil, nil

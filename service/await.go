@@ -12,14 +12,13 @@ import (
 	"maestro/service/wire"
 )
 
-// What a caller has open ends when its credential is revoked or expires.
+// An open call ends when its caller's credential is revoked or expires.
 var (
 	ErrRevoked = errors.New("the credential was revoked")
 	ErrExpired = errors.New("the credential has expired")
 )
 
-// EndReason returns the answer to a call that ended while it was open, with its credential or with the server; nil if
-// it did not.
+// EndReason returns the answer to a call that ended because its credential or the server did; nil if it did not.
 func (c *Caller) EndReason(good context.Context) error {
 	switch cause := context.Cause(good); {
 	case errors.Is(cause, ErrRevoked):
@@ -36,7 +35,7 @@ func revokedMeanwhile() *Problem {
 	return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
 }
 
-// good reports whether a caller's credential still is.
+// good reports whether a caller's credential is still valid.
 func (c *Caller) good(state *projections.State) bool {
 	switch {
 	case c.Anonymous:
@@ -51,8 +50,8 @@ func (c *Caller) good(state *projections.State) bool {
 	return token != nil && token.Live() && token.Generation == c.By.Generation
 }
 
-// WhileGood returns a context that ends when the caller's credential is revoked or expires, or the server stops. done
-// must be called, and waits for its end.
+// WhileGood returns a context that ends when the caller's credential is revoked or expires, or the server stops. The
+// caller must call done, which waits for the context's goroutines.
 func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Context, done func()) {
 	key := engine.Key{Kind: projections.KindToken, ID: c.By.Name}
 	if c.By.Kind == commands.ActorSession {
@@ -80,15 +79,15 @@ func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Contex
 }
 
 // Await waits until a condition holds, the time is over, or the credential ends; only the last is an error. The caller
-// counts as heard all the while.
+// counts as heard while it waits.
 func (s *Service) Await(
 	ctx context.Context, c *Caller, wait time.Duration, holds func(*projections.State) bool, keys ...engine.Key,
 ) error {
 	return s.await(ctx, c, wait, func(ctx context.Context) error { return s.Handler.Await(ctx, holds, keys...) })
 }
 
-// awaitItem is Await for the caller's turn to ask for an item of a queue. It returns nil once the waiting is over, or
-// the time. The turn must be ended.
+// awaitItem is Await for the caller's turn to ask for an item of a queue. It returns nil once the wait or the time is
+// over. The caller must end the turn.
 func (s *Service) awaitItem(
 	ctx context.Context, c *Caller, wait time.Duration, project, queue string,
 	over func(*projections.State) bool, keys ...engine.Key,
@@ -100,7 +99,7 @@ func (s *Service) awaitItem(
 	return turn, err
 }
 
-// await waits while the credential holds, and lets the caller count as heard. waits may be called several times.
+// await waits while the credential is valid, and keeps noting the caller as heard. It may call waits several times.
 func (s *Service) await(
 	ctx context.Context, c *Caller, wait time.Duration, waits func(ctx context.Context) error,
 ) error {
@@ -130,7 +129,7 @@ func (s *Service) await(
 	}
 }
 
-// hearEvery is how often a session that waits is noted as heard.
+// hearEvery is how often a waiting session is noted as heard.
 func (s *Service) hearEvery() time.Duration {
 	if s.Leases == nil {
 		return waitLongest
@@ -138,10 +137,10 @@ func (s *Service) hearEvery() time.Duration {
 	return s.Leases.Lease() / 3
 }
 
-// CodeStopping is the code of an answer to a call that waited when the server began to stop: ask again.
+// CodeStopping is the code of the answer to a call that was waiting when the server began to stop: ask again.
 const CodeStopping = wire.CodeStopping
 
-// ErrStopping ends what is open when the server stops.
+// ErrStopping ends open calls when the server stops.
 var ErrStopping = errors.New("the server is stopping")
 
 func askAgain() *Problem {
@@ -155,7 +154,7 @@ func askAgain() *Problem {
 	}
 }
 
-// UntilStop returns a context that also ends when the server stops. done must be called.
+// UntilStop returns a context that also ends when the server stops. The caller must call done.
 func (s *Service) UntilStop(ctx context.Context) (until context.Context, done func()) {
 	until, cancel := context.WithCancelCause(ctx)
 	if s.Stopping.Err() != nil {
@@ -169,8 +168,8 @@ func (s *Service) UntilStop(ctx context.Context) (until context.Context, done fu
 }
 
 const (
-	// waitLongest is how long one call may wait. To wait longer, a caller calls again. It is less than a body may take
-	// to arrive: at that deadline net/http takes the caller for gone.
+	// waitLongest bounds one call's wait. To wait longer, a caller calls again. It is less than the deadline for a body
+	// to arrive: at that deadline net/http treats the caller as gone.
 	waitLongest = 25 * time.Second
 )
 
@@ -180,7 +179,7 @@ func (s *Service) Head() (sequence uint64) {
 	return sequence
 }
 
-// waitAtMost bounds how long a read waits for the sequence that it asks for.
+// waitAtMost bounds how long a read waits for the sequence that it requires.
 const waitAtMost = 5 * time.Second
 
 // AwaitSequence waits until the views have reached a sequence, or until the caller's credential ends. It fails with a
@@ -217,8 +216,8 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 	}
 }
 
-// Heard notes that a session calls, whatever it asks for. A read of a caller without a credential notes nothing:
-// whoever makes a browser ask could send it.
+// Heard notes that a session calls, whatever it asks for. It ignores a read without a credential: any page could make a
+// browser send one.
 func (s *Service) Heard(ctx context.Context, c *Caller) error {
 	if c.By.Kind != commands.ActorSession || s.Leases == nil || c.Anonymous && c.Reads {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 const backupRefused = "No backup was made"
 
-// WriteBackup writes an archive of everything up to the present head, which it tells begin first.
+// WriteBackup writes an archive of everything up to the present head, which it passes to begin first.
 func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin func(head events.Head)) error {
 	return s.copying(ctx, c, "backup", func(ctx context.Context) error {
 		head, err := s.mayBackup(ctx, c)
@@ -26,8 +26,8 @@ func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin
 	})
 }
 
-// mayBackup returns the head up to which a backup is made, if the caller may make one now. A backup holds every secret
-// that agents ever wrote, so it is the admin's alone.
+// mayBackup returns the head of the backup, if the caller may make one now. A backup holds every secret that agents
+// ever wrote, so only the admin may make one.
 func (s *Service) mayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
 	s.Handler.View(func(state *projections.State) {
 		head = state.Head()

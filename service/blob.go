@@ -21,8 +21,8 @@ func IsDigest(digest string) bool {
 	return ok && err == nil && strings.ToLower(digest) == digest
 }
 
-// mayReadBlob lets callers that may read the whole log read every blob, and others what is named in projects that they
-// may read: by a project, a task, a session's manifest, or an entry of a timeline.
+// mayReadBlob lets callers that may read the whole log read every blob. Others may read what is named in projects that
+// they may read: by a project, a task, a session's manifest, or a timeline entry.
 func (v View) mayReadBlob(digest string) error {
 	if v.Caller.By.Kind == commands.ActorUser && v.Permit("audit:export", "") == nil {
 		return nil
@@ -45,8 +45,8 @@ func (v View) mayReadBlob(digest string) error {
 	return NotFound("Blob", digest)
 }
 
-// refers returns the project of what names a blob, and the row that lets a caller read it, "" for what is the caller's
-// own. named is false if it is gone, or names the blob no more.
+// refers returns the project of the object that names a blob, and the row that lets a caller read the object, "" for
+// the caller's own. named is false if the object is gone, or no longer names the blob.
 func (v View) refers(ref projections.BlobRef, digest string) (project, row string, named bool) {
 	switch ref.Kind {
 	case projections.KindProject:
@@ -71,7 +71,8 @@ func (v View) refers(ref projections.BlobRef, digest string) (project, row strin
 	return "", "", false
 }
 
-// GetBlob returns a long text. A digest is no key: a caller gets what something names that it may read.
+// GetBlob returns a long text. A digest grants no access: a caller gets only what is named by something that it may
+// read.
 func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (content []byte, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -89,8 +90,8 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 	return s.readBlob(ctx, digest, c.readText)
 }
 
-// readBlob returns the bytes behind a digest, and charges for them before it reads them if their number is known: a
-// caller that goes away meanwhile has paid. It fails with a Problem: of KindNotFound if there are none, or of
+// readBlob returns the bytes for a digest. It charges for them before it reads them if their number is known, so that a
+// caller that leaves meanwhile has paid. It fails with a Problem, of KindNotFound if there are none or of
 // KindUnavailable if they cannot be read now, or with ctx's error. It checks no permission.
 func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes int)) ([]byte, error) {
 	if s.Blobs == nil {
@@ -129,8 +130,8 @@ func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes
 	}).Complete()
 }
 
-// readText charges the call for a long text that is read for it: as its answer, which is not charged again when it is
-// sent.
+// readText charges the call for a long text that is read for it, as a part of its answer. It is not charged again when
+// it is sent.
 func (c *Caller) readText(bytes int) {
 	if c.admission != nil {
 		c.admission.readText(int64(bytes))

@@ -1,11 +1,11 @@
 package service
 
-// FreeBody is how much of each body counts for nothing, so that a short command gets in whatever others send. The limit
-// of connections bounds it.
+// FreeBody is the part of each body that is not counted, so that a short command gets through whatever others send. The
+// limit of connections bounds it.
 const FreeBody = 16 << 10
 
-// AddBodyBytes counts bytes of a body that have come, until the call ends: against the budgets of the caller, of its
-// project and of the server. What was not announced is paid for as it comes. It may refuse them with a Problem.
+// AddBodyBytes counts received bytes of a body until the call ends: against the budgets of the caller, of its project
+// and of the server. Bytes that were not announced are paid for as they arrive. It may refuse them with a Problem.
 func (a *Admission) AddBodyBytes(n int64) error {
 	if over := a.addBodyBytes(n); over != nil {
 		return a.service.tooMuch(a.who.String(), over)
@@ -50,8 +50,8 @@ func (a *Admission) beginBody(n int64) *overLimit {
 	return nil
 }
 
-// Render counts bytes of an answer that the caller has not read yet, against its own budget, its project's and the
-// server's. It may refuse them with a Problem.
+// Render counts bytes of an answer that the caller has not read yet, against the budgets of the caller, of its project
+// and of the server. It may refuse them with a Problem.
 func (a *Admission) Render(n int64) error {
 	if over := a.render(n); over != nil {
 		return a.service.tooMuch(a.who.String(), over)
@@ -67,7 +67,7 @@ func (a *Admission) render(n int64) *overLimit {
 	return over
 }
 
-// RenderAnyway is Render for an answer that is written already, or that must be given.
+// RenderAnyway is Render for an answer that is already written, or that must be given.
 func (a *Admission) RenderAnyway(n int64) {
 	a.answered += n
 	for _, account := range a.counting() {
@@ -75,7 +75,7 @@ func (a *Admission) RenderAnyway(n int64) {
 	}
 }
 
-// Free ends the count of rendered bytes.
+// Free subtracts rendered bytes.
 func (a *Admission) Free(n int64) {
 	a.answered -= n
 	for _, account := range a.counting() {
@@ -83,7 +83,7 @@ func (a *Admission) Free(n int64) {
 	}
 }
 
-// Sent charges the caller for a long answer, but for what was charged when it was read.
+// Sent charges the caller for a long answer, except what was charged when it was read.
 func (a *Admission) Sent(n int64) { a.chargeBytes(n - a.readBytes) }
 
 func (a *Admission) readText(n int64) {

@@ -7,10 +7,10 @@ import (
 	"maestro/engine"
 )
 
-// A call may come to several commands. Each is paid for like a call of its own, whichever route brings it: no command
-// reaches the Handler but through bring.
+// A call may produce several commands. Each is paid for like a call of its own, whichever route it came by: every
+// command reaches the Handler through bring.
 
-// addBodyBytes hands a command to the Handler, or tries it. It pays for one that the call has not paid for yet.
+// bring passes a command to the Handler, or tries it. It pays for a command that the call has not paid for yet.
 func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, dryRun bool) (engine.Answer, error) {
 	if err := s.payAhead(ctx, c, 1); err != nil {
 		return engine.Answer{}, err
@@ -22,10 +22,10 @@ func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, 
 	return s.Handler.Do(ctx, request)
 }
 
-// triesAtOnce is how many commands are tried at once: a commit waits for those that are being tried.
+// triesAtOnce bounds concurrent dry runs: a commit waits for those that are running.
 const triesAtOnce = 1
 
-// try tries a command when it is the call's turn: the writer waits for those that are being tried.
+// try runs a dry run when it is the call's turn, because the writer waits for dry runs in progress.
 func (s *Service) try(ctx context.Context, c *Caller, request engine.Request) (engine.Answer, error) {
 	place, err := s.trying.take(ctx, c)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) try(ctx context.Context, c *Caller, request engine.Request) (e
 	return s.Handler.Try(request)
 }
 
-// share names those with whom a caller takes turns in the writer: the sessions of a root, or the credential.
+// share names the group in which a caller takes turns in the writer: the sessions of a root, or the credential.
 func (c *Caller) share() string {
 	if c.By.Kind == commands.ActorSession && c.Root != "" {
 		return c.Root
@@ -43,7 +43,7 @@ func (c *Caller) share() string {
 	return AccountName(c.By)
 }
 
-// payAhead pays for the next n commands of a call, as far as it has not, or refuses the call.
+// payAhead pays for the next n commands of a call, unless they are paid already, or refuses the call.
 func (s *Service) payAhead(ctx context.Context, c *Caller, n int) error {
 	a := c.admission
 	missing := a.came + n - a.paid
@@ -57,8 +57,8 @@ func (s *Service) payAhead(ctx context.Context, c *Caller, n int) error {
 	return nil
 }
 
-// payCommands pays for n commands beside the first. What is more than can be paid at once, which is a burst without the
-// first, is owed: else a call of so many could never be made.
+// payCommands pays for n commands after the first. What exceeds a burst, less the first command, is owed: otherwise a
+// call with that many commands could never be made.
 func (a *Admission) payCommands(n float64) *overLimit {
 	accounts := a.paying()
 	atOnce := func(account *account) float64 {
@@ -80,7 +80,7 @@ func (a *Admission) payCommands(n float64) *overLimit {
 	return nil
 }
 
-// paying are the accounts that rates are taken of.
+// paying returns the accounts whose rates pay for the call.
 func (a *Admission) paying() []*account {
 	if a.project == nil {
 		return []*account{a.credential}
@@ -88,7 +88,7 @@ func (a *Admission) paying() []*account {
 	return []*account{a.credential, a.project}
 }
 
-// returnUnused returns back what was paid for commands that the call did not come to. The call itself costs one.
+// returnUnused gives back what was paid for commands that the call did not reach. The call itself costs one.
 func (a *Admission) returnUnused() {
 	unused := a.paid - max(a.came, 1)
 	if unused <= 0 {
@@ -100,27 +100,27 @@ func (a *Admission) returnUnused() {
 	a.paid -= unused
 }
 
-// ReserveCommands lets a call through that comes to n commands, before it has done any of them, and pays for all: then
-// none of them fails for a quota. It fails with a *commands.Refusal above the limit call-commands.
+// ReserveCommands admits a call that consists of n commands before the first one runs, and pays for all of them, so
+// that none fails because of a quota. It fails with a *commands.Refusal above the limit call-commands.
 func (s *Service) ReserveCommands(ctx context.Context, c *Caller, n int) error {
 	if err := commands.CheckCall(n); err != nil {
 		return err
 	}
-	if c.admission == nil { // then each is a call of its own
+	if c.admission == nil { // then each command is a call of its own
 		return nil
 	}
 	return s.payAhead(ctx, c, n)
 }
 
-// severalBelow is Several for a command that is done to all living sessions below one too. What the command alone is
-// refused for, its decision says. A user may end any number of them. A dry run pays for none of them.
+// severalBelow reserves the commands of a call that also applies to all living sessions below one. It leaves a refusal
+// of the command itself to the decision. A user may end any number of sessions. A dry run pays for none.
 func (s *Service) severalBelow(ctx context.Context, c *Caller, request engine.Request, o Options) error {
 	root, _ := treeCommand(request.Command)
 	if !o.Tree || root == "" {
 		return nil
 	}
 	if _, err := s.try(ctx, c, request); err != nil {
-		return nil //nolint:nilerr // the decision says the same, and its refusal is recorded
+		return nil //nolint:nilerr // the decision refuses it too, and records the refusal
 	}
 	if ClassOf(c.By) == ClassAdmin {
 		return nil

@@ -6,45 +6,45 @@ import (
 	"maestro/projections"
 )
 
-// Caller is the authenticated caller, with what its interface knows of the call. Each call has its own.
+// Caller is the authenticated caller, with what its interface knows about the call. Each call has its own.
 type Caller struct {
 	By commands.Actor
-	// Anonymous says that the caller showed no credential and needs none; then a body may name the session that it is.
+	// Anonymous says that the caller showed no credential and needs none. A body may then name the session that calls.
 	Anonymous bool
-	// Ended says that the calling session had ended when it called.
+	// Ended says that the calling session had ended at the time of the call.
 	Ended bool
-	// Expires is when its credential does, in milliseconds since 1970; 0 for never.
+	// Expires is when the credential expires, in milliseconds since 1970; 0 for never.
 	Expires int64
 	// Root is the root of a session's project. Projects share their root's limits.
 	Root string
 	// Mail is the calling session's unread mail: answers to its questions, and messages.
 	Mail []string
-	// Scheme and Host are how the caller reaches the server. Its interface fills them in.
+	// Scheme and Host are the address at which the caller reaches the server. Its interface sets them.
 	Scheme, Host string
-	// Verb and Target are what is asked for: "GET", "/api/tasks". Reads says that it is a read.
+	// Verb and Target are the request: "GET", "/api/tasks". Reads says that it is a read.
 	Verb, Target string
 	Reads        bool
-	// Program says that it is no page in a browser. Its interface fills it in.
+	// Program says that the caller is not a page in a browser. Its interface sets it.
 	Program bool
 	// Meta accompanied the command.
 	Meta Meta
-	// Paged says that the caller takes lists in pages: then a limit is the length of a page. Its interface fills it in.
+	// Paged says that the caller takes lists in pages; a limit is then the length of a page. Its interface sets it.
 	Paged bool
-	// Page says which part of a list is asked for; nil for all of it. Its interface fills it in.
+	// Page returns the requested part of a list; nil for the whole list. Its interface sets it.
 	Page func() (PageOf, error)
 
-	// asks is what it reads; "" until it asked.
+	// asks is the query that it reads; "" until Ask.
 	asks Query
-	// parts counts the parts of its answer; turn says that it makes one in its turn. See Service.Turn.
+	// parts counts the parts of its answer. turn says that it is making a part in its turn. See Service.Turn.
 	parts int
 	turn  bool
 	// delivered says that nobody waits for the answer. A kept command is sent again until it has one.
 	delivered bool
-	// admission is what the call holds of its limits; nil until it is admitted.
+	// admission is the call's use of its limits; nil until it is admitted.
 	admission *Admission
 }
 
-// ServerURL is the address at which the caller reaches the server. Sessions that it spawns get the same one.
+// ServerURL is the address at which the caller reaches the server. Sessions that it spawns get the same address.
 func (c *Caller) ServerURL() string { return c.Scheme + "://" + c.Host }
 
 // Operation names the request, as recorded for a refused read: "GET /api/tasks".
@@ -56,15 +56,15 @@ func (c *Caller) ReadsAll() bool {
 		(c.By.Access == commands.AccessAdmin || c.By.Access == commands.AccessAuditor)
 }
 
-// SeesEnv reports whether the caller sees a session's environment, which may hold secrets: the user (an admin's token
-// or an auditor's, who reads the whole log), and the session itself.
+// SeesEnv reports whether the caller sees a session's environment, which may hold secrets. The user (with an admin's
+// token or an auditor's, which reads the whole log) and the session itself see it.
 func (c *Caller) SeesEnv(x *projections.Session) bool { return c.seesEnvOf(x.ID) }
 
 func (c *Caller) seesEnvOf(session string) bool {
 	return c.ReadsAll() || c.By.Kind == commands.ActorSession && c.By.Name == session
 }
 
-// OtherIdentity refuses a call that speaks for a session, or "" for the user, that is not its caller.
+// OtherIdentity refuses a call on behalf of a session, or of the user for "", that is not the caller.
 func (c *Caller) OtherIdentity(session string) error {
 	named := "the user"
 	if session != "" {

@@ -126,7 +126,7 @@ func (v View) canAll(in *wire.CanQuery) (wire.Can, error) {
 	return body, nil
 }
 
-// actorNamed returns the actor that an auditor means.
+// actorNamed returns the actor that an auditor asks about.
 func (v View) actorNamed(name string) (commands.Actor, error) {
 	if _, session, ok := projections.SessionOfSource(name); ok {
 		name = session
@@ -159,7 +159,7 @@ func (v View) actorNamed(name string) (commands.Actor, error) {
 	return commands.Actor{}, NotFound("Actor", name)
 }
 
-// projectOf returns the project of whatever an id names.
+// projectOf returns the project of the object with an id.
 func (v View) projectOf(id string) string {
 	if project := v.TaskProject(id); project != "" {
 		return project
@@ -182,11 +182,11 @@ func allowedTo(row commands.Row) string { return "the table allows it to: " + ro
 type canTarget struct {
 	kind string // "task", "session"; "" if nothing is named
 	id   string
-	// fields are those by which commands name such a thing; each command has at most one of them.
+	// fields are the names of the fields by which commands name such an object; each command has at most one of them.
 	fields []string
 }
 
-// target finds what an id names. Queue names are arbitrary, so only commands about queues accept one.
+// target finds the object with an id. Queue names are arbitrary, so only commands about queues accept one.
 func (v View) target(command, id, project string) (canTarget, error) {
 	noun, _, _ := strings.Cut(command, ":")
 	switch {
@@ -214,7 +214,7 @@ func (v View) isTemplate(id string) bool {
 	return v.TemplateEver(id) || slices.Contains(commands.OwnTemplates(), id)
 }
 
-// command returns the command about a target, with nothing else filled in.
+// command returns the command about a target, with no other field set.
 func (t canTarget) command(id string) (commands.Command, error) {
 	if t.kind == "" {
 		return commands.Parse(id, []byte("{}"))
@@ -233,14 +233,14 @@ func (t canTarget) command(id string) (commands.Command, error) {
 		switch {
 		case err == nil:
 			return command, nil
-		case errors.As(err, &refusal) && refusal.Code == commands.CodeNotFound: // it cannot be asked for yet
+		case errors.As(err, &refusal) && refusal.Code == commands.CodeNotFound: // it cannot be requested yet
 			return nil, err
 		}
 	}
 	return nil, InvalidRequest("", id+" is not about a "+t.kind)
 }
 
-// decides asks the decision of a command about a target.
+// decides runs the decision of a command about a target.
 func (v View) decides(by commands.Actor, id string, target canTarget, project string) error {
 	command, err := target.command(id)
 	if err != nil {

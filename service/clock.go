@@ -11,12 +11,12 @@ import (
 type Clock interface {
 	// Status returns its status.
 	Status() wire.ClockStatus
-	// Confirm takes the machine's wall clock to be right from now on, and reports whether it was in doubt. It fails
+	// Confirm accepts the machine's wall clock as correct from now on, and reports whether it was in doubt. It fails
 	// with *events.ClockError when events cannot have the time that it shows.
 	Confirm() (now wire.ClockStatus, changed bool, err error)
 }
 
-// ClockStatus compares the server's clock with the machine's wall clock. Every caller may ask.
+// ClockStatus compares the server's clock with the machine's wall clock. Every caller may use it.
 func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 	if s.Clock == nil {
 		return wire.ClockStatus{}, NotFound("Clock", "of this server")
@@ -24,8 +24,8 @@ func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 	return s.Clock.Status(), nil
 }
 
-// ConfirmClock is the operator's: it is no event, since it says nothing of the project's work and the times of the
-// events after it show it. The server's log records it.
+// ConfirmClock is for the operator. It is not an event, because it is not about the project's work, and the times of
+// later events show it. The server's log records it.
 func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedClock, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true})
 	if err != nil {

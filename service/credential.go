@@ -5,8 +5,8 @@ import (
 	"maestro/service/wire"
 )
 
-// GetCredential returns the secret of a session that has not ended, with what its environment says, to those who could
-// spawn it: the user, and the orchestrator that did.
+// GetCredential returns the secret of a session that has not ended, with the rest of its environment. It is for callers
+// that could spawn the session: the user, and the orchestrator that did.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	const row = "session:spawn"
 	x, err := v.PermitSession(row, in.ID)
@@ -40,7 +40,7 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	}, nil
 }
 
-// because returns a reason as the end of a sentence.
+// because appends a reason to a sentence.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -19,23 +19,23 @@ import (
 	"maestro/service/wire"
 )
 
-// Keys are the secrets that credentials are checked against.
+// Keys are the secrets that verify credentials.
 type Keys struct {
-	// AdminToken is the user's.
+	// AdminToken is the user's token.
 	AdminToken []byte
-	// ServerKey is the key from which the secrets of sessions are derived.
+	// ServerKey is the key from which session secrets are derived.
 	ServerKey []byte
 }
 
-// FirstGeneration is the generation that a new session has; raising it revokes the session's token.
+// FirstGeneration is the generation of a new session's token. Raising the generation revokes the token.
 const FirstGeneration = 1
 
-// SessionToken returns the secret of a session: it is made, never stored, so a retried spawn answers the same.
+// SessionToken returns the secret of a session. It is derived, never stored, so a retried spawn returns the same one.
 func SessionToken(serverKey []byte, id string, generation int) string {
 	return newSigner(serverKey).token(wire.SessionTokenPrefix, id, strconv.Itoa(generation))
 }
 
-// authenticator knows callers by their credentials.
+// authenticator identifies callers by their credentials.
 type authenticator struct {
 	admin   [sha256.Size]byte
 	signers *sync.Pool
@@ -53,12 +53,12 @@ func newAuthenticator(keys Keys, handler *engine.Handler, now func() time.Time) 
 	}
 }
 
-// NamedToken returns the secret of a named token: like a session's it is made, never stored.
+// NamedToken returns the secret of a named token. Like a session's it is derived, never stored.
 func NamedToken(serverKey []byte, name string, generation int) string {
 	return newSigner(serverKey).token(wire.UserTokenPrefix, name, strconv.Itoa(generation))
 }
 
-// signer makes secrets with the server's key.
+// signer derives secrets from the server's key.
 type signer struct {
 	mac  hash.Hash
 	room []byte
@@ -66,12 +66,12 @@ type signer struct {
 
 func newSigner(key []byte) *signer { return &signer{mac: hmac.New(sha256.New, key)} }
 
-// token returns the secret of the kind that its prefix says.
+// token returns the secret of the kind that its prefix names.
 func (s *signer) token(prefix, name, generation string) string {
 	return prefix + name + "." + generation + "." + string(s.sign(prefix, name, generation))
 }
 
-// sign returns the last part of a secret, until the next call.
+// sign returns the last part of a secret. The result is valid until the next call.
 func (s *signer) sign(prefix, name, generation string) []byte {
 	what := "maestro token\x00"
 	if prefix == wire.SessionTokenPrefix {
@@ -86,8 +86,8 @@ func (s *signer) sign(prefix, name, generation string) []byte {
 	return s.room[said:]
 }
 
-// call returns who a token stands for. A well-signed token of a session that is unknown or deleted is that session,
-// which has no permissions; any other bad token is nobody.
+// caller returns who a token identifies. A correctly signed token of an unknown or deleted session identifies that
+// session, which has no permissions. Any other invalid token identifies nobody.
 func (a authenticator) caller(token string) (*Caller, error) {
 	prefix := wire.SessionTokenPrefix
 	rest, session := strings.CutPrefix(token, prefix)
@@ -127,7 +127,7 @@ func (a authenticator) caller(token string) (*Caller, error) {
 	return c, err
 }
 
-// holder returns who a token stands for, by its public part. It fails if the token is not valid now.
+// holder returns who a token identifies, by its public part. It fails if the token is not valid now.
 func (a authenticator) holder(public string) (*Caller, error) {
 	c := &Caller{}
 	if public == wire.AdminPart {
@@ -182,7 +182,7 @@ func expired(name string, at int64) *Problem {
 		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
 }
 
-// NotAuthenticated is the problem of a caller that is not authenticated. invalid means that it sent an invalid
+// NotAuthenticated returns the problem for a caller that is not authenticated. invalid means that it sent an invalid
 // credential.
 func NotAuthenticated(message, why string, invalid bool) *Problem {
 	return &Problem{
@@ -195,7 +195,7 @@ func NotAuthenticated(message, why string, invalid bool) *Problem {
 	}
 }
 
-// TokenActor returns the actor that a named token stands for.
+// TokenActor returns the actor that a named token identifies.
 func TokenActor(token *projections.Token) commands.Actor {
 	return commands.Actor{
 		Kind:       commands.ActorUser,
@@ -207,11 +207,11 @@ func TokenActor(token *projections.Token) commands.Actor {
 	}
 }
 
-// Authenticate returns who a token stands for.
+// Authenticate returns who a token identifies.
 func (s *Service) Authenticate(token string) (*Caller, error) { return s.auth.caller(token) }
 
-// Anonymous returns the caller who showed no credential: a session that its interface knows otherwise, else the user. A
-// session that never was, or was deleted, is left to what is asked for, which says so.
+// Anonymous returns the caller without a credential: a session that its interface identified otherwise, or the user. It
+// accepts a session that never existed, or was deleted: the requested operation reports that.
 func (s *Service) Anonymous(session string) *Caller {
 	c := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}
 	s.Handler.View(func(state *projections.State) {
@@ -223,5 +223,5 @@ func (s *Service) Anonymous(session string) *Caller {
 	return c
 }
 
-// Health says why the server takes no writes, or nil.
+// Health returns why the server accepts no writes, or nil.
 func (s *Service) Health() error { return s.Handler.Health() }

@@ -10,8 +10,8 @@ import (
 	"maestro/projections"
 )
 
-// Damage returns why the log that can be read is not all that was acknowledged, or nil. A server that was asked to be
-// read-only, or whose disk is full, has the whole log.
+// Damage returns why the readable log lacks acknowledged events, or nil. A server that was started read-only, or whose
+// disk is full, has the whole log.
 func (s *Service) Damage() error {
 	if err := s.Handler.Health(); errors.Is(err, events.ErrReadOnly) && !engine.IsReadOnlyByRequest(err) {
 		return err
@@ -37,8 +37,8 @@ func (s *Service) DamageNotice() string {
 	return err.Error()
 }
 
-// RequireIntactLog fails when a copy of the log would lack what was acknowledged. doing says what is not done, such as
-// "No backup was made".
+// RequireIntactLog fails when a copy of the log would lack acknowledged events. doing names what did not happen, such
+// as "No backup was made".
 func (s *Service) RequireIntactLog(ctx context.Context, doing string) error {
 	if err := s.Damage(); err != nil {
 		return s.damageProblem(ctx, doing, err)
@@ -46,7 +46,7 @@ func (s *Service) RequireIntactLog(ctx context.Context, doing string) error {
 	return nil
 }
 
-// DamageProblem is the problem with a copy of the log that met damage on the way; other errors stay as they are.
+// DamageProblem turns an error of copying the log into a problem if it is damage. It returns other errors unchanged.
 func (s *Service) DamageProblem(ctx context.Context, doing string, err error) error {
 	var damage *events.DamageError
 	if !errors.As(err, &damage) {
@@ -76,7 +76,7 @@ func (s *Service) damageProblem(ctx context.Context, doing string, damage error)
 	return p
 }
 
-// acknowledged returns the last sequence that anything remembers; it is not before that of the damage.
+// acknowledged returns the last acknowledged sequence that any record shows; at least the sequence of the damage.
 func (s *Service) acknowledged(ctx context.Context, damaged uint64) uint64 {
 	last := damaged
 	s.Handler.View(func(state *projections.State) { last = max(last, state.Head().Sequence) })

@@ -10,22 +10,23 @@ import (
 	"maestro/workers/outbox"
 )
 
-// Delivery brings the commands that sessions on this machine kept while the server was away, for sessions that have no
-// next command: it is what a session's own next command would do. Each goes the way of every command, [Service.Do].
+// Delivery delivers the commands that sessions on this machine kept while the server was away, if the session runs no
+// further command: a session's own next command would deliver them too. Each takes the same path as every command,
+// [Service.Do].
 type Delivery struct {
 	service *Service
 	home    *outbox.Home
 	logger  *slog.Logger
-	// rests says until when a session has no turn: its last one was more than its share of the writer.
+	// rests is the time until which a session has no turn, because its last one used more than its share of the writer.
 	rests map[string]time.Time
-	// quarantined is how many entries each session's outbox had set aside at the last look.
+	// quarantined is the number of entries that were set aside in each session's outbox at the last check.
 	quarantined map[string]int
-	// warned is why something could not be read at the last look, so that the log says it once.
+	// warned is the read error of the last check, so that it is logged only once.
 	warned map[string]string
 	rounds int
 }
 
-// Deliver returns what delivers the commands that the outboxes of a home hold.
+// Deliver returns a Delivery for the commands in a home's outboxes.
 func (s *Service) Deliver(home *outbox.Home) *Delivery {
 	return &Delivery{
 		service: s,
@@ -36,19 +37,18 @@ func (s *Service) Deliver(home *outbox.Home) *Delivery {
 }
 
 const (
-	// deliverEvery is how often the outboxes are looked at.
+	// deliverEvery is how often the outboxes are checked.
 	deliverEvery = 5 * time.Second
-	// removeEvery is how many looks there are between two removals of empty outboxes.
+	// removeEvery is the number of checks between two removals of empty outboxes.
 	removeEvery = 12
-	// busyPatience is how long the server waits for an outbox that is locked: it may stay so, and the others must not
-	// wait for it.
+	// busyPatience bounds the wait for a locked outbox: it may stay locked, and the others must not wait for it.
 	busyPatience = 250 * time.Millisecond
-	// turnEvery is how often a session whose outbox has more gets a turn, and turnEntries and turnSteps are what it may
-	// bring in one: as much as its quota of commands, so what was kept comes as fast as what is said now.
+	// turnEvery is how often a session with more entries gets a turn. turnEntries and turnSteps bound one turn: as much
+	// as its quota of commands, so that kept commands are delivered at the rate of new ones.
 	turnEvery   = 250 * time.Millisecond
 	turnEntries = 50
 	turnSteps   = turnEntries * StepsPerCommand
-	// turnMost is how long one turn may take.
+	// turnMost bounds the time of one turn.
 	turnMost = time.Second
 )
 
@@ -69,7 +69,7 @@ func (d *Delivery) Run(ctx context.Context) {
 	}
 }
 
-// all returns each session a turn, and reports whether any has more.
+// all gives each session a turn, and reports whether any has more.
 func (d *Delivery) all(ctx context.Context) (more bool) {
 	warned := map[string]string{}
 	warn := func(session, message string, err error) {
@@ -112,7 +112,7 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 	return more
 }
 
-// inFull returns an error with all that its problem says.
+// inFull returns an error with all details of its problem.
 func inFull(err error) string {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -121,7 +121,7 @@ func inFull(err error) string {
 	return err.Error()
 }
 
-// take returns a session a turn: it delivers a part of what the session kept, and reports whether there is more.
+// take gives a session a turn: it delivers a part of the session's kept commands, and reports whether there are more.
 func (d *Delivery) take(
 	ctx context.Context, session string, warn func(session, message string, err error),
 ) (more bool) {
@@ -157,7 +157,8 @@ func (d *Delivery) take(
 	return false
 }
 
-// lookAside logs entries that were set aside since the last look, also by a session's own command.
+// lookAside logs entries that were set aside since the last check, including those that a session's own command set
+// aside.
 func (d *Delivery) lookAside(ctx context.Context) error {
 	quarantined, err := outbox.SetAside(ctx, d.home)
 	for session, n := range quarantined {

@@ -13,24 +13,24 @@ import (
 	"maestro/workers/outbox"
 )
 
-// errTurnOver says that the others have their turn now.
+// errTurnOver ends a turn so that the other sessions get theirs.
 var errTurnOver = errors.New("the session's turn is over")
 
-// turn is what one session delivers at once.
+// turn is one session's turn.
 type turn struct {
 	service *Service
 	logger  *slog.Logger
 	session string
-	// secret proves the entries, as it was when the last of them was looked at.
+	// secret verifies the entries. It is the session's secret as of the last entry.
 	secret string
-	// entries and refused count what was delivered, and what of it was refused; steps are those of its work.
+	// entries and refused count the delivered entries and those that were refused. steps counts the steps of work.
 	entries, refused int
 	steps            int64
-	// rest is how long the session's quotas ask it to wait.
+	// rest is how long the session's quotas require it to wait.
 	rest time.Duration
 }
 
-// longestLogged bounds what a session said and a line of the server's log holds, in bytes.
+// longestLogged bounds a session's text in a line of the server's log, in bytes.
 const longestLogged = 512
 
 // next begins another entry, unless the turn is over.
@@ -42,7 +42,7 @@ func (t *turn) next() error {
 	return nil
 }
 
-// secretNow returns the session's secret as it is now; "" if there is no such session.
+// secretNow returns the session's present secret; "" if there is no such session.
 func (t *turn) secretNow() string {
 	t.secret = ""
 	if generation, ok := t.generation(); ok {
@@ -60,8 +60,8 @@ func (t *turn) generation() (generation int, ok bool) {
 	return generation, ok
 }
 
-// deliver executes a kept command in its session's name, as if the session had sent it. nil is an answer for
-// good, also a refusal, which is recorded. An entry that is over a quota waits until it is not.
+// deliver executes a kept command on behalf of its session, as if the session had sent it. It returns nil for a final
+// answer, including a refusal, which is recorded. An entry that exceeds a quota waits until it does not.
 func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	if err := t.next(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	return t.answered(e, t.bring(ctx, e))
 }
 
-// addBodyBytes brings an entry to the service like a call of the session.
+// bring passes an entry to the service like a call of the session.
 func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
 	c, err := t.service.Authenticate(t.secret)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
 	return err
 }
 
-// answered returns nil for an answer for good.
+// answered returns nil for a final answer.
 func (t *turn) answered(e outbox.Entry, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
@@ -124,8 +124,8 @@ func (t *turn) answered(e outbox.Entry, err error) error {
 	return nil
 }
 
-// reject records that an entry was not delivered, so that it appears in the inbox. One that is no command is only
-// logged.
+// reject records that an entry was not delivered, so that it appears in the inbox. An entry that is not a command is
+// only logged.
 func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 	if err := t.next(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 	return t.service.Denials.RecordKept(ctx, request, root, said)
 }
 
-// oldSecrets bounds how many revoked secrets of a session are tried on an entry, the newest first.
+// oldSecrets bounds how many revoked secrets of a session are tried on an entry, newest first.
 const oldSecrets = 20
 
 // revoked reports whether an entry was kept with an earlier secret of its session.

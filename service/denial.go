@@ -7,10 +7,10 @@ import (
 	"maestro/service/wire"
 )
 
-// ListDenials returns a page of the recorded refusals, oldest first. To who takes no pages, a limit alone gives the
-// newest. What it returns reads them when the state may move.
+// ListDenials returns a page of the recorded refusals, oldest first. Without pages, a limit selects the newest. The
+// returned function reads them, and may run without the state.
 func (v View) ListDenials(in *wire.DenialFilter) (func() (Page[engine.Denial], error), error) {
-	if err := v.Permit("audit:denials", in.Project); err != nil { // before what is wrong with the parameters
+	if err := v.Permit("audit:denials", in.Project); err != nil { // before any error of the parameters
 		return nil, err
 	}
 	if err := v.named("Project", in.Project, v.Project(in.Project) != nil); err != nil {

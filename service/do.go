@@ -12,23 +12,25 @@ import (
 	"maestro/service/wire"
 )
 
-// Call is a command as an interface hands it over: its body is not read yet, or it is made of a request of another
+// Call is a command as an interface passes it on: either with an unread body, or converted from a request of another
 // form.
 type Call struct {
-	// ID is the command's id in the permission table; of a command that is made, its own counts.
+	// ID is the command's id in the permission table. A converted command has its own.
 	ID string
-	// Length is the body's, below 0 if it is not known.
+	// Length is the length of the body, negative if unknown.
 	Length int64
-	// Body returns the body, a JSON object of the command's fields. It is called once the caller may send one, and Drop
-	// instead where it may not.
+	// Body returns the body, a JSON object of the command's fields. It is called once the caller may send one;
+	// otherwise Drop is called.
 	Body func() ([]byte, error)
 	Drop func()
-	// Command is what an interface made of a request of another form, instead of ID, Length, Body and Drop.
+	// Command is the command that an interface converted from a request of another form, in place of ID, Length, Body
+	// and Drop.
 	Command commands.Command
-	// By is whom such a request speaks for; the caller if it is zero. Only a caller without a credential speaks for
-	// another.
+	// By is on whose behalf such a request was made; the caller if it is zero. Only a caller without a credential may
+	// act on behalf of another.
 	By commands.Actor
-	// Suffix distinguishes the commands of one request, and depends on its body alone, so that a retry is recognised.
+	// Suffix distinguishes the commands of one request. It depends only on the request's body, so that a retry is
+	// recognised.
 	Suffix string
 	Options
 }
@@ -36,17 +38,17 @@ type Call struct {
 // Done is the result of a command.
 type Done struct {
 	engine.Answer
-	// Token is the secret that the command made, for its caller alone; "" if it made none.
+	// Token is the secret that the command created, for its caller only; "" if there is none.
 	Token string
 	// Below lists the sessions below the one that the command ended or revoked.
 	Below wire.Below
-	// LeftOpen tells of the tasks of a session that the command completed.
+	// LeftOpen lists open tasks of a session that the command completed.
 	LeftOpen wire.LeftOpen
-	// Warnings are what the caller should know about what the command did.
+	// Warnings are what the caller should know about the effects of the command.
 	Warnings []string
 	// Start is the result of queue:start; nil for any other command.
 	Start *wire.Start
-	// Revoked is what a revoked token leaves behind; nil for any other command.
+	// Revoked lists what a revoked token leaves behind; nil for any other command.
 	Revoked *wire.Revoked
 }
 
@@ -65,9 +67,9 @@ func (d Done) Wire(dryRun bool) wire.Done {
 	}
 }
 
-// Do executes a command; no other way leads to the Handler. It permits early, reads and parses the body, gives a
-// session its manifest, holds the command against the quotas, and waits if that is asked for. The caller's Meta comes
-// with it. It fails with a *Problem, a *commands.Refusal, or what engine.Handler.Do fails with.
+// Do executes a command; there is no other path to the Handler. It checks the permission early, reads and parses the
+// body, gives a session its manifest, checks the quotas, and waits if requested. The caller's Meta accompanies the
+// command. It fails with a *Problem, a *commands.Refusal, or as engine.Handler.Do fails.
 func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: max(a.Length, 0)})
 	if err != nil {
@@ -103,7 +105,8 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	return s.decide(ctx, c, command, a)
 }
 
-// speaker returns whom a command speaks for. A session that a caller without a credential speaks for is heard.
+// speaker returns on whose behalf a command is. It notes a session as heard on whose behalf a caller without a
+// credential calls.
 func (s *Service) speaker(ctx context.Context, c *Caller, by commands.Actor) (commands.Actor, error) {
 	switch {
 	case by.Kind == "" || by.Kind == c.By.Kind && by.Name == c.By.Name:
@@ -140,7 +143,7 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 	return command, nil
 }
 
-// decide checks a command against the quotas, passes it to the Handler, and does what follows from its answer.
+// decide checks a command against the quotas, passes it to the Handler, and does what follows from the answer.
 func (s *Service) decide(
 	ctx context.Context, c *Caller, command commands.Command, a Call,
 ) (done Done, err error) {
@@ -196,15 +199,15 @@ func (s *Service) decide(
 	return done, err
 }
 
-// Options are a caller's options for a command beside its fields: to try it only, to do it to the sessions below too,
-// to wait for an item.
+// Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, and
+// waiting for an item.
 type Options struct {
 	DryRun, Tree bool
 	Wait         time.Duration
 }
 
-// waitForItem asks again for an item when it is this call's turn; several may wait, and each item gives one of them its
-// turn. It asks once more when its time is over. Each time is paid for before it is waited for.
+// waitForItem asks again for an item when it is this call's turn. Several calls may wait, and each item gives one of
+// them its turn. It asks once more when its time is over. It pays for each attempt before it waits.
 func (s *Service) waitForItem(
 	ctx context.Context, c *Caller, request engine.Request, start *commands.StartItem, wait time.Duration,
 ) (engine.Answer, error) {
@@ -252,8 +255,8 @@ func (s *Service) askInTurn(
 	return s.bring(ctx, c, request, false)
 }
 
-// tokenFor returns the secret that an answer shows. The caller of a retry is shown it only while it may use the
-// command, in the project of its event.
+// tokenFor returns the secret that an answer shows. The caller of a retry sees it only while it may use the command in
+// the project of its event.
 func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	token := s.tokenOf(answer.Data)
 	if token == "" || !answer.Retried {
@@ -266,8 +269,8 @@ func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	return token
 }
 
-// tokenOf returns the secret of the session that a command made; "" if it made none. It is made from the event, so that
-// a retry answers the same.
+// tokenOf returns the secret of the session that a command created; "" if there is none. It derives the secret from the
+// event, so that a retry returns the same.
 func (s *Service) tokenOf(data events.Data) string {
 	switch d := data.(type) {
 	case *events.SessionSpawned:

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// earlyFrom is the length from which the body of a caller who may not use the command is not read: up to there
-	// reading it costs little, and the recorded refusal names what the command was about.
+	// earlyFrom is the body length from which a body is not read if the caller may not use the command. A shorter body
+	// costs little to read, and lets the recorded refusal name the command's target.
 	earlyFrom = 16 << 10
 	// earlyKeptFrom is the same for a command that waited in an outbox: the recorded refusal holds its text.
 	earlyKeptFrom = 128 << 10
 )
 
-// PermitEarly refuses, before the body is read, what the table refuses whatever the body says: nil if the body
-// counts. length is the body's, below 0 if unknown.
+// PermitEarly refuses, before the body is read, what the table refuses whatever the body says. It returns nil if the
+// body matters. length is the length of the body, negative if unknown.
 func (s *Service) PermitEarly(ctx context.Context, c *Caller, id string, length int64) (err error) {
 	most := int64(earlyFrom)
 	if !c.Meta.OccurredAt.IsZero() {
@@ -29,8 +29,8 @@ func (s *Service) PermitEarly(ctx context.Context, c *Caller, id string, length 
 	return s.permitAnywhere(ctx, c, id)
 }
 
-// permitAnywhere asks the part of the table that needs no project. The retry of a command that became an event is let
-// through: it gets its answer, whatever its caller may do by now.
+// permitAnywhere checks the part of the table that needs no project. It lets the retry of a command that became an
+// event through: the caller gets its answer, whatever it may do by now.
 func (s *Service) permitAnywhere(ctx context.Context, c *Caller, id string) (err error) {
 	row, known := commands.CurrentRules().Row(id)
 	if !known || !row.Write {
@@ -51,12 +51,12 @@ func (s *Service) permitAnywhere(ctx context.Context, c *Caller, id string) (err
 	return err
 }
 
-// stepsPerEventID is how many steps cost as much as making the id of an event.
+// stepsPerEventID is the cost of computing an event id, in steps.
 const stepsPerEventID = 5
 
-// retried reports whether a command under the caller's key became an event already. Where its body is not read, it may
-// be of any project that the caller may have written to: of none, of its own, or of one that it created. Who is no
-// session wrote to none where the table refuses it now.
+// retried reports whether a command with the caller's key became an event already. While its body is unread, the
+// command may be of any project that the caller may have written to: none, its own, or one that it created. A caller
+// that is not a session wrote to none where the table refuses it now.
 func (v View) retried(id string) bool {
 	by := v.Caller.By
 	if by.Kind != commands.ActorSession {
@@ -78,7 +78,7 @@ func (v View) retried(id string) bool {
 	return false
 }
 
-// refusedEarly records a refusal that no Handler decides; that of a dry run is not recorded.
+// refusedEarly records a refusal that no Handler decides, except that of a dry run.
 func (s *Service) refusedEarly(ctx context.Context, c *Caller, err error, dryRun bool) error {
 	if dryRun {
 		return err
@@ -86,8 +86,8 @@ func (s *Service) refusedEarly(ctx context.Context, c *Caller, err error, dryRun
 	return s.RecordRefusal(ctx, c, err)
 }
 
-// permissionFirst answers a caller whose body cannot be read with what the table says, if it refuses the command:
-// what is wrong with the body is of no use to that caller.
+// permissionFirst answers a caller whose body cannot be read with the table's refusal, if there is one: the fault of
+// the body is of no use to such a caller.
 func (s *Service) permissionFirst(ctx context.Context, c *Caller, id string, dryRun bool, wrong error) error {
 	var refusal *commands.Refusal
 	if !errors.As(wrong, &refusal) || refusal.Code == commands.CodeNotFound {

@@ -11,34 +11,33 @@ import (
 
 const exportRefused = "No export was made"
 
-// ExportQuery says what an export covers; the whole log if it is zero.
+// ExportQuery is the range of an export; the whole log if it is zero.
 type ExportQuery struct {
-	// Project withholds the bodies of others.
+	// Project withholds the bodies of other projects.
 	Project string
 	// From and To are sequences; "" for the first and the last.
 	From, To string
 }
 
-// Export is a part of the log that a caller may read, for as long as the call lasts.
+// Export is a part of the log that a caller may read during the call.
 type Export struct {
 	service *Service
 	project string
-	// From and To are the first and the last sequence; From is behind To where there is nothing.
+	// From and To are the first and the last sequence; From is after To if the export is empty.
 	From, To uint64
 }
 
 // Exported is a message of an export.
 type Exported struct {
 	events.Message
-	// Hash is the chain's after the message, PrevHash the one before it, Digest the body's. Hash and PrevHash are zero
-	// where the message cannot be read.
+	// Hash is the hash of the chain after the message, PrevHash the one before it, Digest the digest of the body. Hash
+	// and PrevHash are zero where the message cannot be read.
 	Hash, PrevHash, Digest events.Hash
-	// Withheld says that the body belongs to another project: only its hash is for the caller.
+	// Withheld says that the body belongs to another project: the caller gets only its hash.
 	Withheld bool
 }
 
-// Export lets show read an export. It fails where the export would stand for the whole log, and the log cannot be read
-// whole.
+// Export lets show read an export. It fails if the export covers the whole log and the log cannot be read completely.
 func (s *Service) Export(
 	ctx context.Context, c *Caller, in ExportQuery, show func(ctx context.Context, e *Export) error,
 ) error {
@@ -91,8 +90,8 @@ func sequenceNamed(name, text string) (uint64, error) {
 	return n, nil
 }
 
-// Read yields the messages of the export in order. A message that cannot be read is exported as it is: an audit is
-// there to show it.
+// Read yields the messages of the export in order. It also exports a message that cannot be parsed, as it is: an audit
+// has to show it.
 func (e *Export) Read(ctx context.Context, yield func(Exported) error) error {
 	if e.From > e.To {
 		return nil

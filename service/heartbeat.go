@@ -7,8 +7,8 @@ import (
 	"maestro/commands"
 )
 
-// Heartbeat notes that a session's supervisor says it is there; it causes no event. From the first one on, silence
-// counts against the short lease.
+// Heartbeat notes that a session's supervisor is alive; it causes no event. After the first one, silence counts against
+// the short lease.
 func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) error {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true})
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) erro
 	return s.Leases.Heartbeat(ctx, session)
 }
 
-// Lease is how long a session that sends heartbeats may be silent; 0 if nobody keeps leases.
+// Lease is how long a session that sends heartbeats may be silent; 0 if there are no leases.
 func (s *Service) Lease() time.Duration {
 	if s.Leases == nil {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"maestro/service/wire"
 )
 
-// Prove shows that this server knows the token with that public part: it makes the tokens of sessions and named users
-// from its key. It says nothing of whether the token is good. It returns "" for text that names no token.
+// Prove proves that this server knows the token with that public part: it derives the tokens of sessions and named
+// users from its key. It does not say whether the token is valid. It returns "" if public names no token.
 func (s *Service) Prove(public, challenge string) string {
 	if token := s.tokenNamed(public); token != "" {
 		return wire.Prove(token, challenge)
@@ -16,13 +16,13 @@ func (s *Service) Prove(public, challenge string) string {
 	return ""
 }
 
-// holds reports whether the proof shows that who sent the challenge holds the token with that public part.
+// holds reports whether the proof shows that the sender of the challenge holds the token with that public part.
 func (s *Service) holds(public, challenge, proof string) bool {
 	token := s.tokenNamed(public)
 	return token != "" && proof != "" && hmac.Equal([]byte(wire.Hold(token, challenge)), []byte(proof))
 }
 
-// tokenNamed returns the token with that public part, whether it is good or not; "" for what names no token.
+// tokenNamed returns the token with that public part, valid or not; "" if public names no token.
 func (s *Service) tokenNamed(public string) string {
 	if public == wire.AdminPart {
 		return string(s.Keys.AdminToken)

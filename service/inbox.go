@@ -16,9 +16,9 @@ import (
 	"maestro/service/wire"
 )
 
-// ListInbox returns all that needs a person, longest wait first or by urgency, and the sequence at which it began to
-// look. It takes a look at each project by itself, so that none is too large because of the others; one that is too
-// large alone hides no other.
+// ListInbox returns everything that needs a person, longest wait first or by urgency, and the sequence at which it
+// began. It reads each project separately, so that the size of one does not affect the others; one that is too large
+// hides no other.
 func (s *Service) ListInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter,
 ) (items []projections.InboxItem, sequence uint64, err error) {
@@ -54,13 +54,14 @@ func (s *Service) ListInbox(
 }
 
 const (
-	// inboxRests is the shortest time between two looks of a wait for the inbox, however much happens meanwhile.
+	// inboxRests is the minimum time between two reads of a call that waits for the inbox, however much happens
+	// meanwhile.
 	inboxRests = time.Second
-	// inboxIdles is the longest one: some items come with time alone.
+	// inboxIdles is the maximum: some items appear only because time passes.
 	inboxIdles = 5 * time.Second
 )
 
-// awaitInbox looks again after what happened since a sequence, until something needs somebody or the time is over.
+// awaitInbox reads again after changes since a sequence, until something needs somebody or the time is over.
 func (s *Service) awaitInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
 ) (items []projections.InboxItem, _ uint64, err error) {
@@ -92,7 +93,7 @@ func (s *Service) awaitInbox(
 // byUrgency names the order that starts with the items that block a session.
 const byUrgency = "urgency"
 
-// listInbox returns those items that a page needs.
+// listInbox returns the items that a page needs.
 func (s *Service) listInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf,
 ) (items []projections.InboxItem, sequence uint64, err error) {
@@ -135,7 +136,7 @@ func (s *Service) listInbox(
 	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, nil
 }
 
-// concerns says which sessions' items the caller sees; nil for all.
+// concerns returns which sessions' items the caller sees; nil for all.
 func (v View) concerns() func(session string) bool {
 	if v.Caller.By.Kind == commands.ActorSession {
 		return v.spawned
@@ -143,7 +144,7 @@ func (v View) concerns() func(session string) bool {
 	return nil
 }
 
-// concernsOf is concerns, of one session only if it is named.
+// concernsOf is concerns, restricted to one session if it is named.
 func (v View) concernsOf(only string) func(session string) bool {
 	concerns := v.concerns()
 	if only == "" {
@@ -152,9 +153,9 @@ func (v View) concernsOf(only string) func(session string) bool {
 	return func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
 }
 
-// inboxOf returns what needs a person in a project, of one session only if it is named: then all. It finds it in
-// portions; the state must not stand still for the caller. Where there is too much for one list, it gives what was
-// found so far, and names what was not read.
+// inboxOf returns what needs a person in a project; if a session is named, everything about that session. It searches
+// in portions, so the caller must not hold the state. If there is too much for one list, it returns what it found so
+// far, and names what was not read.
 func (v View) inboxOf(
 	p *projections.Project, only string, part projections.InboxPart,
 ) (items []projections.InboxItem, unread []string, err error) {
@@ -187,7 +188,7 @@ func (v View) inboxOf(
 	return search.Items(), unread, err
 }
 
-// refusedIn returns the kept commands of projects that were refused, of one session only if it is named: then all.
+// refusedIn returns the refused kept commands of projects; if a session is named, all of that session.
 func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
 	if v.Service.Denials == nil {
 		return nil, nil
@@ -215,7 +216,7 @@ func (v View) refusedIn(projects []*projections.Project, only string) ([]project
 		int(commands.LimitInboxAllRefused.Value)), nil
 }
 
-// namesOf returns the names of the sessions that were refused and that concern the caller, found in portions.
+// namesOf returns the names of the refused sessions that concern the caller. It searches in portions.
 func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*string, err error) {
 	names = map[string]*string{}
 	return names, v.listing(func(v View, until uint64) (done bool) {
@@ -235,8 +236,8 @@ func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*s
 	})
 }
 
-// refusedKept tells of commands that had waited in an outbox and were refused: the newest of each session, at most
-// perSession, and most of all sessions, and how many there are beside.
+// refusedKept reports commands that had waited in an outbox and were refused: the newest of each session, at most
+// perSession, and at most most of all sessions, and how many more there are.
 func refusedKept(
 	denials []engine.Denial, names map[string]*string, perSession, most int,
 ) []projections.InboxItem {
@@ -282,7 +283,7 @@ func quoted(text string) string {
 	return ": “" + text + "”"
 }
 
-// sortedInbox returns the items of a kind in the order that is asked for.
+// sortedInbox returns the items of a kind in the requested order.
 func sortedInbox(items []projections.InboxItem, in *wire.InboxFilter, now int64) []projections.InboxItem {
 	kept := []projections.InboxItem{}
 	for _, item := range items {

@@ -14,8 +14,8 @@ import (
 	"maestro/service/wire"
 )
 
-// mayAsk says whether the caller may see a session's questions: its own, an orchestrator those of sessions that it
-// spawned.
+// mayAsk checks whether the caller may see a session's questions: a session its own, an orchestrator those of sessions
+// that it spawned.
 func (v View) mayAsk(x *projections.Input) error {
 	if v.Caller.By.Kind != commands.ActorSession {
 		return v.Permit("input:list", x.ProjectID)
@@ -44,8 +44,8 @@ func (v View) spawned(session string) bool {
 	return x != nil && x.SpawnedBy == v.Caller.By.Name
 }
 
-// ListInputs returns the questions that the caller may see, in the order in which they were asked. What it returns
-// finds them when the state may move.
+// ListInputs returns the questions that the caller may see, in the order in which they were asked. The returned
+// function searches for them, and runs without the state.
 func (v View) ListInputs(in *wire.InputFilter) (func() ([]projections.InputView, error), error) {
 	row := "input:list"
 	if v.Caller.By.Kind == commands.ActorSession && in.SessionID == v.Caller.By.Name {
@@ -138,7 +138,7 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 	}, engine.Key{Kind: projections.KindInput, ID: in.ID}, engine.Key{Kind: projections.KindSession, ID: session})
 }
 
-// ParseWait reads how long a caller wants to wait.
+// ParseWait parses how long a caller wants to wait.
 func ParseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil

@@ -6,18 +6,18 @@ import (
 	"maestro/projections"
 )
 
-// ItemPage is a list of items of a queue, or a page of it. Their views are made while it is written, a few at a time,
-// each as of the sequence of the answer or later: nothing is made that nobody takes.
+// ItemPage is a list of a queue's items, or a page of it. The views are created while the page is written, a few at a
+// time, each as of the sequence of the answer or later, so that nothing is created that nobody reads.
 type ItemPage struct {
 	Items List[projections.ItemView]
-	// More counts the items behind a page, or those that a long list leaves out.
+	// More counts the items after a page, or those that a long list omits.
 	More int
 
 	next *PageEnd
 	held int64
 }
 
-// QueuePage is a [wire.QueueBody] whose items are made while it is written.
+// QueuePage is a [wire.QueueBody] whose items are created while it is written.
 type QueuePage struct {
 	projections.QueueView
 	ItemPage
@@ -29,7 +29,7 @@ func (p QueuePage) Parts() (head any, names []string, members []any) {
 	return p.QueueView, names, members
 }
 
-// Members returns the members of the page by name, as an object has them that is rendered in parts.
+// Members returns the members of the page by name, as for an object that is rendered in parts.
 func (p ItemPage) Members() (names []string, members []any) {
 	if p.More == 0 {
 		return []string{"items"}, []any{p.Items}
@@ -40,17 +40,17 @@ func (p ItemPage) Members() (names []string, members []any) {
 // NextCursor returns the cursor of the next page, "" if there is none.
 func (p ItemPage) NextCursor() string { return p.next.Cursor() }
 
-// Held is how much memory it takes beside the bytes written.
+// Held is the memory that the page takes in addition to the bytes written.
 func (p ItemPage) Held() int64 { return p.held }
 
-// PageWithin is an object of which one list comes in pages.
+// PageWithin is an object with one list that comes in pages.
 type PageWithin interface{ NextCursor() string }
 
-// itemViewSize is the approximate size of an item's view, with what it waits for, in bytes.
+// itemViewSize is the approximate size of an item's view, including what it waits for, in bytes.
 const itemViewSize = int64(unsafe.Sizeof(projections.ItemView{})) + 256
 
-// ListItems starts to gather the items of a queue with a status, all if it is "". What it returns continues when the
-// state may move.
+// ListItems starts to collect the items of a queue with a status, all if it is "". The returned function continues, and
+// runs without the state.
 func (v View) ListItems(q *projections.Queue, status string) (func() (ItemPage, error), error) {
 	asked, err := v.Caller.page()
 	if err != nil {
@@ -76,7 +76,7 @@ func (v View) ListItems(q *projections.Queue, status string) (func() (ItemPage, 
 	}, nil
 }
 
-// shownItems makes the views of items as they are written.
+// shownItems creates the views of items as they are written.
 func (v View) shownItems(search *projections.ItemSearch, listed []*projections.Item) List[projections.ItemView] {
 	return List[projections.ItemView]{func(yield func(projections.ItemView) bool) {
 		show := search.Show(listed)

@@ -21,8 +21,8 @@ func completedBy(data events.Data) string {
 	return ""
 }
 
-// leftOpen lists the tasks that a session leaves open. The command is done, so a caller who has spent all that it may
-// read is told nothing.
+// leftOpen lists the tasks that a session leaves open. The command has succeeded, so a caller that has used up its
+// reads gets no list.
 func (s *Service) leftOpen(ctx context.Context, c *Caller, session string) (left wire.LeftOpen) {
 	err := s.work(ctx, c, func(v View) error {
 		left.LeavesOpen, left.LeavesOpenMore = v.LeftOpen(v.Session(session), projections.MostNamed)

@@ -5,7 +5,7 @@ import (
 	"maestro/service/wire"
 )
 
-// limitsOf returns the limits that commands of an actor in a project count against, and what is left of each now.
+// limitsOf returns the limits that an actor's commands in a project count against, and what is left of each now.
 func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) []wire.CanLimit {
 	limits := []wire.CanLimit{}
 	if by.Kind == commands.ActorSystem {
@@ -18,7 +18,7 @@ func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) 
 			uses[useSpawns] = true
 		case "project:create":
 			uses[useCreates] = true
-		case "manifest:generate": // a read to the table, and a call with a body
+		case "manifest:generate": // a read to the table, but a call with a body
 			uses[useUploads], uses[useCommands] = true, true
 			continue
 		}
@@ -47,7 +47,7 @@ func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) 
 	return append(limits, v.stocksOf(by, project, rows)...)
 }
 
-// stocksOf returns the quotas of what there may be at once that commands add to.
+// stocksOf returns the quotas of concurrent objects that commands add to.
 func (v View) stocksOf(by commands.Actor, project string, rows []commands.Row) []wire.CanLimit {
 	p := v.Project(project)
 	if p == nil {
@@ -61,7 +61,7 @@ func (v View) stocksOf(by commands.Actor, project string, rows []commands.Row) [
 		case "session:spawn":
 			have["project-sessions"] = v.LivingSessions(p.Root)
 		case "session:register":
-			if by.Kind != commands.ActorSession { // a session registers itself, which is there
+			if by.Kind != commands.ActorSession { // a session registers itself, so it already exists
 				have["project-sessions"] = v.LivingSessions(p.Root)
 			}
 		case "report:needs-input":
@@ -92,7 +92,7 @@ func canLimit(q Quota, left int64) wire.CanLimit {
 	}
 }
 
-// ListLimits returns the limits that count, and how many calls each has refused.
+// ListLimits returns the limits in effect, and how many calls each has refused.
 func (v View) ListLimits() ([]wire.LimitView, error) {
 	if err := v.Permit("audit:denials", ""); err != nil {
 		return nil, err

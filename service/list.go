@@ -5,10 +5,10 @@ import (
 	"iter"
 )
 
-// List is a list whose items are made while it is written. Its items must not change after it was made.
+// List is a list whose items are created while it is written. The items must not change afterwards.
 type List[T any] struct{ Items iter.Seq[T] }
 
-// MarshalJSON implements json.Marshaler, for a list within a value that is not rendered in parts.
+// MarshalJSON implements json.Marshaler, for a list inside a value that is not rendered in parts.
 func (l List[T]) MarshalJSON() ([]byte, error) {
 	items := []T{}
 	for item := range l.Items {

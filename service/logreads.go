@@ -7,7 +7,8 @@ import (
 	"maestro/events"
 )
 
-// readingLog admits a call whose work grows with the log, and ends it with its caller's credential or with the server.
+// readingLog admits a call whose work grows with the log. The call ends with its caller's credential or with the
+// server.
 func (s *Service) readingLog(
 	ctx context.Context, c *Caller, q Query, read func(ctx context.Context) error,
 ) error {
@@ -31,8 +32,7 @@ func (s *Service) readingLog(
 // copyHeld is the memory that a copy of the log takes until its caller has received it, in bytes.
 const copyHeld = 1 << 20
 
-// copying is readingLog for a copy of the log that is sent while it is read: what it holds counts as an answer that is
-// not read yet.
+// copying is readingLog for a copy of the log that is sent while it is read: its memory counts as an unread answer.
 func (s *Service) copying(
 	ctx context.Context, c *Caller, q Query, read func(ctx context.Context) error,
 ) error {
@@ -54,8 +54,8 @@ type chargedLog struct {
 // logFor returns the log for a call that reads much of it.
 func (s *Service) logFor(c *Caller) engine.Log { return chargedLog{s.Log, c} }
 
-// Read implements engine.Log. Each [EventsPerRead] events count as one more read, while they are read: who gives up has
-// paid for what was read.
+// Read implements engine.Log. Every [EventsPerRead] events count as one more read when they are read: a caller that
+// gives up has paid for what was read.
 func (l chargedLog) Read(ctx context.Context, from, to uint64, yield func(events.Message) error) error {
 	read := 0
 	return l.Log.Read(ctx, from, to, func(m events.Message) error {

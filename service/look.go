@@ -8,11 +8,11 @@ import (
 	"maestro/projections"
 )
 
-// StepsPerRead is how many steps of work count as one more read. What is below it comes with the read.
+// StepsPerRead is how many steps of work count as one more read. The first steps are included in the read.
 const StepsPerRead = 1000
 
-// Look shows a caller the state, which see must not keep, and charges the caller for the steps that it takes. It ends
-// once ctx does, and refuses what takes more steps than one read may.
+// Look shows a caller the state, which see must not retain, and charges the caller for its steps. It ends when ctx
+// does, and refuses to take more steps than one read may.
 func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) error {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -34,15 +34,15 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 	return err
 }
 
-// later is a view of no state: what takes part in an answer looks at the state by its again.
+// later is a View without a state: it reads the state through again.
 func (s *Service) later(ctx context.Context, c *Caller) View {
 	return View{Service: s, Caller: c, ctx: ctx}
 }
 
-// again looks at the state once more, when it may have moved: for a part of an answer, while that is written. It panics
-// with brokenOff if that fails.
+// again reads the state once more for a part of an answer, while the answer is written; the state may have changed. It
+// panics with brokenOff if that fails.
 //
-// A call that looks often waits for its turn.
+// A call that reads often waits for its turn.
 func (v View) again(see func(View)) {
 	if v.around != nil {
 		v.around(v.lookAgain, see)
@@ -73,10 +73,10 @@ func (v View) live() {
 	}
 }
 
-// brokenOff carries the reason for which an answer ends out of the middle of it.
+// brokenOff carries the reason why an answer ends early.
 type brokenOff struct{ why error }
 
-// RecoverPart calls make, which may make a part of an answer, and returns the reason if that cannot be made.
+// RecoverPart calls make, which may create a part of an answer, and returns the reason if it broke off.
 func RecoverPart(make func() error) (err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -101,8 +101,8 @@ func tooMuchToRead() error {
 	return p.Complete()
 }
 
-// looked charges the caller and its project for steps of reading, as for more reads. What was read is read: the next
-// read waits until it is paid.
+// looked charges the caller and its project for steps of reading, as for more reads. The work is done: the next read
+// waits until it is paid.
 func (c *Caller) looked(steps int) {
 	a := c.admission
 	if a == nil {

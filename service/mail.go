@@ -11,14 +11,14 @@ import (
 	"maestro/service/wire"
 )
 
-// mailListed and mailBytes bound how much mail one read shows, and so what an agent has to read at once; what was
-// received makes room for the rest.
+// mailListed and mailBytes bound how much mail one read shows, and so what an agent has to read at once. Received mail
+// makes room for the rest.
 const (
 	mailListed = 20
 	mailBytes  = 32 << 10
 )
 
-// AwaitMail waits until there is mail for the calling session, or it has ended.
+// AwaitMail waits until there is mail for the calling session, or the session has ended.
 func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) error {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 		may = x != nil && s.At(state, c).Permit("input:wait", x.ProjectID) == nil
 	})
 	if !may {
-		return nil // GetMail says why
+		return nil // GetMail reports it
 	}
 	if err := s.beginWait(ctx, c); err != nil {
 		return err
@@ -46,9 +46,9 @@ func (s *Service) AwaitMail(ctx context.Context, c *Caller, in *wire.MailOf) err
 	}, engine.MailOf(in.ID), engine.Key{Kind: projections.KindSession, ID: in.ID})
 }
 
-// GetMail returns what waits for a session, oldest first: answers to its questions, messages, and notices of its tasks.
-// A session reads its own and that of the sessions that it spawned; a user who may see the session reads it too. Only
-// the session itself waits for it.
+// GetMail returns a session's unread mail, oldest first: answers to its questions, messages, and notices about its
+// tasks. A session reads its own and that of the sessions that it spawned; a user who may see the session reads it too.
+// Only the session itself waits for it.
 func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	row := "session:info"
 	switch {
@@ -84,7 +84,7 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	return box, nil
 }
 
-// readsMail reports whether the caller may read what was written to a session: answers to its questions, and messages.
+// readsMail reports whether the caller may read a session's mail: answers to its questions, and messages.
 func (c *Caller) readsMail(x *projections.Session) bool {
 	return c.By.Kind != commands.ActorSession || c.By.Name == x.ID || c.By.Name == x.SpawnedBy
 }
@@ -108,7 +108,7 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 	}
 }
 
-// clipped cuts a text to the length of the longest message, which an agent reads whole, between two characters.
+// clipped cuts a text, at a character boundary, to the length of the longest message, which an agent reads in full.
 func clipped(text string) (short string, cut bool) {
 	most := int(commands.LimitMessage.Value)
 	if len(text) <= most {

@@ -13,37 +13,37 @@ import (
 	"maestro/workers/manifest"
 )
 
-// listsLooked is how many tasks below those of a session, and how many that depend on them, are looked at: deleted ones
-// stay in these lists.
+// listsLooked bounds how many tasks below a session's tasks, and how many tasks that depend on them, are examined:
+// deleted tasks stay in these lists.
 const listsLooked = 10_000
 
-// sourceSize is about how much memory one task takes while a manifest is made, in bytes.
+// sourceSize is the approximate memory that one task takes while a manifest is created, in bytes.
 const sourceSize = 600
 
-// errUndecided says that what keeps a manifest from being made keeps its session from being spawned too.
+// errUndecided says that what prevents the manifest also prevents the spawn.
 var errUndecided = errors.New("service: the decision says what is wrong")
 
-// gathering gathers what a manifest tells of tasks, a portion at a time. Between two portions the state moves: each
-// task is told as it is when it is looked at.
+// gathering collects the content of a manifest about tasks, in portions. The state changes between two portions: each
+// task is described as of the time when it is read.
 type gathering struct {
-	// from is what it fills in, long are those of its texts that are elsewhere.
+	// from is the result. long are those of its texts that are stored elsewhere.
 	from *manifest.Source
 	long []longText
-	// project is "" if nothing is to be gathered. ids are the session's tasks, each once.
+	// project is "" if there is nothing to collect. ids are the session's tasks, each once.
 	project string
 	ids     []string
 	// spawns says that a session is spawned with the manifest, and with this free context.
 	spawns  bool
 	context json.RawMessage
 
-	// dependencies counts those of the session's tasks.
+	// dependencies counts the dependencies of the session's tasks.
 	dependencies int
 	own, around  []*projections.Task
 	told         map[string]bool
 	lists        []tasksAround
 	children     quotaOfList
 	dependents   quotaOfList
-	// sources counts the tasks whose sources are made.
+	// sources counts the tasks whose sources are complete.
 	sources int
 	before  *predecessor
 
@@ -54,25 +54,27 @@ type gathering struct {
 	err    error
 }
 
-// quotaOfList is how many tasks of a kind of lists may still be looked at, and how many told.
+// quotaOfList is how many more tasks of a kind of list may be examined, and how many described.
 type quotaOfList struct{ looks, told int }
 
-// tasksAround is a list of tasks that have to do with one of the session's.
+// tasksAround is a list of tasks related to one of the session's.
 type tasksAround struct {
 	ids []string
-	// quota is nil where all are told. sorted says that they are told in order of creation, from a place on.
+	// quota is nil if all tasks are described. sorted says that they are described in order of creation, from a
+	// position on.
 	quota         *quotaOfList
 	sorted, begun bool
 	from          int
 }
 
-// undecided reports whether the decision of the spawn says what is wrong.
+// undecided reports whether the decision of the spawn states the error.
 func (g *gathering) undecided() bool { return errors.Is(g.err, errUndecided) }
 
-// freeManifest is how much memory of each manifest counts for nothing: an honest one is made whatever others hold.
+// freeManifest is the part of each manifest's memory that is not counted, so that an ordinary manifest can be created
+// whatever others use.
 const freeManifest = 256 << 10
 
-// hold counts memory that the manifest takes while it is made, or refuses it with a Problem. free ends the count.
+// hold counts memory that the manifest takes while it is created, or refuses it with a Problem. free ends the count.
 func (g *gathering) hold(c *Caller, bytes int64) error {
 	if bytes -= freeManifest; c.admission == nil || bytes <= 0 {
 		return nil
@@ -91,8 +93,8 @@ func (g *gathering) free() {
 	g.held = 0
 }
 
-// gather gathers what a manifest tells: the limits bound the session's tasks and what they wait for, and MostAround
-// bounds the rest. The look-ups are paid for before they are made, and the memory that they take is counted.
+// gather collects the content of a manifest. The limits bound the session's tasks and their dependencies, and
+// MostAround bounds the rest. It pays for the look-ups in advance, and counts the memory that they take.
 func (s *Service) gather(ctx context.Context, c *Caller, g *gathering) error {
 	if g.project == "" {
 		return nil
@@ -141,7 +143,7 @@ func (g *gathering) within() error {
 	return err
 }
 
-// missing answers to a task or a project that is not there.
+// missing returns the error for a task or a project that does not exist.
 func (g *gathering) missing(kind, id string) error {
 	if g.spawns {
 		return errUndecided
@@ -174,7 +176,7 @@ func (g *gathering) ownTasks(v View, until uint64) (done bool, err error) {
 	return len(g.own) == len(g.ids), nil
 }
 
-// looks returns how many tasks around the session's are looked at, or a few more.
+// looks returns how many tasks related to the session's are examined, or a few more.
 func (g *gathering) looks() int {
 	g.children = quotaOfList{listsLooked, manifest.MostAround}
 	g.dependents = g.children
@@ -192,7 +194,7 @@ func (g *gathering) looks() int {
 		min(least[&g.children], manifest.MostAround) + min(least[&g.dependents], manifest.MostAround)
 }
 
-// othersAround looks up the tasks that have to do with the session's.
+// othersAround looks up the tasks related to the session's.
 func (g *gathering) othersAround(v View, until uint64) (done bool, err error) {
 	for ; len(g.lists) > 0; g.lists = g.lists[1:] {
 		list := &g.lists[0]
@@ -232,7 +234,7 @@ func (g *gathering) other(v View, id string, quota *quotaOfList) {
 	g.around = append(g.around, t)
 }
 
-// makeSources makes the sources of the tasks, and looks up the predecessor of the session.
+// makeSources creates the sources of the tasks, and looks up the session's predecessor.
 func (g *gathering) makeSources(v View, until uint64) (done bool, err error) {
 	for ; g.sources < len(g.own)+len(g.around); g.sources++ {
 		if v.Steps() >= until {
@@ -252,11 +254,11 @@ func (g *gathering) makeSources(v View, until uint64) (done bool, err error) {
 	return true, nil
 }
 
-// longTexts remembers which texts of a task of the session are elsewhere.
+// longTexts notes which texts of a session's task are stored elsewhere.
 func (g *gathering) longTexts(t *projections.Task) {
 	for _, field := range []string{"description", "initialPrompt"} {
 		if field == "initialPrompt" && len(g.from.Tasks) > 0 {
-			break // only that of the primary task is told
+			break // only that of the primary task is included
 		}
 		if digest := t.Blobs[field]; digest != "" {
 			g.long = append(g.long, longText{len(g.from.Tasks), field, digest})
@@ -280,7 +282,7 @@ func taskSource(v View, t *projections.Task) manifest.TaskSource {
 		Status:             t.Status,
 		InitialPrompt:      t.InitialPrompt,
 	}
-	if result := v.Result(t); result != nil { // what was said when it was last said to be completed
+	if result := v.Result(t); result != nil { // the statement of the last completion
 		source.Result = result.Text
 	}
 	return source

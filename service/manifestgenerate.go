@@ -8,7 +8,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// GenerateManifest makes a manifest of tasks as a spawn would, and keeps nothing.
+// GenerateManifest creates a manifest of tasks as a spawn would, and stores nothing.
 func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewManifest) (*manifest.Manifest, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true})
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 	return m, nil
 }
 
-// permitGenerate asks the table for the project and for each task, and returns the project: the one that is named, else
-// that of the first task, else the caller's own; "" if there is none.
+// permitGenerate checks the permission for the project and for each task, and returns the project: the named one, or
+// that of the first task, or the caller's own; "" if there is none.
 func (v View) permitGenerate(named string, tasks []string) (project string, err error) {
 	const row = "manifest:generate"
 	if err := v.Permit(row, ""); err != nil {

@@ -14,8 +14,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// withManifest returns a command that makes a session its manifest: the one that it names, checked against what else it
-// says, or one that is generated. What cannot be decided without it is left to the decision.
+// withManifest returns a command with a manifest for its session: the one that it names, checked against its other
+// fields, or a generated one. It leaves what cannot be decided without a manifest to the decision.
 func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
@@ -43,8 +43,8 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 	return nil
 }
 
-// decided reports whether the decision refuses a command too, or made it once already under its key: then it says so
-// itself.
+// decided reports whether the decision refuses a command too, or already accepted it under its key: the decision then
+// answers.
 func (s *Service) decided(ctx context.Context, c *Caller, command commands.Command) bool {
 	answer, err := s.try(ctx, c, engine.Request{
 		By:      c.By,
@@ -62,8 +62,8 @@ func cmpOr(a, b string) string {
 	return b
 }
 
-// named returns the manifest that a digest names. But for a dry run, the caller pays for the copy that is put in its
-// place.
+// named returns the manifest that a digest names. Except in a dry run, the caller pays for the copy that is placed for
+// the session.
 func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryRun bool) (*manifest.Manifest, error) {
 	if !IsDigest(digest) {
 		return nil, Invalid("/manifestDigest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits",
@@ -80,7 +80,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	m, length, err := s.parseManifest(ctx, c, read)
 	var invalid *manifest.InvalidError
 	if errors.As(err, &invalid) {
-		// Its faults would quote what is none of the caller's business.
+		// The faults of the document would reveal content that is not the caller's.
 		return nil, Invalid("/manifestDigest", "'%s' is not the digest of a manifest", digest)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	if err := s.upload(ctx, c, length); err != nil {
 		return nil, err
 	}
-	// What can be read may not be on the disk yet, and an event is to name it.
+	// A blob that can be read may not be on the disk yet, but an event is about to name it.
 	if _, err := s.Blobs.PutBlob(ctx, document); err != nil {
 		return nil, &engine.UnavailableError{
 			Why:  "the manifest could not be stored",
@@ -103,8 +103,8 @@ func (s *Service) named(ctx context.Context, c *Caller, row, digest string, dryR
 	return m, nil
 }
 
-// mayName refuses a digest that only things of other projects name, unless the session stored that manifest itself: a
-// digest is no key. One that nothing names says nothing of anybody.
+// mayName refuses a digest that only objects of other projects name, unless the session stored that manifest itself: a
+// digest grants no access. A manifest that nothing names reveals nothing about anybody.
 func (s *Service) mayName(ctx context.Context, c *Caller, row, digest string) error {
 	return s.Look(ctx, c, func(v View) error {
 		refs := v.BlobRefs(digest)
@@ -122,7 +122,7 @@ func (s *Service) mayName(ctx context.Context, c *Caller, row, digest string) er
 	})
 }
 
-// said is what a command says beside its manifest; it must say the same or nothing.
+// said holds a command's fields besides its manifest. Each must agree with the manifest or be empty.
 type said struct {
 	project  string
 	role     events.Role
@@ -155,7 +155,7 @@ func (x said) agree(m *manifest.Manifest) error {
 	return nil
 }
 
-// takeManifest fills in what the manifest says; what the command says too must be the same.
+// takeManifest sets a command's fields from the manifest. Fields that the command sets itself must agree.
 func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
 	m, err := s.named(ctx, c, "session:spawn", x.ManifestDigest, dryRun)
 	if err != nil {
@@ -180,7 +180,8 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	if x.Project == "" && c.By.Kind == commands.ActorUser && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}
-	// What is written in it cannot be cut to the spawner's own: asked for as a list, more than that is refused.
+	// The manifest's list cannot be cut to the spawner's own commands. It is requested as a list, and the decision
+	// refuses more than that.
 	if x.Allowed == nil && s.ownAtMost(c, x.Role, x.Strategy) != nil {
 		all := m.Axes().Commands
 		x.Allowed = &all
@@ -191,8 +192,8 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 // defaultAgent is the agent of a manifest that names none.
 const defaultAgent = "claude"
 
-// ownAtMost returns the commands that are left of a role's default when an orchestrator gives them to another
-// orchestrator; nil if nothing is cut.
+// ownAtMost returns a role's default commands, cut to those that an orchestrator may give to another orchestrator; nil
+// if nothing is cut.
 func (s *Service) ownAtMost(c *Caller, role events.Role, strategy events.Strategy) (left *[]string) {
 	if c.By.Kind != commands.ActorSession || role != events.RoleOrchestrator {
 		return nil
@@ -232,7 +233,7 @@ func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.Regis
 	return nil
 }
 
-// issueAgain holds a manifest that is issued again against the rights that the session was given: those are frozen.
+// issueAgain checks a manifest that is issued again against the rights that the session was given: those are frozen.
 func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateSession, dryRun bool) error {
 	m, err := s.named(ctx, c, "session:update", *x.ManifestDigest, dryRun)
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *Service) issueAgain(ctx context.Context, c *Caller, x *commands.UpdateS
 	var session *projections.Session
 	s.Handler.View(func(state *projections.State) { session = state.Session(x.SessionID) })
 	if session == nil || session.Permissions == nil {
-		return nil // the decision says so
+		return nil // the decision reports it
 	}
 	if err := (said{project: session.ProjectID}).agree(m); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// generateManifest makes a session's manifest from the state; a dry run stores none.
+// generateManifest creates a session's manifest from the state. A dry run does not store it.
 func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
 	from := manifest.Source{Said: manifest.Said(x)}
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
@@ -34,7 +34,7 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	var invalid *manifest.InvalidError
 	switch {
 	case g.undecided() || errors.As(err, &invalid) && s.decided(ctx, c, x):
-		return nil // what the decision refuses too, it says in the words that clients know
+		return nil // the decision refuses it too, in the words that clients know
 	case err != nil:
 		return invalidManifest(err)
 	}
@@ -57,7 +57,8 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	return nil
 }
 
-// bytesPerStep is how many bytes of a manifest that is read or written count as one step. The writer does neither.
+// bytesPerStep is how many bytes of a manifest that is read or written count as one step. Neither happens in the
+// writer.
 const bytesPerStep = 160
 
 // unique returns ids once each, as the decision does; never nil.
@@ -72,8 +73,8 @@ func unique(ids []string) []string {
 	return once
 }
 
-// custom returns a manifest's free context: what the caller gave, the tasks, which existing clients look for, and for a
-// successor what its predecessor on the primary task said last.
+// custom returns a manifest's free context: what the caller gave, the tasks, which existing clients look for, and, for
+// a successor, what its predecessor on the primary task said last.
 func custom(tasks []string, context json.RawMessage, before *predecessor) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}
 	if len(context) > 0 {
@@ -96,9 +97,9 @@ func custom(tasks []string, context json.RawMessage, before *predecessor) json.R
 	return encoded
 }
 
-// placeManifest puts a copy of a session's manifest, when it has got one, where the sessions of this machine look. It
-// is the one that counts now: a retry answers an event that others may have followed. Without it a session fetches
-// its own from the server.
+// placeManifest puts a copy of a session's manifest, if it has one, where the sessions of this machine look for it. It
+// uses the current manifest, because a retry may answer with an event that others have followed. Without the copy a
+// session fetches its manifest from the server.
 func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	session := ""
 	switch d := data.(type) {
@@ -116,7 +117,7 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if s.Manifests == nil || session == "" {
 		return
 	}
-	s.placing <- struct{}{} // what is looked up later is put there later
+	s.placing <- struct{}{} // so that later look-ups are also placed later
 	defer func() { <-s.placing }()
 	digest := ""
 	s.Handler.View(func(state *projections.State) {

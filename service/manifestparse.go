@@ -7,17 +7,17 @@ import (
 	"maestro/workers/manifest"
 )
 
-// The price of parsing a manifest, beside that of its bytes: a document of many small members takes far longer, and far
-// more memory, than one of a few long texts. Usual manifests are below what is free.
+// The price of parsing a manifest, in addition to that of its bytes: a document of many small members takes far more
+// time and memory than one of a few long texts. Usual manifests are below the free amount.
 const (
 	freeMembers    = 10_000
 	stepsPerMember = 2
 	memberSize     = 100
 )
 
-// parseManifest reads a manifest and parses it, when it is the call's turn: few do so at once. The caller is charged
-// for the work, and the memory counts meanwhile. read returns the document. It fails with read's error, with what the
-// context ended with, or as manifest.Parse does.
+// parseManifest reads and parses a manifest when it is the call's turn: few do so concurrently. The caller is charged
+// for the work, and the memory counts meanwhile. read returns the document. It fails with read's error, with the cause
+// of the context's end, or as manifest.Parse does.
 func (s *Service) parseManifest(
 	ctx context.Context, c *Caller, read func() ([]byte, error),
 ) (m *manifest.Manifest, length int, err error) {
@@ -41,7 +41,7 @@ func (s *Service) parseManifest(
 	return m, len(document), err
 }
 
-// membersOf returns how many names and values a JSON document has at most.
+// membersOf returns an upper bound of the number of names and values in a JSON document.
 func membersOf(document []byte) int {
 	return bytes.Count(document, []byte{':'}) + bytes.Count(document, []byte{','})
 }

@@ -8,8 +8,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// rendered is how many manifests are gathered, read and rendered at once, each for another account; the others wait.
-// One takes some times 16 MiB.
+// rendered is how many manifests are collected, read and rendered concurrently, each for another account; the others
+// wait. One takes a few times 16 MiB.
 const rendered = 2
 
 // blobSizes is what a store of blobs may answer without reading them.
@@ -17,9 +17,9 @@ type blobSizes interface {
 	BlobSize(ctx context.Context, digest string) (int64, error)
 }
 
-// longText is a text of one of the session's own tasks that is too long for the state: a blob holds it whole.
+// longText is a text of one of the session's own tasks that is too long for the state: a blob holds it completely.
 type longText struct {
-	task          int // its place
+	task          int // its index
 	field, digest string
 }
 
@@ -31,9 +31,10 @@ func (l longText) textIn(from *manifest.Source) *string {
 	return &from.Tasks[l.task].InitialPrompt
 }
 
-// makeManifest gathers what a manifest tells and makes it, when it is the call's turn: few do so at once, and who
-// waits holds nothing yet. It fails with a *manifest.InvalidError before it reads anything, if the texts are too long
-// for one. The caller is charged for what was read, and for what was rendered of a manifest that is refused then.
+// makeManifest collects the content of a manifest and creates it, when it is the call's turn: few do so concurrently,
+// and a waiting call holds nothing yet. If the texts are too long for a manifest, it fails with a
+// *manifest.InvalidError before it reads anything. The caller is charged for what was read, and for what was rendered
+// even if the manifest is then refused.
 func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*manifest.Manifest, error) {
 	place, err := s.rendering.take(ctx, c)
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*m
 	if err != nil {
 		return nil, err
 	}
-	// The texts, the document, and what is parsed of it.
+	// The texts, the document, and the parsed document.
 	if err := g.hold(c, 3*int64(texts)); err != nil {
 		return nil, err
 	}
@@ -61,8 +62,8 @@ func (s *Service) makeManifest(ctx context.Context, c *Caller, g *gathering) (*m
 	return m, err
 }
 
-// fits refuses texts that are together too long for a manifest, as far as their lengths are known unread, and gives
-// these.
+// fits refuses texts that are together too long for a manifest, as far as their lengths are known without reading them,
+// and returns their total length.
 func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longText) (texts int, err error) {
 	texts = from.Least()
 	if err := manifest.TooLong(texts); err != nil {
@@ -78,7 +79,7 @@ func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longTe
 		}
 		size, err := sizes.BlobSize(ctx, l.digest)
 		if err != nil {
-			return texts, nil //nolint:nilerr // reading it says what is wrong
+			return texts, nil //nolint:nilerr // reading it reports the error
 		}
 		texts += int(size) - len(*l.textIn(from)) // in place of its beginning
 		if err := manifest.TooLong(texts); err != nil {
@@ -88,7 +89,7 @@ func (s *Service) fits(ctx context.Context, from *manifest.Source, long []longTe
 	return texts, nil
 }
 
-// readWhole reads the texts that are elsewhere, until they are too long for a manifest.
+// readWhole reads the texts that are stored elsewhere, until they are too long for a manifest.
 func (s *Service) readWhole(ctx context.Context, c *Caller, from *manifest.Source, long []longText) error {
 	read, paid := 0, 0
 	charge := func(bytes int) { paid += bytes }

@@ -11,8 +11,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// MayStoreManifest asks the table, and of a user's token that it may write: a row without an event is a read to the
-// table.
+// MayStoreManifest checks the permission, and for a user's token also that it may write: a row without an event is a
+// read to the table.
 func (s *Service) MayStoreManifest(c *Caller) error {
 	const row = "manifest:generate"
 	if err := s.Permit(c, row, ""); err != nil {
@@ -31,7 +31,7 @@ func (s *Service) MayStoreManifest(c *Caller) error {
 	return nil
 }
 
-// checkOwnProjects lets a session name only things in projects that it works in, because a caller that names a manifest
+// checkOwnProjects restricts a session to objects of projects that it works in, because a caller that names a manifest
 // may read it.
 func (s *Service) checkOwnProjects(c *Caller, row string, m *manifest.Manifest) error {
 	if c.By.Kind != commands.ActorSession {
@@ -45,7 +45,7 @@ func (s *Service) checkOwnProjects(c *Caller, row string, m *manifest.Manifest) 
 	return nil
 }
 
-// invalidManifest is the answer to a manifest that is none, with every fault.
+// invalidManifest is the answer to an invalid manifest, with all its faults.
 func invalidManifest(err error) error {
 	var invalid *manifest.InvalidError
 	if !errors.As(err, &invalid) {
@@ -62,7 +62,7 @@ func invalidManifest(err error) error {
 	}
 }
 
-// StoreManifest checks a manifest that was written by hand and keeps it, for a spawn to name.
+// StoreManifest checks a manifest that was written by hand and stores it, for a spawn to name.
 func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte) (wire.StoredManifest, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true, Bytes: int64(len(document))})
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Service) SessionManifest(
 		v := s.At(state, c)
 		var x *projections.Session
 		if c.By.Kind == commands.ActorSession && id == c.By.Name {
-			x, err = v.PermitSession("whoami", id) // its own, whatever its list says
+			x, err = v.PermitSession("whoami", id) // the session's own manifest, whatever its list of commands says
 		} else {
 			x, err = v.PermitSession("manifest:show", id)
 		}

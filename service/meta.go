@@ -14,11 +14,11 @@ type Meta struct {
 	Named       bool
 	OccurredAt  time.Time
 	TraceParent string
-	// Kept says that the caller told when it was said: it waited in an outbox.
+	// Kept says that the command waited in an outbox, and the caller gave the time at which it was said.
 	Kept bool
 }
 
-// CheckKept refuses a command that was kept and is none of those that may be.
+// CheckKept refuses a kept command of a kind that may not be kept.
 func (m Meta) CheckKept(id string) error {
 	if !m.Kept || commands.MayWait(id) {
 		return nil

@@ -5,21 +5,21 @@ import (
 	"math"
 )
 
-// A connection takes an open file of the process, and so does each block of the store. The connections leave a reserve,
-// so that neither an accept nor the store fails for want of one.
+// Each connection takes an open file of the process, and so does each block of the store. A reserve beside the
+// connections makes sure that neither an accept nor the store fails for lack of one.
 
 const (
-	// fewestFiles is how many open files a server needs at least.
+	// fewestFiles is the minimum number of open files of a server.
 	fewestFiles = 128
-	// reserveMost is the largest reserve. A smaller limit of open files is halved.
+	// reserveMost is the largest reserve. A smaller limit of open files is divided in half.
 	reserveMost = 1024
 	// ConnectionsQuota is the name of the quota that the limit of open files bounds.
 	ConnectionsQuota = "server-connections"
 )
 
-// FitOpenFiles holds the quota of connections to the number of files that the process may have open: half of them, or
-// all but 1,024 where that is more. It lowers the default, and refuses a value that was set and is above that. 0 files
-// is no limit.
+// FitOpenFiles bounds the quota of connections by the number of files that the process may open: to half of them, or
+// all but 1,024 if that is more. It lowers the default, and refuses a configured value above the bound. files is 0 if
+// there is no limit.
 func (l *Limits) FitOpenFiles(files uint64) error {
 	if files == 0 || files > math.MaxInt32 {
 		return nil
@@ -46,7 +46,7 @@ func (l *Limits) FitOpenFiles(files uint64) error {
 	return nil
 }
 
-// store lets a quota count instead of its default.
+// store sets a quota in place of its default.
 func (l *Limits) store(q Quota) {
 	if l.set == nil {
 		l.set = map[string]Quota{}

@@ -1,11 +1,11 @@
 package service
 
-// orderings is how many answers are put in order of dependency at once, each for another account; the others wait for
+// orderings is how many answers are sorted by dependency concurrently, each for another account; the others wait for
 // their turn.
 const orderings = 2
 
-// ordered makes an answer in order of dependency, which takes so many bytes while it is made. Few are made at once, and
-// none for a caller that owes for earlier reads. The state must not stand still for the caller.
+// ordered creates an answer sorted by dependency, which takes so many bytes meanwhile. Few are created concurrently,
+// and none for a caller that owes for earlier reads. The caller must not hold the state.
 func (v View) ordered(bytes int64, make func() error) error {
 	place, err := v.Service.ordering.take(v.ctx, v.Caller)
 	if err != nil {
@@ -22,7 +22,7 @@ func (v View) ordered(bytes int64, make func() error) error {
 	return v.counted(bytes, make)
 }
 
-// counted makes an answer, and counts what it takes while it is made before it is taken, in bytes.
+// counted creates an answer, and counts in advance the memory that this takes, in bytes.
 func (v View) counted(bytes int64, make func() error) error {
 	a := v.Caller.admission
 	if a == nil || bytes == 0 {

@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// rejectionDelay is how long the answer to a call over a limit is held back. Without that, a caller that calls again at
-// once would cost as much as a call that is let in; held back, a connection gives one such call a second. It is one
-// that the listener may close to make room.
+// rejectionDelay is how long the answer to a call over a limit is delayed. Otherwise, a caller that retries at once
+// would cost as much as an admitted call; with the delay, a connection makes one such call a second. The listener may
+// close a delayed connection to make room.
 const rejectionDelay = time.Second
 
 // DelayRejection waits before a call over a limit is answered.
@@ -27,20 +27,20 @@ func DelayRejection(ctx context.Context) {
 	}
 }
 
-// holdBack is HoldBack for a caller that waits for the answer.
+// holdBack is DelayRejection for a caller that waits for the answer.
 func (c *Caller) holdBack(ctx context.Context) {
 	if !c.delivered {
 		DelayRejection(ctx)
 	}
 }
 
-// over is the answer to a caller that is over a limit.
+// over returns the answer to a caller that is over a limit.
 func (s *Service) over(ctx context.Context, c *Caller, over *overLimit) *Problem {
 	c.holdBack(ctx)
 	return s.overFor(c, c.By, over)
 }
 
-// overFor is over at once. That a kept command waits on is neither counted nor logged as a call that was refused.
+// overFor is over without the delay. A kept command that has to wait is neither counted nor logged as a refused call.
 func (s *Service) overFor(c *Caller, by commands.Actor, over *overLimit) *Problem {
 	if c.delivered {
 		return problemOver(by.String(), over)
@@ -48,10 +48,10 @@ func (s *Service) overFor(c *Caller, by commands.Actor, over *overLimit) *Proble
 	return s.tooMuch(by.String(), over)
 }
 
-// codeLimited is the code of refusals that pass with time.
+// codeLimited is the code of refusals that end with time.
 const codeLimited = "RATE_LIMITED"
 
-// tooMuch is the answer to a caller that is over a limit.
+// tooMuch returns the answer to a caller that is over a limit.
 func (s *Service) tooMuch(who string, over *overLimit) *Problem {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
@@ -80,7 +80,7 @@ func problemOver(who string, over *overLimit) *Problem {
 	return p.Complete()
 }
 
-// tooMany says whose share of what is exceeded; the name of a quota ends with that.
+// tooMany says whose share of what is exceeded. The resource is the end of a quota's name.
 func tooMany(who, quota string) string {
 	whose, what, _ := strings.Cut(quota, "-")
 	said, ok := map[string]string{
@@ -105,7 +105,7 @@ func tooMany(who, quota string) string {
 	return strings.ToUpper(who[:1]) + who[1:] + " has " + said
 }
 
-// limitedLog says in the log that calls are refused, or fail: at most once a second, with how many.
+// limitedLog logs that calls are refused, or fail: at most once a second, with their number.
 type limitedLog struct {
 	mu      sync.Mutex
 	said    time.Time
@@ -118,7 +118,7 @@ func (l *limitedLog) note(s *Service, who, limit string) {
 	}
 }
 
-// due counts one more, and returns how many there are to tell of; 0 if some were told of within the last second.
+// due counts one more, and returns how many to log; 0 if some were logged within the last second.
 func (l *limitedLog) due() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

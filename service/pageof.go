@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// pageOf makes the views of a page, in portions, and of nothing that is not in it: show looks an id up, and says
-// whether it is shown. The cursor of the page names its last id, so the ids must be unique, and keep their order. The
-// state must not stand still for the caller.
+// pageOf creates the views of a page, in portions, and of nothing outside it: show looks an id up, and says whether it
+// is shown. The cursor of the page names its last id, so the ids must be unique, and keep their order. The caller must
+// not hold the state.
 func pageOf[T any](
 	v View, asked PageOf, rest []restOf, show func(v View, project, id string) (view T, shown bool),
 ) (page Page[T], err error) {
@@ -42,8 +42,8 @@ func pageOf[T any](
 	return page, err
 }
 
-// behindCursor returns what is after a cursor, and how much is before it: behind its id or, if that is gone, behind its
-// position.
+// behindCursor returns what follows a cursor, and the number of ids before it: what follows the cursor's id or, if that
+// is gone, its position.
 func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
 	if asked.behind == nil && asked.After == "" {
 		return slices.Clone(rest), 0
@@ -69,7 +69,7 @@ func behindCursor(rest []restOf, asked PageOf) (behind []restOf, at int) {
 	return behind, at
 }
 
-// nameOf returns an id with its project, by which a cursor names it.
+// nameOf returns an id with its project, as a cursor names it.
 func (r *restOf) nameOf(id string) string {
 	if r.project == "" {
 		return id
@@ -77,7 +77,7 @@ func (r *restOf) nameOf(id string) string {
 	return r.project + "/" + id
 }
 
-// idOf is the reverse of nameOf; ok says that the name is one of this project.
+// idOf is the reverse of nameOf; ok says that the name belongs to this project.
 func (r *restOf) idOf(name string) (id string, ok bool) {
 	if r.project == "" {
 		return name, true

@@ -10,16 +10,17 @@ import (
 	"maestro/service/wire"
 )
 
-// A list comes in pages: a limit says how many items, and what comes with a page is the cursor of the next one as long
-// as there is one.
+// A list comes in pages: a limit gives the number of items, and each page but the last comes with the cursor of the
+// next one.
 
-// PageUsual is how many items a page has if none is asked for, PageMost how many it has at most.
+// PageUsual is the default number of items of a page, PageMost the maximum.
 const (
 	PageUsual = 1000
 	PageMost  = 10_000
 )
 
-// ReadPage reads which page is asked for, by its limit and the cursor of the page before; "" for either is not given.
+// ReadPage parses which page is requested, from its limit and the cursor of the page before; "" means that either is
+// not given.
 func ReadPage(limit, cursor string) (asked PageOf, err error) {
 	if asked.Limit, err = pageLimit(limit); err != nil {
 		return PageOf{}, err
@@ -31,10 +32,10 @@ func ReadPage(limit, cursor string) (asked PageOf, err error) {
 	return asked, err
 }
 
-// Listed is a list that is gone through item by item.
+// Listed is a list that is iterated item by item.
 type Listed interface{ Each(yield func(any) bool) }
 
-// PageItem is an item of a list of an interface's own, which tells its place: an id, and a number that rarely changes.
+// PageItem is an item of an interface's own list. It knows its place: an id, and a number that rarely changes.
 type PageItem interface {
 	Place() (id string, order int64)
 }
@@ -45,7 +46,7 @@ type Page[T any] struct {
 	Next  string
 }
 
-// CutPage is a Page of whatever.
+// CutPage is a Page of any type.
 type CutPage interface {
 	Cut() (items any, next string)
 }
@@ -53,7 +54,7 @@ type CutPage interface {
 // Cut implements CutPage.
 func (p Page[T]) Cut() (items any, next string) { return p.Items, p.Next }
 
-// Cursor returns the cursor of the page behind one that ends here; "" behind the last.
+// Cursor returns the cursor of the page after the one that ends here; "" after the last.
 func (e *PageEnd) Cursor() string {
 	if e == nil {
 		return ""
@@ -61,12 +62,13 @@ func (e *PageEnd) Cursor() string {
 	return cursor{place{e.ID, e.Order}, e.Position}.String()
 }
 
-// Cut returns the items of the page that is asked for, and the cursor of the page behind it.
+// Cut returns the items of the requested page, and the cursor of the page after it.
 func Cut(list Listed, asked PageOf) (items []any, next string) {
 	return cut(list, asked.behind, asked.Limit)
 }
 
-// place is an item's position in its list: lists are in order of a number that rarely changes, or of that alone.
+// place is an item's position in its list: lists are in order of a number that rarely changes, or of the position
+// alone.
 type place struct {
 	id    string
 	order int64
@@ -93,7 +95,7 @@ func placeOf(item any) (place, bool) {
 	return place{}, false
 }
 
-// pageLimit returns how many items a page has.
+// pageLimit returns the number of items of a page.
 func pageLimit(text string) (int, error) {
 	if text == "" {
 		return PageUsual, nil
@@ -138,8 +140,8 @@ func parseCursor(text string) (*cursor, error) {
 		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
 }
 
-// cut returns the items after a cursor, and the cursor of the page behind them. The item of the cursor may be gone by
-// now: then what stands behind its place in the order follows. It keeps no item but those of the page.
+// cut returns the items after a cursor, and the cursor of the page after them. If the cursor's item is gone by now, it
+// continues after the item's place in the order. It retains only the items of the page.
 func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	from := 0
 	if after != nil {
@@ -165,15 +167,15 @@ func cut(list Listed, after *cursor, limit int) (items []any, next string) {
 	return items, next
 }
 
-// behind returns where a list continues after a cursor: after its item or, if that is gone, at its place in the order,
-// or at its position in a list without an order.
+// behind returns where a list continues after a cursor: after the cursor's item or, if that is gone, at its place in
+// the order, or at its position in a list without an order.
 func behind(list Listed, after *cursor) int {
 	at, place := 0, -1
 	found, ordered := false, false
 	list.Each(func(item any) bool {
 		here, ok := placeOf(item)
 		ordered = ordered || ok
-		found = ok && here == after.place // one that moved is as good as gone
+		found = ok && here == after.place // an item that moved counts as gone
 		if ok && place < 0 && here.order >= after.order {
 			place = at
 		}

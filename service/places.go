@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// places are for dear work, of which little is done at once. A credential has one place at most. A place that is left
-// goes to the project that has the fewest, then to the one that had one least recently, and in it to the credential
-// that had one least recently. However many calls a credential makes, and however many credentials a project has,
-// another project waits for one of theirs.
+// places limits expensive work, of which little runs concurrently. A credential has at most one place. A free place
+// goes to the project that has the fewest, then to the one that had one least recently, and within it to the credential
+// that had one least recently. So however many calls a credential makes, and however many credentials a project has,
+// another project waits only until one of their places is free.
 type places struct {
 	mu   sync.Mutex
 	free int
@@ -17,14 +17,14 @@ type places struct {
 	served uint64
 	// waiting are the calls that wait for a place, oldest first.
 	waiting []*waiting
-	// shares are of the accounts with calls that have a place or wait for one.
+	// shares holds the accounts with calls that have a place or wait for one.
 	shares map[*account]*share
 }
 
-// share is what an account has of the places.
+// share is an account's share of the places.
 type share struct {
 	has, waits int
-	// last is the count of places when it was given one, 0 for none yet.
+	// last is the count of places when the account last got one, 0 for never.
 	last uint64
 }
 
@@ -34,8 +34,8 @@ type waiting struct {
 	turn chan struct{}
 }
 
-// holders are the accounts of a call: its credential, and the root of its project or else the credential again. A call
-// that was not admitted has none.
+// holders are the accounts of a call: its credential, and the root of its project, or the credential again if there is
+// none. A call that was not admitted has none.
 type holders struct{ credential, root *account }
 
 func holdersOf(c *Caller) (of holders) {
@@ -48,7 +48,7 @@ func holdersOf(c *Caller) (of holders) {
 	return of
 }
 
-// placeTaken is a call's place. The zero value is none.
+// placeTaken is a call's place. The zero value is no place.
 type placeTaken struct {
 	places *places
 	of     holders
@@ -56,7 +56,7 @@ type placeTaken struct {
 
 func newPlaces(n int) *places { return &places{free: n, shares: map[*account]*share{}} }
 
-// take waits for a place, which must be left. It fails with the cause of the context if that ends before.
+// take waits for a place, which the caller must leave. It fails with the cause of the context's end.
 func (p *places) take(ctx context.Context, c *Caller) (placeTaken, error) {
 	taken := placeTaken{p, holdersOf(c)}
 	p.mu.Lock()
@@ -84,7 +84,7 @@ func (p *places) take(ctx context.Context, c *Caller) (placeTaken, error) {
 	return placeTaken{}, context.Cause(ctx)
 }
 
-// leave returns the place to the next call.
+// leave gives the place to the next call.
 func (t placeTaken) leave() {
 	if t.places == nil {
 		return
@@ -94,7 +94,7 @@ func (t placeTaken) leave() {
 	t.places.giveBack(t.of)
 }
 
-// may reports whether a call's credential has no place.
+// may reports whether a call may get a place: its credential has none.
 func (p *places) may(of holders) bool {
 	s := p.shares[of.credential]
 	return of.credential == nil || s == nil || s.has == 0
@@ -106,7 +106,7 @@ func (p *places) give(of holders) {
 	p.count(of, func(s *share) { s.has, s.last = s.has+1, p.served })
 }
 
-// giveBack takes a place back, and returns it to the next call.
+// giveBack frees a place, and gives it to the next call.
 func (p *places) giveBack(of holders) {
 	p.free++
 	p.count(of, func(s *share) { s.has-- })
@@ -125,7 +125,7 @@ func (p *places) giveBack(of holders) {
 	close(w.turn)
 }
 
-// isBefore reports whether the call of a is given a place before that of b.
+// isBefore reports whether the call of a gets a place before that of b.
 func (p *places) isBefore(a, b holders) bool {
 	of, than := p.shareOf(a.root), p.shareOf(b.root)
 	switch {
@@ -150,7 +150,7 @@ func (p *places) stopWaiting(i int) {
 	p.count(of, func(s *share) { s.waits-- })
 }
 
-// count changes the shares of a call's accounts, and drops those of which nothing is left.
+// count changes the shares of a call's accounts, and drops empty ones.
 func (p *places) count(of holders, change func(*share)) {
 	for i, a := range [...]*account{of.credential, of.root} {
 		if a == nil || i == 1 && a == of.credential {

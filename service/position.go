@@ -14,15 +14,15 @@ import (
 // hashDigits is how many hexadecimal digits of a body's hash a position shows.
 const hashDigits = 8
 
-// Position is a place in the log, right after an event. The zero Position is the beginning.
+// Position is a position in the log, right after an event. The zero Position is the beginning.
 type Position struct {
 	Sequence uint64
-	// Body is the beginning of the hash of that event's body, in hexadecimal; "" if it is not known. It tells this log
+	// Body is the beginning of the hash of that event's body, in hexadecimal; "" if unknown. It distinguishes this log
 	// from another one.
 	Body string
 }
 
-// String returns "<sequence>.<8 hex of the body's hash>", or the sequence alone.
+// String returns "<sequence>.<8 hex of the body's hash>", or only the sequence.
 func (p Position) String() string {
 	sequence := strconv.FormatUint(p.Sequence, 10)
 	if p.Body == "" {
@@ -31,7 +31,7 @@ func (p Position) String() string {
 	return sequence + "." + p.Body
 }
 
-// ParsePosition reads what String gives; the zero Position for "".
+// ParsePosition parses what String returns; the zero Position for "".
 func ParsePosition(text string) (Position, error) {
 	if text == "" {
 		return Position{}, nil
@@ -52,7 +52,7 @@ func positionOf(sequence uint64, body events.Hash) Position {
 	return Position{sequence, body.String()[:hashDigits]}
 }
 
-// RestartError says that a watch cannot go on from where it was, and why: start again from a snapshot.
+// RestartError says why a watch cannot continue from its position: start again from a snapshot.
 type RestartError struct {
 	After Position
 	Why   string
@@ -62,7 +62,7 @@ func (e *RestartError) Error() string {
 	return fmt.Sprintf("the changes behind %s cannot be given: %s; start again from a snapshot", e.After, e.Why)
 }
 
-// checkPosition refuses a position that is not in this log, up to its committed head.
+// checkPosition refuses a position that is not in this log, or is after its committed head.
 func (s *Service) checkPosition(ctx context.Context, after Position) error {
 	if after.Sequence > s.Head() {
 		return &RestartError{after, "the log does not reach that far"}
@@ -77,7 +77,7 @@ func (s *Service) checkPosition(ctx context.Context, after Position) error {
 	return err
 }
 
-// positionAt returns the position behind a committed event, or the beginning.
+// positionAt returns the position after a committed event, or the beginning.
 func (s *Service) positionAt(ctx context.Context, sequence uint64) (at Position, err error) {
 	if sequence == 0 {
 		return Position{}, nil

@@ -8,24 +8,24 @@ import (
 	"maestro/workers/manifest"
 )
 
-// A session is told so many of its predecessor's words, and so many bytes of each, because the prompt holds them. The
-// predecessor's timeline has the rest.
+// The number of the predecessor's statements that a session is told, and the bytes of each. They are bounded because
+// the prompt holds them. The predecessor's timeline has the rest.
 const (
 	predecessorWords = 20
 	predecessorBytes = 4 << 10
 )
 
-// predecessor is the session that worked on a task before another one does, and what it left in the state.
+// predecessor is the session that worked on a task before another one, and what it left in the state.
 type predecessor struct {
 	*projections.Session
 	timeline projections.Timeline
 	said     projections.StatusReport
-	// result is nil unless it said that the task is completed, with words.
+	// result is nil unless it said, in words, that the task is completed.
 	result *projections.StatementView
 }
 
-// predecessor returns the last session of a task that has ended, nil if none has. It looks at the sessions of the task:
-// the limit task-sessions bounds them.
+// predecessor returns the last session of a task that has ended, nil if there is none. It examines the sessions of the
+// task, whose number the limit task-sessions bounds.
 func (v View) predecessor(t *projections.Task) *predecessor {
 	var x *projections.Session
 	for _, id := range slices.Backward(t.SessionIDs) {
@@ -45,8 +45,8 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 	return before
 }
 
-// manifest returns what the manifest of its successor says. Of a long timeline it reads the end, and may do so while
-// the state moves.
+// manifest returns the part of the successor's manifest about the predecessor. It reads only the end of a long
+// timeline, and may run without the state.
 func (x *predecessor) manifest() *manifest.Predecessor {
 	told := &manifest.Predecessor{
 		SessionID: x.ID,
@@ -65,7 +65,7 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 	if x.result != nil {
 		told.Result = beginning("result", x.result.Text)
 	}
-	inTime := len(x.timeline) // what was delivered after the session's end does not crowd out what it said before
+	inTime := len(x.timeline) // what was delivered after the session's end does not displace what it said before
 	for inTime > 0 && x.timeline[inTime-1].Late {
 		inTime--
 	}

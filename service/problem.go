@@ -16,38 +16,39 @@ import (
 	"maestro/service/wire"
 )
 
-// Kind sorts problems by what the caller can do about them. Each interface has its own form for each: HTTP a status.
+// Kind classifies problems by what the caller can do about them. Each interface maps it to a form of its own, such as
+// an HTTP status.
 type Kind int
 
 // The kinds of problems.
 const (
 	KindInternal        Kind = iota // the server failed; its log says why
 	KindInvalid                     // a field is missing or wrong
-	KindUnauthenticated             // who calls is not known
+	KindUnauthenticated             // the caller is not known
 	KindNotAllowed                  // the caller's permissions do not cover it
 	KindNotFound                    // it never existed, or it was deleted
-	KindWrongMethod                 // what is asked for is there, but not asked for like this
-	KindConflict                    // it contradicts what is already so
-	KindTooLarge                    // more than is taken
+	KindWrongMethod                 // the resource exists, but does not support this method
+	KindConflict                    // it conflicts with the current state
+	KindTooLarge                    // above the size limit
 	KindWrongFormat                 // not JSON
-	KindRule                        // the current state does not allow it
-	KindBusy                        // over a quota: later it may go
+	KindRule                        // the current state does not permit it
+	KindBusy                        // over a quota: try later
 	KindUnavailable                 // the server cannot do it now
 	KindTimeout                     // the server did not finish in time
 )
 
-// Problem is the answer no. [wire.Problem] is the part of it that is sent.
+// Problem is a negative answer. [wire.Problem] is the part of it that is sent.
 type Problem struct {
 	Code, Message, Why, Next, Rule, Pointer string
-	// Details has a form of its own for some codes; nil for the others.
+	// Details has its own form for some codes; nil for the others.
 	Details any
 
 	Kind Kind `json:"-"`
-	// Domain says that the rules refuse, not the interface.
+	// Domain says that the domain's rules refuse, not the interface.
 	Domain bool `json:"-"`
-	// RetryAfter is when to try again; 0 if that is not known.
+	// RetryAfter is when to try again; 0 if unknown.
 	RetryAfter time.Duration `json:"-"`
-	// BadCredential says that a credential was shown, and is not valid.
+	// BadCredential says that the caller showed an invalid credential.
 	BadCredential bool `json:"-"`
 }
 
@@ -70,13 +71,13 @@ func (p *Problem) Wire() wire.Problem {
 	var details bytes.Buffer
 	encoder := json.NewEncoder(&details)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(p.Details) == nil { // each is a type of ours, and has JSON
+	if encoder.Encode(p.Details) == nil { // each is one of our types, and can be encoded
 		sent.Details = details.Bytes()
 	}
 	return sent
 }
 
-// InvalidRequest is a problem with a request that the domain has no say in.
+// InvalidRequest returns a problem with a request that does not concern the domain.
 func InvalidRequest(pointer, message string) *Problem {
 	return NewProblem(KindInvalid, string(commands.CodeInvalid), pointer, message)
 }
@@ -91,12 +92,12 @@ func NewProblem(kind Kind, code, pointer, message string) *Problem {
 	}
 }
 
-// Invalid is a refusal of the domain's rules that is found before the domain finds it.
+// Invalid returns a refusal of the domain's rules that is found before the domain decides.
 func Invalid(pointer, format string, args ...any) *commands.Refusal {
 	return &commands.Refusal{Code: commands.CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound says that something is not there.
+// NotFound returns the refusal for an object that does not exist.
 func NotFound(kind, id string) *Problem {
 	return &Problem{
 		Kind:    KindNotFound,
@@ -126,8 +127,8 @@ func kindOf(code commands.Code) Kind {
 	return KindInternal
 }
 
-// ProblemOf is the only place where an error becomes an answer. Unexpected errors are logged and not shown. call says
-// what was asked for, for the log. The caller is nil if nobody knows who it is.
+// ProblemOf is the only place where an error becomes an answer. It logs unexpected errors and does not show them. call
+// describes the request, for the log. The caller is nil if unknown.
 func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	var refusal *commands.Refusal
 	var unavailable *engine.UnavailableError
@@ -136,8 +137,8 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.Is(err, ErrStopping):
 		p = askAgain()
 	case errors.Is(err, context.Canceled) && s.Stopping.Err() != nil:
-		// A server that stops cuts the reads of its connections short, and net/http may then take a caller for gone
-		// that still waits for its answer.
+		// A stopping server interrupts the reads of its connections, and net/http may then treat a caller as gone that
+		// still waits for its answer.
 		p = askAgain()
 	case errors.As(err, &p):
 	case errors.As(err, &refusal):
@@ -154,7 +155,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.As(err, &unavailable):
 		level := slog.LevelWarn
 		known := errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrFull) || s.Health() != nil
-		if known { // who found it has logged it once
+		if known { // whoever found it has logged it once
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(context.Background(), level, "a request could not be served",
@@ -212,14 +213,14 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 
 // forGood reports whether the same call would meet the same problem later.
 func (p *Problem) forGood() bool {
-	switch p.Kind { //nolint:exhaustive // the others pass
+	switch p.Kind { //nolint:exhaustive // the others end with time
 	case KindBusy, KindUnavailable, KindTimeout, KindInternal, KindUnauthenticated:
 		return false
 	}
 	return true
 }
 
-// Complete fills in what every problem says.
+// Complete sets the parts that every problem has.
 func (p *Problem) Complete() *Problem {
 	why, next := commonWords(p.Kind)
 	if p.Why == "" {
@@ -234,12 +235,12 @@ func (p *Problem) Complete() *Problem {
 	return p
 }
 
-// longestProblem bounds each text of a problem, in bytes: some hold what the caller sent.
+// longestProblem bounds each text of a problem, in bytes: some include what the caller sent.
 const longestProblem = 2 << 10
 
-// commonWords holds the "why" and "next" texts of problems whose message says everything.
+// commonWords returns the "why" and "next" texts of problems whose message is complete.
 func commonWords(kind Kind) (why, next string) {
-	switch kind { //nolint:exhaustive // the others have words of their own
+	switch kind { //nolint:exhaustive // the others have texts of their own
 	case KindInvalid:
 		return wire.InvalidWhy, wire.InvalidNext
 	case KindNotAllowed:

@@ -21,16 +21,16 @@ func (v View) PermitProject(row, id string) (*projections.Project, error) {
 	return p, v.Permit(row, id)
 }
 
-// seenProjects are the projects that a caller may see by a row of the table: to be found among ids. If named is not
-// nil, only those are meant.
+// seenProjects searches ids for the projects that a caller may see by a row of the table. If named is not nil, only
+// those are meant.
 type seenProjects struct {
 	row   string
 	ids   []string
 	named []string
 }
 
-// PermitProjects starts to find the projects that the caller may see by a row, or the one that it names. That there is
-// no such project is an error, but to older clients: they get none.
+// PermitProjects starts to find the projects that the caller may see by a row, or the one that it names. A project that
+// does not exist is an error, except for older clients: they get none.
 func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (x *seenProjects) meant() []string {
 	return slices.DeleteFunc(slices.Clone(x.ids), func(id string) bool { return !named[id] })
 }
 
-// each shows the projects to see, in portions. The state must not stand still for the caller.
+// each shows the visible projects, in portions. The caller must not hold the state.
 func (x *seenProjects) each(v View, see func(v View, p *projections.Project)) error {
 	ids := x.meant()
 	return v.listing(func(v View, until uint64) (done bool) {
@@ -73,13 +73,13 @@ func (x *seenProjects) each(v View, see func(v View, p *projections.Project)) er
 	})
 }
 
-// all returns the projects, found in portions. The state must not stand still for the caller.
+// all returns the projects, found in portions. The caller must not hold the state.
 func (x *seenProjects) all(v View) (seen []*projections.Project, err error) {
 	err = x.each(v, func(_ View, p *projections.Project) { seen = append(seen, p) })
 	return seen, err
 }
 
-// restOf are the ids of what a list has of a project that are still to be looked at, and what is still wanted of them.
+// restOf holds the ids of a list in a project that are still to be examined, and how many more of them the list needs.
 type restOf struct {
 	project string
 	ids     []string
@@ -98,8 +98,8 @@ func (x *seenProjects) ranges(
 	return rest, err
 }
 
-// eachOf continues with see, one id after the other, until the state has counted so many steps, and reports whether all
-// is done. see looks the id up, and says where it stands if it is shown: of a project no more than its part is.
+// eachOf continues with see, one id after the other, until the state has counted so many steps, and reports whether it
+// is done. see looks the id up, and returns its place if it is shown: no more of a project than its part is needed.
 func eachOf(
 	v View, rest *[]restOf, until uint64, see func(project, id string) (order int64, shown bool),
 ) (done bool) {
@@ -115,8 +115,8 @@ func eachOf(
 	return len(*rest) == 0
 }
 
-// named refuses a filter that names something there never was: an empty list must not result from a typo. Of the lists
-// that older clients know they get an empty one.
+// named refuses a filter that names something that never existed, so that a typo does not produce an empty list. Lists
+// that older clients know are empty instead.
 func (v View) named(kind, id string, ever bool) error {
 	if id == "" || ever || olderLists[v.Caller.asks] && !v.Caller.Program {
 		return nil
@@ -134,7 +134,8 @@ func (v View) namedSession(id string) error {
 // olderLists are the lists that older clients know.
 var olderLists = map[Query]bool{"task-list": true, "session-list": true}
 
-// ListProjects returns the projects that the caller may see. What it returns finds them when the state may move.
+// ListProjects returns the projects that the caller may see. The returned function finds them, and runs without the
+// state.
 func (v View) ListProjects(in *wire.ProjectFilter) (func() (Page[projections.ProjectView], error), error) {
 	projects, err := v.PermitProjects("project:list", "")
 	if err != nil {
@@ -163,8 +164,8 @@ func (v View) GetProject(in *wire.ProjectID) (projections.ProjectView, error) {
 	return p.View(), nil
 }
 
-// GetProjectStatus counts the tasks and sessions of a project by where they stand. What it returns counts them when the
-// state may move; where there is too much for one read, it says what is not counted.
+// GetProjectStatus counts the tasks and sessions of a project by status. The returned function counts them, and runs
+// without the state; if there is too much for one read, it says what is not counted.
 func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectStatus, error), error) {
 	p, err := v.PermitProject("status", in.ID)
 	if err != nil {
@@ -179,7 +180,7 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 			search.Stop()
 		}
 		status := search.Status()
-		if !listed { // a list may leave it out; then the counts are all there is to see
+		if !listed { // a list may omit it; then the counts are all there is to see
 			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskReport{}, []projections.TaskReport{}, 0
 		}
 		return status, err

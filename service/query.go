@@ -2,21 +2,21 @@ package service
 
 import "errors"
 
-// Query names a read, the same at every interface: "session-info". What it may be asked for after a session's end, and
-// by whom, is decided here.
+// Query names a read, in the same way at every interface: "session-info". This file decides which queries a session may
+// use after its end, and who may use each.
 type Query string
 
-// queryRule is what is so of a query. Of any other it is the opposite, also of one that is added later.
+// queryRule holds the properties of a query. A query that is not listed, including one added later, has none of them.
 type queryRule struct {
-	// rows are the rows of the permission table that let a caller ask: one of them, depending on what is asked for. Who
-	// may use none of them is refused.
+	// rows are the rows of the permission table that permit the query: one of them, depending on the request. A caller
+	// that may use none of them is refused.
 	rows []string
-	// afterEnd says that a session may ask it after its end: about itself, its own tasks, its own questions and mail.
-	// Whose session, task or question it is, the query itself checks, with [View.Own].
+	// afterEnd says that a session may use the query after its end: about itself, its own tasks, its own questions and
+	// mail. The query itself checks, with [View.Own], whose session, task or question it is.
 	afterEnd bool
-	// readsLog says that its work grows with the log. Tests hold every other query to a few messages.
+	// readsLog says that the query's work grows with the log. Tests bound every other query to a few messages.
 	readsLog bool
-	// inPages says that its list comes in pages whether that is asked for or not.
+	// inPages says that the query's list always comes in pages, requested or not.
 	inPages bool
 }
 
@@ -72,22 +72,23 @@ var queryRules = map[Query]queryRule{
 
 func one(row string) []string { return []string{row} }
 
-// Rows returns the rows of the permission table that let a caller ask a query: one of them, depending on what is asked
-// for; none for what everybody may ask.
+// Rows returns the rows of the permission table that permit a query: one of them, depending on the request; none if
+// everybody may use it.
 func (q Query) Rows() []string { return queryRules[q].rows }
 
 // ReadsLog reports whether the work of a query grows with the log.
 func (q Query) ReadsLog() bool { return queryRules[q].readsLog }
 
-// InPages reports whether a query's list comes in pages whether that is asked for or not.
+// InPages reports whether a query's list always comes in pages, requested or not.
 func (q Query) InPages() bool { return queryRules[q].inPages }
 
 // ErrPage refuses a long read to a caller without a credential that may be a page in a browser.
 var ErrPage = errors.New(
 	"a caller without a credential that may be a page in a browser starts no reading of the whole log")
 
-// Ask says what a caller reads, and refuses what it may not ask at all: a session that has ended what is not its own,
-// and a caller that may be a page in a browser a long read. Every look that follows stands for this query.
+// Ask declares the query of a call, and refuses a query that the caller may not use at all: to a session that has
+// ended, what is not its own; to a caller that may be a page in a browser, a long read. Every Look that follows is for
+// this query.
 func (s *Service) Ask(c *Caller, q Query) error {
 	c.asks = q
 	if err := c.mayLook(); err != nil {
@@ -96,7 +97,7 @@ func (s *Service) Ask(c *Caller, q Query) error {
 	return c.mayReadLog(q)
 }
 
-// mayLook refuses a session that has ended a look for what it may not read any more; without a query that is anything.
+// mayLook refuses to show a session that has ended what it may no longer read; without a query that is everything.
 func (c *Caller) mayLook() error {
 	if !c.Ended || queryRules[c.asks].afterEnd {
 		return nil
@@ -104,8 +105,7 @@ func (c *Caller) mayLook() error {
 	return AfterEnd(c.By, "status") // the row that reads the project
 }
 
-// mayReadLog checks which callers may read the log: any page can make a browser ask, without a credential where none is
-// needed.
+// mayReadLog checks which callers may read the log: where no credential is needed, any page can make a browser ask.
 func (c *Caller) mayReadLog(q Query) error {
 	if c.Anonymous && !c.Program && q.ReadsLog() {
 		return ErrPage

@@ -8,8 +8,8 @@ import (
 	"maestro/service/wire"
 )
 
-// ListQueues returns the queues that the caller may see, in order of creation. What it returns finds them when the
-// state may move.
+// ListQueues returns the queues that the caller may see, in order of creation. The returned function finds them, and
+// runs without the state.
 func (v View) ListQueues(in *wire.QueueFilter) (func() (Page[projections.QueueView], error), error) {
 	projects, err := v.PermitProjects("queue:status", in.ProjectID)
 	if err != nil {
@@ -36,8 +36,7 @@ func (v View) ListQueues(in *wire.QueueFilter) (func() (Page[projections.QueueVi
 	}, nil
 }
 
-// permitQueue returns a queue that the caller may see by a row of the table; a session's own project is meant if none
-// is named.
+// permitQueue returns a queue that the caller may see by a row of the table. Without a project it uses a session's own.
 func (v View) permitQueue(row, project, name string) (*projections.Queue, error) {
 	project = cmp.Or(project, v.Caller.By.Project)
 	if err := v.Permit(row, project); err != nil {
@@ -50,7 +49,7 @@ func (v View) permitQueue(row, project, name string) (*projections.Queue, error)
 	return q, nil
 }
 
-// GetQueue returns a queue with its items. What it returns gathers them when the state may move.
+// GetQueue returns a queue with its items. The returned function collects them, and runs without the state.
 func (v View) GetQueue(in *wire.QueueName) (func() (QueuePage, error), error) {
 	q, err := v.permitQueue("queue:list", in.ProjectID, in.Name)
 	if err != nil {
@@ -75,11 +74,11 @@ func withStatus(status string) func(*projections.Item) bool {
 	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
-// SessionQueue returns a session with the queue that it pulls from. Its answers come in the order that older clients
+// SessionQueue returns a session with the queue that it pulls from. Its checks run in the order that older clients
 // know.
 func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
 	x := v.Session(id)
-	// Without a credential the path is all that is known of the caller, who then learns what older servers told.
+	// Without a credential only the path identifies the caller. It gets the answer of older servers.
 	if v.Caller.Anonymous && x != nil && x.Strategy != events.StrategyQueue {
 		return nil, nil, otherStrategy(id)
 	}
@@ -104,7 +103,7 @@ func otherStrategy(session string) error {
 // queueEmpty is the message to all clients about a queue with nothing left to do.
 const queueEmpty = "Queue is empty - all tasks processed"
 
-// GetSessionQueueTop returns the next item of the queue that a session pulls from, and the one that it holds.
+// GetSessionQueueTop returns the next item of the queue that a session pulls from, and the item that it holds.
 func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// The bounds of a [wire.Work]. A text is in bytes.
+// The bounds of a [wire.Work]. Texts are measured in bytes.
 const (
 	workText     = events.MaxText
 	workResult   = 2 << 10
@@ -18,8 +18,8 @@ const (
 	workResults  = 20
 )
 
-// workOf returns what a session needs to do the task of an item; nil if the task was deleted. Of a text that the state
-// does not hold whole it has the beginning.
+// workOf returns what a session needs to do the task of an item; nil if the task was deleted. It has the beginning of a
+// text that the state does not hold completely.
 func (v View) workOf(task string) *wire.Work {
 	t := v.Task(task)
 	if t == nil {
@@ -62,8 +62,8 @@ func (v View) workOf(task string) *wire.Work {
 	return w
 }
 
-// wholeWork reads the texts of a task that are too long for the state, as far as the bound goes. A text that cannot be
-// read stays cut.
+// wholeWork reads the texts of a task that are too long for the state, up to the bound. A text that cannot be read
+// stays cut.
 func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs events.Blobs) {
 	for name, text := range map[string]*string{"description": &w.Description, "initialPrompt": &w.InitialPrompt} {
 		if blobs[name] == "" {
@@ -90,7 +90,7 @@ func shortened(w *wire.Work, name, text string, blobs events.Blobs) string {
 	return short
 }
 
-// beginning returns at most so many bytes of a text, and whether that is less than all of it.
+// beginning returns at most so many bytes of a text, and whether the text is longer.
 func beginning(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false

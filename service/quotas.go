@@ -9,13 +9,13 @@ import (
 	"maestro/internal/safetext"
 )
 
-// Quota bounds what one class of callers may use of one resource, so that nobody can stop the server for others.
+// Quota bounds the use of one resource by one class of callers, so that nobody can block the server for others.
 type Quota struct {
-	// Name is what `serve --set-limit` calls it: "<whose>-<what>".
+	// Name is the name for `serve --set-limit`: "<whose>-<what>".
 	Name string
-	// Value is a rate per second if Burst is not 0, else the most at one time. 0 is no limit.
+	// Value is a rate per second if Burst is not 0, and otherwise the maximum at one time. 0 is no limit.
 	Value float64
-	// Burst is how much of a rate a caller that was idle may use at once.
+	// Burst is how much of a rate an idle caller may use at once.
 	Burst float64
 	// About describes what is counted.
 	About string
@@ -24,19 +24,19 @@ type Quota struct {
 // bytesPerUnit is how much of an answer counts as one more read.
 const bytesPerUnit = 16 << 10
 
-// StepsPerCommand is how many steps of work count as one more command: look-ups of a decision and of the fold of its
-// event, and the making of a manifest. What is below it comes with the command. So many steps cost the writer at most
-// what a plain command costs it: BenchmarkStepPrice in engine measures some 240.
+// StepsPerCommand is how many steps of work count as one more command: the look-ups of a decision and of the fold of
+// its event, and the creation of a manifest. The first steps are included in the command. So many steps cost the writer
+// at most as much as a plain command: BenchmarkStepPrice in engine measures about 240.
 const StepsPerCommand = 200
 
-// EventsPerRead is how many events, read one after another, count as one more read. FoundPerRead is the same for events
-// that are looked up one by one.
+// EventsPerRead is how many events, read sequentially, count as one more read. FoundPerRead is the same for events that
+// are looked up individually.
 const (
 	EventsPerRead = 200
 	FoundPerRead  = 20
 )
 
-// quotas are the defaults. An honest fleet meets none of them.
+// quotas are the defaults. An honest fleet reaches none of them.
 var quotas = []Quota{
 	{
 		"session-commands", 200, 2000,
@@ -131,15 +131,15 @@ var quotas = []Quota{
 	{"server-bodies", 256 << 20, 0, "bytes of requests in progress; no project uses more of them than are left"},
 }
 
-// Quotas returns the quotas with their defaults, in the order in which they are documented.
+// Quotas returns the quotas with their defaults, in the order of the documentation.
 func Quotas() []Quota { return slices.Clone(quotas) }
 
-// Limits says which values count instead of the defaults.
+// Limits holds the values that replace the defaults.
 type Limits struct {
 	set map[string]Quota
 }
 
-// Set takes "NAME=VALUE", or "NAME=RATE/BURST" for a rate; 0 is no limit.
+// Set parses "NAME=VALUE", or "NAME=RATE/BURST" for a rate; 0 is no limit.
 func (l *Limits) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok {
@@ -169,7 +169,7 @@ func (l *Limits) Set(text string) error {
 		if q.Burst < 1 {
 			return fmt.Errorf("%s: the burst must be at least 1; write %[1]s=RATE/BURST, or %[1]s=0 for no limit", name)
 		}
-	case was.Burst != 0: // as long a burst as by default
+	case was.Burst != 0: // a burst as long as the default
 		q.Burst = max(was.Burst*q.Value/was.Value, 1)
 	}
 	l.store(q)
@@ -185,7 +185,7 @@ func positive(text string) (float64, error) {
 	return n, nil
 }
 
-// Quota returns a quota as it counts.
+// Quota returns a quota with the value in effect.
 func (l *Limits) Quota(name string) Quota {
 	if q, ok := l.set[name]; ok {
 		return q
@@ -202,7 +202,7 @@ func quotaNamed(name string) (Quota, bool) {
 	return quotas[i], true
 }
 
-// String says the quota in words: "200 a second, 6000 at once".
+// String describes the quota in words: "200 a second, 6000 at once".
 func (q Quota) String() string {
 	switch {
 	case q.Value == 0:

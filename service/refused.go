@@ -8,8 +8,8 @@ import (
 	"maestro/projections"
 )
 
-// RecordRefusal records what the table refused outside a Handler, such as a read, before it is answered. It returns the
-// error to answer with: a caller that is refused because its credential was revoked since the call began hears that.
+// RecordRefusal records a refusal by the table outside a Handler, such as that of a read, before it is answered. It
+// returns the error to answer with: a caller whose credential was revoked after the call began is told so.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
@@ -44,7 +44,7 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	return err
 }
 
-// revokedSince reports whether the table refused a caller whose credential was revoked after it was taken.
+// revokedSince reports whether the table refused a caller whose credential was revoked after its authentication.
 func (s *Service) revokedSince(c *Caller, err error) bool {
 	if c == nil || err == nil {
 		return false

@@ -11,19 +11,19 @@ import (
 	"maestro/events"
 )
 
-// Blobs keeps long texts and manifests by digest.
+// Blobs stores long texts and manifests by digest.
 type Blobs interface {
-	// PutBlob stores the bytes and answers their digest.
+	// PutBlob stores the bytes and returns their digest.
 	PutBlob(ctx context.Context, blob []byte) (digest string, err error)
-	// Blob returns the bytes behind a digest, "sha256-<64 hex>"; an error if there are none.
+	// Blob returns the bytes of a digest, "sha256-<64 hex>", or an error if there are none.
 	Blob(ctx context.Context, digest string) ([]byte, error)
 }
 
 // Manifests puts copies of manifests where the sessions of this machine find them.
 type Manifests interface {
-	// PlaceManifest writes a session's manifest, whole or not at all.
+	// PlaceManifest writes a session's manifest, completely or not at all.
 	PlaceManifest(session string, content []byte) error
-	// ManifestPath is where it is.
+	// ManifestPath returns its path.
 	ManifestPath(session string) string
 }
 
@@ -35,46 +35,46 @@ type Config struct {
 	Blobs Blobs
 	// Leases are notified of every session that calls; nil if there are none.
 	Leases *engine.Leases
-	// Denials records refusals that no Handler decides, and lists all; nil if nothing does.
+	// Denials records refusals that no Handler decides, and lists all of them; nil if none are recorded.
 	Denials *engine.Denials
-	// Templates knows the workflows that Maestro comes with; nil if there are none.
+	// Templates holds the built-in workflows; nil if there are none.
 	Templates Templates
-	// Manifests gets a copy of each session's; nil if nobody looks for one.
+	// Manifests receives a copy of each session's manifest; nil if nobody looks for one.
 	Manifests Manifests
-	// Limits bound what each caller may use; the defaults if it is zero.
+	// Limits bound the use of each caller; the zero value stands for the defaults.
 	Limits Limits
 	Keys   Keys
 	Logger *slog.Logger
 	// Uses remembers when tokens were used; if nil, only until the end of the process.
 	Uses *TokenUses
-	// Backup writes a signed archive of everything up to a head; nil if there is none to be had. Long texts that are
-	// lost are named in it.
+	// Backup writes a signed archive of everything up to a head; nil if backups are not available. The archive lists
+	// lost long texts.
 	Backup func(ctx context.Context, w io.Writer, head events.Head) error
-	// Clock compares the server's clock with the machine's wall clock, and lets the operator confirm that; nil if
-	// nothing does.
+	// Clock compares the server's clock with the machine's wall clock, and lets the operator confirm it; nil if there
+	// is none.
 	Clock Clock
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
-	// Stopping ends when the server begins to stop: whoever waits is then told to ask again. Never, if it is nil.
+	// Stopping ends when the server begins to stop: waiting callers are then told to ask again. If nil, it never ends.
 	Stopping context.Context
 	// Hostname and Platform are shown with each session, as older clients expect.
 	Hostname, Platform string
 }
 
-// Service answers what can be asked, and does what is asked for and permitted, whichever interface a call came by. Safe
-// for concurrent use.
+// Service executes the queries and commands that are permitted, whichever interface a call came by. It is safe for
+// concurrent use.
 type Service struct {
 	Config
 
 	auth    authenticator
 	ledger  *ledger
 	limited limitedLog
-	// unread is about long texts that could not be read.
+	// unread logs long texts that could not be read.
 	unread limitedLog
-	// placing holds an item while a manifest is put in its place: one at a time.
+	// placing is a semaphore: one manifest is placed at a time.
 	placing chan struct{}
-	// rendering is for manifests that are being made, ordering for answers that are put in order of dependency, turns
-	// for parts of long answers, trying for dry runs.
+	// rendering limits manifests that are being created, ordering answers that are sorted by dependency, turns parts of
+	// long answers, trying dry runs.
 	rendering, ordering, turns, trying *places
 	stored                             storedManifests
 	// listMost is how many steps a list may take, all its portions together.

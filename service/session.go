@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// newestLooked is how far back the newest entries of a timeline are looked for.
+// newestLooked is how far back the newest entries of a timeline are searched.
 const newestLooked = 1000
 
 // PermitSession returns a session that the caller may see by a row of the table.
@@ -29,17 +29,17 @@ func (v View) PermitSession(row, id string) (*projections.Session, error) {
 	return x, v.Permit(row, x.ProjectID)
 }
 
-// ShownSession holds what is needed to show a session after the state may change again.
+// ShownSession holds what is needed to show a session after the state is released.
 type ShownSession struct {
 	Session  *projections.Session
 	Timeline projections.Timeline
-	// Heard is when it last called, in milliseconds since 1970; 0 if only its events tell.
+	// Heard is when it last called, in milliseconds since 1970; 0 if only its events show that.
 	Heard int64
 	// mail says that the caller may read the session's mail.
 	mail bool
 }
 
-// Shown returns what is needed to show a session once the state moves again.
+// Shown returns what is needed to show a session after the state is released.
 func (v View) Shown(x *projections.Session) ShownSession {
 	return ShownSession{
 		Session:  x,
@@ -49,7 +49,8 @@ func (v View) Shown(x *projections.Session) ShownSession {
 	}
 }
 
-// heardAt returns when a living session last called this server, in milliseconds since 1970; 0 if it has not yet.
+// heardAt returns when a living session last called this server, in milliseconds since 1970; 0 if it has not called
+// yet.
 func (s *Service) heardAt(x *projections.Session) int64 {
 	if s.Leases == nil || x.Ended() {
 		return 0
@@ -61,7 +62,7 @@ func (s *Service) heardAt(x *projections.Session) int64 {
 	return s.Now().Add(-ago).UnixMilli()
 }
 
-// SeenBy shows the session as a caller sees it.
+// SeenBy returns the session as a caller sees it.
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
 	view.LastHeard = max(events.Millis(x.Heard), view.LastActivity)
@@ -77,7 +78,7 @@ func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	return view
 }
 
-// Entries shows at most limit entries with words, or the bare ones without, oldest first; all if limit is 0.
+// Entries returns at most limit entries with texts, or without if bare, oldest first; all if limit is 0.
 func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	timeline := x.Timeline
 	if limit > 0 && len(timeline) > newestLooked {
@@ -86,8 +87,8 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare }, x.mail)
 }
 
-// ListSessions returns the sessions that the caller may see, in order of creation. What it returns finds them in
-// portions, and is called when the state may move.
+// ListSessions returns the sessions that the caller may see, in order of creation. The returned function finds them in
+// portions, and runs without the state.
 func (v View) ListSessions(in *wire.SessionFilter) (func() (List[ShownSession], error), error) {
 	projects, err := v.PermitProjects("session:list", in.ProjectID)
 	if err != nil {
@@ -147,11 +148,11 @@ func (v View) findSessions(
 	}}, nil
 }
 
-// sessionFilter says which sessions a list leaves.
+// sessionFilter selects the sessions of a list.
 type sessionFilter struct {
 	*wire.SessionFilter
 
-	// had are the sessions that have or had the task that is asked for, sorted.
+	// had are the sessions that have or had the requested task, sorted.
 	had []string
 }
 
@@ -173,7 +174,7 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 	return slices.Contains(x.TaskIDs, f.TaskID)
 }
 
-// GetSession returns a session. What it returns may be shown when the state has moved.
+// GetSession returns a session. The result may be shown after the state is released.
 func (v View) GetSession(in *wire.SessionID) (ShownSession, error) {
 	x, err := v.PermitSession("session:info", in.ID)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"maestro/projections"
 )
 
-// WatchFilter selects what a watch gives; all that the caller may see if it is empty.
+// WatchFilter selects the content of a watch; everything that the caller may see if it is empty.
 type WatchFilter struct {
-	// Project leaves what happens in this project.
+	// Project selects what happens in this project.
 	Project string `query:"project" doc:"only this project"`
-	// Session leaves what this session did, and what changed it, its timeline, its questions or the items it holds.
+	// Session selects what this session did, and what changed it, its timeline, its questions or the items it holds.
 	Session string `query:"session" doc:"only this session"`
-	// Kinds leaves changes of these kinds, and no event without any.
+	// Kinds selects changes of these kinds, and drops events without any.
 	Kinds []projections.Kind `query:"kinds" doc:"only changes of these kinds"`
 }
 
-// sight decides what of each commit a caller sees, on one state.
+// sight determines what a caller sees of each commit, on one state.
 type sight struct {
 	View
 
@@ -29,8 +29,8 @@ type sight struct {
 
 func newSight(v View, filter WatchFilter) *sight { return &sight{v, filter, map[string]bool{}} }
 
-// sees reports whether the caller may watch a project. What belongs to none, such as a token, is for who reads
-// everything.
+// sees reports whether the caller may watch a project. What belongs to none, such as a token, is only for callers that
+// read everything.
 func (s *sight) sees(project string) bool {
 	if project == "" {
 		return s.Caller.ReadsAll()
@@ -65,7 +65,7 @@ func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 	return frame, passes || len(frame.Changes) > 0
 }
 
-// projectOf returns the project of what changed, "" for none; every says that everybody may see it.
+// projectOf returns the project of a change, "" for none; every says that everybody may see it.
 func (s *sight) projectOf(change projections.Change) (project string, every bool) {
 	switch x := change.After.(type) {
 	case *projections.Project:
@@ -91,7 +91,7 @@ func (s *sight) projectOf(change projections.Change) (project string, every bool
 	return "", false // a token
 }
 
-// about reports whether a commit has to do with the session of the filter.
+// about reports whether a commit concerns the session of the filter.
 func (s *sight) about(c *engine.Commit) bool {
 	if _, session, ok := projections.SessionOfSource(c.Event.Source); ok && session == s.filter.Session {
 		return true
@@ -121,7 +121,7 @@ func (s *sight) about(c *engine.Commit) bool {
 	})
 }
 
-// withoutEnv hides a session's environment from who may not see it.
+// withoutEnv removes a session's environment for callers that may not see it.
 func (s *sight) withoutEnv(change projections.Change) projections.Change {
 	hide := func(value any) any {
 		x, ok := value.(*projections.Session)

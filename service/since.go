@@ -16,16 +16,16 @@ import (
 	"maestro/service/wire"
 )
 
-// changed gathers what the events of a stretch of the log happened to.
+// changed collects the objects that the events of a range of the log changed.
 type changed struct {
-	// seen are the projects that count; all says that things outside projects count too.
+	// seen are the projects that count; all says that objects outside projects count too.
 	seen                    map[string]bool
 	all                     bool
 	events                  int
 	tasks, sessions, queues map[string]*wire.SinceThing
 }
 
-// Since returns what changed since a sequence or a time, things that need a person's attention first. Its work grows
+// Since returns what changed since a sequence or a time, starting with what needs a person's attention. Its work grows
 // with the log.
 func (s *Service) Since(ctx context.Context, c *Caller, in *wire.SinceQuery) (told wire.Since, err error) {
 	err = s.readingLog(ctx, c, "since", func(ctx context.Context) error {
@@ -109,7 +109,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	return body, nil
 }
 
-// sequenceSince returns the sequence behind which the story begins, and its time in milliseconds since 1970.
+// sequenceSince returns the sequence after which the range begins, and its time in milliseconds since 1970.
 func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (from uint64, at int64, err error) {
 	if text == "" {
 		return 0, 0, nil
@@ -133,8 +133,8 @@ func (s *Service) sequenceSince(ctx context.Context, text string, head uint64) (
 	return from, moment.UnixMilli(), nil
 }
 
-// before returns the sequence of the last event before a moment, 0 if there is none. Times never go back along the log,
-// so the place is found by halving.
+// before returns the sequence of the last event before a time, 0 if there is none. Times never decrease along the log,
+// so it uses a binary search.
 func before(
 	ctx context.Context, moment time.Time, head uint64, eventAt func(context.Context, uint64) (*events.Event, error),
 ) (uint64, error) {
@@ -154,7 +154,7 @@ func before(
 	return low, nil
 }
 
-// timeBehind returns when what is after a sequence began: with the next event, or right after the last one.
+// timeBehind returns when the range after a sequence began: at the next event, or right after the last one.
 func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, error) {
 	switch {
 	case from == 0:
@@ -241,7 +241,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	}
 }
 
-// longestWords bounds what is told of the last event of a thing, in bytes: an event may name a thousand tasks.
+// longestWords bounds the text about an object's last event, in bytes: an event may name a thousand tasks.
 const longestWords = 500
 
 func shortWords(text string) string {
@@ -251,8 +251,7 @@ func shortWords(text string) string {
 	return strings.ToValidUTF8(text[:longestWords], "") + "…"
 }
 
-// stand fills in where the things that are listed stand now, a portion of them at a time; what was deleted is left with
-// its last event.
+// stand fills in the current status of the listed objects, in portions. A deleted object keeps only its last event.
 func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {
 	return RecoverPart(func() error {
 		at, all := 0, len(body.Tasks)+len(body.Sessions)
@@ -289,7 +288,7 @@ func (v View) sessionStands(thing *wire.SinceThing) {
 	}
 }
 
-// newestFirst lists the things that something happened to last, and counts the others.
+// newestFirst lists the objects that changed last, and counts the others.
 func newestFirst(things map[string]*wire.SinceThing) (listed []wire.SinceThing, more int) {
 	list := make([]wire.SinceThing, 0, len(things))
 	for _, id := range slices.Sorted(maps.Keys(things)) {

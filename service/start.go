@@ -11,8 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// startOf tells who asked for an item which one it has now, so that nobody reads the queue for it. A retry is told only
-// while its caller may use the command.
+// startOf returns the item that a caller of queue:start now holds, so that nobody has to read the queue for it. The
+// caller of a retry sees it only while it may use the command.
 func (s *Service) startOf(
 	ctx context.Context, c *Caller, start *commands.StartItem, answer engine.Answer,
 ) (told *wire.Start) {

@@ -10,9 +10,9 @@ import (
 	"maestro/projections"
 )
 
-// within holds a command against the quotas of what there is (open questions, tasks, sessions, projects) and pays for
-// what it makes; unused gives that back. A retry of what was done is let through. So is a command that is not
-// permitted: its refusal is decided and recorded, and a quota tells nothing about another's project.
+// within checks a command against the quotas of existing objects (open questions, tasks, sessions, projects) and pays
+// for what it creates; unused refunds that. It lets through a retry of what was done, and a command that is not
+// permitted: its refusal is decided and recorded, and a quota reveals nothing about another's project.
 func (s *Service) within(ctx context.Context, c *Caller, request engine.Request, dryRun bool) error {
 	stock := s.Limits.stock(request)
 	if stock == nil {
@@ -48,13 +48,13 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 	return answer
 }
 
-// unbounded reports whether a request is decided whatever the quotas say: it is refused or a retry.
+// unbounded reports whether a request is decided whatever the quotas say, because it is refused or a retry.
 func unbounded(state *projections.State, request engine.Request) bool {
 	table, project := commands.CurrentRules(), request.Project(state)
 	return commands.Permit(state, table, request.By, request.Command.ID(), project) != nil || request.Known(state)
 }
 
-// madeBy returns what a command makes that there is a rate of.
+// madeBy returns what a command creates that has a rate.
 func madeBy(state *projections.State, command commands.Command) (d demand) {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
@@ -69,7 +69,7 @@ func madeBy(state *projections.State, command commands.Command) (d demand) {
 	return d
 }
 
-// payFor pays for what a command makes.
+// payFor pays for what a command creates.
 func (a *Admission) payFor(d demand) *overLimit {
 	if d == (demand{}) {
 		return nil
@@ -81,8 +81,8 @@ func (a *Admission) payFor(d demand) *overLimit {
 	return over
 }
 
-// unused returns back what within paid if nothing was made: the command was refused, is a retry, or changed nothing.
-// Any other error says nothing of that: a caller who hangs up has paid, because the command may still happen.
+// unused refunds what within paid if nothing was created: the command was refused, is a retry, or changed nothing. Any
+// other error is inconclusive: a caller that hangs up has paid, because the command may still succeed.
 func (a *Admission) unused(answer engine.Answer, err error) {
 	if a.made == (demand{}) {
 		return
@@ -104,12 +104,12 @@ func (a *Admission) unused(answer engine.Answer, err error) {
 	a.made = demand{}
 }
 
-// whenLess says to try again once others have ended something.
+// whenLess is the wait before another try when others must end something first.
 const whenLess = time.Minute
 
-// stock returns what tells, of a state, the quota of what there is that a command is over. It returns nil for a command
-// that no quota counts and that makes nothing. A project's quotas count what its root and all projects below that have
-// together, so creating projects makes no more room.
+// stock returns a function that finds, in a state, the quota of existing objects that a command exceeds. It returns nil
+// for a command that no quota counts and that creates nothing. A project's quotas count the objects of its root and all
+// projects below, so creating projects makes no room.
 func (l *Limits) stock(request engine.Request) func(*projections.State) *overLimit {
 	switch c := request.Command.(type) {
 	case *commands.CreateProject:
@@ -144,7 +144,7 @@ func (l *Limits) stock(request engine.Request) func(*projections.State) *overLim
 	return nil
 }
 
-// inRoot asks for the root of a request's project, if there is the project.
+// inRoot calls a function with the root of a request's project, if the project exists.
 func inRoot(
 	request engine.Request, over func(state *projections.State, root string) *overLimit,
 ) func(*projections.State) *overLimit {
@@ -156,7 +156,7 @@ func inRoot(
 	}
 }
 
-// over returns a quota if one more is too many.
+// over returns a quota if one more object is too many.
 func (l *Limits) over(name string, have int) *overLimit {
 	if q := l.Quota(name); q.Value > 0 && float64(have+1) > q.Value {
 		return &overLimit{classProject, q, whenLess}
@@ -164,7 +164,7 @@ func (l *Limits) over(name string, have int) *overLimit {
 	return nil
 }
 
-// tasks counts those of a root and of all projects below it.
+// tasks counts the tasks of a root and of all projects below it.
 func tasks(state *projections.State, root string) int {
 	below := state.RootUsage(root).Tasks
 	if p := state.Project(root); p != nil {
@@ -173,7 +173,7 @@ func tasks(state *projections.State, root string) int {
 	return below
 }
 
-// questions returns the quota of open questions that one more is over.
+// questions returns the quota of open questions that one more would exceed.
 func (l *Limits) questions(state *projections.State, root string, by commands.Actor) *overLimit {
 	if by.Kind == commands.ActorSession {
 		if over := l.over("session-questions", state.OpenQuestionsOf(by.Name)); over != nil {

@@ -2,11 +2,11 @@ package service
 
 import "sync"
 
-// storedKept is how many manifests a server remembers who stored.
+// storedKept is for how many manifests a server remembers who stored them.
 const storedKept = 10_000
 
-// storedManifests remembers which session stored which manifest, the newest of them and until the server ends: then it
-// is stored again.
+// storedManifests remembers which session stored which manifest, for the newest manifests and until the server ends.
+// After that a session stores its manifest again.
 type storedManifests struct {
 	mu     sync.Mutex
 	known  map[storedManifest]bool

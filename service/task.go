@@ -23,8 +23,8 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 	return t, v.Permit(row, t.ProjectID)
 }
 
-// ListTasks returns the tasks that the caller may see, in order of creation, of siblings or of dependency. The function
-// that it returns may be called when the state has moved.
+// ListTasks returns the tasks that the caller may see, in order of creation, of siblings or of dependency. The returned
+// function may run without the state.
 func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	projects, err := v.PermitProjects("task:list", in.ProjectID)
 	if err != nil {
@@ -74,7 +74,7 @@ func (v View) ListTasks(in *wire.TaskFilter) (func() (TaskPage, error), error) {
 	}, nil
 }
 
-// GetTask returns a task. The function that it returns is called when the state has moved.
+// GetTask returns a task. The returned function runs without the state.
 func (v View) GetTask(in *wire.TaskID) (func() (projections.TaskView, error), error) {
 	t, err := v.PermitTask("task:get", in.ID)
 	if err != nil {
@@ -83,7 +83,7 @@ func (v View) GetTask(in *wire.TaskID) (func() (projections.TaskView, error), er
 	return v.shownTask(t), nil
 }
 
-// shownTask shows a task as it is. What lies below it is summed up when the state has moved.
+// shownTask shows a task as it is. What lies below it is summed up without the state.
 func (v View) shownTask(t *projections.Task) func() (projections.TaskView, error) {
 	shown := v.TaskViewAlone(t)
 	return func() (projections.TaskView, error) {
@@ -117,7 +117,7 @@ func (s *Service) ShowTask(ctx context.Context, c *Caller, id string) (shown pro
 	return shown, err
 }
 
-// ListChildren returns the tasks directly below one, in the order of siblings.
+// ListChildren returns the tasks directly below one, in sibling order.
 func (v View) ListChildren(in *wire.TaskID) (func() (TaskPage, error), error) {
 	t, err := v.PermitTask("task:children", in.ID)
 	if err != nil {

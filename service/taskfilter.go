@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// searchMost is how long a text is that is searched for, in characters, and wordsMost how many different words it
-	// has.
+	// searchMost is the maximum length of a searched text, in characters, and wordsMost the maximum number of different
+	// words in it.
 	searchMost = 200
 	wordsMost  = 8
-	// textPerStep is how many bytes of text cost as much as one look-up, each time that one word is searched in them.
+	// textPerStep is how many bytes of text cost as much as one look-up, for each word that is searched in them.
 	textPerStep = 128
-	// fieldBytes is the cost of searching a field beside its text, in bytes.
+	// fieldBytes is the cost of searching a field in addition to its text, in bytes.
 	fieldBytes = 32
 	// namesPerStep is how many names in a list cost as much as one look-up.
 	namesPerStep = 10
 )
 
-// rootTasks is the word for the parent of tasks that have none.
+// rootTasks is the value for the parent of tasks without one.
 const rootTasks = "null"
 
-// inDependencyOrder names the order in which each task follows those that it depends on.
+// inDependencyOrder names the order in which each task follows its dependencies.
 const inDependencyOrder = "dependencies"
 
-// inSiblingOrder names the order in which siblings stand.
+// inSiblingOrder names the order of siblings.
 const inSiblingOrder = "siblings"
 
 func byDependency(f *wire.TaskFilter) bool { return f.Order == inDependencyOrder }
@@ -39,7 +39,7 @@ func unknownOrder(order string) error {
 		safetext.Printable(order))
 }
 
-// checkListOrder refuses an order that lists of tasks do not have. Siblings of several projects have none.
+// checkListOrder refuses an order that lists of tasks do not have. Siblings of several projects have no order.
 func checkListOrder(in *wire.TaskFilter) error {
 	switch {
 	case in.Order == "", byDependency(in):
@@ -53,13 +53,13 @@ func checkListOrder(in *wire.TaskFilter) error {
 	return nil
 }
 
-// taskFilter says which tasks a list leaves. The zero value leaves all.
+// taskFilter selects the tasks of a list. The zero value selects all.
 type taskFilter struct {
 	wire.TaskFilter
 
 	// words are searched for, in lower case.
 	words []string
-	// walked is called with each task that is looked at; may be nil.
+	// walked is called with each examined task; it may be nil.
 	walked func(*projections.Task)
 }
 
@@ -84,7 +84,7 @@ func filterOf(in *wire.TaskFilter) (*taskFilter, error) {
 	return &taskFilter{TaskFilter: *in, words: words}, nil
 }
 
-// stands answers what must be asked while the state stands still, and what costs nothing.
+// stands checks the conditions that need the state, and those that cost nothing.
 func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	if f.walked != nil {
 		f.walked(t)
@@ -108,8 +108,8 @@ func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	return f.Ready == "" || v.Startable(t)
 }
 
-// holds searches the lists and the texts of a task, which do not change: the state may move. It returns the steps that
-// this takes.
+// holds searches the lists and the texts of a task, which do not change: it may run without the state. It returns the
+// steps that this takes.
 func (f *taskFilter) holds(t *projections.Task) (kept bool, steps int) {
 	if f.Label != "" {
 		steps += len(t.Labels) / namesPerStep
@@ -130,8 +130,8 @@ func (f *taskFilter) holds(t *projections.Task) (kept bool, steps int) {
 	return kept, steps + searched/textPerStep
 }
 
-// holdsWords reports whether every word is in the task's title, description, labels or plan id, in any case, and how
-// many bytes it looked at. Of a long description only the beginning is searched, which the task holds.
+// holdsWords reports whether every word occurs in the task's title, description, labels or plan id, in any case, and
+// how many bytes it searched. It searches only the beginning of a long description, which the task holds.
 func (f *taskFilter) holdsWords(t *projections.Task) (all bool, searched int) {
 	missing := slices.Clone(f.words)
 	search := func(text string) {

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// scanMost is after how many steps a page ends before it is full: the next one continues.
+	// scanMost is the number of steps after which a page ends before it is full: the next one continues.
 	scanMost = engine.ReadMost / 4
-	// orderMost is how many dependencies one answer puts in order.
+	// orderMost is how many dependencies one answer may sort by.
 	orderMost = 4 * engine.ReadMost
 )
 
-// PageOf says which part of a list is asked for.
+// PageOf is the requested part of a list.
 type PageOf struct {
-	// Limit is how many items it has at most; 0 for the whole list.
+	// Limit is the maximum number of items; 0 for the whole list.
 	Limit int
-	// After is the id of the item that the page follows, "" for the beginning, Position where it was in the list.
+	// After is the id of the item that the page follows, "" for the beginning. Position is that item's index in the
+	// list.
 	After    string
 	Position int
 	// From is that item's position in the order of the list.
@@ -27,10 +28,10 @@ type PageOf struct {
 	behind *cursor
 }
 
-// part is what a list gathers for a page: from what stands beside the cursor on, and one item more than the page has.
+// part is what a list collects for a page: from the cursor's place on, and one item more than the page has.
 type part struct {
 	from int64
-	left int // how many more, behind from; 0 for all
+	left int // how many more, after from; 0 for all
 }
 
 func (p PageOf) part() part {
@@ -40,7 +41,7 @@ func (p PageOf) part() part {
 	return part{p.From, p.Limit + 1}
 }
 
-// full reports whether an item that stands there is the last one that is needed.
+// full reports whether the item at that place is the last one needed.
 func (p *part) full(order int64) bool {
 	if p.left == 0 || order <= p.from {
 		return false
@@ -49,7 +50,7 @@ func (p *part) full(order int64) bool {
 	return p.left == 0
 }
 
-// page returns the part of a list that is asked for.
+// page returns the requested part of a list.
 func (c *Caller) page() (PageOf, error) {
 	if c.Page == nil {
 		return PageOf{}, nil
@@ -57,13 +58,13 @@ func (c *Caller) page() (PageOf, error) {
 	return c.Page()
 }
 
-// TaskPage is a part of a list of tasks. Its views are made while it is written, a few at a time, each as of the
-// sequence of the answer or later: nothing is made that nobody takes.
+// TaskPage is a part of a list of tasks. The views are created while the page is written, a few at a time, each as of
+// the sequence of the answer or later, so that nothing is created that nobody reads.
 type TaskPage struct {
 	List[projections.TaskView]
 	// Next is where the next page continues; nil if there is none.
 	Next *PageEnd
-	// Held is how much memory it takes beside the bytes written.
+	// Held is the memory that the page takes in addition to the bytes written.
 	Held int64
 }
 
@@ -74,7 +75,7 @@ type PageEnd struct {
 	Position int
 }
 
-// createdAt returns the sequence that made the task that a page follows.
+// createdAt returns the sequence at which the task that a page follows was created.
 func (v View) createdAt(after string) (uint64, error) {
 	if after == "" {
 		return 0, nil
@@ -98,15 +99,15 @@ func (v View) placeOf(after string) (string, error) {
 	return t.SiblingKey(), nil
 }
 
-// taskPage takes a page from a walk. The state must not stand still for the caller.
+// taskPage takes a page from a walk. The caller must not hold the state.
 func (v View) taskPage(walk *projections.Walk, asked PageOf, filter *taskFilter) (TaskPage, error) {
 	found, next, err := v.findTasks(walk, asked.Limit, filter)
 	return v.shownTasks(found, next), err
 }
 
-// findTasks finds tasks in portions: the state stands still only while a portion of them is looked up, and not while
-// their texts and lists are searched, which do not change. A page ends before it is full after scanMost steps; a whole
-// list (limit 0) is refused where it takes more than one read may.
+// findTasks finds tasks in portions: it holds the state only while it looks up a portion, and not while it searches
+// their texts and lists, which do not change. A page ends after scanMost steps, even if it is not full; a whole list
+// (limit 0) is refused if it takes more than one read may.
 func (v View) findTasks(
 	walk *projections.Walk, limit int, filter *taskFilter,
 ) (found []*projections.Task, next *PageEnd, err error) {
@@ -158,7 +159,7 @@ func (v View) findTasks(
 
 func endOf(t *projections.Task) *PageEnd { return &PageEnd{ID: t.ID, Order: t.CreatedAt} }
 
-// shownTasks makes the views of tasks as they are written.
+// shownTasks creates the views of tasks as they are written.
 func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 	made := v.viewsOf(len(found), func(i int) *projections.Task { return found[i] })
 	held := int64(len(found))*itemSize + made.expected
@@ -176,14 +177,14 @@ func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 	}}
 }
 
-// itemSize is the memory that a list takes for an item that it points to.
+// itemSize is the memory that a list takes for a pointer to an item.
 const itemSize = 8
 
 // orderedSize is the memory that a task takes while a list or a tree is sorted, in bytes.
 const orderedSize = projections.OrderSize + 64
 
-// tasksByDependency is taskPage in order of dependency. What is left out stands between what is not, so all tasks are
-// put in order, on values that do not change.
+// tasksByDependency is taskPage in order of dependency. Tasks that the filter drops can connect others, so it sorts all
+// tasks, on values that do not change.
 func (v View) tasksByDependency(
 	walk *projections.Walk, asked PageOf, filter *taskFilter,
 ) (page TaskPage, err error) {

@@ -8,17 +8,16 @@ import (
 	"maestro/service/wire"
 )
 
-// TreePage is a part of a project's trees. They are made while they are written, one after the other.
+// TreePage is a part of a project's trees. They are created while they are written, one after the other.
 type TreePage struct {
 	List[Tree]
 	// Next is where the next page continues; nil if there is none.
 	Next *PageEnd
-	// Held is how much memory it takes beside the bytes written.
+	// Held is the memory that the page takes in addition to the bytes written.
 	Held int64
 }
 
-// GetTaskTree returns a task with everything below it. The function that it returns may be called when the state has
-// moved.
+// GetTaskTree returns a task with everything below it. The returned function may run without the state.
 func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 	t, err := v.PermitTask("task:tree", in.ID)
 	if err != nil {
@@ -36,8 +35,7 @@ func (v View) GetTaskTree(in *wire.TreeOf) (func() (Tree, error), error) {
 	}, nil
 }
 
-// GetProjectTree returns the tasks of a project as trees. The function that it returns may be called when the state has
-// moved.
+// GetProjectTree returns the tasks of a project as trees. The returned function may run without the state.
 func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) {
 	p, err := v.PermitProject("task:tree", in.ID)
 	if err != nil {
@@ -57,7 +55,7 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 			return nil, err
 		}
 		if roots = asked.Limit; roots > 0 {
-			roots++ // one more tells whether there is a next page
+			roots++ // one more shows whether there is a next page
 		}
 	}
 	growth := v.NewGrowth(p.ID, after, roots, projections.MaxTreeTasks, sums)
@@ -76,7 +74,7 @@ func checkOrder(order string) error {
 	return nil
 }
 
-// orderBranches puts branches in order of dependency, unless there is too much of them, then calls then.
+// orderBranches sorts branches by dependency, unless there are too many, and then calls then.
 func (v View) orderBranches(branches []*projections.Branch, then func()) error {
 	tasks, steps := 0, 0
 	var count func(branches []*projections.Branch)
@@ -100,7 +98,7 @@ func (v View) orderBranches(branches []*projections.Branch, then func()) error {
 	})
 }
 
-// treePage cuts a page from branches; ordered ones are all there are, others begin behind what it follows.
+// treePage cuts a page from branches. Ordered branches are complete; others begin after the task that the page follows.
 func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered bool) TreePage {
 	from := 0
 	if ordered && asked.After != "" {
@@ -134,8 +132,8 @@ func (v View) treePage(branches []*projections.Branch, asked PageOf, ordered boo
 // branchSize is the size of a branch with its place in a list and its progress, in bytes.
 const branchSize = 128
 
-// grown makes trees of tasks, in an order if one is named, and returns them to show. The state must not stand still for
-// the caller.
+// grown builds trees of tasks, in an order if one is named, and returns them to show. The caller must not hold the
+// state.
 func (v View) grown(
 	growth *projections.TreeBuild, order string, show func(branches []*projections.Branch),
 ) error {
@@ -152,7 +150,7 @@ func (v View) grown(
 	})
 }
 
-// grow makes trees in portions, then calls then. It counts what they take after each portion, until then ends.
+// grow builds trees in portions, then calls then. After each portion it counts their memory, until then returns.
 func (v View) grow(growth *projections.TreeBuild, then func() error) error {
 	held := int64(0)
 	a := v.Caller.admission
@@ -173,8 +171,8 @@ func (v View) grow(growth *projections.TreeBuild, then func() error) error {
 	return then()
 }
 
-// Tree is a task with everything below it. Its views are made while it is written, a portion at a time: first that of
-// the task, then those of each child and what is below that. So it can be written once, in that order.
+// Tree is a task with everything below it. Its views are created while it is written, a portion at a time: first that
+// of the task, then those of each child and everything below that. So it can be written only once, in that order.
 type Tree struct {
 	branch *projections.Branch
 	views  *taskViews
@@ -203,7 +201,7 @@ func (v View) shownTrees(branches []*projections.Branch) []Tree {
 	return trees
 }
 
-// Task makes the view of the task.
+// Task creates the view of the task.
 func (t Tree) Task() projections.TaskView { return t.views.next() }
 
 // Children returns what is directly below the task.
@@ -220,7 +218,7 @@ func (t Tree) Children() List[Tree] {
 // Below counts the tasks below that are not shown.
 func (t Tree) Below() int { return t.branch.Below }
 
-// Held is how much memory the tree takes beside what is written, with those that are written after it, in bytes.
+// Held is the memory that the tree, and those written after it, take in addition to the bytes written.
 func (t Tree) Held() int64 { return int64(t.views.n)*branchSize + t.views.expected }
 
 // MarshalJSON implements json.Marshaler, for a tree that is not rendered in parts.

@@ -6,31 +6,31 @@ import (
 	"maestro/projections"
 )
 
-// Views of tasks are made while they are written. While a portion of them is made the state stands still, and all
-// others wait: it ends after so many tasks, steps of work, or bytes of views.
+// Views of tasks are created while they are written. Creating a portion holds the state, and all others wait: a portion
+// ends after so many tasks, steps of work, or bytes of views.
 const (
 	tasksAtOnce = 200
 	stepsAtOnce = 5000
 	bytesAtOnce = 256 << 10
 )
 
-// taskViews makes the views of a list of tasks, one after the other.
+// taskViews creates the views of a list of tasks, one after the other.
 type taskViews struct {
 	view View
 	n    int
 	task func(i int) *projections.Task
-	// progress returns what is known of what lies below a task; if it is nil, sums finds out.
+	// progress returns what is known about everything below a task; if it is nil, sums computes it.
 	progress func(i int) *projections.Progress
 	sums     *projections.Sums
 	sum      *projections.Sum
-	// ready are views that are made and not yet written, of the tasks before at.
+	// ready are views that are created and not yet written, of the tasks before at.
 	ready []projections.TaskView
 	at    int
 	// expected is how many bytes the views of a portion take; counted is what they and the sums take beyond that.
 	expected, counted int64
 }
 
-// viewsOf begins the views of n tasks. The state must not stand still for the caller.
+// viewsOf starts the views of n tasks. The caller must not hold the state.
 func (v View) viewsOf(n int, task func(i int) *projections.Task) *taskViews {
 	x := &taskViews{view: v, n: n, task: task}
 	v.again(func(v View) {
@@ -41,7 +41,7 @@ func (v View) viewsOf(n int, task func(i int) *projections.Task) *taskViews {
 	return x
 }
 
-// next returns the view of the next task. It panics with brokenOff if that cannot be made.
+// next returns the view of the next task. It panics with brokenOff if that fails.
 func (x *taskViews) next() projections.TaskView {
 	for len(x.ready) == 0 {
 		x.make()
@@ -51,7 +51,7 @@ func (x *taskViews) next() projections.TaskView {
 	return view
 }
 
-// make makes a portion, and counts its memory.
+// make creates a portion, and counts its memory.
 func (x *taskViews) make() {
 	x.ready = make([]projections.TaskView, 0, min(x.n-x.at, tasksAtOnce))
 	size := int64(0)
@@ -75,7 +75,7 @@ func (x *taskViews) make() {
 	x.count(max(0, size-x.expected))
 }
 
-// below returns what lies below the next task, or continues with sum it up.
+// below returns the progress below the next task, or continues to sum it up.
 func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progress, done bool) {
 	if x.progress != nil {
 		return x.progress(x.at), true
@@ -90,7 +90,7 @@ func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progres
 	return sum, true
 }
 
-// count counts bytes that are held beside what was expected; they are there already.
+// count counts bytes beyond what was expected; they are allocated already.
 func (x *taskViews) count(bytes int64) {
 	a := x.view.Caller.admission
 	if a == nil || bytes == x.counted {
@@ -106,7 +106,7 @@ func (x *taskViews) count(bytes int64) {
 
 func (x *taskViews) end() { x.count(0) }
 
-// below sums up what lies below a task, in portions. The state must not stand still for the caller.
+// below sums up everything below a task, in portions. The caller must not hold the state.
 func (v View) below(task string) *projections.Progress {
 	sums := projections.NewSums(projections.SumsMost)
 	var sum *projections.Sum
@@ -134,7 +134,7 @@ func (v View) listing(work func(v View, until uint64) (done bool)) error {
 	return nil
 }
 
-// listingSome is listing that says whether it is done, instead of refusing what takes too much.
+// listingSome is listing that reports whether it is done, instead of refusing what takes too much.
 func (v View) listingSome(work func(v View, until uint64) (done bool)) (whole bool, err error) {
 	err = RecoverPart(func() error { return v.listing(work) })
 	var p *Problem
@@ -144,8 +144,8 @@ func (v View) listingSome(work func(v View, until uint64) (done bool)) (whole bo
 	return err == nil, err
 }
 
-// portions looks at the state again and again, each time for so many steps, until what it is for is done. It panics
-// with brokenOff if that fails.
+// portions reads the state repeatedly, each time for so many steps, until work is done. It panics with brokenOff if
+// that fails.
 func (v View) portions(work func(v View, until uint64) (done bool)) {
 	for done := false; !done; {
 		v.again(func(v View) { done = work(v, stepsAtOnce) })

@@ -10,15 +10,15 @@ import (
 	"maestro/service/wire"
 )
 
-// Templates knows the texts that prompts are written by.
+// Templates holds the texts that prompts are generated from.
 type Templates interface {
-	// Own returns the workflow that Maestro comes with for one of commands.OwnTemplates.
+	// Own returns the built-in workflow for one of commands.OwnTemplates.
 	Own(id string) (text string, ok bool)
 	// Check returns what is wrong with a workflow, or nil.
 	Check(text string) error
 }
 
-// ownTemplate is one of Maestro's own, changed or not.
+// ownTemplate returns a built-in template, changed or not.
 func (s *Service) ownTemplate(state *projections.State, id string) wire.Template {
 	body := wire.Template{
 		ID:        id,
@@ -81,8 +81,8 @@ func (s *Service) TemplateIn(state *projections.State, id string) (wire.Template
 	return body, true
 }
 
-// ListTemplates returns the templates of prompts, Maestro's own first; those of a role unless it is "". What it returns
-// finds them when the state may move.
+// ListTemplates returns the templates of prompts, the built-in ones first; those of a role unless it is "". The
+// returned function finds them, and runs without the state.
 func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], error), error) {
 	if err := v.Permit("template:list", ""); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], erro
 	return func() (Page[wire.Template], error) {
 		return pageOf(v, asked, rest, func(v View, of, id string) (body wire.Template, shown bool) {
 			if of == userTemplates && own[id] {
-				return body, false // it is among Maestro's own
+				return body, false // it is one of the built-in templates
 			}
 			body, shown = v.Service.TemplateIn(v.State, id)
 			return body, shown && (role == "" || role == body.Role)
@@ -104,7 +104,7 @@ func (v View) ListTemplates(role events.Role) (func() (Page[wire.Template], erro
 	}, err
 }
 
-// userTemplates stands for a project in a list of templates: those that were made or changed are of none.
+// userTemplates stands for a project in a list of templates: created or changed templates belong to none.
 const userTemplates = "users"
 
 // GetTemplate returns a template.
@@ -124,7 +124,7 @@ func (v View) DefaultTemplate(role events.Role) wire.Template {
 	return v.Service.ownTemplate(v.State, defaultTemplate(role))
 }
 
-// checkTemplate refuses a workflow that no prompt could be written by.
+// checkTemplate refuses a workflow that no prompt can be generated from.
 func (s *Service) checkTemplate(command commands.Command) error {
 	var content *string
 	switch x := command.(type) {
@@ -134,7 +134,7 @@ func (s *Service) checkTemplate(command commands.Command) error {
 		content = x.Content
 	}
 	if s.Templates == nil || content == nil || strings.TrimSpace(*content) == "" || len(*content) > events.MaxText {
-		return nil // what is wrong with it, the decision says
+		return nil // the decision says what is wrong with it
 	}
 	if err := s.Templates.Check(*content); err != nil {
 		return &commands.Refusal{
@@ -148,7 +148,7 @@ func (s *Service) checkTemplate(command commands.Command) error {
 	return nil
 }
 
-// KnownTemplate refuses the name of a template that is not there.
+// KnownTemplate refuses the name of a template that does not exist.
 func (s *Service) KnownTemplate(id string) (err error) {
 	if id == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// newest returns how many of the newest are asked for, 0 for all: with a cursor, limit is the length of a page.
+// newest returns how many of the newest are requested, 0 for all: with a cursor, limit is the length of a page.
 func (v View) newest(limit string) (int, error) {
 	if limit == "" || v.Caller.Paged {
 		return 0, nil
@@ -21,8 +21,8 @@ func (v View) newest(limit string) (int, error) {
 	return n, nil
 }
 
-// entriesOf returns the newest entries that are to be kept, all if limit is 0, oldest first. Without mail, those that
-// hold what was written to the session do not say it.
+// entriesOf returns the newest entries that pass the filter, all if limit is 0, oldest first. If the caller may not
+// read mail, entries with mail do not show its text.
 func entriesOf(
 	timeline projections.Timeline,
 	limit int,
@@ -54,8 +54,8 @@ func entriesOf(
 	}}
 }
 
-// timeline returns the newest of the entries that the caller may see, oldest first. The function that it returns may be
-// called when the state has moved. permitted says whether the caller may read the mail on the timeline.
+// timeline returns the newest of the entries that the caller may see, oldest first. The returned function may run
+// without the state. permitted says whether the caller may read the mail on the timeline.
 func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, bool, error)) (
 	func() List[projections.EntryView], error,
 ) {
@@ -70,7 +70,7 @@ func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projectio
 	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil, mail) }, nil
 }
 
-// GetSessionTimeline returns all that a session did, as timeline does.
+// GetSessionTimeline returns everything that a session did, as timeline does.
 func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		x, err := v.PermitSession("session:info", id)
@@ -81,7 +81,7 @@ func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.E
 	})
 }
 
-// GetTaskTimeline returns all that happened to a task, as timeline does.
+// GetTaskTimeline returns everything that happened to a task, as timeline does.
 func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
 	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
 		t, err := v.PermitTask("task:get", id)

@@ -11,8 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// ListTokens returns the named tokens, also those that were revoked; never a secret. What it returns finds them when
-// the state may move.
+// ListTokens returns the named tokens, including revoked ones; never a secret. The returned function finds them, and
+// runs without the state.
 func (v View) ListTokens() (func() (Page[wire.TokenView], error), error) {
 	if err := v.Permit("token:list", ""); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (v View) ListTokens() (func() (Page[wire.TokenView], error), error) {
 // runningListed is how many sessions of an expired token are listed.
 const runningListed = 20
 
-// spawnedBy adds the sessions that go on although the token that spawned them has expired.
+// spawnedBy adds the sessions that continue although the token that spawned them has expired.
 func (v View) spawnedBy(views []wire.TokenView, now int64) error {
 	at := map[string]*wire.TokenView{}
 	for i := range views {
@@ -75,7 +75,7 @@ func (v View) tokens() (tokens []*projections.Token, err error) {
 	return tokens, err
 }
 
-// revokedOf tells what a revoked token leaves behind; nil if that is more than one read may count.
+// revokedOf returns what a revoked token leaves behind; nil if that is more than one read may count.
 func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data events.Data) *wire.Revoked {
 	makers := map[string]bool{projections.UserSource(name): true}
 	if revoked, ok := data.(*events.TokenRevoked); ok {
@@ -100,7 +100,7 @@ func (s *Service) revokedOf(ctx context.Context, c *Caller, name string, data ev
 	return told
 }
 
-// running counts the living sessions that someone of makers spawned, in portions.
+// running counts the living sessions that one of makers spawned, in portions.
 func (v View) running(makers map[string]bool) (n int, err error) {
 	err = v.eachLiving(func(_ View, x *projections.Session) {
 		if makers[x.CreatedBy] {

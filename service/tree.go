@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// treeCommand returns the session that a command ends or revokes, and the same command for another; "" for any other
-// command.
+// treeCommand returns the session that a command ends or revokes, and a function for the same command on another
+// session; "" for any other command.
 func treeCommand(command commands.Command) (root string, same func(id string) commands.Command) {
 	switch x := command.(type) {
 	case *commands.KillSession:
@@ -26,7 +26,7 @@ func treeCommand(command commands.Command) (root string, same func(id string) co
 	return "", nil
 }
 
-// checkTree refuses ?tree=true of a command that is done to no session.
+// checkTree refuses ?tree=true for a command that does not apply to a session.
 func checkTree(command commands.Command, o Options) error {
 	if root, _ := treeCommand(command); o.Tree && root == "" {
 		return InvalidRequest("", "tree is for session:kill, and for token:revoke of a session")
@@ -49,10 +49,10 @@ func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]st
 	return descent.Living, nil
 }
 
-// below does a command that was done to a session to every living session below it too, if that is asked for, and
-// counts those that remain. Each is a command with an event of its own. A parent comes before its children: once it
-// has ended, or its secret is revoked, it spawns no more. The keys follow from the request's, so asking again continues
-// where an earlier try stopped.
+// below applies a command to every living session below its session too, if that is requested, and counts those that
+// remain. Each is a command with an event of its own. A parent comes before its children: once it has ended, or its
+// secret is revoked, it can spawn no more. The keys derive from the request's, so a repeated request continues where an
+// earlier one stopped.
 func (s *Service) below(
 	ctx context.Context, c *Caller, request engine.Request, o Options,
 ) (body wire.Below, err error) {

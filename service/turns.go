@@ -5,21 +5,22 @@ import (
 	"runtime"
 )
 
-// turnsAtOnce is how many parts of long answers are made at once. The other processors are left to short calls.
+// turnsAtOnce is how many parts of long answers are created concurrently. It leaves the other processors to short
+// calls.
 func turnsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// freeParts is how many parts of an answer a call makes without waiting for its turn.
+// freeParts is how many parts of an answer a call creates without waiting for its turn.
 const freeParts = 4
 
-// Turn is a call's turn to make one more part of a long answer.
+// Turn is a call's turn to create one more part of a long answer.
 type Turn struct {
 	caller *Caller
 	place  placeTaken
 }
 
-// Turn waits until it is the call's turn to make one more part of a long answer. Its end must be said; nobody waits for
-// a client while it has a turn. The first parts of a call wait for no turn, and neither does what a call does within
-// one. It fails with the cause of the context if that ends before.
+// Turn waits until it is the call's turn to create one more part of a long answer. The caller must end the turn, and
+// must not wait for a client during it. The first parts of a call need no turn, nor does work within a turn. It fails
+// with the cause of the context's end.
 func (s *Service) Turn(ctx context.Context, c *Caller) (Turn, error) {
 	if c.parts++; c.turn || c.parts <= freeParts {
 		return Turn{}, nil
@@ -32,7 +33,7 @@ func (s *Service) Turn(ctx context.Context, c *Caller) (Turn, error) {
 	return Turn{c, place}, nil
 }
 
-// End lets the next call have its turn. A second End does nothing.
+// End gives the next call its turn. A second End does nothing.
 func (t *Turn) End() {
 	if t.caller == nil {
 		return

@@ -17,21 +17,21 @@ const saveUsesEvery = time.Minute
 
 // TokenUse is the last call with a named token.
 type TokenUse struct {
-	// Generation says which of the name's tokens it was.
+	// Generation says which of the tokens of that name it was.
 	Generation int `json:"generation"`
 	// At is in milliseconds since 1970, From the address of the caller without its port.
 	At   int64  `json:"at"`
 	From string `json:"from"`
 }
 
-// UseStore keeps the uses of tokens across restarts.
+// UseStore stores the uses of tokens across restarts.
 type UseStore interface {
 	Load() ([]byte, error)
 	Save(content []byte) error
 }
 
-// TokenUses remembers when each named token was used last. It is no event: a process that is killed loses the last
-// minute. Safe for concurrent use.
+// TokenUses remembers when each named token was used last. A use is not an event: a killed process loses the last
+// minute. It is safe for concurrent use.
 type TokenUses struct {
 	store  UseStore
 	logger *slog.Logger
@@ -40,7 +40,7 @@ type TokenUses struct {
 	dirty  bool
 }
 
-// OpenTokenUses returns what the store remembers; store may be nil. What cannot be read is forgotten.
+// OpenTokenUses returns the uses in the store, which may be nil. It discards what cannot be read.
 func OpenTokenUses(store UseStore, logger *slog.Logger) *TokenUses {
 	u := &TokenUses{store: store, logger: logger, uses: map[string]TokenUse{}}
 	if store == nil {
@@ -104,7 +104,7 @@ func (u *TokenUses) Used(name string, generation int, at time.Time, remote strin
 	u.dirty = true
 }
 
-// useOf returns the last use of a token, false if there was none.
+// useOf returns the last use of a token, false if there is none.
 func (u *TokenUses) useOf(name string, generation int) (TokenUse, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

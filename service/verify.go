@@ -10,8 +10,8 @@ import (
 	"maestro/projections"
 )
 
-// Verify decides the whole log again up to the present head, and holds the result against the witnesses, against a
-// head kept elsewhere ("SEQUENCE:HASH", "" for none) and against the live views.
+// Verify decides the whole log again up to the present head, and compares the result with the witnesses, with a head
+// stored elsewhere ("SEQUENCE:HASH", "" for none) and with the live views.
 func (s *Service) Verify(ctx context.Context, c *Caller, from string) (verdict engine.Verdict, err error) {
 	err = s.readingLog(ctx, c, "audit-verify", func(ctx context.Context) error {
 		verdict, err = s.verify(ctx, c, from)
@@ -28,7 +28,7 @@ func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	if err != nil {
 		return engine.Verdict{}, err
 	}
-	// The witnesses first: none of them is then ahead of what is judged.
+	// The witnesses first: none of them is then ahead of the verified log.
 	witnesses, err := s.Handler.Witnesses(ctx)
 	if errors.Is(err, events.ErrReadOnly) {
 		return engine.Verdict{}, &Problem{
@@ -53,11 +53,11 @@ func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	return verdict, err
 }
 
-// errJudged ends the reading of a log behind which nothing can be judged.
+// errJudged ends the reading of a log when nothing after this point can be verified.
 var errJudged = errors.New("nothing behind this can be judged")
 
-// verifyLog judges a log, and the long texts that it names, up to where an image of the live state was taken.
-// health is why the server takes no writes, if so. It returns what shows that the log is damaged, if anything does.
+// verifyLog verifies a log, and the long texts that it names, up to where an image of the live state was taken. health
+// is why the server accepts no writes, or nil. It returns the evidence of damage to the log, if any.
 func verifyLog(
 	ctx context.Context, log engine.Log, texts engine.Texts, image *projections.Image, witnesses []engine.Witnessed,
 	health error,
@@ -88,7 +88,7 @@ func verifyLog(
 		}
 	}
 	tellShortened(verifier, until.Sequence, witnesses, health)
-	if verifier.Damage() == nil { // else the views are of more than the log that is left
+	if verifier.Damage() == nil { // otherwise the views cover more than the remaining log
 		if err := compareViews(verifier, image); err != nil {
 			return engine.Verdict{}, nil, err
 		}
@@ -102,8 +102,8 @@ func verifyLog(
 	return verdict, verifier.Damage(), err
 }
 
-// tellShortened notes that the server knows of events behind the last one that can be read, where no witness tells so:
-// the note of a clean stop remembers where the log ended, and no hash.
+// tellShortened notes that the server knows of events after the last readable one, if no witness shows that: the note
+// of a clean stop records where the log ended, but no hash.
 func tellShortened(verifier *engine.Verifier, last uint64, witnesses []engine.Witnessed, health error) {
 	var known *events.DamageError
 	if !errors.As(health, &known) || known.Sequence <= last {
@@ -117,7 +117,7 @@ func tellShortened(verifier *engine.Verifier, last uint64, witnesses []engine.Wi
 	verifier.Fault(known.Sequence, engine.FaultWitness, "%s", known.Why)
 }
 
-// compareViews holds the rebuilt views against the live ones, byte for byte.
+// compareViews compares the rebuilt views with the live ones, byte for byte.
 func compareViews(verifier *engine.Verifier, image *projections.Image) error {
 	live, err := image.Encode()
 	if err != nil {

@@ -13,9 +13,9 @@ type View struct {
 	*projections.State
 	Service *Service
 	Caller  *Caller
-	// ctx is as long as the caller waits.
+	// ctx lasts as long as the caller waits.
 	ctx context.Context
-	// around is called instead of each further look at the state, with that look; nil outside tests.
+	// around is called in place of each further read of the state, with that read; nil outside tests.
 	around func(look func(see func(View)), see func(View))
 }
 
@@ -29,18 +29,18 @@ func (s *Service) At(state *projections.State, c *Caller) View {
 	}
 }
 
-// Permit answers whether the caller may use a row of the table in a project.
+// Permit checks whether the caller may use a row of the table in a project.
 func (v View) Permit(row, project string) error {
 	return commands.Permit(v.State, commands.CurrentRules(), v.Caller.By, row, project)
 }
 
-// Permit answers whether the caller may use a row of the table in a project, as things stand.
+// Permit checks whether the caller may use a row of the table in a project, in the present state.
 func (s *Service) Permit(c *Caller, row, project string) (err error) {
 	s.Handler.View(func(state *projections.State) { err = s.At(state, c).Permit(row, project) })
 	return err
 }
 
-// Own refuses a session that has ended what is not its own.
+// Own refuses to a session that has ended what is not its own.
 func (v View) Own(row string, own bool) error {
 	if own || !v.callerEnded() {
 		return nil
@@ -56,7 +56,7 @@ func (v View) callerEnded() bool {
 	return x == nil || x.Ended()
 }
 
-// OwnTask reports whether a task is one of the calling session's: given to it, or an item that it took from a queue.
+// OwnTask reports whether a task is one of the calling session's: assigned to it, or an item that it took from a queue.
 func (v View) OwnTask(id string) bool {
 	x := v.Session(v.Caller.By.Name)
 	return x != nil && (slices.Contains(x.TaskIDs, id) || v.HeldOnce(x.ID, id))

@@ -11,8 +11,8 @@ import (
 	"maestro/projections"
 )
 
-// warningsOf says what the caller of a command should know about what it did. The command is done, so a caller who has
-// spent all that it may read is told nothing.
+// warningsOf returns what the caller of a command should know about its effects. The command has succeeded, so a caller
+// that has used up its reads gets no warnings.
 func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Command, done engine.Answer) []string {
 	var warnings []string
 	see := func(see func(v View)) error {
@@ -48,7 +48,7 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 	return warnings
 }
 
-// mayReadWarning reports whether the caller may read all that a warning tells of.
+// mayReadWarning reports whether the caller may read everything that a warning mentions.
 func (v View) mayReadWarning(w commands.Warning) bool {
 	for _, id := range w.Tasks {
 		if _, err := v.PermitTask("task:get", id); err != nil {
@@ -63,8 +63,8 @@ func (v View) mayReadWarning(w commands.Warning) bool {
 	return true
 }
 
-// leavesBehind says what continues although a session says that its work is done: the item that it holds, and the
-// sessions below it that work.
+// leavesBehind warns of what continues although a session says that its work is done: the item that it holds, and
+// working sessions below it.
 func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {

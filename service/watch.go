@@ -13,15 +13,15 @@ import (
 
 // Frame is a committed event, with what it changed, as a caller may see it. Its values are immutable.
 type Frame struct {
-	// Position is the place behind it: a watch continues from there.
+	// Position is the position after it: a watch continues from there.
 	Position
-	// Event is nil where the caller may see what it changed, and not the event: it belongs to another project.
+	// Event is nil if the caller may see what it changed but not the event, because it belongs to another project.
 	Event *events.Event
-	// Changes are in order, and of the things that the caller may see and its filter asks for.
+	// Changes are in order, limited to what the caller may see and its filter selects.
 	Changes []projections.Change
 }
 
-// Watch returns a caller one frame after another. It is for one goroutine.
+// Watch returns one frame after another to a caller. It is not safe for concurrent use.
 type Watch struct {
 	service  *Service
 	caller   *Caller
@@ -32,13 +32,13 @@ type Watch struct {
 	leave    func()
 
 	at Position
-	// frames were read and not given yet; behind is the place up to which was read.
+	// frames were read and not returned yet; behind is the position up to which was read.
 	frames []Frame
 	behind Position
 }
 
-// Watch begins to give what was committed after a position: what is history already, and then what is committed as it
-// is, without gap and without duplicate. It ends with the caller's credential. Close must be called.
+// Watch starts to return what was committed after a position: first the history, and then what is committed from now
+// on, without gaps and duplicates. It ends with the caller's credential. The caller must call Close.
 //
 // It fails with a *RestartError when the log has no such position, with a *Problem, or with a *commands.Refusal.
 func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter WatchFilter) (*Watch, error) {
@@ -60,8 +60,8 @@ func (s *Service) Watch(ctx context.Context, c *Caller, after Position, filter W
 	return w, err
 }
 
-// WatchNow shows the committed state and starts to return what is committed after it: a snapshot, and what changes it.
-// see must not keep the state. The watch's Position is that of the snapshot.
+// WatchNow shows the committed state and starts to return what is committed after it: a snapshot, and its changes. see
+// must not retain the state. The watch's Position is that of the snapshot.
 func (s *Service) WatchNow(
 	ctx context.Context, c *Caller, filter WatchFilter, see func(View) error,
 ) (*Watch, error) {
@@ -77,7 +77,7 @@ func (s *Service) WatchNow(
 	w, err := s.watch(ctx, c, filter, leave, func(state *projections.State) (uint64, error) {
 		head = state.Head().Sequence
 		err := see(s.At(state, c))
-		c.looked(int(state.Steps())) //nolint:gosec // a follower's look is bounded
+		c.looked(int(state.Steps())) //nolint:gosec // a follower's read is bounded
 		return head, err
 	})
 	if err != nil {
@@ -130,14 +130,14 @@ func (s *Service) watch(
 	return w, nil
 }
 
-// mayWatch refuses a caller who may not watch at all, or not the project of its filter.
+// mayWatch refuses a caller that may not watch at all, or not the project of its filter.
 func (s *Service) mayWatch(c *Caller, filter WatchFilter) (err error) {
 	s.Handler.View(func(state *projections.State) { err = s.At(state, c).permitWatch(filter.Project) })
 	return err
 }
 
-// watchRow is the row that lets a caller watch. No interface offers that yet: the row "watch" is planned, and who may
-// ask what changed may follow it.
+// watchRow is the row that permits a watch. No interface offers that yet: the row "watch" is planned, and until then
+// the row for asking what changed applies.
 const watchRow = "since"
 
 func (v View) permitWatch(project string) error {
@@ -153,12 +153,12 @@ func (v View) permitWatch(project string) error {
 	return v.Permit(watchRow, project)
 }
 
-// Position returns the place up to which everything was given: also behind what the filter left out.
+// Position returns the position up to which everything was returned, including what the filter dropped.
 func (w *Watch) Position() Position { return w.at }
 
 // Next returns the next frame, and waits until there is one. It fails with a *RestartError when the reader was too
-// slow, with a *Problem or *commands.Refusal when the caller may not watch any more, or with the error of ctx: then
-// Next may be called again.
+// slow, with a *Problem or *commands.Refusal when the caller may no longer watch, or with the error of ctx: then Next
+// may be called again.
 func (w *Watch) Next(ctx context.Context) (Frame, error) {
 	for len(w.frames) == 0 {
 		if err := w.read(ctx); err != nil {
@@ -175,7 +175,7 @@ func (w *Watch) Next(ctx context.Context) (Frame, error) {
 	return frame, nil
 }
 
-// read takes the next commits, and leaves of them what the caller may see and asked for.
+// read takes the next commits, and keeps of them what the caller may see and asked for.
 func (w *Watch) read(ctx context.Context) error {
 	commits, err := w.wait(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func (w *Watch) read(ctx context.Context) error {
 	return nil
 }
 
-// frame adds what the caller may see of a commit. What one event changes is bounded, and charged.
+// frame adds what the caller may see of a commit. The changes of one event are bounded, and charged.
 func (w *Watch) frame(commit *engine.Commit) (err error) {
 	w.service.Handler.View(func(state *projections.State) {
 		v := w.service.At(state, w.caller)
@@ -216,7 +216,7 @@ func (w *Watch) frame(commit *engine.Commit) (err error) {
 	return err
 }
 
-// wait returns the next commits. A session that waits counts as heard.
+// wait returns the next commits. A waiting session counts as heard.
 func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
 	for {
 		if over := w.caller.EndReason(w.good); over != nil {
@@ -246,7 +246,7 @@ func (w *Watch) wait(ctx context.Context) ([]engine.Commit, error) {
 	}
 }
 
-// waitOnce waits until there are commits, the credential ends, or a session is to be noted as heard again.
+// waitOnce waits until there are commits, the credential ends, or a session is due to be noted as heard again.
 func (w *Watch) waitOnce(ctx context.Context) ([]engine.Commit, error) {
 	waiting, cancel := context.WithTimeout(ctx, w.service.hearEvery())
 	defer cancel()
@@ -254,7 +254,7 @@ func (w *Watch) waitOnce(ctx context.Context) ([]engine.Commit, error) {
 	return w.follower.Next(waiting)
 }
 
-// Close ends the watch. It may be called twice.
+// Close ends the watch. A second Close does nothing.
 func (w *Watch) Close() {
 	w.follower.Close()
 	w.done()

@@ -51,7 +51,7 @@ func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 	return body, nil
 }
 
-// CheckCommand says whether the caller may use a command, by its id or another name of it.
+// CheckCommand says whether the caller may use a command, by its id or an alias.
 func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	own, err := v.GetAllowedCommands()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 const (
 	// ownTasksListed is how many of its tasks a session is shown.
 	ownTasksListed = 10
-	// lostLooked is how many of its newest timeline entries tell a session that it was lost.
+	// lostLooked is how many of its newest timeline entries are searched for the session's loss.
 	lostLooked = 20
 )
 
-// whoamiSession fills in what a session is told of itself.
+// whoamiSession fills in what a session learns about itself.
 func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	body.Session, body.Name, body.SpawnedBy, body.Queue = x.ID, x.Name, x.SpawnedBy, x.Queue
 	body.Role, body.Strategy, body.Project, body.Status = string(x.Role), string(x.Strategy), x.ProjectID, x.Status
@@ -32,7 +32,7 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	body.Next = v.nextOf(x, body.Tasks)
 }
 
-// ownTasks returns the tasks of a session, the item that it holds first; more counts those that are left out.
+// ownTasks returns the tasks of a session, the item that it holds first; more counts those that are omitted.
 func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) {
 	held := ""
 	if item := v.Holds(x); item != nil {
@@ -60,7 +60,7 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 	return tasks, max(len(ids)-ownTasksListed, 0)
 }
 
-// wasLost says when a session was lost last, if its newest entries tell.
+// wasLost returns when a session was last lost, if its newest entries show that.
 func (v View) wasLost(x *projections.Session) string {
 	timeline := v.SessionTimeline(x.ID)
 	for i := len(timeline) - 1; i >= max(len(timeline)-lostLooked, 0); i-- {

@@ -19,17 +19,17 @@ import (
 	"maestro/service/wire"
 )
 
-// reason is a thing that is so, and the event that made it so.
+// reason is a fact, and the event that caused it.
 type reason struct {
 	what     string
 	sequence uint64
-	// at and made find the event where the state does not know its sequence: when it was decided, in milliseconds since
+	// at and made find the event if the state does not know its sequence: when it was decided, in milliseconds since
 	// 1970, and whether an event of that time is the one.
 	at   int64
 	made func(events.Data) bool
 }
 
-// Why returns the chains of causes that led to what is so, and the sequence at which it was answered.
+// Why returns the chains of causes that led to the present facts, and the sequence of the answer.
 func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why, sequence uint64, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -70,13 +70,13 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 type causes struct {
 	*Service
 	caller *Caller
-	// left is how many steps the answer may still have, of all its chains together.
+	// left is how many steps the answer may still have, over all its chains.
 	left int
 	// known are the events that were read: chains often end in the same ones.
 	known map[uint64]*events.Event
 }
 
-// reasons returns what there is to explain about an id; more counts what is left out.
+// reasons returns the facts to explain about an id; more counts what is omitted.
 func (v View) reasons(id string) (reasons []reason, more int, err error) {
 	if err := v.Permit("why", ""); err != nil {
 		return nil, 0, err
@@ -89,7 +89,7 @@ func (v View) reasons(id string) (reasons []reason, more int, err error) {
 	return reasons, 0, err
 }
 
-// reasonsOf is reasons for things other than tasks.
+// reasonsOf is reasons for objects other than tasks.
 func (v View) reasonsOf(id string) ([]reason, error) {
 	if sequence, err := strconv.ParseUint(id, 10, 64); err == nil {
 		if sequence == 0 || sequence > v.Head().Sequence {
@@ -168,8 +168,8 @@ func whyProject(p *projections.Project) []reason {
 	}}}
 }
 
-// whyTask explains a task: where it stands, what is said of it, and its items, first those that are held or queued.
-// more counts the items that are left out.
+// whyTask explains a task: its status, statements about it, and its items, first those that are held or queued. more
+// counts the items that are omitted.
 func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 	sequence := t.CreatedSequence
 	if t.StatusSequence > 0 {
@@ -214,7 +214,7 @@ func (v View) whySession(x *projections.Session) []reason {
 	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
 }
 
-// sameInstant is how many events of one millisecond are looked through for the one that made something.
+// sameInstant is how many events of one millisecond are searched for the one that caused something.
 const sameInstant = 200
 
 // find fills in the sequence of a reason of which only the time is known; 0 if it is not found.
@@ -275,7 +275,7 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 	return chain, nil
 }
 
-// describe says what an event decided. Only callers that may read a session's mail see what was written to it.
+// describe says what an event decided. Only callers that may read a session's mail see its text.
 func (w *causes) describe(data events.Data) string {
 	mail, ok := data.(events.Mail)
 	if !ok {
@@ -312,7 +312,8 @@ func (w *causes) eventAt(ctx context.Context, sequence uint64) (*events.Event, e
 	return event, err
 }
 
-// mayFollow permits an event's project. What belongs to none, such as a token, is for who reads everything.
+// mayFollow checks the permission for an event's project. What belongs to none, such as a token, is only for callers
+// that read everything.
 func (s *Service) mayFollow(c *Caller, project string) (err error) {
 	s.Handler.View(func(state *projections.State) { err = s.At(state, c).Permit("why", project) })
 	if err == nil && project == "" && !c.ReadsAll() {
@@ -346,7 +347,7 @@ func (s *Service) sequenceOf(event string) (sequence uint64) {
 	return sequence
 }
 
-// rootOf returns who or what started an event that nothing else led to.
+// rootOf returns who or what caused an event that has no cause among the events.
 func rootOf(e *events.Event) string {
 	switch d := e.Data.(type) {
 	case *events.SessionLost:

@@ -8,15 +8,15 @@ import (
 	"maestro/projections"
 )
 
-// work is Look for what a command comes to beside its decision: its steps are charged as commands.
+// work is Look for a command's work besides its decision: its steps are charged as commands.
 func (s *Service) work(ctx context.Context, c *Caller, see func(v View) error) error {
 	steps, err := s.portion(ctx, c, see)
 	c.worked(steps)
 	return err
 }
 
-// workOn is work in portions: between two of them others get their turn, and the state may move. on continues with the
-// work until the state has counted so many steps, and says whether it is done.
+// workOn is work in portions: between two of them others get their turn, and the state may change. on continues the
+// work until the state has counted so many steps, and reports whether it is done.
 func (s *Service) workOn(
 	ctx context.Context, c *Caller, on func(v View, until uint64) (done bool, err error),
 ) error {
@@ -25,7 +25,7 @@ func (s *Service) workOn(
 	return err
 }
 
-// portions is workOn that leaves it to its caller to charge the steps.
+// portions is workOn, but leaves it to its caller to charge the steps.
 func (s *Service) portions(
 	ctx context.Context, c *Caller, on func(v View, until uint64) (done bool, err error),
 ) (steps int, err error) {
@@ -48,7 +48,7 @@ func (s *Service) portion(ctx context.Context, c *Caller, see func(v View) error
 	return steps, err
 }
 
-// payWork charges a caller for work that is about to be done, unless it owes for earlier work.
+// payWork charges a caller for work that is about to be done, unless the caller owes for earlier work.
 func (s *Service) payWork(ctx context.Context, c *Caller, steps int) error {
 	if c.admission == nil {
 		return nil

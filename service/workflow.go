@@ -6,8 +6,8 @@ import (
 	"maestro/service/wire"
 )
 
-// SessionWorkflow returns the template from which a session's prompts are made: the one that its manifest names, or
-// that of its mode and strategy. Who may read the manifest may read it.
+// SessionWorkflow returns the template of a session's prompts: the one that its manifest names, or that of its mode and
+// strategy. A caller that may read the manifest may read it.
 func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.SessionID) (t wire.Template, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {

@@ -8,21 +8,21 @@ type CanQuery struct {
 	Project string `query:"project" doc:"the project, where the target names none"`
 }
 
-// Can says whether an actor may use a command, and why; or of all commands which it may use.
+// Can says whether an actor may use a command, and why; or, for all commands, which ones it may use.
 type Can struct {
 	Allowed bool   `json:"allowed"`
 	Actor   string `json:"actor"`
 	Command string `json:"command,omitempty"`
 	Target  string `json:"target,omitempty"`
-	// Row is the row of the table: who the command is for, and what its decision rests on.
+	// Row is the row of the table: who the command is for, and what its decision depends on.
 	Row  CanRow `json:"row,omitzero"`
 	Why  string `json:"why,omitempty"`
 	Next string `json:"next,omitempty"`
-	// Else is what prevents the command beside permission, such as a missing field.
+	// Else is what prevents the command besides permission, such as a missing field.
 	Else string `json:"else,omitempty"`
 	// Limits are those that the command counts against for the actor.
 	Limits []CanLimit `json:"limits,omitempty"`
-	// Commands and Refused are of all commands.
+	// Commands and Refused answer a query about all commands.
 	Commands []string     `json:"commands,omitempty" doc:"without a command: what the actor may use"`
 	Refused  []CanRefused `json:"refused,omitempty" doc:"without a command: what it may not use, by the reason"`
 }
@@ -48,6 +48,6 @@ type CanLimit struct {
 	Limit string  `json:"limit"`
 	Value float64 `json:"value"`
 	Burst float64 `json:"burst,omitempty"`
-	// Left is how much of it is left now.
+	// Left is the present remainder of the limit.
 	Left int64 `json:"left"`
 }

@@ -7,7 +7,7 @@ import (
 
 // Outcome is the result of a command.
 type Outcome struct {
-	// Sequence is the event's, or the one that "already so" was decided on.
+	// Sequence is that of the event, or the one at which "already so" was decided.
 	Sequence uint64 `json:"sequence"`
 	// Event is the stored CloudEvent; null for "already so".
 	Event json.RawMessage `json:"event"`
@@ -15,12 +15,13 @@ type Outcome struct {
 
 // Below lists the sessions below the one that a command ended or revoked.
 type Below struct {
-	// Also are those that the command was done to as well, LivingBelow counts those that it was not.
+	// Also are the sessions that the command was applied to as well. LivingBelow counts those that it was not applied
+	// to.
 	Also        []string `json:"also,omitempty"`
 	LivingBelow int      `json:"livingBelow,omitempty"`
 }
 
-// LeftOpen tells of the tasks of a session that ends its work: those that are open and that it did not say are done.
+// LeftOpen lists the tasks of a session that ends its work: those that are open and that it did not report as done.
 type LeftOpen struct {
 	// LeavesOpen names the first of them, LeavesOpenMore counts the others.
 	LeavesOpen     []string `json:"leavesOpen,omitempty"`
@@ -31,22 +32,22 @@ type LeftOpen struct {
 type Done struct {
 	Outcome
 	DryRun bool `json:"dryRun,omitempty"`
-	// Token is the secret that the command made, for its caller alone; "" if it made none.
+	// Token is the secret that the command created, for its caller only; "" if there is none.
 	Token string `json:"token,omitempty"`
 	Below
 	LeftOpen
-	// Warnings are what the caller should know about what the command did.
+	// Warnings are what the caller should know about the effects of the command.
 	Warnings []string `json:"warnings,omitempty"`
 	// Start is the result of queue:start; nil for any other command, a dry run or an older server.
 	Start *Start `json:"start,omitempty"`
-	// Revoked is what a revoked token leaves behind; nil for any other command, a dry run or an older server.
+	// Revoked lists what a revoked token leaves behind; nil for any other command, a dry run or an older server.
 	Revoked *Revoked `json:"revoked,omitempty"`
-	// Retried says that an earlier try with the same key had made the event. HTTP has it in [HeaderRetried].
+	// Retried says that an earlier attempt with the same key created the event. HTTP sends it as [HeaderRetried].
 	Retried bool `json:"-"`
 }
 
-// AppendJSON appends the answer as encoding/json writes it without escapes for HTML. Nearly all calls are commands, so
-// their answer needs no reflection.
+// AppendJSON appends the answer as encoding/json writes it without HTML escapes. Nearly all calls are commands, so
+// their answer avoids reflection.
 func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	b = append(b, `{"sequence":`...)
 	b = strconv.AppendUint(b, d.Sequence, 10)
@@ -59,7 +60,7 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	if d.DryRun {
 		b = append(b, `,"dryRun":true`...)
 	}
-	if d.Token != "" { // ids and base64url need no escape
+	if d.Token != "" { // ids and base64url need no escapes
 		b = append(append(append(b, `,"token":"`...), d.Token...), '"')
 	}
 	b = appendIDs(b, `,"also":["`, d.Also)
@@ -83,8 +84,8 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// appendIDs appends a member with ids, which need no escape; nothing if there are none. opens is the text up to the
-// first.
+// appendIDs appends a member with ids, which need no escapes; nothing if there are none. opens is the text up to the
+// first id.
 func appendIDs(b []byte, opens string, ids []string) []byte {
 	if len(ids) == 0 {
 		return b

@@ -2,5 +2,5 @@
 // interface and the typed client use them. A field's `query` or `path` tag names its parameter.
 //
 // It has almost no behaviour: only the order of an inbox, and the text form of a source. A client that imports it links
-// no NATS, no HTTP server and nothing that keeps a log.
+// no NATS, no HTTP server and no log.
 package wire

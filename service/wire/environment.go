@@ -2,13 +2,13 @@ package wire
 
 import "maestro/events"
 
-// What tokens begin with: a session's secret, and a user's token.
+// The prefixes of tokens: of a session's secret, and of a user's token.
 const (
 	SessionTokenPrefix = "mss_"
 	UserTokenPrefix    = "msu_"
 )
 
-// The variables that a session finds in its environment.
+// The environment variables of a session.
 const (
 	EnvSessionID    = "MAESTRO_SESSION_ID"
 	EnvProjectID    = "MAESTRO_PROJECT_ID"
@@ -19,13 +19,13 @@ const (
 	EnvManifestPath = "MAESTRO_MANIFEST_PATH"
 )
 
-// SessionEnvironment are these variables in the order in which they are printed.
+// SessionEnvironment returns these variables in the order in which they are printed.
 func SessionEnvironment() []string {
 	return []string{EnvSessionID, EnvProjectID, EnvToken, EnvAPIURL, EnvServerURL, EnvStrategy, EnvManifestPath}
 }
 
-// Environment returns the variables of a session at a server that hold no secret. manifest is where its manifest lies,
-// "" if that is not known.
+// Environment returns a session's variables that hold no secret, for a server. manifest is the path of its manifest, ""
+// if unknown.
 func Environment(server, project, session string, strategy events.Strategy, manifest string) map[string]string {
 	env := map[string]string{
 		EnvSessionID: session,

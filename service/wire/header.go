@@ -2,30 +2,30 @@ package wire
 
 import "maestro/commands"
 
-// Headers of requests, each in its canonical form.
+// Request headers, each in its canonical form.
 const (
 	// HeaderKey has the idempotency key of a write.
 	HeaderKey = commands.KeyName
-	// HeaderOccurredAt has the time at which a command was said that waited on its caller's side.
+	// HeaderOccurredAt has the time at which a command was said, if the caller kept it before sending it.
 	HeaderOccurredAt = "Maestro-Occurred-At"
-	// HeaderClient names the program that calls, with its version.
+	// HeaderClient names the calling program, with its version.
 	HeaderClient = "Maestro-Client"
 	// HeaderTraceParent has a W3C trace context.
 	HeaderTraceParent = "Traceparent"
 )
 
-// Headers of answers, each in its canonical form.
+// Response headers, each in its canonical form.
 const (
-	// HeaderSequence has the sequence that the answer was read at, or the one of the event that was written.
+	// HeaderSequence has the sequence at which the answer was read, or that of the written event.
 	HeaderSequence = "Maestro-Sequence"
-	// HeaderRetried says that an earlier try with the same key had made the event.
+	// HeaderRetried says that an earlier attempt with the same key created the event.
 	HeaderRetried = "Maestro-Retried"
-	// HeaderNext has the cursor of the next page of a list, as long as there is one.
+	// HeaderNext has the cursor of the next page of a list, if there is one.
 	HeaderNext = "Maestro-Next"
-	// HeaderMail names, to a session, the oldest of the mail that it was not yet shown: its questions that were
-	// answered, and messages. GET …/mail tells how much more there is.
+	// HeaderMail lists, for a session, the ids of its oldest unread mail: its questions that were answered, and
+	// messages. GET …/mail says how much more there is.
 	HeaderMail = "Maestro-Mail"
-	// HeaderDamage says, with what is read, why that is not all that was acknowledged.
+	// HeaderDamage says why the data that was read lacks acknowledged events.
 	HeaderDamage = "Maestro-Damage"
 	// HeaderDigest has the digest of a manifest.
 	HeaderDigest = "Maestro-Digest"

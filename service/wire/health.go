@@ -16,7 +16,7 @@ type Alive struct {
 	Status string `json:"status"`
 }
 
-// Ready is the answer of /readyz while the server takes writes.
+// Ready is the answer of /readyz while the server accepts writes.
 type Ready struct {
 	Status   string    `json:"status"`
 	Warnings []Warning `json:"warnings,omitempty"`

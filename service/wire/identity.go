@@ -17,14 +17,14 @@ const Product = "maestro"
 type Identity struct {
 	Product string `json:"product"`
 	Version string `json:"version"`
-	// Proof shows that the server knows the token that it was asked about; "" if it was asked about none.
+	// Proof shows that the server knows the token that the request named; "" if it named none.
 	Proof string `json:"proof,omitempty"`
 }
 
-// AdminPart is the public part of the home's own user token, which holds nothing but its secret.
+// AdminPart is the public part of the home's own user token, which consists of nothing but its secret.
 const AdminPart = "admin"
 
-// PublicPart returns what names a token and does not show its secret, "" for what is no token.
+// PublicPart returns the part of a token that names it without revealing its secret, "" if token is none.
 func PublicPart(token string) string {
 	switch parts := strings.Split(token, "."); {
 	case len(parts) == 3:
@@ -35,14 +35,14 @@ func PublicPart(token string) string {
 	return ""
 }
 
-// Prove answers a challenge with what only those who know the token can. Its label gives it a key of its own, so that
-// no answer is a proof of anything but this.
+// Prove answers a challenge in a way that requires knowing the token. The label gives it a key of its own, so that an
+// answer proves nothing else.
 func Prove(token, challenge string) string {
 	return answerTo(token, "maestro server identity v1", challenge)
 }
 
-// Hold shows that who asks with a challenge of its own holds the token. It is worth nothing but not being slowed down:
-// whoever saw it can show it again.
+// Hold shows that the sender of a challenge holds the token. It only spares the sender the delay: whoever saw it can
+// replay it.
 func Hold(token, challenge string) string {
 	return answerTo(token, "maestro credential holder v1", challenge)
 }

@@ -1,6 +1,6 @@
 package wire
 
-// InboxFilter selects what needs a person.
+// InboxFilter selects the things that need a person.
 type InboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session, and all of them; without it, a session's items are bounded"`

@@ -20,18 +20,18 @@ const (
 	MailUnblocked MailKind = "unblocked"
 )
 
-// Mail is a piece of a session's unread mail: the answer to a question of its own, a message, or the notice that a task
-// of its own is open again.
+// Mail is a piece of a session's unread mail: the answer to one of its questions, a message, or the notice that one of
+// its tasks was reopened.
 type Mail struct {
 	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
 	Kind MailKind `json:"kind" doc:"answer, message, or what became of a task: reopened or unblocked"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
 	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
-	// Cut says that Text is longer. All of it is with the question, or with the task.
+	// Cut says that Text is longer. The question, or the task, has all of it.
 	Cut bool `json:"cut,omitempty" doc:"true: the text is longer; the question, or the task that it is about, has all of it"`
-	// Question is of an answer.
+	// Question is set for an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
-	// About is of all but an answer.
+	// About is set for everything but an answer.
 	About string        `json:"about,omitempty" doc:"the task that it is about"`
 	At    events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }

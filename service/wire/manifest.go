@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// StoredManifest answers an upload.
+// StoredManifest is the answer to an upload.
 type StoredManifest struct {
 	Digest   string          `json:"digest"`
 	Role     events.Role     `json:"role"`
@@ -16,12 +16,12 @@ type StoredManifest struct {
 	Commands []string        `json:"allowedCommands"`
 }
 
-// NewManifest is a request for a manifest. Its fields have the names of a spawn's, and their defaults. Those that it
-// declares again cannot be embedded in both: see commands.SpawnSession.
+// NewManifest is a request for a manifest. Its fields have the names and the defaults of a spawn's. Those that it
+// redeclares cannot be embedded in both: see commands.SpawnSession.
 type NewManifest struct {
 	Role     events.Role     `json:"role,omitempty"`
 	Strategy events.Strategy `json:"strategy,omitempty"`
-	// Project is that of the first task if absent.
+	// Project is that of the first task if empty.
 	Project string    `json:"project,omitempty"`
 	TaskIDs []string  `json:"taskIds,omitempty"`
 	Allowed *[]string `json:"allowedCommands,omitempty"`

@@ -19,21 +19,21 @@ type QueueName struct {
 }
 
 // QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others, or on
-// a page those behind it.
+// a page those after it.
 type QueueBody struct {
 	projections.QueueView
 	Items     []projections.ItemView `json:"items"`
 	ItemsMore int                    `json:"itemsMore,omitempty"`
 }
 
-// QueueTop is the next item, also while another is held.
+// QueueTop is the next item, even while another is held.
 type QueueTop struct {
 	HasMore bool                  `json:"hasMore"`
 	Item    *projections.ItemView `json:"item"`
 	Message string                `json:"message,omitempty"`
 	// Held is the item that the session holds.
 	Held *projections.ItemView `json:"held,omitempty"`
-	// Work is the task of the item held, else of the next one.
+	// Work is the task of the held item, or else of the next one.
 	Work *Work `json:"work,omitempty"`
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
 	PassedOver int    `json:"passedOver"`
@@ -51,14 +51,14 @@ type Work struct {
 	Description   string   `json:"description"`
 	Criteria      []string `json:"acceptanceCriteria"`
 	InitialPrompt string   `json:"initialPrompt,omitempty"`
-	// Results are of the tasks that it depends on; ResultsMore counts those that are left out.
+	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
-	// Cut names the members that are truncated.
+	// Cut names the truncated members.
 	Cut []string `json:"cut,omitempty"`
 }
 
-// WorkResult is a task that another one depends on, with what was said when it was last said to be completed.
+// WorkResult is a task that another one depends on, with the statement of its last completion.
 type WorkResult struct {
 	TaskID string            `json:"taskId"`
 	Title  string            `json:"title"`
@@ -75,8 +75,8 @@ type SessionQueueOf struct {
 	Limit  string `query:"limit" doc:"only so many, the first"`
 }
 
-// SessionQueue shows the queue that a session pulls from. Its route is also that of older clients, who find more
-// members in the answer.
+// SessionQueue shows the queue that a session pulls from. Older clients use the same route, and find more members in
+// the answer.
 type SessionQueue struct {
 	Queue SessionItems `json:"queue"`
 }
@@ -95,17 +95,17 @@ type QueueOf struct {
 	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
 }
 
-// Start is the answer of queue:start beside its event: the item that the session now holds.
+// Start is the answer of queue:start in addition to its event: the item that the session now holds.
 type Start struct {
 	// Item is nil if there was none to start.
 	Item *projections.ItemView `json:"item"`
 	// Work is the item's task and the results of its dependencies.
 	Work *Work `json:"work,omitempty"`
-	// Held says that the session had it before.
+	// Held says that the session held it before.
 	Held bool `json:"held,omitempty"`
 	// Waiting counts the queued items that wait for something.
 	Waiting int    `json:"waiting"`
 	Queue   string `json:"queue"`
-	// Finished says that all items which the queue had have ended.
+	// Finished says that all items of the queue have ended.
 	Finished bool `json:"finished,omitempty"`
 }

@@ -34,7 +34,7 @@ type Credential struct {
 
 // Beat is the answer to a heartbeat.
 type Beat struct {
-	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch.
+	// Lease is how long the session may be silent before it is lost; 0 if the server does not watch it.
 	Lease time.Duration
 	// Ended says that the session has ended.
 	Ended bool

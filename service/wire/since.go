@@ -12,22 +12,23 @@ type SinceQuery struct {
 	ProjectID string `query:"projectId" doc:"only this project"`
 }
 
-// SinceListed is how long each list of [Since] is at most.
+// SinceListed is the maximum length of each list of [Since].
 const SinceListed = 1000
 
-// Since tells what changed, by what needs a person.
+// Since reports what changed, starting with what needs a person.
 type Since struct {
 	From   uint64 `json:"from"`
 	To     uint64 `json:"to"`
 	Events int    `json:"events"`
-	// Inbox is what needs a person, the longest wait first, at most [SinceListed] items. Things counts all that does,
-	// InboxMore the things that are in none of the items; New counts those that came up since, in the items or not.
+	// Inbox is what needs a person, the longest wait first, at most [SinceListed] items. Things counts everything that
+	// does, InboxMore the things that are in none of the items; New counts those that appeared since, in the items or
+	// not.
 	Inbox     []projections.InboxItem `json:"inbox"`
 	InboxMore int                     `json:"inboxMore,omitempty"`
 	Things    int                     `json:"things"`
 	New       int                     `json:"new"`
-	// Tasks, Sessions and Queues are those that something happened to, what happened last first: the first
-	// [SinceListed] of each. The numbers beside them count the others.
+	// Tasks, Sessions and Queues are those that changed, the latest change first: the first [SinceListed] of each. The
+	// numbers beside them count the others.
 	Tasks        []SinceThing `json:"tasks"`
 	TasksMore    int          `json:"tasksMore,omitempty"`
 	Sessions     []SinceThing `json:"sessions"`
@@ -38,15 +39,15 @@ type Since struct {
 	Refused int `json:"refused"`
 }
 
-// SinceThing is something that events happened to.
+// SinceThing is an object that events changed.
 type SinceThing struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Was and Is are where a task or a session stood and stands, Says what is said of a task.
+	// Was and Is are the status of a task or a session before and now, Says the statements about a task.
 	Was  string `json:"was,omitempty"`
 	Is   string `json:"is,omitempty"`
 	Says string `json:"says,omitempty"`
-	// Events counts what happened to it, Last is the newest in words.
+	// Events counts the object's events, Last describes the newest.
 	Events   int           `json:"events"`
 	Last     string        `json:"last"`
 	Sequence uint64        `json:"sequence"`

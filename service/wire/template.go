@@ -13,7 +13,7 @@ type Template struct {
 	IsDefault bool          `json:"isDefault"`
 	CreatedAt events.Millis `json:"createdAt"`
 	UpdatedAt events.Millis `json:"updatedAt"`
-	// Version counts its contents. Changed marks one of Maestro's own templates that differs from the built-in one.
+	// Version counts its changes. Changed marks a built-in template that differs from its original.
 	Version int  `json:"version"`
 	Changed bool `json:"changed,omitempty"`
 }

@@ -6,8 +6,8 @@ import (
 	"maestro/projections"
 )
 
-// Views: what is shown of the state, and what the engine records and judges, under its names on the wire. Each is
-// declared where it is made.
+// Views: what is shown of the state, and what the engine records and verifies, under the names used on the wire. Each
+// is declared where it is created.
 type (
 	Head           = events.Head
 	Project        = projections.ProjectView
@@ -41,7 +41,7 @@ type (
 	Exited         = projections.Exited
 )
 
-// What a question and an item of the inbox may be, as far as clients tell them apart.
+// The values of questions and inbox items that clients distinguish.
 const (
 	InputOpen     = projections.InputOpen
 	InputAnswered = projections.InputAnswered
@@ -54,7 +54,7 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)
 }
 
-// Texts says which of the long texts that the log names cannot be read: the first 1,000, and how many more.
+// Texts lists the long texts that the log names and that cannot be read: the first 1,000, and how many more.
 type Texts struct {
 	Named    int        `json:"named"`
 	Lost     []LostText `json:"lost"`
@@ -64,5 +64,5 @@ type Texts struct {
 // GoneDeleted says that a dependency was deleted.
 const GoneDeleted = projections.GoneDeleted
 
-// TypeExited is the type of the timeline entry that says that the command of a session ended.
+// TypeExited is the type of the timeline entry for the end of a session's command.
 const TypeExited = projections.TypeExited

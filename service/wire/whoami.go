@@ -16,7 +16,7 @@ type Whoami struct {
 	Access   commands.Access    `json:"access,omitempty" doc:"what a user's token may be used for"`
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
 
-	// The rest is of a session.
+	// The remaining fields are for a session.
 	Name        string               `json:"name,omitempty" doc:"a session's name"`
 	ProjectName string               `json:"projectName,omitempty" doc:"the name of a session's project"`
 	SpawnedBy   string               `json:"spawnedBy,omitempty" doc:"the session that spawned a session"`
@@ -34,7 +34,7 @@ type OwnTask struct {
 	ID     string            `json:"id"`
 	Title  string            `json:"title"`
 	Status events.TaskStatus `json:"status"`
-	// Says is what the session itself reported of it last.
+	// Says is the session's own last report about it.
 	Says events.TaskSessionStatus `json:"says,omitempty" doc:"what the session itself said of it last"`
 	// Held marks an item of its queue that it holds.
 	Held bool `json:"held,omitempty" doc:"true: the item of its queue that it holds"`
@@ -53,7 +53,7 @@ type CommandCheck struct {
 	Strategy string `json:"strategy"`
 	// Unknown says that there is no such command.
 	Unknown bool `json:"unknown,omitempty"`
-	// Planned says that the id is known, and that this version has no such command.
+	// Planned says that the id is reserved, but this version has no such command.
 	Planned bool   `json:"planned,omitempty"`
 	Why     string `json:"why,omitempty"`
 	// Next is what the caller may do instead.

@@ -2,24 +2,24 @@ package wire
 
 import "maestro/events"
 
-// WhyQuery asks why something is as it is.
+// WhyQuery asks for the causes of the present state of an object.
 type WhyQuery struct {
 	ID string `path:"id" doc:"the id or sequence of an event, the id of a task, session or question, or <queue>/<task>"`
 }
 
-// Why tells why something is as it is: for each thing that is so, the chain of causes back to a person or a deadline.
+// Why explains the present state: for each fact, the chain of causes back to a person or a deadline.
 type Why struct {
 	ID     string     `json:"id"`
 	Chains []WhyChain `json:"chains"`
-	// ChainsMore counts the queues of a task that no chain tells of.
+	// ChainsMore counts the queues of a task without a chain.
 	ChainsMore int `json:"chainsMore,omitempty"`
 }
 
-// WhyChain leads from what is so to what began it.
+// WhyChain leads from a fact to its first cause.
 type WhyChain struct {
-	// What is so.
+	// What is the fact.
 	What string `json:"what"`
-	// Steps are the events, the newest first.
+	// Steps are the events, newest first.
 	Steps []WhyStep `json:"steps"`
 	// Root says who or what started it.
 	Root string `json:"root"`
