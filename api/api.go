@@ -22,20 +22,20 @@ import (
 // Config configures the API. Service is required.
 type Config struct {
 	Service *service.Service
-	// Warnings give what /readyz says beside that the server is ready; nil if there are none.
+	// Warnings returns what /readyz says besides that the server is ready; nil if there is nothing to say.
 	Warnings func() []wire.Warning
-	// AuthOff lets loopback callers without a credential in, as the user or as the session that they name.
+	// AuthOff admits loopback callers without a credential, as the user or as the session that they name.
 	AuthOff bool
-	// AllowedHosts are names, beside the loopback ones, that the server is called by; with or without a port.
+	// AllowedHosts are names, in addition to the loopback ones, by which the server is called; with or without a port.
 	AllowedHosts []string
-	// AllowOrigins are the origins, beside the server's own, whose pages may call it: "https://host:port".
+	// AllowOrigins are the origins, in addition to the server's own, whose pages may call it: "https://host:port".
 	AllowOrigins []string
 	Version      string
-	// Ready says why refusals or long texts cannot be written now, or nil; nil if nothing knows.
+	// Ready returns why refusals or long texts cannot be written now, or nil; Ready itself may be nil.
 	Ready func() error
 }
 
-// server is the handler that New gives.
+// server is the handler that New returns.
 type server struct {
 	*service.Service
 	Config
@@ -45,16 +45,16 @@ type server struct {
 	// queries are the reads by their patterns on the mux.
 	queries map[string]service.Query
 	huma    huma.API
-	// shapes are the answers of the routes that are not huma's, by their patterns.
+	// shapes are the answer types of the routes that do not use huma, by pattern.
 	shapes map[string]reflect.Type
-	// besides are the routes that do not document themselves to huma.
+	// besides are the routes that do not register their documentation with huma.
 	besides []Documented
 	started time.Time
-	// unauthenticated counts the calls without a credential; they are counted, not recorded.
+	// unauthenticated counts the calls without a credential; they are not recorded.
 	unauthenticated atomic.Uint64
 	buffers         bufferPool
 	bodies          bodies
-	// Values of headers that stand on every answer, so that they need not be made for each.
+	// Header values of every answer, allocated once.
 	noStore, noSniff, jsonType []string
 }
 
@@ -95,7 +95,7 @@ func (s *server) routes() {
 	s.mux.HandleFunc("/", s.unknown)
 }
 
-// nativeRoutes registers the routes of our own clients; each line is a file.
+// nativeRoutes registers the routes of our own clients; each line corresponds to a file.
 func (s *server) nativeRoutes() {
 	s.queries = maps.Clone(plainQueries)
 	s.healthRoutes()
@@ -122,26 +122,26 @@ func (s *server) nativeRoutes() {
 }
 
 const (
-	// bodyWithin is how long a body may take to arrive.
+	// bodyWithin is the time limit for a body to arrive.
 	bodyWithin = 30 * time.Second
-	// endedBodyWithin is the same for a session that has ended: all that it still sends are a few late reports.
+	// endedBodyWithin is the same for a session that has ended: it sends only a few late reports.
 	endedBodyWithin = 5 * time.Second
-	// refusedBodyWithin is how long the rest of a body is read that is not wanted.
+	// refusedBodyWithin bounds reading the rest of an unwanted body.
 	refusedBodyWithin = 5 * time.Second
-	// bodyPace is how many bytes a second a body must bring while it counts against the budgets, and stallWithin is how
+	// bodyPace is the minimum rate, in bytes a second, of a body that counts against the budgets, and stallWithin how
 	// far it may fall behind.
 	bodyPace    = 64 << 10
 	stallWithin = 5 * time.Second
 )
 
-// commandsPath is the prefix of the path of the single route of commands.
+// commandsPath is the path prefix of the one route of commands.
 const commandsPath = "/api/commands/"
 
 // ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body *stoppingBody
 	if r.ContentLength != 0 {
-		// A body that does not come must not hold the connection.
+		// A body that does not arrive must not hold the connection.
 		body = &stoppingBody{ReadCloser: r.Body, server: s, to: w}
 		body.within(bodyWithin)
 		r.Body = body
@@ -225,12 +225,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		request:        r,
 		call:           c,
 	}
-	defer func() { c.admission.Sent(out.sent) }() // also of an answer that breaks off
+	defer func() { c.admission.Sent(out.sent) }() // even for an answer that breaks off
 	s.route(out, r)
 	out.begin()
 }
 
-// refuseNobody refuses a call of which nobody knows whose it is. It counts against its address.
+// refuseNobody refuses a call of an unknown caller. It counts against its address.
 func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error) {
 	if over := s.AdmitNobody(r.Context(), addressOf(r)); over != nil {
 		why = over
@@ -238,7 +238,7 @@ func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error)
 	s.refuse(w, r, nil, why)
 }
 
-// route leaves nothing to the mux that it would answer with a page: it redirects what is not a clean path.
+// route handles the requests that the mux would answer with an HTML page: the mux redirects unclean paths.
 func (s *server) route(w http.ResponseWriter, r *http.Request) {
 	if !isClean(r.URL.EscapedPath()) {
 		s.unknown(w, r)
@@ -252,7 +252,7 @@ func isClean(path string) bool {
 		!strings.Contains(path+"/", "/../")
 }
 
-// unknown answers for paths that lead nowhere, and for methods that a path does not take.
+// unknown answers unknown paths, and methods that a path does not support.
 func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	allowed := s.methods(r)
 	if len(allowed) == 0 {
@@ -275,7 +275,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// methods returns what the path of a request takes.
+// methods returns the methods that the path of a request supports.
 func (s *server) methods(r *http.Request) []string {
 	if strings.HasPrefix(r.URL.Path, commandsPath) {
 		return []string{http.MethodGet, http.MethodPost}

@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// flushEvery is how many bytes of an export are gathered before they are sent.
+// flushEvery is how many bytes of an export are buffered before they are sent.
 const flushEvery = 64 << 10
 
 func (s *server) auditRoutes() {
@@ -26,8 +26,8 @@ func (s *server) auditRoutes() {
 	answers(s, "GET /api/audit/texts", "Compare the long texts with their digests", s.auditTexts, s.open)
 }
 
-// auditExport streams the log, one line a message. Of a single project, the bodies of others are replaced by their
-// hashes.
+// auditExport streams the log, one line per message. For a single project, hashes replace the bodies of other projects'
+// events.
 func (s *server) auditExport(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	wanted := service.ExportQuery{Project: query.Get("project"), From: query.Get("from"), To: query.Get("to")}
@@ -68,12 +68,12 @@ func writeExport(ctx context.Context, out io.Writer, e *service.Export) error {
 	return send()
 }
 
-// auditVerify decides the whole log again.
+// auditVerify verifies the whole log by deciding it again.
 func (s *server) auditVerify(r *http.Request) (wire.Verdict, error) {
 	return s.Verify(r.Context(), callOf(r.Context()).Caller, r.URL.Query().Get("from"))
 }
 
-// auditTexts holds every long text that the log names against its digest.
+// auditTexts verifies every long text that the log names against its digest.
 func (s *server) auditTexts(r *http.Request) (wire.Texts, error) {
 	return s.CheckTexts(r.Context(), callOf(r.Context()).Caller)
 }

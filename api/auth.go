@@ -11,13 +11,13 @@ import (
 	"maestro/service/wire"
 )
 
-// call is a request whose caller is known.
+// call is a request with a known caller.
 type call struct {
 	*service.Caller
 
 	request *http.Request
 	body    []byte
-	// admission is what the call holds of its limits.
+	// admission is what the call uses of its limits.
 	admission *service.Admission
 }
 
@@ -32,7 +32,7 @@ func newCall(caller *service.Caller, r *http.Request) *call {
 	return &call{Caller: caller, request: r}
 }
 
-// identify learns from the credential, and from nothing else, who calls.
+// identify determines the caller from the credential alone.
 func (s *server) identify(r *http.Request) (*call, error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
@@ -58,8 +58,8 @@ func (s *server) identify(r *http.Request) (*call, error) {
 	return c, nil
 }
 
-// anonymous judges a caller without a credential by the path: below a session's queue, timeline or events it is that
-// session, elsewhere the user.
+// anonymous identifies a caller without a credential by the path: below a session's queue, timeline or events it is
+// that session, elsewhere the user.
 func (s *server) anonymous(r *http.Request) *call {
 	return newCall(s.Anonymous(compat.SessionOf(r.URL.Path)), r)
 }

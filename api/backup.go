@@ -25,7 +25,8 @@ func (s *server) backup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// breakOff ends an answer that failed: with an error if nothing was sent, else so that the client sees that it is cut.
+// breakOff ends an answer that failed: with an error if nothing was sent yet, otherwise so that the client notices the
+// cut.
 func (s *server) breakOff(w http.ResponseWriter, r *http.Request, begun bool, err error) {
 	if !begun {
 		s.fail(w, r, err)
@@ -35,7 +36,7 @@ func (s *server) breakOff(w http.ResponseWriter, r *http.Request, begun bool, er
 	panic(http.ErrAbortHandler)
 }
 
-// counter counts what goes through it.
+// counter counts the bytes written through it.
 type counter struct {
 	to      io.Writer
 	written int64

@@ -17,7 +17,7 @@ func (s *server) confirmClock(r *http.Request) (wire.ConfirmedClock, error) {
 	return s.ConfirmClock(r.Context(), callOf(r.Context()).Caller)
 }
 
-// warnings returns what /readyz says beside that the server is ready.
+// warnings returns what /readyz says besides that the server is ready.
 func (s *server) warnings() []wire.Warning {
 	var all []wire.Warning
 	if s.Clock != nil {

@@ -13,10 +13,11 @@ import (
 	"maestro/service/wire"
 )
 
-// command is POST /api/commands/<id>, which nearly all calls are: no router, no framework, no reflection but Parse's.
+// command is POST /api/commands/<id>, which serves nearly all calls: it uses no router, no framework, and no reflection
+// except Parse's.
 //
-// ?dryRun=true answers what would happen, and nothing does. ?wait=25s, of queue:start, waits until there is an item.
-// ?tree=true, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
+// ?dryRun=true tries the command without executing it. ?wait=25s, for queue:start, waits until there is an item.
+// ?tree=true applies session:kill, or token:revoke of a session, to the living sessions below it too.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
@@ -52,8 +53,7 @@ func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id str
 	s.write(w, b)
 }
 
-// optionsOf reads the query of a command. It refuses what it does not know: a dry run that is spelt wrong must not be
-// done.
+// optionsOf parses the query of a command. It refuses unknown parameters: a misspelt dry run must not be executed.
 func optionsOf(raw string) (o service.Options, err error) {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -86,7 +86,7 @@ func isTrue(name, text string) (bool, error) {
 	return text == "true", nil
 }
 
-// doCommand checks what only HTTP knows, and does the rest through the service. The body is read into the buffer.
+// doCommand checks what only HTTP knows, and leaves the rest to the service. It reads the body into the buffer.
 func (s *server) doCommand(
 	r *http.Request, c *call, id string, o service.Options, buffer *bytes.Buffer,
 ) (service.Done, error) {

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// writeWithin is how long a part of an answer may take to be taken. It counts anew for each part, so that a
-	// slow reader gets all of it, and one who does not read is cut.
+	// writeWithin is the time limit for the client to receive a part of an answer. It starts again for each part, so
+	// that a slow reader gets everything, and a client that does not read is disconnected.
 	writeWithin = 30 * time.Second
-	// writePart is what has so long: less than 8 KiB/s is not reading.
+	// writePart is the size of such a part: less than 8 KiB/s does not count as reading.
 	writePart = 64 << 10
-	// sendBuffer bounds what the system keeps for who does not read; a reader at 8 KiB/s frees enough of it in time.
+	// sendBuffer bounds what the system buffers for a client that does not read; a reader at 8 KiB/s frees enough of it
+	// in time.
 	sendBuffer = 256 << 10
 )
 
-// Listener bounds the connections of a server: how many there are, and how long one that is not read from holds its
-// answer. Configure the server with it before it serves.
+// Listener bounds the connections of a server: their number, and how long one that is not read from holds its answer.
+// Configure the server with it before it serves.
 type Listener struct {
 	net.Listener
 	total, each int
@@ -54,19 +55,19 @@ type connection struct {
 	net.Conn
 	listener *Listener
 	address  netip.Addr
-	// holder is whose it is; busy says that a call with a good credential is served, and idle is since when none is.
-	// The listener's mu guards them.
+	// holder is the owner of the connection. busy says that a call with a valid credential is being served, and idle
+	// since when none is. The listener's mu guards them.
 	holder holder
 	busy   bool
 	idle   time.Time
 	once   sync.Once
-	// head is the head that is being read. Reads come one at a time.
+	// head is the request head that is being read. Reads are never concurrent.
 	head head
 }
 
 type connectionKey struct{}
 
-// Configure lets a server tell the listener of its connections. It speaks HTTP/1.1 only: one connection, one call
+// Configure makes a server report its connections to the listener. It permits only HTTP/1.1: one connection, one call
 // at a time.
 func (l *Listener) Configure(server *http.Server) {
 	server.Protocols = new(http.Protocols)
@@ -83,13 +84,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
 		if isOutOfFiles(err) {
-			l.closeOne() // net/http tries again after a moment
+			l.closeOne() // net/http retries after a moment
 		}
 		if err != nil {
 			return nil, err
 		}
 		if tcp, ok := accepted.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(sendBuffer) // a system that does not is bounded by its own
+			_ = tcp.SetWriteBuffer(sendBuffer) // a system that ignores it is bounded by its own buffer
 		}
 		c := &connection{Conn: accepted, listener: l, idle: time.Now()}
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
@@ -103,7 +104,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// add reports false where there is no room and everything serves calls of admins.
+// add reports false if there is no room and all connections serve calls of admins.
 func (l *Listener) add(c *connection) bool {
 	l.mu.Lock()
 	var tooMany *connection
@@ -130,7 +131,7 @@ func (l *Listener) add(c *connection) bool {
 	return true
 }
 
-// closeOne makes room where the system has no more files for connections.
+// closeOne makes room when the system has no more files for connections.
 func (l *Listener) closeOne() {
 	l.mu.Lock()
 	least := l.leastDue(func(*connection) bool { return true })
@@ -154,7 +155,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http say goodbye to who is still sending.
+// CloseWrite lets net/http close a connection gracefully while the client is still sending.
 func (c *connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -162,7 +163,7 @@ func (c *connection) CloseWrite() error {
 	return nil
 }
 
-// Write implements net.Conn: each part has its time.
+// Write implements net.Conn, with a time limit for each part.
 func (c *connection) Write(b []byte) (n int, err error) {
 	for {
 		part := b[n:min(len(b), n+writePart)]
@@ -177,7 +178,7 @@ func (c *connection) Write(b []byte) (n int, err error) {
 	}
 }
 
-// isOutOfFiles reports whether a call failed because the process, or the system, has too many files open.
+// isOutOfFiles reports whether a call failed because the process, or the system, has too many open files.
 func isOutOfFiles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

@@ -7,14 +7,13 @@ import (
 	"maestro/service"
 )
 
-// admit lets a call in, or returns the limit that it exceeds. A call that was admitted must leave.
+// admit admits a call, or returns the limit that it exceeds. The caller must release an admitted call.
 func (s *server) admit(c *call, r *http.Request) (err error) {
 	c.admission, err = s.Admit(r.Context(), c.Caller, s.demandOf(r))
 	return err
 }
 
-// demandOf returns what a request uses. The route decides what it is counted as, so no query makes a call into one that
-// there may be more of.
+// demandOf returns what a request uses. The route alone decides, so no query parameter moves a call to a higher limit.
 func (s *server) demandOf(r *http.Request) service.Demand {
 	d := service.Demand{ReadsLog: s.queryOf(r).ReadsLog()}
 	switch r.Method {
@@ -22,7 +21,7 @@ func (s *server) demandOf(r *http.Request) service.Demand {
 		return d
 	}
 	d.Writes, d.Bytes = true, r.ContentLength
-	if r.ContentLength < 0 { // it says so only by ending
+	if r.ContentLength < 0 { // only its end shows its length
 		d.Bytes = maxRequest
 	}
 	return d

@@ -8,16 +8,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Documented is what a route says of itself.
+// Documented is the documentation of a route.
 type Documented struct {
 	Method, Path, Summary string
-	// Rows are the rows of the permission table that let a caller in: one of them, depending on what is asked for.
+	// Rows are the rows of the permission table that permit the call: one of them, depending on the request.
 	Rows []string
 
 	name string // of a read
 }
 
-// handle registers a route that answers in a form of its own, beside those that document themselves.
+// handle registers a route with an answer in a form of its own, besides those that register their documentation.
 func (s *server) handle(pattern, summary string, answer http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, answer)
 	method, path, _ := strings.Cut(pattern, " ")

@@ -44,7 +44,7 @@ func statusOf(kind service.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// httpProblem is a problem as HTTP has it. It implements huma.StatusError, huma.HeadersError and
+// httpProblem is a problem in the form of HTTP. It implements huma.StatusError, huma.HeadersError and
 // huma.ContentTypeFilter.
 type httpProblem struct {
 	compat.Problem
@@ -91,7 +91,7 @@ func overHTTP(problem *service.Problem) *httpProblem {
 	return p
 }
 
-// nameOf names a request in the log.
+// nameOf names a request for the log.
 func nameOf(r *http.Request) string { return r.Method + " " + safetext.Printable(r.URL.Path) }
 
 // fail answers an authenticated caller with an error.
@@ -111,7 +111,7 @@ func (s *server) failed(w http.ResponseWriter, r *http.Request, caller *service.
 	s.refuse(w, r, caller, err)
 }
 
-// refuse answers with an error and nothing else. The caller is nil if nobody knows who it is.
+// refuse answers with an error and does nothing else. The caller is nil if unknown.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, caller *service.Caller, err error) {
 	p := overHTTP(s.ProblemOf(caller, err, nameOf(r)))
 	for name, values := range p.headers {
@@ -128,7 +128,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, caller *service.
 	s.write(w, body.Bytes())
 }
 
-// write sends the last bytes of an answer. That the client is gone is not our failure.
+// write sends the last bytes of an answer. It ignores a client that is gone.
 func (s *server) write(w http.ResponseWriter, body []byte) {
 	if _, err := w.Write(body); err != nil {
 		s.Logger.Debug("a client went away before its answer", "why", err)

@@ -7,14 +7,14 @@ import (
 	"maestro/service"
 )
 
-// A newcomer always gets a connection: it could be the admin's, and the listener cannot know before it has read the
-// request. Whichever has most gives way.
+// A new client always gets a connection: it could be the admin, and the listener cannot know before it has read the
+// request. The holder with the most connections loses one.
 
-// rooms is the part of the connections that calls of sessions leave to newcomers: one in so many.
+// rooms is the fraction of the connections that calls of sessions leave to new clients: 1/rooms.
 const rooms = 8
 
-// holder is whose connection one is: that of nobody at an address, until a call shows a credential. project is the root
-// of a session's project.
+// holder is the owner of a connection: an unknown caller at an address, until a call shows a credential. project is the
+// root of a session's project.
 type holder struct {
 	credential, project string
 	class               service.Class
@@ -32,7 +32,7 @@ func holderOf(c *call) holder {
 	return h
 }
 
-// count adds a connection to the shares of its holder, or takes it away; mu is held.
+// count adds n connections to the shares of a holder. The caller holds mu.
 func (l *Listener) count(h holder, n int) {
 	for share, name := range map[*map[string]int]string{&l.credentials: h.credential, &l.projects: h.project} {
 		if (*share)[name] += n; (*share)[name] <= 0 {
@@ -41,11 +41,11 @@ func (l *Listener) count(h holder, n int) {
 	}
 }
 
-// leastDue returns the connection to close so that another gets in: one of a session that has ended, else one on which
-// no call is served, else a call of a session, else one of a reader. Of those it is one of the credential and project
-// with the most connections, and the longest idle of them. Calls of sessions come first once they leave hardly any
-// other connections, else newcomers would only close each other. It returns nil where all serve calls of admins; mu is
-// held.
+// leastDue returns the connection to close so that another gets in: one of a session that has ended, or else one that
+// serves no call, or else a call of a session, or else one of a reader. Among those it prefers the credential and
+// project with the most connections, and then the longest idle. Calls of sessions come first once they leave hardly any
+// other connections, because otherwise new clients would only close each other. It returns nil if all serve calls of
+// admins. The caller holds mu.
 func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
 	all, free := 0, 0
 	for c := range l.open {
@@ -83,7 +83,7 @@ func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
 	return least
 }
 
-// before reports whether a connection is to be closed rather than another; mu is held.
+// before reports whether to close a connection rather than another. The caller holds mu.
 func (l *Listener) before(c, other *connection, order func(*connection) int) bool {
 	if a, b := order(c), order(other); a != b {
 		return a < b
@@ -94,8 +94,8 @@ func (l *Listener) before(c, other *connection, order func(*connection) int) boo
 	return c.idle.Before(other.idle)
 }
 
-// share is how much more than others a holder has. Of sessions, many connections of one count as much as many sessions
-// of one project.
+// share is how many connections a holder has, for comparison. For sessions, many connections of one count as much as
+// many sessions of one project.
 func (l *Listener) share(h holder) int {
 	if h.class != service.ClassSession {
 		return l.credentials[h.credential]
@@ -106,7 +106,7 @@ func (l *Listener) share(h holder) int {
 // served is a call on a connection.
 type served struct{ on *connection }
 
-// serving notes whose call a connection brings. The call is not busy until its body is there.
+// serving notes whose call a connection carries. The call is not busy until its body has arrived.
 func serving(r *http.Request, c *call) served {
 	on, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
@@ -124,11 +124,10 @@ func serving(r *http.Request, c *call) served {
 	return served{on}
 }
 
-// begin marks the connection as busy: everything that the call has to bring is there. That of a session that has
-// ended never is.
+// begin marks the connection as busy: the whole call has arrived. A session that has ended is never busy.
 func (s served) begin() { s.mark(true) }
 
-// end is the end of the call.
+// end marks the end of the call.
 func (s served) end() { s.mark(false) }
 
 func (s served) mark(busy bool) {

@@ -7,30 +7,30 @@ import (
 	"net/http"
 )
 
-// The head of a request costs net/http many times its length, and it is parsed before anybody knows who calls. So a
-// connection counts the lines of a head while it reads them.
+// The head of a request costs net/http many times its length, and is parsed before the caller is known. So a connection
+// counts the lines of a head while it reads them.
 
 const (
 	// MaxHead is the longest head of a request in bytes; net/http takes 4 KiB more.
 	MaxHead = 12 << 10
-	// headLines is how many lines a head has at most.
+	// headLines is the maximum number of lines of a head.
 	headLines = 100
 )
 
 // errHead says that a head has too many lines.
 var errHead = errors.New("the head of a request has too many lines")
 
-// tooManyLines is answered to a head with too many lines.
+// tooManyLines is the answer to a head with too many lines.
 const tooManyLines = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-// head follows the head of a request through the reads that bring it.
+// head follows the head of a request through the reads that deliver it.
 type head struct {
 	lines int
-	// ended says that its empty line was read; empty that the line that is being read is empty so far.
+	// ended says that its empty line was read; empty says that the current line is empty so far.
 	ended, empty bool
 }
 
-// read takes in bytes that came. It reports false when there are too many lines.
+// read parses received bytes. It reports false if there are too many lines.
 func (h *head) read(b []byte) bool {
 	if h.ended {
 		return true
@@ -60,7 +60,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// newHead lets a connection expect the head of a request once the call before it has ended.
+// newHead makes a connection expect the head of a request once the call before it has ended.
 func newHead(c net.Conn, state http.ConnState) {
 	if ours, ok := c.(*connection); ok && state == http.StateIdle {
 		ours.head = head{}

@@ -16,7 +16,7 @@ func (s *server) healthRoutes() {
 	answers(s, "GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }
 
-// health says that the server is there, and since when.
+// health says that the server is running, and since when.
 func (s *server) health(*http.Request) (wire.Health, error) {
 	now := s.Now()
 	return wire.Health{
@@ -30,7 +30,7 @@ func (s *server) health(*http.Request) (wire.Health, error) {
 // healthz answers as long as the process lives.
 func (s *server) healthz(*http.Request) (wire.Alive, error) { return wire.Alive{Status: "ok"}, nil }
 
-// readyz says whether the server takes writes, and if not, why; and what else an operator should know.
+// readyz says whether the server accepts writes, and if not, why; and what else an operator should know.
 func (s *server) readyz(*http.Request) (wire.Ready, error) {
 	err := s.Health()
 	if err == nil && s.Ready != nil {

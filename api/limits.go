@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// maxDrained is how much of a body that is too long is read and thrown away, so that its sender reads the answer.
+	// maxDrained is how much of an oversized body is read and discarded, so that its sender reads the answer.
 	maxDrained = 32 << 20
 )
 
-// maxRequest is the longest body that a command or an older route takes.
+// maxRequest is the maximum body of a command or an older route.
 const maxRequest = commands.MaxRequest
 
 // bufferPool lends buffers for bodies and answers.
@@ -46,7 +46,7 @@ func (p *bufferPool) put(b *bytes.Buffer) {
 	}
 }
 
-// readBody reads a JSON body whole into the buffer.
+// readBody reads a whole JSON body into the buffer.
 func readBody(r *http.Request, into *bytes.Buffer) error {
 	if r.ContentLength > maxRequest {
 		return tooLarge(r)
@@ -70,8 +70,8 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	return tooLarge(r)
 }
 
-// drain reads and drops a body of which nothing is wanted, so that its sender reads the answer. Whether all of it
-// arrives changes nothing.
+// drain reads and discards an unwanted body, so that its sender reads the answer. It does not matter whether all of it
+// arrives.
 func drain(r *http.Request, most int64) {
 	if body, ok := r.Body.(*stoppingBody); ok {
 		body.unwanted()
@@ -113,7 +113,7 @@ func notJSON(contentType string) error {
 	}
 }
 
-// metadataOf reads the headers of a write; it makes a key where there is none.
+// metadataOf reads the headers of a write; it generates a key if there is none.
 func metadataOf(header http.Header) (service.Meta, error) {
 	m := service.Meta{Key: header.Get(wire.HeaderKey)}
 	if m.Key == "" {
@@ -140,7 +140,7 @@ func metadataOf(header http.Header) (service.Meta, error) {
 	return m, nil
 }
 
-// isTraceParent reports whether a header is a W3C trace context; any other is ignored, as that standard asks.
+// isTraceParent reports whether a header is a W3C trace context; others are ignored, as that standard requires.
 func isTraceParent(text string) bool {
 	const form = "00-00000000000000000000000000000000-0000000000000000-00"
 	if len(text) != len(form) {
@@ -155,8 +155,8 @@ func isTraceParent(text string) bool {
 	return true
 }
 
-// prepare does for every route under /api but the commands' what comes before it: it reads a write's headers and
-// body, and waits until a read's sequence is there.
+// prepare does the common first steps of every route under /api except the commands': it reads a write's headers and
+// body, and waits until a read's sequence is reached.
 func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -180,7 +180,7 @@ func (s *server) prepare(w http.ResponseWriter, r *http.Request, c *call) error 
 	return nil
 }
 
-// waitFor waits until the views have reached the sequence that a reader asks for.
+// waitFor waits until the views have reached the sequence that a reader requires.
 func (s *server) waitFor(ctx context.Context, c *call, minSeq string) error {
 	if minSeq == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 const (
 	manifestsPath = "/api/manifests"
-	// maxManifest is the longest manifest that is taken.
+	// maxManifest is the maximum size of a manifest.
 	maxManifest = 16 << 20
 )
 
@@ -23,7 +23,7 @@ func (s *server) manifestRoutes() {
 	s.handle("POST /api/manifests/generate", "Generate a manifest", s.generateManifest)
 }
 
-// generateManifest makes a manifest and keeps nothing.
+// generateManifest generates a manifest and stores nothing.
 func (s *server) generateManifest(w http.ResponseWriter, r *http.Request) {
 	c := callOf(r.Context())
 	var in wire.NewManifest
@@ -66,7 +66,7 @@ func (s *server) takeManifest(r *http.Request, c *call) (wire.StoredManifest, er
 	return s.StoreManifest(r.Context(), c.Caller, document)
 }
 
-// readManifest reads the body of an upload whole.
+// readManifest reads the whole body of an upload.
 func readManifest(r *http.Request) ([]byte, error) {
 	tooLarge := func() error {
 		drain(r, maxDrained)

@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// onceHeaders are the headers that the API reads the value of, beside those of checkOrigin and identify, which refuse
-// a repeated one themselves. Traceparent is not one of them: the standard asks to ignore it.
+// onceHeaders are the headers whose value the API reads, besides those of checkOrigin and identify, which refuse
+// repeated ones themselves. Traceparent is not included: the standard requires to ignore it.
 var onceHeaders = []string{
 	"Content-Type",
 	wire.HeaderKey,
@@ -21,8 +21,8 @@ var onceHeaders = []string{
 	wire.HeaderOccurredAt,
 }
 
-// saidOnce refuses a request that says one thing twice, in a header or in its query: a proxy, a log or another server
-// may take the other value. It also refuses a query that cannot be read, of which a part would be ignored.
+// saidOnce refuses a request that repeats a header or a query parameter: a proxy, a log or another server may use the
+// other value. It also refuses a query that cannot be parsed, because a part of it would be ignored.
 func saidOnce(r *http.Request) error {
 	for _, name := range onceHeaders {
 		if len(r.Header[name]) > 1 {
@@ -51,7 +51,7 @@ func saidOnce(r *http.Request) error {
 	return nil
 }
 
-// dryRunOf refuses a dry run of a request that has none: it would be executed.
+// dryRunOf refuses ?dryRun for a request without a dry run, because the request would be executed.
 func dryRunOf(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || strings.HasPrefix(r.URL.Path, commandsPath) {
 		return nil

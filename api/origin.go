@@ -14,7 +14,7 @@ import (
 // A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an
 // origin that nobody allowed: Host and Origin are checked on every request.
 
-// checkOrigin refuses a strange Host or Origin, and lets allowed origins read the answer.
+// checkOrigin refuses an unknown Host or Origin, and lets allowed origins read the answer.
 func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Problem {
 	if !s.knownHost(r.Host) {
 		return &service.Problem{
@@ -59,9 +59,9 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	}
 }
 
-// checkSite refuses, where callers need no credential, what a page of another site makes a browser ask for. An image or
-// a link has no Origin; browsers say with Sec-Fetch-Site where it comes from. Another port of this machine is another
-// page too.
+// checkSite refuses, where callers need no credential, requests that a page of another site makes a browser send. A
+// request for an image or a link has no Origin; browsers name its source in Sec-Fetch-Site. Another port of this
+// machine counts as another site.
 func (s *server) checkSite(r *http.Request) *service.Problem {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if !s.AuthOff || site == "" || site == "same-origin" || site == "none" {
@@ -83,7 +83,7 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// knownHost accepts loopback names and addresses, and the names that the server was given.
+// knownHost accepts loopback names and addresses, and the configured names.
 func (s *server) knownHost(hostport string) bool {
 	host := hostport
 	if name, _, err := net.SplitHostPort(hostport); err == nil {
@@ -104,7 +104,7 @@ func isLoopback(host string) bool {
 	return err == nil && address.Unmap().IsLoopback()
 }
 
-// preflight answers a browser that asks whether a page of an allowed origin may call.
+// preflight answers a browser's question whether a page of an allowed origin may call.
 func (s *server) preflight(header http.Header, r *http.Request) bool {
 	if header.Get("Access-Control-Allow-Origin") == "" {
 		return false

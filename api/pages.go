@@ -10,11 +10,10 @@ import (
 	"maestro/service/wire"
 )
 
-// A list comes in pages: `limit` says how many items, and the header Maestro-Next holds the cursor of the next page
-// as long as there is one. The routes that older clients know answer whole lists unless a limit or a cursor is
-// given.
+// A list comes in pages: `limit` gives the number of items, and the header Maestro-Next holds the cursor of the next
+// page if there is one. The routes that older clients know return whole lists unless a limit or a cursor is given.
 
-// pageParam documents the parameter that asks for the next page; nil for a route whose list comes whole.
+// pageParam documents the parameter for the next page; nil for a route that returns the whole list.
 func pageParam(query service.Query) *huma.Param {
 	if !query.InPages() {
 		return nil
@@ -27,7 +26,7 @@ func pageParam(query service.Query) *huma.Param {
 	}
 }
 
-// page cuts what a route answers to the page that is asked for.
+// page cuts a route's answer to the requested page.
 func (w *response) page(v any) (any, error) {
 	switch v := v.(type) {
 	case service.CutPage:
@@ -60,7 +59,7 @@ func (w *response) page(v any) (any, error) {
 	return items, nil
 }
 
-// pageAsked reads which part of a list a request asks for.
+// pageAsked parses which part of a list a request asks for.
 func (s *server) pageAsked(r *http.Request) (service.PageOf, error) {
 	query := r.URL.Query()
 	if !s.queries[r.Pattern].InPages() && !query.Has("cursor") && !query.Has("limit") {

@@ -9,7 +9,8 @@ import (
 	"maestro/service"
 )
 
-// plainQueries are the reads that answer in a form of their own, by their patterns; the others name themselves.
+// plainQueries are the reads with an answer in a form of its own, by pattern; the others are registered with their
+// query.
 var plainQueries = map[string]service.Query{
 	"GET /api/audit/export":           "audit-export",
 	"GET /api/audit/verify":           "audit-verify",
@@ -21,7 +22,7 @@ var plainQueries = map[string]service.Query{
 	"GET /api/sessions/{id}/manifest": "session-manifest",
 }
 
-// writeRows are the rows of the permission table that the writes below /api need that are not called as their command.
+// writeRows are the rows of the permission table for the writes below /api that are not named after their command.
 var writeRows = map[string]string{
 	"POST /api/sessions":                "session:register",
 	"POST /api/sessions/{id}/events":    "session:note",
@@ -33,8 +34,8 @@ var writeRows = map[string]string{
 	"POST /api/sessions/{id}/heartbeat": "whoami",
 }
 
-// rowsOf returns the rows of the permission table that let a caller use a route that is no command: one of them,
-// depending on what is asked for.
+// rowsOf returns the rows of the permission table that permit a route other than a command: one of them, depending on
+// the request.
 func rowsOf(r Documented) []string {
 	pattern := r.Method + " " + r.Path
 	if row, ok := writeRows[pattern]; ok {
@@ -50,7 +51,7 @@ func rowsOf(r Documented) []string {
 	return service.Query(r.name).Rows()
 }
 
-// queryOf returns what a request reads; "" if it is no read, or nothing is there.
+// queryOf returns a request's query; "" if it is not a read, or there is no such route.
 func (s *server) queryOf(r *http.Request) service.Query {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return ""
@@ -63,8 +64,8 @@ func (s *server) queryOf(r *http.Request) service.Query {
 	return query
 }
 
-// ask tells the service what a request reads. Commands are the table's to refuse, and what is not there is not found,
-// whoever asks.
+// ask declares a request's query to the service. The table refuses commands, and an unknown path is not found for any
+// caller.
 func (s *server) ask(r *http.Request, c *call) error {
 	if !c.Reads {
 		return nil

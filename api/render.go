@@ -15,11 +15,11 @@ import (
 	"maestro/service"
 )
 
-// Answers are rendered as they are written: at no time is more of one in memory than sendEvery and one item of a
-// list. What is rendered and not yet written counts against the caller's budget and the server's, so callers who do
-// not read hold little.
+// Answers are rendered as they are written: at most sendEvery and one item of a list are in memory at a time. What is
+// rendered and not yet written counts against the budgets of the caller and of the server, so that callers that do not
+// read hold little.
 
-// sendEvery is how many bytes of an answer are gathered before they are sent.
+// sendEvery is how many bytes of an answer are buffered before they are sent.
 const sendEvery = 64 << 10
 
 // parted is an object whose last members are rendered one after the other.
@@ -42,7 +42,7 @@ func (s slice) Each(yield func(any) bool) {
 type encoder struct {
 	buffer bytes.Buffer
 	json   *json.Encoder
-	// send writes what is gathered. goOn follows it when there is more; nil if nothing needs to.
+	// send writes the buffer. goOn runs after it when there is more; nil if nothing needs to run.
 	send func([]byte) error
 	goOn func() error
 }
@@ -54,7 +54,7 @@ func newEncoder(send func([]byte) error) *encoder {
 	return e
 }
 
-// value renders any value; a list item by item.
+// value renders any value, and a list item by item.
 func (e *encoder) value(v any) error {
 	switch v := v.(type) {
 	case parted:
@@ -78,7 +78,7 @@ func (e *encoder) whole(v any) error {
 	if err := e.json.Encode(v); err != nil {
 		return err
 	}
-	e.buffer.Truncate(e.buffer.Len() - 1) // the line's end
+	e.buffer.Truncate(e.buffer.Len() - 1) // the line break
 	return e.sendFull()
 }
 
@@ -98,7 +98,7 @@ func (e *encoder) list(l service.Listed) error {
 	return err
 }
 
-// object renders an object with more members behind its own.
+// object renders an object with more members after its own.
 func (e *encoder) object(head any, names []string, members ...any) error {
 	if err := e.json.Encode(head); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (e *encoder) object(head any, names []string, members ...any) error {
 	return e.sendFull()
 }
 
-// tree renders a task's tree task by task: there may be megabytes of it.
+// tree renders a tree of tasks one by one: there may be megabytes of it.
 func (e *encoder) tree(t service.Tree) error {
 	names, members := []string{"children"}, []any{t.Children()}
 	if below := t.Below(); below > 0 {
@@ -145,15 +145,15 @@ func (e *encoder) sendAll() error {
 	return err
 }
 
-// unsentError says that the caller does not take its answer.
+// unsentError says that the client does not receive its answer.
 type unsentError struct{ err error }
 
 func (e *unsentError) Error() string { return "the answer was not taken: " + e.err.Error() }
 
 func (e *unsentError) Unwrap() error { return e.err }
 
-// response is the answer to a call on its way: its status goes out with its first byte, so that an answer for which
-// there is no room can still become 429.
+// response is an answer in progress: the status is sent with the first byte, so that an answer for which there is no
+// room can still become 429.
 type response struct {
 	http.ResponseWriter
 	server  *server
@@ -212,7 +212,7 @@ func marshal(to io.Writer, v any) error {
 	return nil
 }
 
-// render writes a value within the budgets. Once the first part is written, they only count.
+// render writes a value within the budgets. Once the first part is written, the budgets only count.
 func (w *response) render(v any) error {
 	held := int64(sendEvery) + memoryOf(v)
 	if err := w.hold(held); err != nil {
@@ -222,7 +222,7 @@ func (w *response) render(v any) error {
 	var turn service.Turn
 	defer turn.End()
 	e := newEncoder(func(b []byte) error {
-		turn.End() // others have theirs while this part is written
+		turn.End() // others have their turns while this part is written
 		if more := int64(cap(b)) - held; more > 0 {
 			if err := w.hold(more); err != nil {
 				return err
@@ -245,7 +245,7 @@ func (w *response) render(v any) error {
 	return e.sendAll()
 }
 
-// hold counts bytes of the answer. A change that was made is answered whatever there is room for.
+// hold counts bytes of the answer. A completed change is always answered.
 func (w *response) hold(n int64) error {
 	over := w.call.admission.Render(n)
 	switch {
@@ -258,7 +258,7 @@ func (w *response) hold(n int64) error {
 	return over
 }
 
-// memoryOf estimates what a view takes while it is written, beside the texts that it shares with the state.
+// memoryOf estimates the memory of a view while it is written, apart from the texts that it shares with the state.
 func memoryOf(v any) int64 {
 	switch v := v.(type) {
 	case service.TaskPage:
@@ -282,10 +282,10 @@ func memoryOf(v any) int64 {
 	return 0
 }
 
-// itemSize is the memory that a page takes for an item beside the item itself.
+// itemSize is the memory that a page takes for an item in addition to the item itself.
 const itemSize = 16
 
-// raw answers with bytes that are there already.
+// raw answers with the given bytes.
 func (s *server) raw(w http.ResponseWriter, r *http.Request, body []byte) {
 	out, ok := w.(*response)
 	if !ok {

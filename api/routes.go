@@ -18,11 +18,11 @@ import (
 	"maestro/service/wire"
 )
 
-// newHuma returns the part of the API that documents itself: it routes through the mux and shows no page of its own.
+// newHuma returns the part of the API that documents itself: it routes through the mux and serves no page of its own.
 func newHuma(mux *http.ServeMux, version string) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	// What is made while it is written is documented as what it is.
+	// What is created while it is written is documented by its type.
 	pageSchema[engine.Denial](schemas)
 	pageSchema[projections.ProjectView](schemas)
 	pageSchema[projections.QueueView](schemas)
@@ -53,7 +53,7 @@ func listSchema[T any](schemas huma.Registry) {
 	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
 }
 
-// ourErrors returns the few errors that huma raises itself our form.
+// ourErrors converts the few errors that huma raises itself to our form.
 func ourErrors(_ huma.Context, _ string, v any) (any, error) {
 	var theirs *huma.ErrorModel
 	if err, ok := v.(error); !ok || !errors.As(err, &theirs) {
@@ -66,7 +66,7 @@ func ourErrors(_ huma.Context, _ string, v any) (any, error) {
 	return overHTTP(p.Complete()), nil
 }
 
-// mount provides what the routes that document themselves need of the server.
+// mount returns what the self-documenting routes need from the server.
 func (s *server) mount() route.Server {
 	return route.Server{
 		Service: s.Service,
@@ -81,7 +81,7 @@ func (s *server) mount() route.Server {
 // compatRoutes mounts the routes of older clients.
 func (s *server) compatRoutes() { compat.Register(s.mountCompat()) }
 
-// sharedRoutes mounts the reads of our own clients that have more for older clients.
+// sharedRoutes mounts the reads of our own clients whose answers have more members for older clients.
 func (s *server) sharedRoutes() { compat.RegisterReads(s.mountCompat()) }
 
 func (s *server) mountCompat() compat.Server {
@@ -99,7 +99,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// problemAt is an error with the sequence that it was found at.
+// problemAt is an error with the sequence at which it was found.
 func (s *server) problemAt(c *call, err error) *httpProblem {
 	err = s.RecordRefusal(c.request.Context(), c.Caller, err)
 	p := overHTTP(s.ProblemOf(c.Caller, err, nameOf(c.request)))

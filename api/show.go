@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// answers registers a route that shows a value and is not huma's, within what wraps it.
+// answers registers a route that shows a value and does not use huma, with its wrapper.
 func answers[T any](
 	s *server,
 	pattern, summary string,
@@ -33,7 +33,7 @@ func answers[T any](
 	s.handle(pattern, summary, serve)
 }
 
-// show answers with a value from a route that is not huma's.
+// show answers with a value from a route that does not use huma.
 func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// silentFor is how long a connection may go on without a whole request when the server stops.
+// silentFor is how long a connection may take to complete a request when the server stops.
 const silentFor = 300 * time.Millisecond
 
-// Silent are the connections on which no request is being answered. When the server stops, net/http waits seconds for
-// those that have not said what they want; this does not.
+// Silent tracks the connections on which no request is being answered. When the server stops, net/http waits seconds
+// for those that have sent no complete request; Silent shortens that.
 type Silent struct {
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -20,7 +20,7 @@ type Silent struct {
 
 type silentKey struct{}
 
-// Watch makes a server tell of its connections, beside who watches them already.
+// Watch makes a server report its connections, in addition to an existing observer.
 func (s *Silent) Watch(server *http.Server) {
 	s.conns = map[net.Conn]struct{}{}
 	others := server.ConnContext
@@ -57,7 +57,7 @@ func (s *Silent) note(c net.Conn, is bool) {
 	}
 }
 
-// Hurry lets no connection take longer for its request than silentFor.
+// Hurry limits every connection's request to silentFor.
 func (s *Silent) Hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

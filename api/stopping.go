@@ -12,39 +12,39 @@ import (
 	"maestro/service"
 )
 
-// stoppingBody is a body that no longer has to arrive when the server stops. What has arrived is handled.
+// stoppingBody is a body that does not have to arrive any more when the server stops. What has arrived is handled.
 type stoppingBody struct {
 	io.ReadCloser
 	server *server
 	to     http.ResponseWriter
-	// begun says that it is read; open, that a stop cuts it.
+	// begun says that the body is being read; open says that a stop cuts it.
 	begun, open bool
-	// busy is marked when all of it is there.
+	// busy is marked once the whole body has arrived.
 	busy served
-	// counted counts what has come, and may refuse the rest; nil if it is not counted.
+	// counted counts the received bytes, and may refuse the rest; nil if they are not counted.
 	counted interface{ AddBodyBytes(n int64) error }
-	// brought is how much has come. All of it must be there at latest; once more has come than is free, the next of it
-	// must at next.
+	// brought is the number of received bytes. The whole body must have arrived at latest; once more than the free part
+	// has arrived, the next bytes must arrive by next.
 	brought      int64
 	latest, next time.Time
 
 	mu sync.Mutex
-	// over says that all of it was read: no deadline may follow.
+	// over says that the whole body was read: no further deadline may be set.
 	over bool
 }
 
-// within bounds from now on how long the body may take.
+// within bounds the time for the body from now on.
 func (b *stoppingBody) within(d time.Duration) {
 	b.latest = time.Now().Add(d)
 	b.deadline(b.latest)
 }
 
-// deadline bounds when the next of it must have come; tests' recorders know none.
+// deadline sets when the next bytes must have arrived. The recorders of tests do not support it.
 func (b *stoppingBody) deadline(at time.Time) {
 	_ = http.NewResponseController(b.to).SetReadDeadline(at)
 }
 
-// keepPace moves the time by which more of the body has to come.
+// keepPace moves the deadline for more of the body.
 func (b *stoppingBody) keepPace(n int64) {
 	if b.brought += n; b.brought <= service.FreeBody {
 		return
@@ -66,7 +66,7 @@ func (b *stoppingBody) keepPace(n int64) {
 	}
 }
 
-// cut waits for no more of the body.
+// cut stops waiting for the body.
 func (b *stoppingBody) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,8 +75,8 @@ func (b *stoppingBody) cut() {
 	}
 }
 
-// end takes the deadline away: net/http continues reading, to learn whether the caller is still there, and takes a
-// deadline that passes for its end.
+// end removes the deadline: net/http continues reading, to detect whether the client is still connected, and would
+// treat a missed deadline as a disconnect.
 func (b *stoppingBody) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -126,7 +126,7 @@ var errTooSlow = &service.Problem{
 	Next:    "send it again with the same key",
 }
 
-// unwanted says that the rest is read for its sender's sake only: it gets little time.
+// unwanted says that the rest is read only for its sender's sake: it gets little time.
 func (b *stoppingBody) unwanted() {
 	b.busy, b.counted = served{}, nil
 	if b.server.Stopping.Err() != nil {
@@ -135,7 +135,7 @@ func (b *stoppingBody) unwanted() {
 	b.deadline(time.Now().Add(refusedBodyWithin))
 }
 
-// forget lets a stop cut it no more.
+// forget excludes the body from the cut at a stop.
 func (b *stoppingBody) forget() {
 	if b.open {
 		b.open = false
@@ -143,7 +143,7 @@ func (b *stoppingBody) forget() {
 	}
 }
 
-// bodies are those that are being read.
+// bodies are the bodies that are being read.
 type bodies struct {
 	stopping context.Context
 	mu       sync.Mutex
@@ -162,7 +162,7 @@ func (all *bodies) cutAt(stopping context.Context) {
 	})
 }
 
-// add lets a stop cut a body; one that begins later is cut soon.
+// add lets a stop cut a body; one that begins after the stop is cut soon.
 func (all *bodies) add(b *stoppingBody) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

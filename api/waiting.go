@@ -9,10 +9,10 @@ import (
 	"maestro/service/wire"
 )
 
-// mailNamed bounds how many ids the header has: clients limit the headers that they take.
+// mailNamed bounds the number of ids in the header: clients limit the headers that they accept.
 const mailNamed = 20
 
-// heard notes that a session calls, whatever it asks for, and tells it of the mail that waits for it.
+// heard notes that a session calls, whatever it asks for, and names its unread mail.
 func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	if len(c.Mail) > 0 {
 		header.Set(wire.HeaderMail, strings.Join(c.Mail[:min(len(c.Mail), mailNamed)], ","))
@@ -20,10 +20,10 @@ func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	return s.Heard(ctx, c.Caller)
 }
 
-// lastWords is how long a client may take, once the server stops, to read the rest of a stream.
+// lastWords is how long a client may take to read the rest of a stream once the server stops.
 const lastWords = 500 * time.Millisecond
 
-// open serves what may stay open for long, and gives its reader little time once the server stops.
+// open serves a route that may stay open for long, and gives its reader little time once the server stops.
 func (s *server) open(serve http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(s.Stopping, func() {

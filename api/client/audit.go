@@ -14,8 +14,8 @@ func (c *Client) Head(ctx context.Context) (wire.Head, error) {
 	return read[wire.Head](ctx, c, "/api/audit/head", nil)
 }
 
-// Verify has the server judge its whole log, which takes as long as it takes. from is SEQUENCE:HASH of a head that was
-// kept elsewhere, or "".
+// Verify makes the server verify its whole log, without a time limit. from is SEQUENCE:HASH of a head that was stored
+// elsewhere, or "".
 func (c *Client) Verify(ctx context.Context, from string) (verdict wire.Verdict, err error) {
 	query := url.Values{}
 	if from != "" {
@@ -24,13 +24,13 @@ func (c *Client) Verify(ctx context.Context, from string) (verdict wire.Verdict,
 	return verdict, c.get(ctx, "/api/audit/verify", query, &verdict)
 }
 
-// Texts has the server compare its long texts with their digests.
+// Texts makes the server compare its long texts with their digests.
 func (c *Client) Texts(ctx context.Context) (wire.Texts, error) {
 	return read[wire.Texts](ctx, c, "/api/audit/texts", nil)
 }
 
-// Export streams the log, a line an event: with a project, without the bodies of other projects' events; up to the
-// event to, or with 0 the whole log, which the server of a damaged one refuses. The caller closes it.
+// Export streams the log, one line per event. With a project, it omits the bodies of other projects' events. It ends at
+// the event to, or with 0 covers the whole log, which a server with a damaged log refuses. The caller closes it.
 func (c *Client) Export(ctx context.Context, project string, to uint64) (io.ReadCloser, error) {
 	query := url.Values{}
 	if project != "" {
@@ -57,7 +57,7 @@ func (c *Client) Unauthenticated(ctx context.Context) (wire.Unauthenticated, err
 	return read[wire.Unauthenticated](ctx, c, "/api/audit/unauthenticated", nil)
 }
 
-// Limits lists the limits that count.
+// Limits lists the limits in effect.
 func (c *Client) Limits(ctx context.Context) ([]wire.LimitView, error) {
 	return read[[]wire.LimitView](ctx, c, "/api/audit/limits", nil)
 }

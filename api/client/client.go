@@ -20,7 +20,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Client speaks to one server with one credential. Safe for concurrent use.
+// Client calls one server with one credential. It is safe for concurrent use.
 type Client struct {
 	base    atomic.Pointer[string]
 	token   string
@@ -31,43 +31,43 @@ type Client struct {
 	mail    func(ids []string)
 	waiting func(limit string, after time.Duration)
 	damage  func(notice string)
-	// patience is how long it waits in all for a server that says "too many calls".
+	// patience bounds the total wait for a server that answers "too many calls".
 	patience time.Duration
-	// within is how long an answer may take that is not waited for on purpose; 0 for ever.
+	// within is the time limit for an answer, apart from a requested wait; 0 for none.
 	within time.Duration
 }
 
-// defaultPatience is long enough for who met a limit by accident.
+// defaultPatience is enough for a caller that reaches a limit by accident.
 const defaultPatience = 20 * time.Second
 
-// Option changes how a Client is made.
+// Option configures a Client.
 type Option func(*Client)
 
-// WithVersion names the caller's version to the server.
+// WithVersion tells the server the caller's version.
 func WithVersion(version string) Option { return func(c *Client) { c.version = version } }
 
-// WithPatience sets how long a call waits in all when the server answers 429; 0 gives that answer at once.
+// WithPatience bounds the total wait of a call while the server answers 429; with 0 the call fails at once.
 func WithPatience(patience time.Duration) Option { return func(c *Client) { c.patience = patience } }
 
-// WithTimeout sets how long an answer may take, beside what it is asked to wait: then the call fails with
-// [context.DeadlineExceeded]. A stream and an audit take as long as they take. 0, the default, waits for ever.
+// WithTimeout bounds the time for an answer, apart from a requested wait: then the call fails with
+// [context.DeadlineExceeded]. Streams and audits have no limit. 0, the default, is no limit.
 func WithTimeout(within time.Duration) Option { return func(c *Client) { c.within = within } }
 
-// WithMail calls told whenever an answer of the server names mail that the calling session was not yet shown: answers
-// to its questions, and messages. It may be called from several goroutines.
+// WithMail calls told whenever an answer of the server names unread mail of the calling session: answers to its
+// questions, and messages. told may be called concurrently.
 func WithMail(told func(ids []string)) Option { return func(c *Client) { c.mail = told } }
 
-// WithDamage calls told whenever the server says that what it shows is not all that was acknowledged, and why. It may
-// be called from several goroutines.
+// WithDamage calls told whenever the server says that its answer lacks acknowledged events, and why. told may be called
+// concurrently.
 func WithDamage(told func(notice string)) Option { return func(c *Client) { c.damage = told } }
 
 // WithWaiting calls told before a call waits because the server answered 429: for which limit, "" if the server does
-// not say, and for how long. It may be called from several goroutines.
+// not say, and for how long. told may be called concurrently.
 func WithWaiting(told func(limit string, after time.Duration)) Option {
 	return func(c *Client) { c.waiting = told }
 }
 
-// New makes a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
+// New returns a Client for the server at baseURL ("http://127.0.0.1:3000"). token may be empty.
 func New(baseURL, token string, opts ...Option) *Client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	c := &Client{
@@ -83,7 +83,7 @@ func New(baseURL, token string, opts ...Option) *Client {
 				IdleConnTimeout:     90 * time.Second,
 				TLSHandshakeTimeout: 10 * time.Second,
 			},
-			// A token goes to the server it was meant for, and nowhere else.
+			// A token is only ever sent to the server that it is meant for.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -94,16 +94,16 @@ func New(baseURL, token string, opts ...Option) *Client {
 	return c
 }
 
-// Base is the address of the server.
+// Base returns the address of the server.
 func (c *Client) Base() string { return *c.base.Load() }
 
-// Move makes later calls go to another address, at which the same server answers now.
+// Move makes later calls use another address, at which the same server answers now.
 func (c *Client) Move(baseURL string) {
 	base := strings.TrimRight(baseURL, "/")
 	c.base.Store(&base)
 }
 
-// Close ends the connections that wait for further use.
+// Close closes the idle connections.
 func (c *Client) Close() {
 	c.http.CloseIdleConnections()
 	if ready := c.ready.Swap(nil); ready != nil {
@@ -111,23 +111,23 @@ func (c *Client) Close() {
 	}
 }
 
-// Options go with a command.
+// Options are the options of a command.
 type Options struct {
-	// Key makes a retry recognisable; a fresh one if empty.
+	// Key is the idempotency key; a new one if empty.
 	Key string
 	// TraceParent is a W3C trace context; may be empty.
 	TraceParent string
-	// OccurredAt is when it was said, if it waited; else zero.
+	// OccurredAt is when the command was said, if it was kept before; otherwise zero.
 	OccurredAt time.Time
-	// DryRun asks what would happen, and nothing does.
+	// DryRun tries the command without executing it.
 	DryRun bool
-	// Tree, of session:kill and of token:revoke of a session, does the same to the living sessions below it.
+	// Tree applies session:kill, or token:revoke of a session, to the living sessions below it too.
 	Tree bool
-	// Wait, of queue:start, waits so long for an item; the server bounds it.
+	// Wait is how long queue:start waits for an item; the server bounds it.
 	Wait time.Duration
 }
 
-// query returns what the options say in the address.
+// query returns the options as query parameters.
 func (o Options) query() url.Values {
 	query := url.Values{}
 	if o.DryRun {
@@ -145,9 +145,9 @@ func (o Options) query() url.Values {
 // Answer is the result of a command.
 type Answer = wire.Done
 
-// Do asks for a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with
-// *Error, *ConnectionError or ctx's error. It tries again only after 429, which says that nothing happened and when
-// to come back, and only for as long as [WithPatience] says.
+// Do executes a command. body is marshalled to the JSON object of its fields; nil is an empty one. It fails with
+// *Error, *ConnectionError or ctx's error. It retries only after 429, which says that nothing happened and when to
+// retry, and only as long as [WithPatience] permits.
 func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) (Answer, error) {
 	text := []byte("{}")
 	if body != nil {
@@ -189,7 +189,7 @@ func (c *Client) Do(ctx context.Context, commandID string, body any, o Options) 
 	return said, nil
 }
 
-// patiently allows a call the time that an answer may take, beside what it is asked to wait.
+// patiently returns a context with the time limit of an answer, plus the requested wait.
 func (c *Client) patiently(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	if c.within <= 0 {
 		return context.WithCancel(ctx)
@@ -197,7 +197,7 @@ func (c *Client) patiently(ctx context.Context, wait time.Duration) (context.Con
 	return context.WithTimeout(ctx, c.within+wait)
 }
 
-// get reads a view into out. A list that comes in pages is read to its end.
+// get reads a view into out. It reads a list that comes in pages to its end.
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
@@ -207,7 +207,8 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	if err != nil {
 		return err
 	}
-	if resp.Header.Get(wire.HeaderNext) != "" && !bytes.HasPrefix(answer, []byte{'{'}) { // an object says what follows
+	// an object's own members say what follows
+	if resp.Header.Get(wire.HeaderNext) != "" && !bytes.HasPrefix(answer, []byte{'{'}) {
 		if answer, err = c.pages(ctx, path, query, resp, answer); err != nil {
 			return err
 		}
@@ -215,7 +216,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 	return decoded(resp, answer, out)
 }
 
-// decode sends the request and reads the answer into out.
+// decode sends the request and decodes the answer into out.
 func (c *Client) decode(req *http.Request, out any) error {
 	resp, answer, err := c.answer(req)
 	if err != nil {
@@ -231,7 +232,7 @@ func decoded(resp *http.Response, answer []byte, out any) error {
 	return nil
 }
 
-// pages reads the pages behind the first and returns the list that they are together.
+// pages reads the pages after the first and returns the whole list.
 func (c *Client) pages(
 	ctx context.Context, path string, query url.Values, resp *http.Response, list []byte,
 ) ([]byte, error) {
@@ -254,7 +255,7 @@ func (c *Client) pages(
 			return nil, notOurs(resp, errors.New("a page is not a list"))
 		case len(list)+len(page) > maxAnswer:
 			return nil, notOurs(resp, fmt.Errorf("the list is longer than %d bytes", maxAnswer))
-		case len(page) == 2: // nothing was left
+		case len(page) == 2: // no item was left
 			continue
 		case len(list) > 2:
 			list = append(list[:len(list)-1], ',')
@@ -266,7 +267,8 @@ func (c *Client) pages(
 	return list, nil
 }
 
-// stream reads a long body as it comes; the caller closes it. It fails as Do does; what breaks later, its Read says.
+// stream reads a long body as it arrives; the caller closes it. It fails as Do does; later failures are errors of its
+// Read.
 func (c *Client) stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	req, err := c.request(ctx, http.MethodGet, path, query, nil)
 	if err != nil {

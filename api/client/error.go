@@ -9,17 +9,17 @@ import (
 	"maestro/service/wire"
 )
 
-// Error is what the server answers when it does not do what it was asked. Match it with errors.As.
+// Error is a negative answer of the server. Match it with errors.As.
 type Error struct {
 	wire.Problem
-	// Status is HTTP's.
+	// Status is the HTTP status.
 	Status int `json:"-"`
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// ConnectionError says that no answer came: nobody listens there, or the connection broke. A command may have
-// happened.
+// ConnectionError says that no answer arrived: nothing listens at the address, or the connection broke. A command may
+// have been executed.
 type ConnectionError struct {
 	URL string
 	Err error
@@ -29,10 +29,10 @@ func (e *ConnectionError) Error() string { return "no answer from " + e.URL + ":
 
 func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// codeForeign is the code of an answer that is not one of Maestro's.
+// codeForeign is the code of an answer that is not Maestro's.
 const codeForeign = "HTTP_ERROR"
 
-// errorOf reads an error's body, and makes up one for a server that is not ours.
+// errorOf reads an error's body, and creates an Error for a server that is not ours.
 func errorOf(resp *http.Response) *Error {
 	e := &Error{Status: resp.StatusCode}
 	body, err := readAll(resp)

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// identifiesWithin is how long a program may take to say what it is.
+	// identifiesWithin is the time limit for a program to identify itself.
 	identifiesWithin = 10 * time.Second
 	// maxIdentity is the longest identification, in bytes.
 	maxIdentity = 64 << 10
@@ -27,7 +27,7 @@ const (
 	readyFor = time.Second
 )
 
-// StrangerError says that the program at an address did not identify itself as Maestro. It was sent no token and no
+// StrangerError says that the program at an address did not identify itself as Maestro. It received no token and no
 // command.
 type StrangerError struct{ Why string }
 
@@ -35,11 +35,11 @@ func (e *StrangerError) Error() string {
 	return "the program there did not identify itself as Maestro (" + e.Why + "), and was sent nothing"
 }
 
-// BusyError says that the server does not say who it is now. It was sent no token and no command.
+// BusyError says that the server does not identify itself at present. It received no token and no command.
 type BusyError struct {
-	// Err is what it answered, of status 429 or 503.
+	// Err is its answer, of status 429 or 503.
 	Err *Error
-	// after is when to ask again, 0 if it did not say.
+	// after is when to ask again, 0 if unknown.
 	after time.Duration
 }
 
@@ -47,7 +47,8 @@ func (e *BusyError) Error() string { return e.Err.Error() }
 
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// busyOf returns the answer of a Maestro server that has no time to identify itself, nil for any other answer.
+// busyOf returns an error if the answer is that of a Maestro server that is too busy to identify itself, nil for any
+// other answer.
 func busyOf(resp *http.Response) error {
 	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
 		return nil
@@ -60,14 +61,14 @@ func busyOf(resp *http.Response) error {
 	return &BusyError{said, retryAfter(resp)}
 }
 
-// WithIdentification has the server identify itself on each new connection before anything else is sent: as Maestro,
-// and as one that knows the Client's token. A call fails with a [ConnectionError] that wraps a [*StrangerError], or
-// with an [*Error] of status 401, or with a [*BusyError] once the Client's patience is over.
+// WithIdentification makes the server identify itself on each new connection before anything else is sent: as Maestro,
+// and as a server that knows the Client's token. A call fails with a [ConnectionError] that wraps a [*StrangerError],
+// or with an [*Error] of status 401, or with a [*BusyError] once the Client's patience is over.
 func WithIdentification() Option {
 	return func(c *Client) {
 		transport, ok := c.http.Transport.(*http.Transport)
 		if !ok {
-			return // a transport of the caller's own knows whom it reaches
+			return // the caller's own transport knows whom it reaches
 		}
 		c.dial = c.dialer(transport.DialContext)
 		transport.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -79,7 +80,8 @@ func WithIdentification() Option {
 	}
 }
 
-// dialFunc opens a connection to the server at an address ("127.0.0.1:3000") on which it has identified itself.
+// dialFunc opens a connection to the server at an address ("127.0.0.1:3000"), on which the server has identified
+// itself.
 type dialFunc func(ctx context.Context, scheme, address string) (net.Conn, error)
 
 func (c *Client) dialer(dial func(ctx context.Context, network, address string) (net.Conn, error)) dialFunc {
@@ -107,7 +109,7 @@ type readyConn struct {
 	since           time.Time
 }
 
-// connection returns the connection that Identify left for a call, or a new one.
+// connection returns the connection that Identify kept for a call, or a new one.
 func (c *Client) connection(ctx context.Context, scheme, address string) (net.Conn, error) {
 	if ready := c.ready.Swap(nil); ready != nil {
 		if ready.scheme == scheme && ready.address == address && time.Since(ready.since) < readyFor {
@@ -118,8 +120,8 @@ func (c *Client) connection(ctx context.Context, scheme, address string) (net.Co
 	return c.dial(ctx, scheme, address)
 }
 
-// Identify has the server identify itself now, as WithIdentification does, on the connection of the next call. It fails
-// as Do does.
+// Identify makes the server identify itself now, as WithIdentification does, on the connection of the next call. It
+// fails as Do does.
 func (c *Client) Identify(ctx context.Context) error {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
@@ -143,7 +145,7 @@ func (c *Client) Identify(ctx context.Context) error {
 	return nil
 }
 
-// connect opens a connection for the next call, and answers for the server that has identified itself on it.
+// connect opens a connection for the next call, and returns a response in the name of the identified server.
 func (c *Client) connect(req *http.Request) (*http.Response, error) {
 	address := req.URL.Host
 	if req.URL.Port() == "" {
@@ -175,7 +177,7 @@ func (c *Client) identified(ctx context.Context, conn net.Conn, err error) (net.
 }
 
 func (c *Client) identify(ctx context.Context, conn net.Conn) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // it ends the exchange
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // it interrupts the exchange
 	defer stop()
 	if err := conn.SetDeadline(time.Now().Add(identifiesWithin)); err != nil {
 		return err
@@ -220,7 +222,7 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 	case json.Unmarshal(body, &said) != nil || said.Product != wire.Product:
 		return &StrangerError{"its answer is not Maestro's"}
 	case resp.Close:
-		return io.EOF // it is stopping: this connection takes no more
+		return io.EOF // it is stopping: this connection accepts no more
 	case c.token == "":
 	case public == "" || !hmac.Equal([]byte(said.Proof), []byte(wire.Prove(c.token, challenge))):
 		return &Error{Status: http.StatusUnauthorized, Problem: wire.Problem{

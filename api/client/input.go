@@ -18,19 +18,19 @@ func (c *Client) Input(ctx context.Context, id string) (wire.Input, error) {
 	return read[wire.Input](ctx, c, pathTo("inputs", id), nil)
 }
 
-// AwaitInput returns a question once it has an answer, or after a while; the server bounds how long.
+// AwaitInput returns a question once it has an answer, or after a time that the server bounds.
 func (c *Client) AwaitInput(ctx context.Context, id string, wait time.Duration) (question wire.Input, err error) {
 	ctx, cancel := c.patiently(ctx, wait)
 	defer cancel()
 	return question, c.get(ctx, pathTo("inputs", id), url.Values{"wait": {wait.String()}}, &question)
 }
 
-// Inbox lists all that needs a person, longest wait first or by urgency.
+// Inbox lists everything that needs a person, longest wait first or by urgency.
 func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.InboxItem, error) {
 	return list[wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
 }
 
-// AwaitInbox is Inbox once there is something, or after a while; the server bounds how long that is.
+// AwaitInbox is Inbox once it has an item, or after a time that the server bounds.
 func (c *Client) AwaitInbox(
 	ctx context.Context, filter wire.InboxFilter, wait time.Duration,
 ) (items []wire.InboxItem, err error) {
@@ -42,12 +42,12 @@ func (c *Client) AwaitInbox(
 	return items, c.get(ctx, "/api/inbox", queryOf(filter), &items)
 }
 
-// Since tells what changed.
+// Since reports what changed.
 func (c *Client) Since(ctx context.Context, query wire.SinceQuery) (wire.Since, error) {
 	return read[wire.Since](ctx, c, "/api/since", queryOf(query))
 }
 
-// Why tells why something is as it is.
+// Why returns the causes of the present state of an object.
 func (c *Client) Why(ctx context.Context, id string) (wire.Why, error) {
 	return read[wire.Why](ctx, c, pathTo("why", id), nil)
 }

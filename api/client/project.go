@@ -20,7 +20,7 @@ func (c *Client) Project(ctx context.Context, id string) (wire.Project, error) {
 	return read[wire.Project](ctx, c, pathTo("projects", id), nil)
 }
 
-// ProjectStatus counts the tasks and sessions of a project by where they stand.
+// ProjectStatus counts the tasks and sessions of a project by status.
 func (c *Client) ProjectStatus(ctx context.Context, id string) (wire.ProjectStatus, error) {
 	return read[wire.ProjectStatus](ctx, c, pathTo("projects", id, "status"), nil)
 }

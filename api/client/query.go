@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// read reads a view. A list that comes in pages is read to its end. It fails as Do does.
+// read reads a view. It reads a list that comes in pages to its end. It fails as Do does.
 func read[T any](ctx context.Context, c *Client, path string, query url.Values) (view T, err error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
 	return view, c.get(ctx, path, query, &view)
 }
 
-// post sends a JSON document as it is and reads the answer. It fails as Do does.
+// post sends a JSON document unchanged and reads the answer. It fails as Do does.
 func post[T any](ctx context.Context, c *Client, path string, document []byte) (answer T, err error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
@@ -28,7 +28,7 @@ func post[T any](ctx context.Context, c *Client, path string, document []byte) (
 	return answer, c.decode(req, &answer)
 }
 
-// pathTo joins parts of a route; ids may hold anything.
+// pathTo joins parts of a route; ids may contain any characters.
 func pathTo(parts ...string) string {
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -36,13 +36,13 @@ func pathTo(parts ...string) string {
 	return "/api/" + strings.Join(parts, "/")
 }
 
-// inPages asks for a list in pages where the server gives older clients the whole list at once.
+// inPages requests pages of a list that the server otherwise returns as a whole, for older clients.
 func inPages(query url.Values) url.Values {
 	query.Set("limit", "1000")
 	return query
 }
 
-// queryOf returns the parameters that the fields of a shape name by their `query` tags; empty ones are left out.
+// queryOf returns the parameters that the fields of a shape name by their `query` tags; it omits empty ones.
 func queryOf(shape any) url.Values {
 	query := url.Values{}
 	fields := reflect.ValueOf(shape)

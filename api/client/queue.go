@@ -26,7 +26,7 @@ func (c *Client) QueueTop(ctx context.Context, name wire.QueueOf) (wire.QueueTop
 	return read[wire.QueueTop](ctx, c, pathTo("queues", name.Name, "top"), queryOf(name))
 }
 
-// SessionQueueTop returns the next item of the queue that a session pulls from, and the one that it holds.
+// SessionQueueTop returns the next item of the queue that a session pulls from, and the item that it holds.
 func (c *Client) SessionQueueTop(ctx context.Context, session string) (wire.QueueTop, error) {
 	return read[wire.QueueTop](ctx, c, pathTo("sessions", session, "queue", "top"), nil)
 }

@@ -15,7 +15,7 @@ import (
 	"maestro/service/wire"
 )
 
-// maxAnswer bounds what is read of an answer that is not a stream.
+// maxAnswer bounds an answer that is not a stream.
 const maxAnswer = 256 << 20
 
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, body io.Reader) (*http.Request,
@@ -36,7 +36,8 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return req, nil
 }
 
-// send sends the request, again after 429 when the server says when, and again when it has no time to identify itself.
+// send sends the request, and retries after 429 at the time that the server gives, and when the server is too busy to
+// identify itself.
 func (c *Client) send(req *http.Request) (*http.Response, error) { return c.sendBy(req, c.http.Do) }
 
 func (c *Client) sendBy(req *http.Request, do func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -75,7 +76,7 @@ func (c *Client) sendBy(req *http.Request, do func(*http.Request) (*http.Respons
 	}
 }
 
-// retryAfter returns when the server says to come back, 0 if it does not.
+// retryAfter returns how long the server says to wait, 0 if it does not say.
 func retryAfter(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || seconds < 1 {
@@ -84,7 +85,7 @@ func retryAfter(resp *http.Response) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// tellWaiting tells which limit an answer names.
+// tellWaiting reports which limit an answer names.
 func (c *Client) tellWaiting(said *Error, after time.Duration) {
 	if c.waiting == nil {
 		return
@@ -123,7 +124,7 @@ func (c *Client) once(req *http.Request, do func(*http.Request) (*http.Response,
 	return nil, &ConnectionError{URL: c.Base(), Err: err}
 }
 
-// answer sends the request and reads the whole answer; one that says no is an *Error.
+// answer sends the request and reads the whole answer; it returns a negative one as an *Error.
 func (c *Client) answer(req *http.Request) (*http.Response, []byte, error) {
 	resp, err := c.send(req)
 	if err != nil {

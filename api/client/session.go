@@ -20,7 +20,7 @@ func (c *Client) Session(ctx context.Context, id string) (wire.Session, error) {
 	return read[wire.Session](ctx, c, pathTo("sessions", id), nil)
 }
 
-// SessionTimeline lists all that a session did, oldest first.
+// SessionTimeline lists everything that a session did, oldest first.
 func (c *Client) SessionTimeline(ctx context.Context, id string) ([]wire.Entry, error) {
 	return read[[]wire.Entry](ctx, c, pathTo("sessions", id, "timeline"), nil)
 }
@@ -30,7 +30,7 @@ func (c *Client) SessionManifest(ctx context.Context, id string) (json.RawMessag
 	return read[json.RawMessage](ctx, c, pathTo("sessions", id, "manifest"), nil)
 }
 
-// SessionWorkflow returns the template from which a session's prompts are made.
+// SessionWorkflow returns the template of a session's prompts.
 func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Template, error) {
 	return read[wire.Template](ctx, c, pathTo("sessions", id, "workflow"), nil)
 }
@@ -50,7 +50,7 @@ func (c *Client) CheckCommand(ctx context.Context, id string) (wire.CommandCheck
 	return read[wire.CommandCheck](ctx, c, pathTo("commands", id), nil)
 }
 
-// Heartbeat says that a session is there; only its own secret may.
+// Heartbeat says that a session is alive; it requires the session's own secret.
 func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c *Client) Heartbeat(ctx context.Context, session string) (wire.Beat, erro
 	if err != nil {
 		return wire.Beat{}, err
 	}
-	lease, _ := time.ParseDuration(resp.Header.Get(wire.HeaderLease)) // 0 where nobody watches
+	lease, _ := time.ParseDuration(resp.Header.Get(wire.HeaderLease)) // 0 if nothing watches the session
 	return wire.Beat{Lease: lease, Ended: resp.Header.Get(wire.HeaderEnded) == "true"}, nil
 }
 
@@ -71,15 +71,14 @@ func (c *Client) Credential(ctx context.Context, session string) (wire.Credentia
 	return read[wire.Credential](ctx, c, pathTo("sessions", session, "credential"), nil)
 }
 
-// AwaitMail returns what waits for the calling session once there is something, or after a while; the server bounds how
-// long.
+// AwaitMail returns the calling session's unread mail once there is some, or after a time that the server bounds.
 func (c *Client) AwaitMail(ctx context.Context, session string, wait time.Duration) (box wire.Mailbox, err error) {
 	ctx, cancel := c.patiently(ctx, wait)
 	defer cancel()
 	return box, c.get(ctx, pathTo("sessions", session, "mail"), url.Values{"wait": {wait.String()}}, &box)
 }
 
-// Mail returns what waits for a session.
+// Mail returns a session's unread mail.
 func (c *Client) Mail(ctx context.Context, session string) (wire.Mailbox, error) {
 	return read[wire.Mailbox](ctx, c, pathTo("sessions", session, "mail"), nil)
 }

@@ -12,7 +12,7 @@ func (c *Client) Tasks(ctx context.Context, filter wire.TaskFilter) ([]wire.Task
 	if filter.Limit != "" {
 		return list[wire.Task](ctx, c, "/api/tasks", query)
 	}
-	if filter.Order != "dependencies" { // each page of another order costs as much as the whole list
+	if filter.Order != "dependencies" { // in dependency order each page costs as much as the whole list
 		query = inPages(query)
 	}
 	return read[[]wire.Task](ctx, c, "/api/tasks", query)
@@ -33,7 +33,7 @@ func (c *Client) TaskTree(ctx context.Context, of wire.TreeOf) (wire.TaskTree, e
 	return read[wire.TaskTree](ctx, c, pathTo("tasks", of.ID, "tree"), queryOf(of))
 }
 
-// TaskTimeline lists all that happened to a task, oldest first.
+// TaskTimeline lists everything that happened to a task, oldest first.
 func (c *Client) TaskTimeline(ctx context.Context, id string) ([]wire.Entry, error) {
 	return read[[]wire.Entry](ctx, c, pathTo("tasks", id, "timeline"), nil)
 }

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Templates lists the templates of prompts, Maestro's own first.
+// Templates lists the templates of prompts, the built-in ones first.
 func (c *Client) Templates(ctx context.Context) ([]wire.Template, error) {
 	return read[[]wire.Template](ctx, c, "/api/templates", nil)
 }
@@ -18,12 +18,12 @@ func (c *Client) Template(ctx context.Context, id string) (wire.Template, error)
 	return read[wire.Template](ctx, c, pathTo("templates", id), nil)
 }
 
-// StoreManifest lets the server keep a manifest, for a spawn to name.
+// StoreManifest stores a manifest on the server, for a spawn to name.
 func (c *Client) StoreManifest(ctx context.Context, document []byte) (wire.StoredManifest, error) {
 	return post[wire.StoredManifest](ctx, c, "/api/manifests", document)
 }
 
-// GenerateManifest makes a manifest of tasks, which the server does not keep.
+// GenerateManifest generates a manifest of tasks, which the server does not store.
 func (c *Client) GenerateManifest(ctx context.Context, of wire.NewManifest) (json.RawMessage, error) {
 	document, err := json.Marshal(of)
 	if err != nil {

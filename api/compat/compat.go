@@ -1,9 +1,9 @@
-// Package compat keeps the routes and the shapes that older clients know, and translates them: a request becomes
-// commands, and their outcome the answer that those clients expect. older.txt lists what they alone use.
+// Package compat serves the routes and the shapes of older clients by translation: a request becomes commands, and
+// their outcome becomes the answer that those clients expect. older.txt lists what only they use.
 //
-// A request may have fields that nobody knows: they are ignored. An answer to a write shows only the newest entries of
-// a timeline. Our own clients use POST /api/commands/<id> and the reads of package api instead, whose requests this
-// package does not know; of the three reads here that both use, they read the shape of service/wire in the answer.
+// It ignores unknown fields of a request. An answer to a write shows only the newest entries of a timeline. Our own
+// clients use POST /api/commands/<id> and the reads of package api instead, and this package does not know those
+// requests. Both use three of the reads here; our own clients read the shape of service/wire in the answer.
 package compat
 
 import (
@@ -23,7 +23,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Server is what these routes need from the HTTP server that they are part of.
+// Server is what these routes need from the HTTP server that they belong to.
 type Server struct {
 	route.Server
 
@@ -51,8 +51,8 @@ func Register(server Server) {
 	s.templateRoutes()
 }
 
-// RegisterReads adds the reads that older clients share with ours: their answers have members for older clients beside
-// the shapes of service/wire, which are what our own clients read.
+// RegisterReads adds the reads that older clients share with ours: their answers have members for older clients in
+// addition to the shapes of service/wire, which our own clients read.
 func RegisterReads(server Server) {
 	s := &compat{server.Service, server}
 	route.List[SessionBody](server.API)
@@ -62,7 +62,7 @@ func RegisterReads(server Server) {
 	s.queueReads()
 }
 
-// SessionOf returns the session that a path stands for: older clients have no credential, and who calls below a
+// SessionOf returns the session that a path identifies: older clients have no credential, and a caller below a
 // session's queue, timeline or events is that session. It is "" elsewhere.
 func SessionOf(path string) string {
 	rest, ok := strings.CutPrefix(path, "/api/sessions/")
@@ -88,7 +88,7 @@ type call struct {
 type op struct {
 	route.Route
 
-	// row is the row of the table that every request needs, "" if that depends on the body.
+	// row is the row of the table that every request needs, "" if it depends on the body.
 	row string
 }
 
@@ -96,7 +96,7 @@ type op struct {
 func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
 	route.Register(s.server.Server, o.Route, func(ctx context.Context, in *I) (out route.Answer[T], err error) {
 		c := &call{s.server.Caller(ctx), s.server.Body(ctx)}
-		if c.Ended { // a retry would show what is so now
+		if c.Ended { // a retry would show the present state
 			return out, service.AfterEnd(c.By, cmp.Or(o.row, "status"))
 		}
 		if o.row != "" {
@@ -112,8 +112,8 @@ func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in 
 	})
 }
 
-// decode reads the body: names that it does not know are ignored; wrong types, names that are there twice and known
-// names in the wrong case are refused.
+// decode reads the body. It ignores unknown names, and refuses wrong types, duplicate names and known names in the
+// wrong case.
 func (c *call) decode(ctx context.Context, into any) error {
 	if len(c.body) == 0 {
 		return nil
@@ -130,8 +130,8 @@ func (c *call) decode(ctx context.Context, into any) error {
 	return nil
 }
 
-// as returns the actor that a body says it speaks for: it must be the caller, unless the caller showed no credential.
-// source is "session", "user" or "".
+// as returns the actor on whose behalf a body says it acts: it must be the caller, unless the caller showed no
+// credential. source is "session", "user" or "".
 func (s *compat) as(c *call, source, session string) (commands.Actor, error) {
 	switch {
 	case c.Anonymous && source == "session" && session == "":
@@ -160,14 +160,14 @@ func (s *compat) do(
 	return done.Answer, err
 }
 
-// step is one of the commands that a request consists of.
+// step is one of the commands of a request.
 type step struct {
 	command commands.Command
 	suffix  string
 }
 
-// doAll executes the commands of a request, in order. Before the first it asks whether the table permits them
-// all, and pays for all.
+// doAll executes the commands of a request, in order. Before the first it checks that the table permits all of them,
+// and pays for all.
 func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project string, steps []step) error {
 	if len(steps) > 1 {
 		if err := s.permitAll(by, project, steps); err != nil {
@@ -185,7 +185,7 @@ func (s *compat) doAll(ctx context.Context, c *call, by commands.Actor, project 
 	return nil
 }
 
-// permitAll asks the table for each kind of commands among the steps.
+// permitAll checks the table for each kind of command among the steps.
 func (s *compat) permitAll(by commands.Actor, project string, steps []step) (err error) {
 	var asked []string
 	for _, step := range steps {
@@ -204,7 +204,7 @@ func (s *compat) permitAll(by commands.Actor, project string, steps []step) (err
 	return nil
 }
 
-// unexpected is an answer that a command cannot give.
+// unexpected returns the error for an answer that a command cannot give.
 func unexpected(id string, answer engine.Answer) error {
 	return fmt.Errorf("%s came to %T at sequence %d", id, answer.Data, answer.Sequence)
 }

@@ -64,7 +64,7 @@ func (s *compat) queueRoutes() {
 	}, row: "queue:push"}, s.pushItem)
 }
 
-// SessionQueue shows a session's queue as older clients know it. Our own clients read the [wire.SessionQueue] of it.
+// SessionQueue shows a session's queue to older clients. Our own clients read the [wire.SessionQueue] in it.
 type SessionQueue struct {
 	Queue SessionQueueBody       `json:"queue"`
 	Stats projections.QueueStats `json:"stats"`
@@ -89,18 +89,19 @@ type SessionQueueHead struct {
 	Waiting      int             `json:"waiting"`
 }
 
-// statsHead is the part before the items that are made while they are written.
+// statsHead is the part before the items that are created while they are written.
 type statsHead struct {
 	Stats projections.QueueStats `json:"stats"`
 }
 
-// lateQueue is a [SessionQueue] whose items are made while they are written.
+// lateQueue is a [SessionQueue] whose items are created while they are written.
 type lateQueue struct {
 	service.ItemPage
 	stats statsHead
 	head  SessionQueueHead
 	name  string
-	// current is where the item stands that the session holds, -1 if there is none: known once the items are written.
+	// current is the index of the item that the session holds, -1 if there is none. It is known once the items are
+	// written.
 	current *lateIndex
 }
 
@@ -162,7 +163,7 @@ func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (lateQueue
 	}, nil
 }
 
-// find returns the items, and finds the one that a session holds as they are taken.
+// find returns the items, and finds the one that a session holds while they are iterated.
 func (i *lateIndex) find(session string, items iter.Seq[projections.ItemView]) iter.Seq[projections.ItemView] {
 	return func(yield func(projections.ItemView) bool) {
 		at := 0
@@ -184,7 +185,7 @@ type queueItems struct {
 	Stats     projections.QueueStats `json:"stats"`
 }
 
-// lateItems are [queueItems] that are made while they are written.
+// lateItems are [queueItems] that are created while they are written.
 type lateItems struct {
 	service.ItemPage
 	stats statsHead

@@ -25,7 +25,7 @@ type queueStep struct {
 	Message       string                `json:"message"`
 }
 
-// queueStarted is what older clients get for a start.
+// queueStarted is the answer to older clients for a start.
 type queueStarted struct {
 	Success bool                  `json:"success"`
 	Item    *projections.ItemView `json:"item"`
@@ -46,14 +46,13 @@ type pushedTask struct {
 	TaskID string `json:"taskId"`
 }
 
-// checkSessionQueue checks what older clients are told before anything else about a session's queue.
+// checkSessionQueue makes the checks that come first for older clients of a session's queue.
 func (s *compat) checkSessionQueue(c *call, row, id string) (err error) {
 	s.Handler.View(func(state *projections.State) { _, _, err = s.At(state, c.Caller).SessionQueue(row, id) })
 	return err
 }
 
-// queueCommand executes a command on a session's queue. That the state forbids a step is a 400 to older
-// clients.
+// queueCommand executes a command on a session's queue. A step that the state forbids is a 400 to older clients.
 func (s *compat) queueCommand(
 	ctx context.Context, c *call, session string, command commands.Command,
 ) (engine.Answer, error) {
@@ -75,7 +74,7 @@ func (s *compat) queueCommand(
 
 func queueOfSession(id string) commands.QueueRef { return commands.QueueRef{SessionID: id} }
 
-// itemsOf shows an item and the next one of a session's queue.
+// itemsOf returns an item and the next one of a session's queue.
 func (s *compat) itemsOf(session, task string) (item, next *projections.ItemView) {
 	s.Handler.View(func(state *projections.State) {
 		x := state.Session(session)
@@ -120,8 +119,7 @@ func (s *compat) startItem(ctx context.Context, c *call, in *wire.SessionID) (qu
 	return queueStarted{Success: true, Empty: true, Message: "Queue is empty — no items to process"}, nil
 }
 
-// step tells older clients of an item that is finished and of the next one.
-// end ends the item that a session holds, and shows it with the next.
+// end ends the item that a session holds, and shows older clients that item and the next one.
 func (s *compat) end(ctx context.Context, c *call, session string, command commands.Command, verb string) (
 	item *projections.ItemView, step queueStep, err error,
 ) {

@@ -22,8 +22,8 @@ type sessionPatch struct {
 	Timeline []newEntry            `json:"timeline,omitempty"`
 }
 
-// patchSession translates a PATCH: fields, then what is appended to the timeline, then the status, which may be an
-// end.
+// patchSession translates a PATCH: first the fields, then the new timeline entries, then the status, which may end the
+// session.
 func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) (SessionBody, error) {
 	var body sessionPatch
 	if err := c.decode(ctx, &body); err != nil {
@@ -33,7 +33,7 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	if err != nil {
 		return SessionBody{}, err
 	}
-	// Registering would make a session that is not known; a PATCH does not.
+	// Registering would create an unknown session; a PATCH does not.
 	var project string
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(in.ID); x != nil {
@@ -49,12 +49,12 @@ func (s *compat) patchSession(ctx context.Context, c *call, in *wire.SessionID) 
 	return s.showSession(c, in.ID)
 }
 
-// sessionSteps returns the commands of a PATCH. Their keys depend on the body alone.
+// sessionSteps returns the commands of a PATCH. Their keys depend only on the body.
 func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	update := &commands.UpdateSession{
 		SessionID: id,
 		TaskIDs:   body.TaskIDs,
-		Force:     body.TaskIDs != nil, // older clients start work in the order that they like
+		Force:     body.TaskIDs != nil, // older clients start work in any order
 		AgentID:   body.AgentID,
 		Env:       body.Env,
 	}
@@ -98,7 +98,7 @@ func sessionSteps(id string, body sessionPatch) ([]step, error) {
 	return steps, nil
 }
 
-// statusCommand returns the command that brings a session to a status; nil where an update of its fields does.
+// statusCommand returns the command that sets a session's status; nil if an update of its fields does.
 func statusCommand(id string, status *events.SessionStatus) (commands.Command, error) {
 	if status == nil {
 		return nil, nil

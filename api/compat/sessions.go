@@ -84,7 +84,7 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 		ProjectRef: commands.ProjectRef{Project: body.ProjectID},
 		SessionID:  body.ID,
 		Create:     true,
-		Force:      true, // older clients start work in the order that they like
+		Force:      true, // older clients start work in any order
 		Name:       body.Name,
 		Strategy:   body.Strategy,
 		Status:     body.Status,
@@ -115,7 +115,7 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 	return s.showSession(c, created.SessionID)
 }
 
-// given returns a value that a body has, nil for null.
+// given returns the raw value of a body, nil for null.
 func given(raw json.RawMessage) json.RawMessage {
 	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
 		return nil
@@ -157,11 +157,11 @@ func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (Se
 	return s.showSession(c, in.ID)
 }
 
-// newestEntries is how much of a timeline the answer to a write carries, so that its cost does not grow with the
+// newestEntries is how many timeline entries the answer to a write has, so that its cost does not grow with the
 // history.
 const newestEntries = 100
 
-// showSession is the answer to a write, with the newest entries only.
+// showSession is the answer to a write, with only the newest entries.
 func (s *compat) showSession(c *call, id string) (SessionBody, error) {
 	var shown service.ShownSession
 	var found bool

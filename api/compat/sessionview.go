@@ -11,8 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// SessionBody shows a session as older clients know it, with its events and its timeline. Our own clients read the
-// [wire.Session] of it.
+// SessionBody shows a session to older clients, with its events and its timeline. Our own clients read the
+// [wire.Session] in it.
 type SessionBody struct {
 	SessionHead
 	Events   service.List[SessionEvent] `json:"events"`
@@ -29,7 +29,7 @@ type SessionHead struct {
 	Platform string `json:"platform"`
 }
 
-// SessionEvent is an entry without words.
+// SessionEvent is an entry without text.
 type SessionEvent struct {
 	ID        string          `json:"id"`
 	Timestamp int64           `json:"timestamp"`
@@ -39,7 +39,7 @@ type SessionEvent struct {
 	TaskID    string          `json:"taskId,omitempty"`
 }
 
-// Parts returns a session in parts: it may have said more than there is memory for its answers.
+// Parts returns a session in parts, because its timeline may exceed the memory for answers.
 func (b SessionBody) Parts() (head any, names []string, members []any) {
 	return b.SessionHead, []string{"events", "timeline"}, []any{b.Events, b.Timeline}
 }
@@ -102,8 +102,8 @@ func (s *compat) body(x service.ShownSession, c *service.Caller, limit int) Sess
 	}
 }
 
-// strategyFor names a session's strategy as the caller knows it. Older clients start each orchestrator with the
-// strategy simple, which the log calls default.
+// strategyFor returns a session's strategy under the name that the caller knows. Older clients start each orchestrator
+// with the strategy simple, which the log calls default.
 func strategyFor(c *service.Caller, x *projections.Session) events.Strategy {
 	if !c.Program && x.Strategy == events.StrategyDefault {
 		return events.StrategySimple
@@ -111,8 +111,8 @@ func strategyFor(c *service.Caller, x *projections.Session) events.Strategy {
 	return x.Strategy
 }
 
-// entriesOf shows entries with the types that older clients know: a task that was taken from a session was always shown
-// to them as completed.
+// entriesOf returns entries with the types that older clients know: they always see a task that was taken from a
+// session as completed.
 func entriesOf(entries service.List[wire.Entry]) service.List[wire.Entry] {
 	return service.List[wire.Entry]{Items: func(yield func(wire.Entry) bool) {
 		for e := range entries.Items {
@@ -126,7 +126,7 @@ func entriesOf(entries service.List[wire.Entry]) service.List[wire.Entry] {
 	}}
 }
 
-// eventsOf shows entries without words as events.
+// eventsOf returns entries without text as events.
 func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 	return service.List[SessionEvent]{Items: func(yield func(SessionEvent) bool) {
 		for e := range bare.Items {
@@ -148,8 +148,8 @@ func eventsOf(bare service.List[wire.Entry]) service.List[SessionEvent] {
 	}}
 }
 
-// spawnedExtras returns what older clients expect of a spawned session and the log need not say: its metadata, and what
-// it is told of itself beside the environment that is shown.
+// spawnedExtras returns what older clients expect of a spawned session and the log lacks: its metadata, and information
+// for the session besides the environment that is shown.
 func (s *compat) spawnedExtras(
 	x *projections.Session, strategy events.Strategy, shown map[string]string, url string,
 ) (json.RawMessage, map[string]string) {
@@ -177,7 +177,7 @@ func (s *compat) spawnedExtras(
 	maps.Copy(env, shown)
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
-		// Context was valid JSON when it was taken.
+		// Context was valid JSON when it was received.
 		encoded = nil
 	}
 	return encoded, env

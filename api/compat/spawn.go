@@ -26,7 +26,7 @@ type spawnRequest struct {
 	Context     json.RawMessage `json:"context,omitempty"`
 }
 
-// spawnAnswer is the answer to older clients, and the session's secret.
+// spawnAnswer is the answer to older clients, with the session's secret.
 type spawnAnswer struct {
 	Success      bool        `json:"success"`
 	SessionID    string      `json:"sessionId"`
@@ -52,7 +52,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if err := c.decodeSpawn(ctx, &body); err != nil {
 		return spawnAnswer{}, err
 	}
-	// Who may not spawn at all learns nothing of what exists.
+	// A caller that may not spawn learns nothing about what exists.
 	var refused error
 	s.Handler.View(func(state *projections.State) { refused = s.At(state, c.Caller).Permit("session:spawn", "") })
 	if refused != nil {
@@ -62,7 +62,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		return spawnAnswer{}, err
 	}
 	spawn := &commands.SpawnSession{
-		Force:      true, // older clients are told of open dependencies, and not refused
+		Force:      true, // older clients are told of open dependencies, but not refused
 		ProjectRef: commands.ProjectRef{Project: body.ProjectID},
 		Name:       body.SessionName,
 		Role:       body.Role,
@@ -100,7 +100,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	}, err
 }
 
-// decodeSpawn reads the body; that taskIds is no list has a code of its own.
+// decodeSpawn reads the body. It has a code of its own for taskIds that are not a list.
 func (c *call) decodeSpawn(ctx context.Context, body *spawnRequest) error {
 	var ids struct {
 		ProjectID string          `json:"projectId"`
@@ -121,7 +121,7 @@ func (c *call) decodeSpawn(ctx context.Context, body *spawnRequest) error {
 	return c.decode(ctx, body)
 }
 
-// checkSpawn checks in the order, and answers with the codes, that older clients know.
+// checkSpawn makes the checks in the order, and with the codes, that older clients know.
 func (s *compat) checkSpawn(ctx context.Context, c *call, body spawnRequest) error {
 	bad := func(code, pointer, message string) error {
 		return service.NewProblem(service.KindInvalid, code, pointer, message)

@@ -38,7 +38,7 @@ func (s *compat) taskRoutes() {
 	}}, s.deleteTask)
 }
 
-// newTask is the body of POST, with what a task has today.
+// newTask is the body of POST, with the present fields of a task.
 type newTask struct {
 	ProjectID          string   `json:"projectId"`
 	Title              string   `json:"title"`
@@ -115,7 +115,7 @@ func (s *compat) patchTask(ctx context.Context, c *call, in *wire.TaskID) (proje
 		return projections.TaskView{}, err
 	}
 	if len(steps) == 0 {
-		// A session that says nothing changes nothing, but must be one that may look.
+		// A session's empty PATCH changes nothing, but the session must be permitted to look.
 		s.Handler.View(func(state *projections.State) {
 			_, err = s.At(state, &service.Caller{By: by}).PermitTask("task:get", in.ID)
 		})
@@ -128,7 +128,7 @@ func (s *compat) patchTask(ctx context.Context, c *call, in *wire.TaskID) (proje
 	return s.showTask(ctx, c, in.ID)
 }
 
-// patchSteps returns the commands of a PATCH. Their keys depend on the body alone.
+// patchSteps returns the commands of a PATCH. Their keys depend only on the body.
 func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps []step, project string, err error) {
 	report, err := reportOf(id, body.SessionStatus)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps
 		return steps, "", nil
 	}
 	update := &commands.UpdateTask{
-		Force:       true, // older clients complete parents as they like
+		Force:       true, // older clients complete parents in any order
 		TaskID:      id,
 		Title:       body.Title,
 		Description: body.Description,
@@ -167,7 +167,7 @@ func (s *compat) patchSteps(by commands.Actor, id string, body taskPatch) (steps
 	return append(steps, links...), project, err
 }
 
-// linkSteps makes the sessions of a task those that a body lists.
+// linkSteps sets the sessions of a task to those in a body.
 func (s *compat) linkSteps(
 	by commands.Actor, task string, sessions []string,
 ) (steps []step, project string, err error) {
@@ -196,7 +196,7 @@ func (s *compat) linkSteps(
 	return steps, project, nil
 }
 
-// reportOf returns the report without words that moves a task's sessionStatus.
+// reportOf returns the report, without text, that changes a task's sessionStatus.
 func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, error) {
 	if says == nil {
 		return nil, nil
@@ -220,6 +220,6 @@ func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (dele
 
 // showTask is the answer to a write.
 func (s *compat) showTask(ctx context.Context, c *call, id string) (projections.TaskView, error) {
-	// A finished command is answered even if its caller has left.
+	// A completed command is answered even if its caller has left.
 	return s.ShowTask(context.WithoutCancel(ctx), c.Caller, id)
 }

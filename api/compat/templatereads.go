@@ -20,7 +20,7 @@ func (s *compat) templateReads() {
 	}, getDefaultTemplate)
 }
 
-// templateRole names a role whose templates are meant.
+// templateRole names the role whose templates are requested.
 type templateRole struct {
 	Role string `path:"role" doc:"worker or orchestrator"`
 }

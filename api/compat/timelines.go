@@ -66,7 +66,7 @@ type taskEntryAnswer struct {
 	Type      string `json:"type"`
 }
 
-// command returns the note that an entry is.
+// command returns the note for an entry.
 func (e newEntry) command(session string) (commands.Command, error) {
 	if e.Message == "" {
 		return nil, service.InvalidRequest("/message", "message is required")
@@ -80,7 +80,7 @@ func (e newEntry) command(session string) (commands.Command, error) {
 	}, nil
 }
 
-// command returns what an event is: a file that was changed, or a note without words. A file's event may say when it
+// command returns the command for an event: a changed file, or a note without text. A file's event may say when it
 
 // was.
 func (e newEvent) command(session string) (commands.Command, time.Time, error) {
@@ -92,7 +92,7 @@ func (e newEvent) command(session string) (commands.Command, time.Time, error) {
 			File      string `json:"file"`
 			Timestamp string `json:"timestamp"`
 		}
-		// Whatever else the data is, it is noted as it came.
+		// Any other data is noted unchanged.
 		if err := json.Unmarshal(e.Data, &file); err == nil && file.File != "" {
 			at, err := time.Parse(time.RFC3339Nano, file.Timestamp)
 			if err != nil || at.UTC().Year() < 1970 || at.UTC().Year() > 9999 {

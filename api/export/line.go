@@ -14,8 +14,8 @@ import (
 // Start is the prefix of every line of an export.
 const Start = `{"sequence":`
 
-// Line is one message of an export. Either Event (or, for a body that is no line of JSON, Raw) is there, or PrevHash
-// and BodyHash are.
+// Line is one message of an export. It has either Event (or Raw, for a body that is not a line of JSON), or PrevHash
+// and BodyHash.
 type Line struct {
 	Sequence uint64 `json:"sequence"`
 	// Hash is the chain's hash after the message.
@@ -23,7 +23,7 @@ type Line struct {
 	Subject string          `json:"subject,omitempty"`
 	Event   json.RawMessage `json:"event,omitempty"`
 	Raw     []byte          `json:"raw,omitempty"`
-	// PrevHash and BodyHash stand for a body that was withheld.
+	// PrevHash and BodyHash stand for a withheld body.
 	PrevHash *events.Hash `json:"prevhash,omitempty"`
 	BodyHash *events.Hash `json:"bodyhash,omitempty"`
 }
@@ -39,7 +39,8 @@ func (l Line) Body() []byte {
 	return l.Event
 }
 
-// Differs says how a line's hash is not that of its event, "" if it is. What cannot be read has no hash to compare.
+// Differs says how a line's hash differs from that of its event, "" if it does not. An unreadable event has no hash to
+// compare.
 func (l Line) Differs() string {
 	event, err := events.Decode(l.Body())
 	if l.Withheld() || err != nil {
@@ -55,7 +56,7 @@ func differs(l Line, comes events.Hash) string {
 	return fmt.Sprintf("the line says hash %s, but its message hashes to %s", l.Hash, comes)
 }
 
-// Append appends the line of a message, with its line break. hash is the chain's behind it.
+// Append appends the line of a message, with its line break. hash is the hash of the chain after it.
 func Append(b []byte, m events.Message, hash events.Hash) []byte {
 	b = appendHead(b, m.Sequence, hash)
 	b = append(b, `,"subject":`...)
@@ -70,7 +71,7 @@ func Append(b []byte, m events.Message, hash events.Hash) []byte {
 	return append(b, '}', '\n')
 }
 
-// AppendWithheld appends the line of a message whose body stays here.
+// AppendWithheld appends the line of a message whose body is withheld.
 func AppendWithheld(b []byte, sequence uint64, hash, prev, body events.Hash) []byte {
 	b = appendHead(b, sequence, hash)
 	b = append(b, `,"prevhash":"`...)
@@ -89,12 +90,12 @@ func appendHead(b []byte, sequence uint64, hash events.Hash) []byte {
 }
 
 func appendJSON(b []byte, value any) []byte {
-	// A string and a byte slice can always be written.
+	// A string and a byte slice can always be marshalled.
 	text, _ := json.Marshal(value)
 	return append(b, text...)
 }
 
-// ReadLine reads one line of an export.
+// ReadLine parses one line of an export.
 func ReadLine(line []byte) (Line, error) {
 	var l Line
 	decoder := json.NewDecoder(bytes.NewReader(line))

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// DamageError says why a file is not a whole export. Match it with errors.As.
+// DamageError says why a file is not a complete export. Match it with errors.As.
 type DamageError struct {
 	// Why describes what is wrong with the file.
 	Why string
@@ -19,7 +19,7 @@ type DamageError struct {
 
 func (e *DamageError) Error() string { return "the export cannot be used: " + e.Why }
 
-// Read yields the messages of an export of the whole log, in order and without a gap. It does not judge them. A line
+// Read yields the messages of an export of the whole log, in order and without a gap. It does not verify them. A line
 // without its body is an error: an export of one project is not the log.
 func Read(r io.Reader, yield func(events.Message) error) error {
 	return ReadLines(r, func(l Line) error {

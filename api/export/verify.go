@@ -13,10 +13,10 @@ import (
 // maxLine is the longest line: a body, in base64 at the worst, and its hashes.
 const maxLine = 2*events.MaxBody + 4<<10
 
-// VerifyExport judges an export: every line against the chain, every event against the rules of its time on the state
-// before it, and the whole against a head that was kept elsewhere, if from is not nil. Bodies that were withheld cannot
-// be judged, nor what comes after them; the chain still is. The error is the reader's; what is wrong with the export
-// are faults.
+// VerifyExport verifies an export: every line against the chain, every event against the rules of its time on the state
+// before it, and the whole against a head that was stored elsewhere, if from is not nil. It cannot judge withheld
+// bodies and what comes after them, but still checks the chain. The error is the reader's; faults of the export are in
+// the verdict.
 func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 	v := &verifier{rules: engine.NewVerifier(), judging: true, from: from}
 	lines := bufio.NewReaderSize(r, 64<<10)
@@ -43,7 +43,7 @@ func VerifyExport(r io.Reader, from *events.Head) (engine.Verdict, error) {
 	return v.verdict()
 }
 
-// readLine returns the next line without its break; with io.EOF the last one.
+// readLine returns the next line without its line break; with io.EOF the last one.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -63,10 +63,10 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 
 type verifier struct {
 	rules *engine.Verifier
-	// judging says that the state is whole, so that decisions can be judged.
+	// judging says that the state is complete, so that decisions can be verified.
 	judging bool
 	decoder events.Decoder
-	// head is where the chain stands, by what the lines say.
+	// head is the head of the chain, according to the lines.
 	head     events.Head
 	lines    uint64
 	withheld uint64
@@ -74,7 +74,7 @@ type verifier struct {
 	seen     bool
 }
 
-// line judges a line; it reports false when none behind it can be read.
+// line verifies a line; it reports false when no line after it can be read.
 func (v *verifier) line(text []byte) bool {
 	v.lines++
 	l, err := ReadLine(text)
@@ -138,7 +138,7 @@ func (v *verifier) follows(l Line) bool {
 	return false
 }
 
-// hashes returns a line's hash before it and its body's.
+// hashes returns the hash before a line and that of its body.
 func (v *verifier) hashes(l Line) (prev, body events.Hash, ok bool) {
 	if l.Withheld() {
 		v.withheld++
@@ -161,7 +161,7 @@ func (v *verifier) judge(l Line) {
 	v.rules.Skip(l.Sequence, l.Sequence)
 }
 
-// skip notes a line behind one that cannot be read.
+// skip notes a line after one that cannot be read.
 func (v *verifier) skip(text []byte) {
 	if l, err := ReadLine(text); err == nil {
 		v.rules.Skip(l.Sequence, l.Sequence)

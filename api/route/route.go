@@ -1,5 +1,5 @@
-// Package route registers routes that document themselves: it makes the entry of each in the OpenAPI document, and
-// sends with every answer the sequence that it was read at. It knows no request and no answer by name.
+// Package route registers routes that document themselves: it creates the entry of each in the OpenAPI document, and
+// sends with every answer the sequence at which it was read. It is independent of the individual requests and answers.
 package route
 
 import (
@@ -12,10 +12,10 @@ import (
 	"maestro/service"
 )
 
-// ContentType is that of every answer.
+// ContentType is the content type of every answer.
 const ContentType = "application/json; charset=utf-8"
 
-// Server is what routes need from the HTTP server that they are part of.
+// Server is what routes need from the HTTP server that they belong to.
 type Server struct {
 	Service *service.Service
 	API     huma.API
@@ -23,16 +23,16 @@ type Server struct {
 	Caller func(ctx context.Context) *service.Caller
 	// Problem returns an error as HTTP answers it.
 	Problem func(ctx context.Context, err error) error
-	// Queries takes what each read is called, by its pattern on the mux.
+	// Queries receives the query of each read, by its pattern on the mux.
 	Queries map[string]service.Query
-	// Page documents the parameter that asks for the next page of a route's list; nil for a route without pages.
+	// Page documents the parameter for the next page of a route's list; nil for a route without pages.
 	Page func(query service.Query) *huma.Param
 }
 
 // Route describes a route.
 type Route struct {
 	Method, Path, Name, Summary string
-	// Status is that of success; 200 if 0.
+	// Status is the status of success; 200 if 0.
 	Status int
 	// Body is an example of the request's body, for the documentation; nil if it takes none.
 	Body any
@@ -86,17 +86,17 @@ func (s Server) operation(r Route) huma.Operation {
 	return operation
 }
 
-// List has a list that is made while it is written documented as the list that it is.
+// List documents a list that is created while it is written as a plain list.
 func List[T any](api huma.API) {
 	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
 }
 
-// Bare is a view that asks for nothing.
+// Bare adapts a view without parameters.
 func Bare[T any](see func(v service.View) (T, error)) func(v service.View, _ *struct{}) (T, error) {
 	return func(v service.View, _ *struct{}) (T, error) { return see(v) }
 }
 
-// Read registers a route that shows a view. see runs while the state stands still, and must not keep it.
+// Read registers a route that shows a view. see runs while the state is held, and must not retain it.
 func Read[I, T any](s Server, r Route, see func(v service.View, in *I) (T, error)) {
 	ReadThen(s, r, func(v service.View, in *I) (func() T, error) {
 		seen, err := see(v, in)
@@ -104,8 +104,8 @@ func Read[I, T any](s Server, r Route, see func(v service.View, in *I) (T, error
 	})
 }
 
-// ReadThen is Read for a long view: what see returns is called when the state moves again, to work on values that do
-// not.
+// ReadThen is Read for a long view: the function that see returns runs after the state is released, on values that do
+// not change.
 func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func() T, error)) {
 	r.Method = http.MethodGet
 	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
@@ -123,7 +123,7 @@ func ReadThen[I, T any](s Server, r Route, see func(v service.View, in *I) (func
 	})
 }
 
-// ReadParts is ReadThen for an answer of which parts are made while it is written.
+// ReadParts is ReadThen for an answer with parts that are created while it is written.
 func ReadParts[I, T any](s Server, r Route, see func(v service.View, in *I) (func() (T, error), error)) {
 	r.Method = http.MethodGet
 	Register(s, r, func(ctx context.Context, in *I) (Answer[T], error) {
@@ -144,7 +144,7 @@ func ReadParts[I, T any](s Server, r Route, see func(v service.View, in *I) (fun
 	})
 }
 
-// ReadAfter is Read for a view that may be waited for.
+// ReadAfter is Read for a view that a caller may wait for.
 func ReadAfter[I, T any](
 	s Server,
 	r Route,
