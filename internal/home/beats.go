@@ -2,14 +2,14 @@ package home
 
 import "strings"
 
-// beatsFile names the sessions that have sent a heartbeat, one a line.
+// beatsFile lists the sessions that have sent a heartbeat, one per line.
 const beatsFile = "beats"
 
-// Beats remembers across restarts which sessions have a supervisor that sends heartbeats. A lost file costs time, never
-// truth: those sessions may then be silent for longer. Safe for concurrent use.
+// Beats remembers across restarts which sessions have a supervisor that sends heartbeats. Losing the file never makes
+// the state wrong: those sessions may only be silent for longer. It is safe for concurrent use.
 type Beats struct{ list *noted }
 
-// Beats returns the home's.
+// Beats returns the home's Beats.
 func (l *Lock) Beats() Beats { return Beats{l.beats} }
 
 // Load returns the sessions that were added.
@@ -21,7 +21,7 @@ func (b Beats) Load() ([]string, error) {
 // Add notes one more session.
 func (b Beats) Add(session string) error { return b.list.add(session + "\n") }
 
-// Keep forgets all but these.
+// Keep forgets all sessions but these.
 func (b Beats) Keep(sessions []string) error {
 	if len(sessions) == 0 {
 		return b.list.save(nil)

@@ -1,10 +1,10 @@
 package home
 
-// configFile holds what the user of the home prefers. Only the command line reads it.
+// configFile holds the preferences of the home's user. Only the command line reads it.
 const configFile = "config.json"
 
-// Config returns the configuration of the home's user; fs.ErrNotExist if there is none. A file that others may read or
-// write is refused.
+// Config returns the configuration of the home's user; fs.ErrNotExist if there is none. It refuses a file that others
+// may read or write.
 func (h *Home) Config() ([]byte, error) { return h.secret(configFile) }
 
 // SetConfig replaces the configuration.

@@ -13,27 +13,27 @@ import (
 	"maestro/internal/files"
 )
 
-// ofTheLog are the names in a home that belong to its log, to a running server, or to the file system. What begins with
-// one of them and a dot does too, such as a damaged store that was set aside.
+// ofTheLog are the names in a home that belong to its log, to a running server, or to the file system. Names that
+// consist of one of them, a dot and more belong to them too, such as a damaged store that was set aside.
 var ofTheLog = []string{
 	storeDir, headFile, snapshotsDir, lockFile, serverFile, listenedFile, restoredFile, earlierFile, files.LostAndFound,
 }
 
-// outboxDir is where sessions keep reports that their server has not got yet.
+// outboxDir is where sessions keep reports that their server has not received yet.
 const outboxDir = "outbox"
 
-// Left is what CopyRest left out, and why.
+// Left is an entry that CopyRest omitted, and why.
 type Left struct {
 	Path, Why string
-	// Reports says that it is of the outboxes: reports may be in it that were acknowledged to a session.
+	// Reports says that the entry belongs to the outboxes: it may hold reports that were acknowledged to a session.
 	Reports bool
 }
 
 func (l Left) String() string { return l.Path + " was not copied: " + l.Why }
 
-// CopyRest copies into dir all that a home holds beside its log: the secrets, what sessions kept, their manifests.
-// Only this user can read the copies. It does not make them durable. What cannot be read, and what a server would
-// refuse to start with, is left out; the lines say what and why.
+// CopyRest copies everything in a home except its log to dir: the secrets, the outboxes, the manifests. Only this user
+// can read the copies. It does not sync them. It omits what cannot be read, and what would stop a server from starting;
+// left says what and why.
 func (h *Home) CopyRest(dir string) (left []Left, err error) {
 	leave := func(path, why string) {
 		left = append(left, Left{path, why, strings.HasPrefix(path+"/", outboxDir+"/")})
@@ -103,7 +103,8 @@ func kindNamed(path string) (want string, known bool) {
 	return "", false
 }
 
-// dropRefused removes the files of a home that a server would not start with: it makes them anew, but for its key.
+// dropRefused removes the files of a home that would stop a server from starting and that the server recreates: all but
+// its key.
 func dropRefused(dir string) (map[string]error, error) {
 	h, err := Open(dir)
 	if err != nil {
@@ -126,7 +127,8 @@ func dropRefused(dir string) (map[string]error, error) {
 	return refused, nil
 }
 
-// CheckKey fails with *KeyError when the home lacks the key that its sessions' secrets were made with, or has another.
+// CheckKey fails with *KeyError when the home lacks the key from which its sessions' secrets were derived, or has
+// another.
 func (h *Home) CheckKey() error {
 	wrote, err := h.Version()
 	if err != nil {

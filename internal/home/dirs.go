@@ -6,10 +6,10 @@ import (
 	"maestro/internal/disk"
 )
 
-// streamsDir is where the store keeps its streams.
+// streamsDir is the directory of the store's streams.
 const streamsDir = "jetstream"
 
-// Dirs returns the directories that a home is in: the store and the snapshots may be links to another disk.
+// Dirs returns the directories of a home: the store and the snapshots may be links to another disk.
 func Dirs(home string) []string {
 	return []string{
 		home,

@@ -1,5 +1,5 @@
-// Package home is the directory in which a server keeps its log, its secrets and its address, and in which the CLI
-// finds the latter two: $MAESTRO_HOME, else ~/.maestro.
+// Package home is the directory in which a server stores its log, its secrets and its address, and in which the CLI
+// finds the latter two: $MAESTRO_HOME, or ~/.maestro by default.
 //
 // The directory belongs to its user alone: its mode is 0700, and its owner is checked each time it is opened. One
 // server holds it, by a lock that the kernel releases however the server ends. Operations that only that server may

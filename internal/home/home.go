@@ -33,7 +33,7 @@ type Home struct {
 	created bool
 }
 
-// Path returns the home directory that the environment names: $MAESTRO_HOME, else .maestro in the user's own.
+// Path returns the home directory that the environment names: $MAESTRO_HOME, or .maestro in the user's home directory.
 func Path(getenv func(string) string) (string, error) {
 	dir := getenv("MAESTRO_HOME")
 	if dir == "" {
@@ -49,8 +49,7 @@ func Path(getenv func(string) string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// Open opens a home that exists. It fails with fs.ErrNotExist when there is none, and refuses one that is not its
-// user's alone.
+// Open opens an existing home. It fails with fs.ErrNotExist when there is none, and refuses one that others can use.
 func Open(dir string) (*Home, error) {
 	root, err := disk.OpenRoot(dir)
 	if err != nil {
@@ -63,7 +62,7 @@ func Open(dir string) (*Home, error) {
 	return h, nil
 }
 
-// Create opens a home, and makes it first when there is none.
+// Create opens a home, and creates it first when there is none.
 func Create(dir string) (*Home, error) {
 	_, missing := disk.Stat(dir)
 	if err := makeDurably(dir); err != nil {
@@ -84,7 +83,7 @@ func Create(dir string) (*Home, error) {
 	return h, err
 }
 
-// makeDurably makes a directory and those above it that are missing. A power cut does not take their names away.
+// makeDurably creates a directory and its missing parents, and syncs their entries.
 func makeDurably(dir string) error {
 	if _, err := disk.Stat(dir); err == nil {
 		return nil
@@ -103,10 +102,10 @@ func makeDurably(dir string) error {
 	return errors.Join(syncDirectory(above), above.Close())
 }
 
-// syncDirectory makes the names in a directory durable; tests replace it.
+// syncDirectory syncs the entries of a directory. Tests replace it.
 var syncDirectory = files.SyncNames
 
-// Close ends the use of the home. A Lock that was taken from it stays.
+// Close closes the home. A Lock that was taken from it stays valid.
 func (h *Home) Close() error { return h.root.Close() }
 
 func (h *Home) check() error {
@@ -120,7 +119,7 @@ func (h *Home) check() error {
 		return nil
 	case !h.holdsHome() && strange != nil:
 		return notHome(h.dir, "it has neither a log nor secrets, and it "+strange.Error(), nil)
-	case !h.holdsHome() && !h.onlyPrepared(): // its mode must not be changed: others rely on it
+	case !h.holdsHome() && !h.onlyPrepared(): // its mode must not be changed: others use it
 		return notHome(h.dir, "it has neither a log nor secrets, and it is open to others", nil)
 	case strange != nil:
 		return &Problem{
@@ -133,19 +132,20 @@ func (h *Home) check() error {
 	}
 }
 
-// Dir is the directory itself.
+// Dir returns the directory.
 func (h *Home) Dir() string { return h.dir }
 
-// Root is the directory for those who keep something of their own in it, such as the outboxes; it is open until Close.
+// Root returns the directory for packages that store files of their own in it, such as the outboxes. It is open until
+// Close.
 func (h *Home) Root() *disk.Root { return h.root }
 
-// Store is the directory of the log.
+// Store returns the directory of the log.
 func (h *Home) Store() string { return filepath.Join(h.dir, storeDir) }
 
-// Head is the file that witnesses the log's head.
+// Head returns the file that witnesses the log's head.
 func (h *Home) Head() string { return filepath.Join(h.dir, headFile) }
 
-// Snapshots is the directory of encoded states.
+// Snapshots returns the directory of encoded states.
 func (h *Home) Snapshots() string { return filepath.Join(h.dir, snapshotsDir) }
 
 // secret reads a file that nobody else may be able to read.
@@ -180,14 +180,14 @@ func (h *Home) secret(name string) ([]byte, error) {
 	return content, nil
 }
 
-// maxNote is the longest of the home's own small files in bytes, maxList of those with a line for each session or
+// maxNote is the maximum size of the home's own small files in bytes, maxList of those with a line per session or
 // token.
 const (
 	maxNote = 1 << 20
 	maxList = 64 << 20
 )
 
-// read returns the content of a regular file of at most so many bytes.
+// read returns the content of a regular file of at most most bytes.
 func (h *Home) read(name string, most int64) ([]byte, error) {
 	content, err := files.Read(h.root, name, most)
 	if err != nil {
@@ -196,18 +196,18 @@ func (h *Home) read(name string, most int64) ([]byte, error) {
 	return content, nil
 }
 
-// notRead says which file cannot be read.
+// notRead returns the error that a file cannot be read.
 func (h *Home) notRead(name string, err error) error {
 	path := filepath.Join(h.dir, name)
 	return fmt.Errorf("read %s: %w", path, reason(files.Explain(path, files.ToRead, h.explained(name, err))))
 }
 
-// temporaryOf names the file that becomes another once it is written.
+// temporaryOf returns the name of the temporary file that is renamed to name once it is written.
 func temporaryOf(name string) string {
 	return filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
 }
 
-// write puts content in place, durably and whole or not at all; only this user can read it.
+// write replaces a file's content, durably, and completely or not at all. Only this user can read it.
 func (h *Home) write(name string, content []byte) error {
 	if err := files.Write(h.root, temporaryOf(name), name, content); err != nil {
 		path := filepath.Join(h.dir, name)
@@ -216,7 +216,7 @@ func (h *Home) write(name string, content []byte) error {
 	return h.sync(filepath.Dir(name))
 }
 
-// replace is write that gives what is there another name.
+// replace is write, but first renames the existing file.
 func (h *Home) replace(name, aside string, content []byte) error {
 	if err := files.Replace(h.root, temporaryOf(name), name, aside, content); err != nil {
 		path := filepath.Join(h.dir, name)
@@ -233,7 +233,7 @@ func (h *Home) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in a directory of the home durable.
+// sync syncs the entries of a directory of the home.
 func (h *Home) sync(name string) error {
 	dir, err := h.root.Open(name)
 	if err != nil {
@@ -242,8 +242,8 @@ func (h *Home) sync(name string) error {
 	return errors.Join(files.SyncNames(dir), dir.Close())
 }
 
-// Discard releases the home, and removes it if it holds nothing but its lock. The lock's file goes first, while it is
-// held: a process that waits for it then locks no file that others do not see.
+// Discard releases the home, and removes it if it holds nothing but its lock file. It removes the lock file first,
+// while it is locked: a waiting process then does not lock a file that others cannot see.
 func (l *Lock) Discard() error {
 	mine, err := l.isLock(l.file)
 	if mine {

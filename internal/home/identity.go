@@ -14,7 +14,7 @@ import (
 
 // GoneError says that a home that this process holds is no longer where its path leads.
 type GoneError struct {
-	// Path is the directory or file that is gone or is another one.
+	// Path is the directory or file that is gone or was replaced.
 	Path string
 	// Replaced says that there is another one in its place.
 	Replaced bool
@@ -43,8 +43,8 @@ func (l *Lock) Here() error {
 	return same(filepath.Join(l.dir, lockFile), held)
 }
 
-// Through returns a path to a file of the home that leads there wherever the home is moved to, and nowhere once it is
-// deleted. Where the system has no such paths, it is the path by which the home was opened.
+// Through returns a path to a file of the home that stays valid wherever the home is moved, and leads nowhere once it
+// is deleted. On a system without such paths it returns the path by which the home was opened.
 func (l *Lock) Through(path string) string {
 	within, err := filepath.Rel(l.dir, path)
 	if err != nil {
@@ -58,13 +58,13 @@ func (l *Lock) Through(path string) string {
 	return filepath.Join(held, within)
 }
 
-// Identity is a directory that is held by what it is, not by its path.
+// Identity identifies a directory independently of its path.
 type Identity struct {
 	path string
 	info fs.FileInfo
 }
 
-// IdentityOf records a directory as it is now.
+// IdentityOf records the present identity of a directory.
 func IdentityOf(path string) (Identity, error) {
 	info, err := disk.Stat(path)
 	return Identity{path, info}, err
@@ -78,12 +78,13 @@ func same(path string, held fs.FileInfo) error {
 	switch {
 	case files.Gone(err):
 		_, missing := disk.Lstat(path)
-		// What is there is a link to nothing or to itself, or is above the path.
+		// There is a link to nothing or to itself, or one above the path.
 		replaced := missing == nil || !errors.Is(missing, fs.ErrNotExist)
 		return &GoneError{Path: path, Replaced: replaced}
 	case err != nil:
 		return fmt.Errorf("look at the home: %w", err)
-	case !os.SameFile(now, held), now.Mode().Type() != held.Mode().Type(): // a new file may get a freed number
+	// a new file may reuse the number of a deleted one
+	case !os.SameFile(now, held), now.Mode().Type() != held.Mode().Type():
 		return &GoneError{Path: path, Replaced: true}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"maestro/internal/files"
 )
 
-// Kept are the files of a home that its running server knows the content of and needs at its next start. What is
-// deleted or changed is written back, but for the admin's token: deleting it is how one gets a new one.
+// Kept holds the files of a home whose content its running server knows and needs at its next start. It restores files
+// that are deleted or changed, except the admin's token: deleting that is how one gets a new one.
 type Kept struct {
 	lock *Lock
 
@@ -26,18 +26,18 @@ type Kept struct {
 // keptFile is a file whose content does not change while the server runs, or a list that the server writes.
 type keptFile struct {
 	*noted
-	// long says that it is read only where it does not look as it did.
+	// long says that the file is read only if its size or time has changed.
 	long bool
 }
 
-// maxKept is how long a file that is kept may be, in bytes.
+// maxKept is the maximum size of a kept file, in bytes.
 const maxKept = 16 << 20
 
-// Loss is a file or directory of the home that is not as the running server knows it.
+// Loss is a file or directory of the home that differs from what the running server knows.
 type Loss struct {
 	// Path names it, What says what is wrong with it.
 	Path, What string
-	// Restored says that it is as it was again.
+	// Restored says that it was restored.
 	Restored bool
 	// Next says what to do.
 	Next string
@@ -45,8 +45,8 @@ type Loss struct {
 
 func (l Loss) String() string { return l.Path + " " + l.What }
 
-// Keep records the home's files as they are now. What is not there, or cannot be read, is not kept. Of the lists
-// of the server, what it loaded or wrote last is kept.
+// Keep records the home's files in their present state. It omits what is missing or cannot be read. Of the server's
+// lists it keeps what the server last loaded or wrote.
 func (l *Lock) Keep() *Kept {
 	k := &Kept{lock: l}
 	for _, name := range []string{
@@ -62,15 +62,15 @@ func (l *Lock) Keep() *Kept {
 	return k
 }
 
-// Found returns what the last Look found and could not mend.
+// Found returns what the last Look found and could not repair.
 func (k *Kept) Found() []Loss {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.found
 }
 
-// Look compares the home with what it was, and mends what it can. It returns what it mended, and what it cannot mend
-// and the last Look did not find.
+// Look compares the home with its recorded state, and repairs what it can. It returns what it repaired, and what it
+// cannot repair and the last Look did not find.
 func (k *Kept) Look() (news []Loss) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -113,13 +113,13 @@ func (k *Kept) keeps(name string) bool {
 	})
 }
 
-// lookAtSnapshots makes the directory again, so that the next snapshot can be saved.
+// lookAtSnapshots recreates the directory, so that the next snapshot can be saved.
 func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
 	if _, err := k.lock.root.Lstat(snapshotsDir); !errors.Is(err, fs.ErrNotExist) {
 		return loss, false
 	}
 	if k.lock.root.Mkdir(snapshotsDir, 0o700) != nil {
-		return loss, false // who saves a snapshot says why
+		return loss, false // saving a snapshot reports the error
 	}
 	return Loss{
 		Path:     filepath.Join(k.lock.dir, snapshotsDir),
@@ -129,7 +129,7 @@ func (k *Kept) lookAtSnapshots() (loss Loss, lost bool) {
 	}, true
 }
 
-// lookAt compares one file, and writes it back. Nothing is done to a file that only cannot be read now.
+// lookAt compares one file, and restores it. It leaves a file that merely cannot be read now.
 func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,8 +186,8 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 	return loss, true
 }
 
-// differs reports whether what came of a read says that the file is not what it was: it is gone or of another kind, its
-// mode or owner is wrong, or its content was read. Any other error tells nothing.
+// differs reports whether the result of a read shows that the file has changed: it is gone or of another kind, its mode
+// or owner is wrong, or its content differs. Any other error is inconclusive.
 func (k *Kept) differs(f *keptFile, err error) bool {
 	var problem *Problem
 	var kind *KindError
@@ -204,8 +204,8 @@ func (k *Kept) differs(f *keptFile, err error) bool {
 	return false
 }
 
-// sharedAlone reports whether a file that could not be read as a secret is what it was, but for its mode. The error is
-// of this read if that says nothing, else the one before.
+// sharedAlone reports whether a file that could not be read as a secret is unchanged except for its mode. It returns
+// the error of this read, or the one before if this read gives none.
 func (k *Kept) sharedAlone(f *keptFile, before error) (bool, error) {
 	var problem *Problem
 	if !errors.As(before, &problem) {
@@ -218,7 +218,7 @@ func (k *Kept) sharedAlone(f *keptFile, before error) (bool, error) {
 	return err == nil && bytes.Equal(content, f.content), before
 }
 
-// read returns the content of a file; of a secret that is open to others, an error.
+// read returns the content of a file; for a secret that is open to others, an error.
 func (k *Kept) read(f *keptFile) ([]byte, error) {
 	if f.name == serverKeyFile || f.name == adminTokenFile {
 		return k.lock.secret(f.name)
@@ -242,13 +242,13 @@ func whatHappened(err error) string {
 	return "was changed while the server was running"
 }
 
-// changedSuffix is what the name of a file gets that is set aside.
+// changedSuffix is appended to the name of a file that is set aside.
 const changedSuffix = ".changed"
 
-// maxAside bounds how many are set aside of one file. The last place is used again and again.
+// maxAside bounds the number of set-aside versions of one file. The last name is reused.
 const maxAside = 9
 
-// asideName returns a name for what is in the place of a file.
+// asideName returns a name for the file that is in the place of a kept one.
 func (k *Kept) asideName(name string) string {
 	aside := name + changedSuffix
 	for n := 2; n <= maxAside; n++ {
@@ -257,6 +257,6 @@ func (k *Kept) asideName(name string) string {
 		}
 		aside = fmt.Sprintf("%s%s-%d", name, changedSuffix, n)
 	}
-	_ = k.lock.root.Remove(aside) // the last place is used again
+	_ = k.lock.root.Remove(aside) // the last name is reused
 	return aside
 }

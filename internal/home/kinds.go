@@ -10,12 +10,13 @@ import (
 	"maestro/internal/files"
 )
 
-// KindError says that something else is where a home has a file or a directory. Match it with errors.As.
+// KindError says that a home has an entry of the wrong type in the place of a file or a directory. Match it with
+// errors.As.
 type KindError struct {
 	Path string
 	// Is says what is there, Want what should be.
 	Is, Want string
-	// Log says that the log is in what should be there: without it a server would begin an empty one.
+	// Log says that the log belongs there: without it a server would start an empty one.
 	Log bool
 	err error
 }
@@ -39,8 +40,8 @@ const (
 	directory = "a directory"
 )
 
-// kinds says what a server opens in a home, beside what sessions keep there. The head file is missing: one that cannot
-// be read is set aside.
+// kinds lists what a server opens in a home, besides the files of sessions. It omits the head file: an unreadable one
+// is set aside.
 var kinds = []struct{ name, want string }{
 	{lockFile, plainFile},
 	{versionFile, plainFile},
@@ -64,8 +65,8 @@ var kinds = []struct{ name, want string }{
 	{sessionsDir, directory},
 }
 
-// CheckKinds fails with *KindError when something else is where the home has a file or a directory. What is missing is
-// no fault.
+// CheckKinds fails with *KindError when the home has an entry of the wrong type in the place of a file or a directory.
+// A missing entry is not a fault.
 func (h *Home) CheckKinds() error {
 	for _, kind := range kinds {
 		if err := h.checkKind(kind.name, kind.want); err != nil {
@@ -74,7 +75,7 @@ func (h *Home) CheckKinds() error {
 		if kind.want != plainFile || filepath.Dir(kind.name) != "." {
 			continue // the log writes its own files
 		}
-		temporary := filepath.Join(h.dir, temporaryOf(kind.name)) // whatever else is there is replaced
+		temporary := filepath.Join(h.dir, temporaryOf(kind.name)) // anything else there is replaced
 		if info, err := disk.Lstat(temporary); err == nil && info.IsDir() {
 			return &KindError{Path: temporary, Is: directory, Want: plainFile}
 		}
@@ -93,7 +94,7 @@ func (h *Home) checkKind(name, want string) error {
 		if link, linkErr := disk.Lstat(path); files.Gone(err) && linkErr == nil && link.Mode()&fs.ModeSymlink != 0 {
 			return &KindError{Path: path, Is: "a symbolic link to nothing", Want: want}
 		}
-		return nil //nolint:nilerr // who opens it says what is wrong
+		return nil //nolint:nilerr // opening it reports the error
 	}
 	if is := kindOf(info.Mode()); is != want {
 		inLog := want == directory && (name == storeDir || filepath.Dir(name) == storeDir)
@@ -123,7 +124,7 @@ func kindOf(mode fs.FileMode) string {
 	return "a device"
 }
 
-// explained says of a file that is none what it is.
+// explained returns the error that an entry is not a file, with what it is.
 func (h *Home) explained(name string, err error) error {
 	var irregular *files.IrregularError
 	var kind *KindError

@@ -14,12 +14,12 @@ import (
 	"maestro/internal/files"
 )
 
-// Lock is a home that this process holds as its one server.
+// Lock is a home that this process holds as its only server.
 type Lock struct {
 	*Home
 	file *os.File
 	held *os.File // the directory, which is locked too
-	// fresh says that the home held nothing but its lock.
+	// fresh says that the home held nothing but its lock file.
 	fresh bool
 
 	uses, beats *noted
@@ -29,9 +29,9 @@ type Lock struct {
 type HeldError struct {
 	// Dir is the home.
 	Dir string
-	// PID is the holder's process, 0 if it did not say.
+	// PID is the holder's process id, 0 if unknown.
 	PID int
-	// Address is where it listens, "" if it does not yet.
+	// Address is where it listens, "" if it does not listen yet.
 	Address string
 	// Read says that the holders only read.
 	Read bool
@@ -52,14 +52,14 @@ func (e *HeldError) Error() string {
 	return b.String()
 }
 
-// A client that looks whether a server runs holds the lock for an instant, which a server waits out.
+// A client that checks whether a server runs holds the lock for an instant, and a server waits for that.
 const (
 	lockTries = 25
 	lockPause = 20 * time.Millisecond
 )
 
-// Lock takes the home for this process until Release, or until the process ends however it ends. It fails with
-// *HeldError when another has it.
+// Lock locks the home for this process until Release, or until the process ends. It fails with *HeldError when another
+// process has locked it.
 func (h *Home) Lock() (*Lock, error) {
 	f, held, err := h.take(files.OpenOrCreate, os.O_RDWR, files.Lock)
 	for try := 1; errors.Is(err, files.ErrHeld) && try < lockTries; try++ {
@@ -76,7 +76,7 @@ func (h *Home) Lock() (*Lock, error) {
 		return nil, err
 	}
 	if err := writePID(f); err != nil {
-		if h.onlyLocked() { // a new home on a full disk leaves nothing; the file goes while it is held
+		if h.onlyLocked() { // a new home on a full disk leaves nothing behind; the file is removed while it is locked
 			_ = h.remove(lockFile)
 		}
 		return nil, errors.Join(fmt.Errorf("lock the home %s: %w", h.dir, reason(err)), f.Close(), held.Close())
@@ -91,11 +91,11 @@ func (h *Home) Lock() (*Lock, error) {
 	}, nil
 }
 
-// pause waits between two tries; tests replace it.
+// pause waits between two attempts. Tests replace it.
 var pause = time.Sleep
 
-// take tries once to lock the file of the lock, and the home's directory: the file can be deleted under the one who
-// holds it, and the directory cannot. With files.ErrHeld, f is what another holds, and open.
+// take tries once to lock the lock file and the home's directory: the file can be deleted while it is locked, but the
+// directory cannot. With files.ErrHeld, f is the file that another process has locked, and it is open.
 func (h *Home) take(
 	open func(root *disk.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
 ) (f, dir *os.File, err error) {
@@ -114,8 +114,8 @@ func (h *Home) take(
 	return f, dir, nil
 }
 
-// takeDir tries once to lock the directory. With files.ErrHeld it is open. Where directories cannot be locked, as on
-// some network file systems, the file of the lock is all there is.
+// takeDir tries once to lock the directory. With files.ErrHeld the result is open. Where directories cannot be locked,
+// as on some network file systems, the lock file is the only protection.
 func (h *Home) takeDir(lock func(*os.File) error) (*os.File, error) {
 	dir, err := h.root.Open(".")
 	if err != nil {
@@ -127,9 +127,9 @@ func (h *Home) takeDir(lock func(*os.File) error) (*os.File, error) {
 	return dir, nil
 }
 
-// lock opens the file of the lock and tries once to lock it. With files.ErrHeld the file is open. Discard may remove
-// the file after it was opened. A lock on a file without the name keeps nobody out, so the file that has the name is
-// locked.
+// lock opens the lock file and tries once to lock it. With files.ErrHeld the file is open. Discard may have removed the
+// file after it was opened, and a lock on a removed file protects nothing, so lock makes sure that the locked file
+// still has the name.
 func (h *Home) lock(
 	open func(root *disk.Root, name string, flag int) (*os.File, error), flag int, lock func(*os.File) error,
 ) (*os.File, error) {
@@ -143,7 +143,7 @@ func (h *Home) lock(
 			return f, err
 		}
 		if errors.Is(err, errors.ErrUnsupported) {
-			err = nil // one server a home is up to the user here
+			err = nil // the user has to make sure that a home has only one server here
 		}
 		if err == nil {
 			var named bool
@@ -158,7 +158,7 @@ func (h *Home) lock(
 	return nil, fmt.Errorf("lock the home %s: another process replaces its lock file all the time", h.dir)
 }
 
-// isLock reports whether the file of the lock is this one.
+// isLock reports whether f is the current lock file.
 func (h *Home) isLock(f *os.File) (bool, error) {
 	mine, err := f.Stat()
 	if err != nil {
@@ -171,10 +171,10 @@ func (h *Home) isLock(f *os.File) (bool, error) {
 	return err == nil && os.SameFile(mine, now), err
 }
 
-// holder says who has the lock.
+// holder returns who has the lock.
 func (h *Home) holder(f *os.File) *HeldError {
 	held := &HeldError{Dir: h.dir}
-	if files.LockShared(f) == nil { // so nobody has it for himself; f is closed next
+	if files.LockShared(f) == nil { // so nobody has an exclusive lock; f is closed next
 		held.Read = true
 		return held
 	}
@@ -193,8 +193,8 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// MayWrite fails with *files.DeniedError when the files of the home may not be replaced. What else is wrong with its
-// disk, who writes says.
+// MayWrite fails with *files.DeniedError when the files of the home may not be replaced. It leaves other disk errors to
+// whoever writes.
 func (l *Lock) MayWrite() error {
 	probe := temporaryOf("probe")
 	f, err := files.Create(l.root, probe)
@@ -208,7 +208,7 @@ func (l *Lock) MayWrite() error {
 	return nil
 }
 
-// Release returns the home back. A second Release does nothing.
+// Release releases the home. A second Release does nothing.
 func (l *Lock) Release() error {
 	if err := errors.Join(l.file.Close(), l.held.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)
@@ -216,14 +216,14 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// begun are the names of what a server that starts makes in a home.
+// begun are the names that a starting server creates in a home.
 var begun = []string{
 	versionFile, adminTokenFile, serverKeyFile, serverFile, listenedFile, usesFile, beatsFile, toldFile, headFile,
 	storeDir, snapshotsDir,
 }
 
-// Abandon releases the home after a start that failed. What the start made in a home that was empty before is removed:
-// nobody was told of it. The directory goes too, unless it was there before.
+// Abandon releases the home after a failed start. If the home was empty before, it removes what the start created,
+// because nobody knows of it yet, and also the directory, unless it existed before.
 func (l *Lock) Abandon() error {
 	if !l.fresh {
 		return l.Release()
@@ -232,13 +232,13 @@ func (l *Lock) Abandon() error {
 	for _, name := range begun {
 		failed = errors.Join(failed, l.root.RemoveAll(name))
 	}
-	if failed != nil || !l.onlyLocked() { // a session has kept something there meanwhile
+	if failed != nil || !l.onlyLocked() { // a session has stored something there meanwhile
 		return errors.Join(failed, l.Release())
 	}
 	if l.created {
 		return l.Discard()
 	}
-	return errors.Join(l.remove(lockFile), l.Release()) // nobody else has it while it is held
+	return errors.Join(l.remove(lockFile), l.Release()) // nobody else can lock it while it is locked
 }
 
 // Running reports whether a server holds the home now.
@@ -256,5 +256,5 @@ func (h *Home) Running() bool {
 	return errors.Is(err, files.ErrHeld)
 }
 
-// RemoveUnfinished removes from the home what its server left half written when it was killed.
+// RemoveUnfinished removes half-written files that a killed server left in the home.
 func (l *Lock) RemoveUnfinished() error { return files.RemoveUnfinished(l.dir) }

@@ -18,24 +18,25 @@ const (
 	manifestFile = "manifest.json"
 )
 
-// ManifestPath is where the manifest of a session of this machine is: sessions/<id>/manifest.json.
+// ManifestPath returns the path of the manifest of a session of this machine: sessions/<id>/manifest.json.
 func (h *Home) ManifestPath(session string) string {
 	return filepath.Join(h.dir, sessionsDir, session, manifestFile)
 }
 
-// PlaceManifest writes a session's manifest, whole or not at all; only this user can read it. The session's id is
-// checked by the caller, and the path stays inside the home whatever it is.
+// PlaceManifest writes a session's manifest, completely or not at all; only this user can read it. The caller checks
+// the session's id, and the path stays inside the home whatever the id is.
 func (h *Home) PlaceManifest(session string, content []byte) error {
 	dir := path.Join(sessionsDir, session)
 	for _, name := range []string{sessionsDir, dir} {
 		if err := h.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("make a session's directory: %w", err)
 		}
-		if info, err := h.root.Lstat(name); err != nil || !info.IsDir() { // a link would lead to another session's
+		// a link would lead to another session's directory
+		if info, err := h.root.Lstat(name); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s is not a directory: move it away", filepath.Join(h.dir, name))
 		}
 	}
-	// A name of its own: the server and a command may write the same manifest at once.
+	// The temporary name is unique: the server and a command may write the same manifest concurrently.
 	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)
 	if err := files.Write(h.root, temporary, name, content); err != nil {
 		return fmt.Errorf("write a manifest: %w", err)

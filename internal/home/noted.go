@@ -11,17 +11,17 @@ import (
 	"maestro/internal/files"
 )
 
-// noted is a list that the home's server writes now and then, such as the uses of tokens, with what it holds. Safe for
-// concurrent use.
+// noted is a list that the home's server writes from time to time, such as the uses of tokens, with its expected
+// content. It is safe for concurrent use.
 type noted struct {
 	home *Home
 	name string
 
 	mu sync.Mutex
-	// known says that content is what the file must hold; no file if it is empty.
+	// known says that content is what the file must hold; there is no file if it is empty.
 	known   bool
 	content []byte
-	// info is of the file that was seen to hold that.
+	// info describes the file when it was known to have this content.
 	info fs.FileInfo
 }
 
@@ -37,7 +37,7 @@ func (n *noted) load() ([]byte, error) {
 	return content, nil
 }
 
-// save replaces the list; an empty one is no file.
+// save replaces the list; an empty list has no file.
 func (n *noted) save(content []byte) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -56,7 +56,7 @@ func (n *noted) write(content []byte) (err error) {
 	return err
 }
 
-// replace writes the content again where something else is, which gets another name.
+// replace rewrites the content. It first renames what is in its place.
 func (n *noted) replace(aside string) (err error) {
 	if len(n.content) == 0 {
 		err = n.home.root.Rename(n.name, aside)
@@ -69,7 +69,7 @@ func (n *noted) replace(aside string) (err error) {
 	return err
 }
 
-// add appends a line. Where the file is no longer what it was, the whole list is written.
+// add appends a line. If the file has changed, it rewrites the whole list.
 func (n *noted) add(line string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -88,7 +88,7 @@ func (n *noted) add(line string) error {
 	return err
 }
 
-// holds records what the file holds now.
+// holds records the present content of the file.
 func (n *noted) holds(content []byte) {
 	n.known, n.content, n.info = true, content, nil
 	if info, err := n.home.root.Lstat(n.name); err == nil {
@@ -96,7 +96,7 @@ func (n *noted) holds(content []byte) {
 	}
 }
 
-// same reports whether the file looks as it did when it held what it must; it does not read it.
+// same reports whether the file's size and time are those of the expected content; it does not read the file.
 func (n *noted) same() bool {
 	info, err := n.home.root.Lstat(n.name)
 	if err != nil || n.info == nil {

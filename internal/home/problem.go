@@ -14,7 +14,7 @@ import (
 // Problem says what is wrong with a home or one of its files, why, and what to do. Match it with errors.As.
 type Problem struct {
 	What, Why, Next string
-	// NoHome says that the path leads to something that is no home and cannot become one.
+	// NoHome says that the path leads to something that is not a home and cannot become one.
 	NoHome bool
 	err    error
 }
@@ -34,7 +34,7 @@ func (p *Problem) Unwrap() error { return p.err }
 
 const nameAnother = "name a home, or a directory that does not exist yet, with MAESTRO_HOME or --home"
 
-// notHome says of a path that it leads to no home.
+// notHome returns the problem that a path does not lead to a home.
 func notHome(dir, why string, err error) *Problem {
 	return &Problem{
 		What:   dir + " is not a Maestro home",
@@ -45,7 +45,7 @@ func notHome(dir, why string, err error) *Problem {
 	}
 }
 
-// reason takes the operation and the path away from an error; what it wraps can still be matched.
+// reason removes the operation and the path from an error; what it wraps can still be matched.
 func reason(err error) error {
 	var path *fs.PathError
 	var denied *files.DeniedError
@@ -58,7 +58,7 @@ func reason(err error) error {
 	return err
 }
 
-// notOpened explains why a home could not be opened. What is not there stays fs.ErrNotExist.
+// notOpened explains why a home could not be opened. A missing home stays fs.ErrNotExist.
 func notOpened(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("open the home %s: %w", dir, reason(err))
@@ -78,7 +78,7 @@ func notOpened(dir string, err error) error {
 	}
 }
 
-// fileAbove returns the part of a path that is there and is no directory, "" if there is none.
+// fileAbove returns the part of a path that exists and is not a directory, "" if there is none.
 func fileAbove(path string) string {
 	for ; ; path = filepath.Dir(path) {
 		if info, err := disk.Stat(path); err == nil && !info.IsDir() {
@@ -89,7 +89,7 @@ func fileAbove(path string) string {
 	}
 }
 
-// holdsHome reports whether a directory has what makes a home: secrets, or a log.
+// holdsHome reports whether a directory has the contents of a home: secrets, or a log.
 func (h *Home) holdsHome() bool {
 	for _, name := range []string{adminTokenFile, serverKeyFile, filepath.Join(storeDir, streamsDir)} {
 		if _, err := h.root.Lstat(name); err == nil {
@@ -99,19 +99,19 @@ func (h *Home) holdsHome() bool {
 	return false
 }
 
-// onlyLocked reports whether the directory has nothing in it but the lock.
+// onlyLocked reports whether the directory holds nothing but the lock file.
 func (h *Home) onlyLocked() bool {
 	entries, err := h.root.ReadDir(".")
 	return err == nil && len(entries) == 1 && entries[0].Name() == lockFile
 }
 
-// onlyPrepared reports whether the directory has nothing in it but what a user puts there before the first start.
+// onlyPrepared reports whether the directory holds nothing but what a user puts there before the first start.
 func (h *Home) onlyPrepared() bool {
 	entries, err := h.root.ReadDir(".")
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != configFile })
 }
 
-// whyClosed says why nobody but its owner may read a file of the home.
+// whyClosed returns why only its owner may read a file of the home.
 func whyClosed(name string) string {
 	if name == configFile {
 		return "only its owner may read what a home holds, and decide what its commands do"

@@ -8,15 +8,15 @@ import (
 	"maestro/internal/files"
 )
 
-// Reading is a home that this process reads: no server has it meanwhile, and others may read it too. Nothing is
+// Reading is a home that this process reads. No server can use it meanwhile, but others may read it too. Nothing is
 // written.
 type Reading struct {
 	*Home
-	file *os.File // nil if no server ever had the home, or its lock was deleted
+	file *os.File // nil if the home never had a server, or its lock file was deleted
 	held *os.File // the directory
 }
 
-// LockForReading keeps servers out until Release. It fails with *HeldError when one has the home.
+// LockForReading excludes servers until Release. It fails with *HeldError when one has the home.
 func (h *Home) LockForReading() (*Reading, error) {
 	f, dir, err := h.take(files.Open, os.O_RDONLY, files.LockShared)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func (h *Home) LockForReading() (*Reading, error) {
 	return &Reading{Home: h, file: f, held: dir}, nil
 }
 
-// Secrets reads the home's secrets, and makes none.
+// Secrets reads the home's secrets, and creates none.
 func (r *Reading) Secrets() (Secrets, error) {
 	token, err := r.AdminToken()
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Reading) Secrets() (Secrets, error) {
 	return Secrets{AdminToken: token, ServerKey: key}, err
 }
 
-// Release returns the home back, and ends the use of it.
+// Release releases the home and closes it.
 func (r *Reading) Release() error {
 	err := errors.Join(r.held.Close(), r.Close())
 	if r.file == nil {

@@ -16,14 +16,14 @@ import (
 	"maestro/service/wire"
 )
 
-// secretBytes is how much chance a secret holds.
+// secretBytes is the number of random bytes of a secret.
 const secretBytes = 32
 
-// Secrets are what the server knows and nobody else may.
+// Secrets are known to the server alone.
 type Secrets struct {
-	// AdminToken stands for the user.
+	// AdminToken authenticates the user.
 	AdminToken string
-	// ServerKey is what the sessions' secrets are made with.
+	// ServerKey is the key from which the sessions' secrets are derived.
 	ServerKey []byte
 }
 
@@ -43,8 +43,8 @@ func (h *Home) AdminToken() (string, error) {
 	return token, nil
 }
 
-// Secrets reads the home's secrets, and makes those of a new home. Anybody may delete the admin's token to get a new
-// one; it fails with *KeyError when the key that sessions' secrets were made with is missing, or is another one.
+// Secrets reads the home's secrets, and creates those of a new home. Anybody may delete the admin's token to get a new
+// one. It fails with *KeyError when the key from which sessions' secrets were derived is missing or was replaced.
 func (l *Lock) Secrets() (Secrets, error) {
 	wrote, err := l.Version()
 	if err != nil {
@@ -60,21 +60,21 @@ func (l *Lock) Secrets() (Secrets, error) {
 	return l.NewSecrets()
 }
 
-// keyMarkFile holds the fingerprint of the server's key beside the log: the secrets of the sessions in the log were
-// made with that key. It tells when the file of the version is lost.
+// keyMarkFile holds the fingerprint of the server's key, beside the log: the secrets of the log's sessions were derived
+// from that key. It identifies the key when the version file is lost.
 var keyMarkFile = filepath.Join(storeDir, "key.id")
 
 // keyMark reads the fingerprint beside the log, "" if there is none.
 func (h *Home) keyMark() string {
 	content, err := h.read(keyMarkFile, maxNote)
 	if err != nil {
-		return "" // what last wrote the home says it too
+		return "" // the version file has it too
 	}
 	return strings.TrimSpace(string(content))
 }
 
-// MarkKey notes beside the log which key the secrets of its sessions are made with. It writes nothing when that is
-// noted already.
+// MarkKey records beside the log the key from which the secrets of its sessions are derived. It writes nothing if that
+// is recorded already.
 func (l *Lock) MarkKey(fingerprint string) error {
 	if l.keyMark() == fingerprint {
 		return nil
@@ -82,7 +82,7 @@ func (l *Lock) MarkKey(fingerprint string) error {
 	return l.write(keyMarkFile, []byte(fingerprint+"\n"))
 }
 
-// isForeign reports whether anything in the home tells that a key is not the one that its secrets were made with.
+// isForeign reports whether anything in the home shows that its secrets were not derived from a key.
 func (h *Home) isForeign(key []byte, wrote Version) bool {
 	for _, known := range []string{wrote.Key, h.keyMark()} {
 		if known != "" && known != Fingerprint(key) {
@@ -92,8 +92,7 @@ func (h *Home) isForeign(key []byte, wrote Version) bool {
 	return false
 }
 
-// hadKey reports whether a server with a key has run on the home's log: a home that was just restored has a log and no
-// token.
+// hadKey reports whether a server with a key has run on the home's log: a newly restored home has a log but no token.
 func (l *Lock) hadKey(wrote Version) bool {
 	if entries, err := disk.ReadDir(l.Store()); err != nil || len(entries) == 0 {
 		return false
@@ -102,17 +101,17 @@ func (l *Lock) hadKey(wrote Version) bool {
 	return wrote.Key != "" || err == nil || l.keyMark() != ""
 }
 
-// KeyError says that a home lacks the key that its sessions' secrets were made with. Match it with errors.As.
+// KeyError says that a home lacks the key from which its sessions' secrets were derived. Match it with errors.As.
 type KeyError struct {
-	// File is where it should be.
+	// File is the path where it should be.
 	File string
-	// Another says that there is another key.
+	// Another says that another key is there.
 	Another bool
-	// Fits names a file beside it that holds the key, "" if none does.
+	// Fits names a file beside it that holds the key, "" if there is none.
 	Fits string
 }
 
-// keyError says that the key is missing or another one, and where the right one is.
+// keyError returns the error that the key is missing or was replaced, and where the right one is.
 func (h *Home) keyError(another bool) *KeyError {
 	missing := &KeyError{File: filepath.Join(h.dir, serverKeyFile), Another: another}
 	wrote, err := h.Version()
@@ -158,14 +157,14 @@ func (e *KeyError) Error() string {
 	return "The server's key " + e.File + " is missing"
 }
 
-// Fingerprint tells one key from another and says nothing else about it.
+// Fingerprint identifies a key without revealing it.
 func Fingerprint(key []byte) string {
 	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write([]byte("maestro key fingerprint")) // a hash takes everything
+	_, _ = mac.Write([]byte("maestro key fingerprint")) // a hash never fails to write
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
-// NewSecrets reads the home's secrets, and makes those that are missing, whatever they were before.
+// NewSecrets reads the home's secrets, and creates missing ones, whatever they were before.
 func (l *Lock) NewSecrets() (Secrets, error) {
 	token, err := l.AdminToken()
 	if errors.Is(err, fs.ErrNotExist) {

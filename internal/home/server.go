@@ -12,7 +12,7 @@ import (
 	"maestro/internal/files"
 )
 
-// listenedFile says where the home's server listened last, so that it takes the same port again.
+// listenedFile records where the home's server listened last, so that it uses the same port again.
 const listenedFile = "listened"
 
 // Server says where a home's server listens.
@@ -22,8 +22,8 @@ type Server struct {
 	PID     int    `json:"pid"`
 }
 
-// Server reads where the home's server listens, or did if it was killed: see [Home.Running]. It fails with
-// fs.ErrNotExist when it does not say.
+// Server reads where the home's server listens, or listened before it was killed: see [Home.Running]. It fails with
+// fs.ErrNotExist when that is not recorded.
 func (h *Home) Server() (Server, error) {
 	content, err := h.read(serverFile, maxNote)
 	if err != nil {
@@ -39,7 +39,7 @@ func (h *Home) Server() (Server, error) {
 	return server, nil
 }
 
-// Announce says where the server listens, until Withdraw.
+// Announce records where the server listens, until Withdraw.
 func (l *Lock) Announce(server Server) error {
 	content, err := json.Marshal(server)
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *Lock) Announce(server Server) error {
 	return l.write(serverFile, append(content, '\n'))
 }
 
-// Withdraw takes the announcement back.
+// Withdraw removes the announcement.
 func (l *Lock) Withdraw() error { return l.remove(serverFile) }
 
 // Listening returns where the home's server listens now. running says that a server holds the home: while it starts or
@@ -58,13 +58,13 @@ func (h *Home) Listening() (server Server, running bool, err error) {
 	if server, err = h.Server(); err != nil || !running {
 		return server, running, err
 	}
-	if h.holderPID() != server.PID { // one that was killed left it behind, and the next one has just begun
+	if h.holderPID() != server.PID { // a killed server left it behind, and the next one has just started
 		return Server{}, true, fs.ErrNotExist
 	}
 	return server, true, nil
 }
 
-// holderPID returns the process that took the lock last, 0 if it is not known.
+// holderPID returns the id of the process that took the lock last, 0 if unknown.
 func (h *Home) holderPID() int {
 	f, err := files.Open(h.root, lockFile, os.O_RDONLY)
 	if err != nil {
@@ -74,24 +74,24 @@ func (h *Home) holderPID() int {
 	return pidIn(f)
 }
 
-// pidIn reads the process that a lock's file names, 0 if it names none.
+// pidIn returns the process id in a lock file, 0 if it has none.
 func pidIn(f *os.File) int {
 	content := make([]byte, 32)
-	n, _ := f.ReadAt(content, 0) // what cannot be read is not said
+	n, _ := f.ReadAt(content, 0) // an unreadable file counts as empty
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(content[:n])))
 	return pid
 }
 
-// Listened returns the address at which the home's server listened last, "127.0.0.1:3000"; "" if it is not known.
+// Listened returns the address at which the home's server listened last, "127.0.0.1:3000"; "" if unknown.
 func (h *Home) Listened() string {
 	content, err := h.read(listenedFile, maxNote)
 	if err != nil {
-		return "" // then the server takes any port
+		return "" // then the server uses any port
 	}
 	return strings.TrimSpace(string(content))
 }
 
-// NoteListened keeps what Listened gives.
+// NoteListened records the address that Listened returns.
 func (l *Lock) NoteListened(address string) error {
 	if l.Listened() == address {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 )
 
-// BackupKey signs the home's backups. It is made of the server's key, so whoever keeps that keeps this one too; its
-// public part may be given away.
+// BackupKey signs the home's backups. It is derived from the server's key, so keeping that keeps this one too. Its
+// public part may be published.
 func (s Secrets) BackupKey() ed25519.PrivateKey {
 	sum := hmac.New(sha256.New, s.ServerKey)
 	sum.Write([]byte("maestro backup signature v1"))
@@ -16,7 +16,7 @@ func (s Secrets) BackupKey() ed25519.PrivateKey {
 
 // BackupSigner returns the public part of the key that signs the home's backups.
 func (s Secrets) BackupSigner() ed25519.PublicKey {
-	public, _ := s.BackupKey().Public().(ed25519.PublicKey) // it always is
+	public, _ := s.BackupKey().Public().(ed25519.PublicKey) // it always has this type
 	return public
 }
 

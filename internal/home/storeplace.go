@@ -11,17 +11,17 @@ import (
 )
 
 // ElsewhereError says that a part of the store is not in the home. A server locks its home, sets damaged parts aside
-// and puts blocks back by renaming them: that ends where a link, or another file system, begins. Match it with
+// and restores blocks by renaming them, and neither works across a link or on another file system. Match it with
 // errors.As.
 type ElsewhereError struct {
 	Path string
-	// LeadsTo is where a symbolic link leads to, "" if Path is on another file system.
+	// LeadsTo is the target of a symbolic link, "" if Path is on another file system.
 	LeadsTo string
 }
 
 func (e *ElsewhereError) Error() string { return e.What() + "; " + e.Next() }
 
-// What says what is elsewhere.
+// What says which part is elsewhere.
 func (e *ElsewhereError) What() string {
 	if e.LeadsTo != "" {
 		return e.Path + " is a symbolic link to " + e.LeadsTo
@@ -38,15 +38,15 @@ func (e *ElsewhereError) Next() string {
 	return "move what is there into the home, and start again; " + whole
 }
 
-// batchesDir is where nats-server writes batches. The server makes it a link to memory.
+// batchesDir is where nats-server writes batches. The server replaces it with a link into memory.
 const batchesDir = "batches"
 
-// CheckStorePlace fails with *ElsewhereError when a part of the store is not in the home. A link to nothing is a fault
-// of what should be there; whoever opens it says so.
+// CheckStorePlace fails with *ElsewhereError when a part of the store is not in the home. It ignores a link to nothing,
+// which is reported when the target is opened.
 func (h *Home) CheckStorePlace() error {
 	own, err := disk.Stat(h.dir)
 	if err != nil {
-		return nil //nolint:nilerr // who opens it says what is wrong
+		return nil //nolint:nilerr // opening it reports the error
 	}
 	streams := filepath.Join(h.dir, storeDir, streamsDir)
 	return disk.WalkDir(filepath.Join(h.dir, storeDir), func(path string, entry fs.DirEntry, err error) error {
@@ -68,13 +68,13 @@ func (h *Home) CheckStorePlace() error {
 	})
 }
 
-// linkElsewhere fails for a link that leads to something, but for that of a stream's batches.
+// linkElsewhere fails for a link that leads to something, except that of a stream's batches.
 func linkElsewhere(path, streams string) error {
 	if filepath.Base(path) == batchesDir && filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(path)))) == streams {
 		return nil
 	}
 	if _, err := disk.Stat(path); err != nil {
-		return nil //nolint:nilerr // it leads to nothing, or nobody can tell
+		return nil //nolint:nilerr // it leads to nothing, or that cannot be determined
 	}
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

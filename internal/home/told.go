@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// toldFile holds the sequence up to which the home's user was told what changed; with a project's id behind it, of that
-// one only. Who uses a token of their own has a file of their own: they see less, or more, than the user.
+// toldFile holds the sequence up to which the home's user was told what changed; with a project's id appended, for that
+// project only. Users with a token of their own have a file of their own: they see less, or more, than the home's user.
 const toldFile = "told"
 
 func toldOf(token, project string) string {
@@ -26,7 +26,7 @@ func toldOf(token, project string) string {
 }
 
 // Told returns the sequence up to which the holder of a token, "" for the home's own, was told what changed in a
-// project, or in all if it is ""; fs.ErrNotExist if that never was. Who was told of all was told of each.
+// project, or in all if it is ""; fs.ErrNotExist if there is none. Being told of all projects counts for each.
 func (h *Home) Told(token, project string) (uint64, error) {
 	all, err := h.readTold(toldOf(token, ""))
 	if project == "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +50,7 @@ func (h *Home) readTold(name string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(content)), 10, 64)
 }
 
-// Tell notes up to which sequence the holder of a token was told, of a project that there is, or of all if it is "".
+// Tell records the sequence up to which the holder of a token was told of an existing project, or of all if it is "".
 func (h *Home) Tell(token, project string, sequence uint64) error {
 	return h.write(toldOf(token, project), []byte(strconv.FormatUint(sequence, 10)+"\n"))
 }

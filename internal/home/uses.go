@@ -1,15 +1,15 @@
 package home
 
-// usesFile says when each named token was used last.
+// usesFile records when each named token was used last.
 const usesFile = "uses"
 
-// Uses remembers across restarts when tokens were used. A lost file costs this memory, never truth.
+// Uses remembers across restarts when tokens were used. Losing the file loses only that.
 type Uses struct{ list *noted }
 
-// Uses returns the home's.
+// Uses returns the home's Uses.
 func (l *Lock) Uses() Uses { return Uses{l.uses} }
 
-// Load returns what was saved last, nothing if nothing was.
+// Load returns what was saved last, nothing if there is none.
 func (u Uses) Load() ([]byte, error) { return u.list.load() }
 
 // Save replaces what was saved.

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// versionFile says what last wrote the home.
+// versionFile records what last wrote the home.
 const versionFile = "version"
 
-// Format is the version of the home's layout. An older maestro that finds a later one does not write.
+// Format is the version of the home's layout. An older maestro does not write to a home with a later one.
 const Format = 1
 
-// Version says what last wrote a home, and which versions of its parts that knows.
+// Version identifies the program that last wrote a home, and the versions of the home's parts that it knows.
 type Version struct {
 	// Maestro is the binary's version.
 	Maestro string `json:"maestro"`
-	// Home is the layout's Format, Rules the version of the rules that decide, Snapshot the format of encoded states.
+	// Home is the layout's Format, Rules the version of the decision rules, Snapshot the format of encoded states.
 	Home     int `json:"home"`
 	Rules    int `json:"rules"`
 	Snapshot int `json:"snapshot"`
@@ -27,7 +27,7 @@ type Version struct {
 	Key string `json:"key,omitempty"`
 }
 
-// Version reads what last wrote the home; the zero Version if that did not say.
+// Version reads what last wrote the home; the zero Version if unknown.
 func (h *Home) Version() (Version, error) {
 	content, err := h.read(versionFile, maxNote)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,7 +36,7 @@ func (h *Home) Version() (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	var v Version // fields that came later are ignored
+	var v Version // newer fields are ignored
 	if err := json.Unmarshal(content, &v); err != nil {
 		path := filepath.Join(h.dir, versionFile)
 		return Version{}, &Problem{
@@ -49,7 +49,7 @@ func (h *Home) Version() (Version, error) {
 	return v, nil
 }
 
-// Wrote notes what writes the home from now on. It writes nothing when that is noted already.
+// Wrote records the program that writes the home from now on. It writes nothing if that is recorded already.
 func (l *Lock) Wrote(v Version) error {
 	if was, err := l.Version(); err == nil && was == v {
 		return nil
@@ -61,7 +61,7 @@ func (l *Lock) Wrote(v Version) error {
 	return l.write(versionFile, append(content, '\n'))
 }
 
-// NewerError says that a home was written by a version of maestro that came later. Match it with errors.As.
+// NewerError says that a newer version of maestro wrote a home. Match it with errors.As.
 type NewerError struct {
 	Dir string
 	// Wrote is what last wrote it, Known what this maestro knows.
@@ -73,7 +73,7 @@ func (e *NewerError) Error() string {
 		e.Dir, e.Wrote.Maestro, e.Needs())
 }
 
-// Needs lists what the home has and is not known here.
+// Needs lists the parts of the home that this maestro does not know.
 func (e *NewerError) Needs() string {
 	var parts []string
 	for _, part := range []struct {
@@ -100,7 +100,7 @@ func (e *NewerError) Install() string {
 	return "install maestro " + e.Wrote.Maestro + " or newer"
 }
 
-// Check fails with *NewerError when what last wrote the home knew more than is known here. It writes nothing.
+// Check fails with *NewerError when the program that last wrote the home knew more than this one. It writes nothing.
 func (h *Home) Check(known Version) error {
 	wrote, err := h.Version()
 	if err != nil {
