@@ -12,7 +12,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// behind writes what can be read behind the gap, and lists what cannot.
+// behind writes the readable events after the gap, and lists the missing ones.
 func (s *salvage) behind(head events.Head, dir string) error {
 	defer s.settleEnd()
 	if last, _ := s.seen(); head.Sequence >= last {
@@ -51,7 +51,7 @@ func (s *salvage) isSeen(sequence uint64) bool {
 func (s *salvage) writeBehind(out *bufio.Writer, head events.Head) error {
 	named := map[string]bool{}
 	var line []byte
-	before := head // the last that the log or the file has
+	before := head // the last event that the log or the file has
 	for sequence := head.Sequence + 1; ; sequence++ {
 		if err := s.unreadable(); err != nil {
 			return err

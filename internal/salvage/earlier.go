@@ -13,10 +13,10 @@ import (
 	"maestro/internal/syntax"
 )
 
-// maxReport bounds what is read of the report of an earlier salvage.
+// maxReport bounds the report of an earlier salvage.
 const maxReport = 64 << 20
 
-// ReadReport returns the report of the salvage that made a home; fs.ErrNotExist if none did.
+// ReadReport returns the report of the salvage that created a home; fs.ErrNotExist if there is none.
 func ReadReport(dir string) (*Report, error) {
 	in, err := files.OpenNamed(filepath.Join(dir, reportFile))
 	if err != nil {
@@ -30,7 +30,7 @@ func ReadReport(dir string) (*Report, error) {
 	return report, nil
 }
 
-// readEarlier takes over the report of the salvage that made the damaged home: what was lost then is lost now.
+// readEarlier takes over the report of the salvage that created the damaged home: what was lost then is lost now.
 func (s *salvage) readEarlier() {
 	earlier, err := ReadReport(s.options.Home.Dir())
 	switch {
@@ -42,8 +42,8 @@ func (s *salvage) readEarlier() {
 	}
 }
 
-// readEarlierBackups lists the backups from before the damaged home was made: that they saw more than its log is no
-// fault. A note that cannot be read excuses none.
+// readEarlierBackups lists the backups from before the damaged home was created: it is not a fault that they reach
+// further than its log. An unreadable note lists none.
 func (s *salvage) readEarlierBackups() {
 	note, err := s.options.Home.EarlierBackups()
 	if err == nil {
@@ -56,8 +56,8 @@ func (s *salvage) readEarlierBackups() {
 	}
 }
 
-// settleEarlier says what the earlier salvage lacked, if events were written on top of it. If none were, the home is
-// salvaged as if it were the first time, and what was lost is looked for again.
+// settleEarlier reports what the earlier salvage lacked, if events were written after it. Otherwise the home is
+// salvaged as if for the first time, and what was lost is searched for again.
 func (s *salvage) settleEarlier() {
 	switch {
 	case s.earlier == nil || !s.earlier.lacks():

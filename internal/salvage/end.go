@@ -12,15 +12,15 @@ import (
 	"maestro/events"
 )
 
-// end is what is known about where the damaged log ended.
+// end is what is known about the end of the damaged log.
 type end struct {
 	// sequence is the highest that a witness saw, by names the witness.
 	sequence uint64
 	by       string
-	// noted is the last sequence that the note of the last clean stop names, 0 without a note. Only the note knows that
-	// nothing followed: the head file is up to a tenth of a second behind, and the others are further.
+	// noted is the last sequence in the note of the last clean stop, 0 without a note. Only the note proves that
+	// nothing followed: the head file lags by up to a tenth of a second, and the others by more.
 	noted uint64
-	// snapshots saw events too, if they are of this log.
+	// snapshots also prove events, if they belong to this log.
 	snapshots []events.Snapshot
 }
 
@@ -30,7 +30,7 @@ func (e *end) saw(sequence uint64, by string) {
 	}
 }
 
-// findEnd asks everything that remembers a head: the head file, the note of the last clean stop, the marks in the
+// findEnd consults everything that records a head: the head file, the note of the last clean stop, the marks in the
 // store, and the snapshots.
 func (s *salvage) findEnd() error {
 	head, err := bus.LoadHeadFile(s.options.Home.Head())
@@ -62,8 +62,8 @@ func (s *salvage) findEnd() error {
 	return nil
 }
 
-// leaveForks leaves out of the store what another server wrote into its blocks. Where the head file does not tell which
-// messages those are, it is not known whether all that was acknowledged is there.
+// leaveForks drops messages that another server wrote into the store's blocks. If the head file does not show which
+// ones those are, it is unknown whether all acknowledged events are there.
 func (s *salvage) leaveForks(head events.Head) error {
 	forks, err := s.store.Prefer(s.ctx, head)
 	if err != nil || forks.Others == 0 {
@@ -109,11 +109,11 @@ func (s *salvage) readSnapshots() {
 	s.believeNames(names)
 }
 
-// nearName is how far behind everything else that was seen the name of a snapshot is believed.
+// nearName is how far after everything else the sequence in a snapshot's name is trusted.
 const nearName = 1 << 20
 
-// believeNames counts the names of snapshots that cannot be read, highest first: they tell how far the log was, and
-// nothing tells of which log, nor who gave the name. A note of a clean stop knows better.
+// believeNames considers the names of unreadable snapshots, highest first: they show how far the log reached, but not
+// which log, nor who chose the name. The note of a clean stop takes precedence.
 func (s *salvage) believeNames(names []uint64) {
 	if s.end.noted > 0 {
 		return
@@ -130,7 +130,7 @@ func (s *salvage) believeNames(names []uint64) {
 	}
 }
 
-// compare holds the new log against the snapshots: those of its own genesis saw its events.
+// compare compares the new log with the snapshots: those with its genesis saw its events.
 func (s *salvage) compare(head events.Head) {
 	if head.Sequence == 1 {
 		s.genesis = head.Hash
@@ -143,8 +143,8 @@ func (s *salvage) compare(head events.Head) {
 	}
 }
 
-// seen returns the highest sequence that the log is known to have had, and what tells. Before the first event is there,
-// a snapshot of any log counts.
+// seen returns the highest sequence that the log is known to have had, and the evidence. While the first event is
+// missing, a snapshot of any log counts.
 func (s *salvage) seen() (sequence uint64, by string) {
 	seen := s.end
 	for _, snapshot := range s.end.snapshots {
@@ -155,13 +155,13 @@ func (s *salvage) seen() (sequence uint64, by string) {
 	return seen.sequence, seen.by
 }
 
-// endIsKnown reports whether nothing followed what was seen.
+// endIsKnown reports whether it is known that nothing followed.
 func (s *salvage) endIsKnown() bool {
 	seen, _ := s.seen()
 	return s.end.noted > 0 && seen <= s.end.noted && !s.forked
 }
 
-// settleEnd says in the report what is known about the log's end.
+// settleEnd reports what is known about the log's end.
 func (s *salvage) settleEnd() {
 	s.report.End, s.report.EndBy = s.seen()
 	s.report.EndUnknown = !s.endIsKnown()

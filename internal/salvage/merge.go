@@ -10,7 +10,7 @@ import (
 	"maestro/internal/backups"
 )
 
-// next returns the event that follows the head by the chain, from whichever source has it.
+// next returns the event that follows the head by the chain, from any source that has it.
 func (s *salvage) next(head events.Head) (events.Message, bool) {
 	sequence := head.Sequence + 1
 	s.intact.seek(sequence)
@@ -41,16 +41,16 @@ func (s *salvage) next(head events.Head) (events.Message, bool) {
 	}
 }
 
-// asks reports whether a file that may have events up to a sequence is asked for the one at another. While the log is
-// known to have ended before that one, only those are asked that may know better, because the home is an older copy of
-// what it was: the note of its last clean stop knows no more than the copy.
+// asks reports whether a file that may have events up to upTo is searched for the one at sequence. After the known end
+// of the log, only files that may know more are searched, because the home may be an older copy of itself: then the
+// note of its last clean stop knows no more than the copy.
 func (s *salvage) asks(upTo, sequence uint64) bool {
 	seen, _ := s.seen()
 	return upTo >= sequence || sequence <= seen || !s.intact.done || !s.endIsKnown()
 }
 
-// noteType records the first event that is in no known type, as those of a newer maestro are: the log ends before
-// it, whichever source has it.
+// noteType records the first event of an unknown type, such as a newer maestro writes: the log ends before it,
+// whichever source has it.
 func (s *salvage) noteType(m events.Message) {
 	var unknown *events.UnknownTypeError
 	if _, err := events.Decode(m.Body); s.unknown == nil && errors.As(err, &unknown) {
@@ -58,8 +58,8 @@ func (s *salvage) noteType(m events.Message) {
 	}
 }
 
-// further asks all sources for the event after a head: one of an unknown type does not get into the log, and shows that
-// the log continued.
+// further searches all sources for the event after a head: one of an unknown type is not added to the log, but shows
+// that the log continued.
 func (s *salvage) further(head events.Head) {
 	for _, source := range s.all() {
 		if !s.asks(source.upTo, head.Sequence+1) {
@@ -71,7 +71,7 @@ func (s *salvage) further(head events.Head) {
 	}
 }
 
-// all lists the sources that are open.
+// all lists the open sources.
 func (s *salvage) all() []*source {
 	sources := []*source{s.intact}
 	for _, cut := range s.tails {
@@ -80,7 +80,7 @@ func (s *salvage) all() []*source {
 	return append(sources, s.others...)
 }
 
-// follows reports whether a source has the event that the chain asks for.
+// follows reports whether a source has the next event of the chain.
 func follows(s *source, sequence uint64, prev events.Hash) bool {
 	if s.done || s.at.Sequence != sequence {
 		return false
@@ -89,7 +89,7 @@ func follows(s *source, sequence uint64, prev events.Hash) bool {
 	return err == nil && event.PrevHash == prev
 }
 
-// chained reports whether a source has the event that the chain asks for, whether its type is known or not.
+// chained reports whether a source has the next event of the chain, of a known type or not.
 func chained(s *source, sequence uint64, prev events.Hash) bool {
 	if s.done || s.at.Sequence != sequence {
 		return false
@@ -98,8 +98,8 @@ func chained(s *source, sequence uint64, prev events.Hash) bool {
 	return ok && said == prev
 }
 
-// prevOf returns the hash that an event says it follows. A newer maestro keeps the chain too, so an event of an unknown
-// type can be told from one of another log.
+// prevOf returns the hash of the predecessor that an event states. A newer maestro keeps the chain too, so this
+// distinguishes an event of an unknown type from one of another log.
 func prevOf(m events.Message) (prev events.Hash, ok bool) {
 	event, err := events.Decode(m.Body)
 	var unknown *events.UnknownTypeError
@@ -112,7 +112,7 @@ func prevOf(m events.Message) (prev events.Hash, ok bool) {
 	return prev, false
 }
 
-// openNext opens one more of the files that are asked for a sequence; false when there are no more.
+// openNext opens one more of the files that are searched for a sequence; false when there are no more.
 func (s *salvage) openNext(sequence uint64) bool {
 	for i := 0; i < len(s.sources) && s.ctx.Err() == nil; {
 		f := s.sources[i]
@@ -121,7 +121,7 @@ func (s *salvage) openNext(sequence uint64) bool {
 			continue
 		}
 		s.opened[f.path] = true
-		i = 0 // what this one says may change which are asked
+		i = 0 // its content may change which files are searched
 		other, signed, err := f.open(s.ctx, s.options.Signer)
 		if err != nil {
 			s.report.Unused[f.path] = err.Error()
@@ -140,7 +140,7 @@ func (s *salvage) openNext(sequence uint64) bool {
 	return false
 }
 
-// noteName counts what the name of an automatic backup says that cannot be read: the log went that far.
+// noteName takes account of the name of an unreadable automatic backup: the log reached that sequence.
 func (s *salvage) noteName(f file, err error) {
 	var refused *refusedError
 	seen, _ := s.seen()
@@ -181,8 +181,7 @@ func (s *salvage) closeSources() {
 	}
 }
 
-// any returns the event at a sequence: the store's, or that of a file whose hashes fit the event before it or the one
-// behind.
+// any returns the event at a sequence: the store's, or that of a file whose hashes match the event before or after it.
 func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool) {
 	s.intact.seek(sequence)
 	if !s.intact.done && s.intact.at.Sequence == sequence {
@@ -202,8 +201,8 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 	return events.Message{}, false
 }
 
-// nextThere returns the lowest sequence from this one on that a source has, whether it fits or not: what comes before
-// it is nowhere. No number that a file merely names is counted up to.
+// nextThere returns the lowest sequence from this one on that any source has, whether it fits or not: nothing before it
+// exists. It does not count up to a number that a file merely names.
 func (s *salvage) nextThere(sequence uint64) uint64 {
 	next := uint64(math.MaxUint64)
 	for _, source := range s.all() {
@@ -214,7 +213,7 @@ func (s *salvage) nextThere(sequence uint64) uint64 {
 	return next
 }
 
-// unreadable says why the home's own events cannot be read on: what is damaged is passed over, and is no error.
+// unreadable returns why the home's own events cannot be read further. Damage is skipped, and is not an error.
 func (s *salvage) unreadable() error {
 	err := errors.Join(s.ctx.Err(), s.intact.err)
 	for _, cut := range s.tails {
@@ -223,7 +222,7 @@ func (s *salvage) unreadable() error {
 	return err
 }
 
-// noteSources says which files could be read to some place only.
+// noteSources reports which files could be read only in part.
 func (s *salvage) noteSources() {
 	for _, other := range s.others {
 		if other.err != nil {
@@ -233,7 +232,7 @@ func (s *salvage) noteSources() {
 	}
 }
 
-// leads reports whether a file has the event that the next one of the store, or of an end that was cut off, follows.
+// leads reports whether a file has the predecessor of the next event of the store, or of an end that was cut off.
 func (s *salvage) leads(other *source, sequence uint64) bool {
 	if other.done || other.at.Sequence != sequence {
 		return false
@@ -250,7 +249,7 @@ func (s *salvage) leads(other *source, sequence uint64) bool {
 	return chained(s.intact, sequence+1, behind)
 }
 
-// hashBehind returns the chain's hash behind an event; false if the event does not say what it follows.
+// hashBehind returns the hash of the chain after an event; false if the event does not state its predecessor.
 func hashBehind(m events.Message) (events.Hash, bool) {
 	prev, ok := prevOf(m)
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// noteOtherStores names the directories of the home that hold a log and are not where the store is, such as a store
-// that was renamed.
+// noteOtherStores names the directories of the home that hold a log but are not the store, such as a renamed store.
 func (s *salvage) noteOtherStores() {
 	store := s.options.Home.Store()
 	entries, err := disk.ReadDir(s.options.Home.Dir())

@@ -10,48 +10,48 @@ import (
 	"maestro/events"
 )
 
-// Report is what a salvage came to. It stays in the new home as salvage.json.
+// Report is the result of a salvage. The new home holds it as salvage.json.
 type Report struct {
 	From string    `json:"from"`
 	To   string    `json:"to"`
 	At   time.Time `json:"at"`
-	// Head is where the new log ends.
+	// Head is the end of the new log.
 	Head events.Head `json:"head"`
-	// Acknowledged is the head that the damaged home's head file remembers, if it can be read.
+	// Acknowledged is the head in the damaged home's head file, if it can be read.
 	Acknowledged events.Head `json:"acknowledged"`
-	// End is the highest sequence that the log is known to have had, and EndBy is what tells.
+	// End is the highest sequence that the log is known to have had, and EndBy the evidence.
 	End   uint64 `json:"end"`
 	EndBy string `json:"endBy,omitempty"`
-	// EndUnknown says that nothing tells where the log ended, as only the note of a clean stop does: events behind End
-	// may be lost that nobody can count.
+	// EndUnknown says that the end of the log is unknown, because only the note of a clean stop proves it: an unknown
+	// number of events after End may be lost.
 	EndUnknown bool `json:"endUnknown,omitempty"`
-	// Filled counts the events that came from other files, by file; Unused says why others were not used, or not to
-	// their end.
+	// Filled counts the events that came from other files, by file; Unused says why others were not used, or not
+	// completely.
 	Filled map[string]uint64 `json:"filled"`
 	// Missing are the sequences that no source has.
 	Missing []Range `json:"missing"`
-	// Behind counts the readable events behind the first gap, which stand in the file BehindFile of the new home.
+	// Behind counts the readable events after the first gap, which are in the file BehindFile of the new home.
 	Behind     uint64 `json:"behind"`
 	BehindFile string `json:"behindFile,omitempty"`
-	// Tail counts the events of ends of the log that starts had cut off as unfinished appends, and that are not in the
-	// new log; they stand in the file TailFile of the new home.
+	// Tail counts events that starts had cut off the log as unfinished appends, and that are not in the new log. They
+	// are in the file TailFile of the new home.
 	Tail     uint64 `json:"tail,omitempty"`
 	TailFile string `json:"tailFile,omitempty"`
-	// Unread says what may hold acknowledged events and could not be read.
+	// Unread lists what may hold acknowledged events and could not be read.
 	Unread []string `json:"unread,omitempty"`
-	// Earlier is the report of the salvage that made the damaged home, if that lacked events and others were written
+	// Earlier is the report of the salvage that created the damaged home, if that lacked events and others were written
 	// since.
 	Earlier *Report `json:"earlier,omitempty"`
-	// Texts counts the long texts in the new home, LostTexts are those that the events name and no source has.
+	// Texts counts the long texts in the new home. LostTexts are those that the events name and no source has.
 	Texts     int               `json:"texts"`
 	LostTexts []engine.LostText `json:"lostTexts"`
-	// UnreadTexts counts the named long texts that the old store does not have; FilledTexts those that came from other
+	// UnreadTexts counts the named long texts that the old store lacks. FilledTexts counts those that came from other
 	// files, by file.
 	UnreadTexts int            `json:"unreadTexts"`
 	FilledTexts map[string]int `json:"filledTexts"`
 	Refusals    int            `json:"refusals"`
-	// Newer says what this version cannot do because a newer maestro wrote the damaged home; "" if that is not so.
-	// Install says what to install, and what to do with it.
+	// Newer says what this version cannot do because a newer maestro wrote the damaged home; "" if it did not. Install
+	// says what to install, and what to do with it.
 	Newer   string `json:"newer,omitempty"`
 	Install string `json:"install,omitempty"`
 	// Key says why the tokens of sessions do not work in the new home, "" if they do.
@@ -62,7 +62,7 @@ type Report struct {
 	Notes  []string          `json:"notes"`
 }
 
-// Range is a row of sequences, both ends included.
+// Range is a range of sequences, both ends included.
 type Range struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
@@ -75,14 +75,14 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d to %d", r.From, r.To)
 }
 
-// Whole reports whether everything that was acknowledged is in the new home: its events, in order, and their long
-// texts, and the key without which no server starts there; and that a server of this version can serve it.
+// Whole reports whether everything acknowledged is in the new home: its events, in order, their long texts, and the key
+// without which no server starts there; and whether a server of this version can serve it.
 func (r *Report) Whole() bool {
 	return r.Key == "" && r.Newer == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
 		len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 && (r.Earlier == nil || !r.Earlier.lacks())
 }
 
-// Lost has a line for everything that is not in the new log.
+// Lost has a line for everything that is missing in the new log.
 func (r *Report) Lost() string {
 	var b strings.Builder
 	for _, missing := range r.Missing {
@@ -125,13 +125,13 @@ func (r *Report) Lost() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// lacks reports whether events are known to be missing. The texts that a log names can always be looked for again.
+// lacks reports whether events are known to be missing. Texts do not count, because they can be searched for again.
 func (r *Report) lacks() bool {
 	return len(r.Missing) > 0 || r.Behind > 0 || r.Tail > 0 || len(r.Unread) > 0 ||
 		r.Earlier != nil && r.Earlier.lacks()
 }
 
-// miss notes that sequences have no event.
+// miss records that sequences have no event.
 func (r *Report) miss(from, to uint64) {
 	if last := len(r.Missing) - 1; last >= 0 && r.Missing[last].To+1 == from {
 		r.Missing[last].To = to

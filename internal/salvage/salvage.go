@@ -19,28 +19,28 @@ import (
 	"maestro/internal/home"
 )
 
-// Options say what is salvaged, and with what.
+// Options configures a salvage.
 type Options struct {
 	// Home is the damaged home; no server may hold it.
 	Home *home.Home
 	// To is the new home, which must not exist or be empty.
 	To string
-	// With are backups and exports that the user named; they are believed as far as their hashes fit.
+	// With are backups and exports that the user named; they are trusted as far as their hashes fit.
 	With []string
-	// Backups are the home's own; only those that its key signed are believed. Newest first. BackupDir is where they
-	// are.
+	// Backups are the home's own, newest first; only those that its key signed are trusted. BackupDir is their
+	// directory.
 	Backups   []string
 	BackupDir string
 	// Unlisted is why BackupDir could not be listed, nil if it was.
 	Unlisted error
-	// Others have the names of backups and are no plain files: the report says that they were not used.
+	// Others have the names of backups but are not plain files: the report says that they were not used.
 	Others []string
-	// Signer names the home's key: its own, or the one that the user says it had. "" if neither is known; then none of
-	// Backups is believed.
+	// Signer identifies the home's key: its own, or the one that the user names. "" if neither is known; then no backup
+	// of Backups is trusted.
 	Signer string
 	// Known is what this version understands of a home.
 	Known home.Version
-	// Now is when it happens.
+	// Now is the time of the salvage.
 	Now time.Time
 }
 
@@ -50,10 +50,10 @@ const (
 	tailFile   = "salvaged-tail"
 )
 
-// ScratchPurpose is in the name of the directory beside the new home in which it is built; see files.Leftovers.
+// ScratchPurpose is part of the name of the directory beside the new home in which it is built; see files.Leftovers.
 const ScratchPurpose = "salvage"
 
-// Home makes a new home out of a damaged one. The damaged one stays as it is. An error leaves nothing behind.
+// Home creates a new home from a damaged one, which it does not change. If it fails, it leaves nothing behind.
 func Home(ctx context.Context, o Options) (_ *Report, err error) {
 	if o.To, err = target(o.To, o.Home.Dir()); err != nil {
 		return nil, err
@@ -133,28 +133,28 @@ type salvage struct {
 	sources  []file
 	verifier *engine.Verifier
 	judging  bool
-	unknown  *events.NewerError // the first event of an unknown type, before which the log ends; nil for none
-	// newerBackup is a backup that only a newer maestro can read, and why; "" for none.
+	unknown  *events.NewerError // the first event of an unknown type, before which the log ends, or nil
+	// newerBackup is a backup that only a newer maestro can read, and why; "" if there is none.
 	newerBackup string
 
 	intact *source         // the damaged store's events
 	others []*source       // the files', once they are needed
-	opened map[string]bool // the paths of files that were, or could not be
-	// before are the backups from before the damaged home was made.
+	opened map[string]bool // the paths of files that were opened, or could not be
+	// before are the backups from before the damaged home was created.
 	before backups.Earlier
 	// foreign are the signers that were noted; see noteForeign.
 	foreign map[string]bool
-	earlier *Report // of the salvage that made the damaged home, nil if none did
+	earlier *Report // of the salvage that created the damaged home, or nil
 	// tails are ends of the log that starts cut off.
 	tails []*tail
 
 	end     end
-	forked  bool // the store has two chains, and nothing tells which is this home's
+	forked  bool // the store has two chains, and it is unknown which is this home's
 	genesis events.Hash
 
-	named []engine.NamedText // by events behind the gap
+	named []engine.NamedText // by events after the gap
 	kept  map[string]bool    // long texts in the new home
-	why   map[string]string  // what the store said of the others
+	why   map[string]string  // the store's errors for the others
 }
 
 func (s *salvage) openStore() error {
@@ -186,7 +186,7 @@ func (s *salvage) note(format string, args ...any) {
 	s.report.Notes = append(s.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// build makes the new home beside its place, and puts it there when it is whole.
+// build builds the new home beside its place, and moves it there when it is complete.
 func (s *salvage) build() (err error) {
 	to := s.options.To
 	if err := disk.MkdirAll(filepath.Dir(to), 0o700); err != nil {
@@ -235,13 +235,13 @@ func (s *salvage) build() (err error) {
 		return err
 	}
 	if err := bus.PutInPlace(temporary, to, storeName, lockName); err != nil {
-		_, taken := target(to, s.options.Home.Dir()) // who came first says why
+		_, taken := target(to, s.options.Home.Dir()) // the directory was taken first: target says why
 		return cmp.Or(taken, err)
 	}
 	return nil
 }
 
-// copyRest copies what the home holds beside its log, and says what of it is not in the new home.
+// copyRest copies the home's content except its log, and reports what is not in the new home.
 func (s *salvage) copyRest(dir string) error {
 	left, err := s.options.Home.CopyRest(dir)
 	for _, l := range left {
@@ -282,8 +282,8 @@ func (s *salvage) copyRest(dir string) error {
 	return nil
 }
 
-// noteVersion says whether a newer maestro wrote the home: a server of this version would refuse the new one, or the
-// salvage has left out what only the newer one knows.
+// noteVersion reports whether a newer maestro wrote the home: a server of this version would refuse the new one, or the
+// salvage has omitted what only the newer one knows.
 func (s *salvage) noteVersion(h *home.Home) error {
 	var wrote *home.NewerError
 	if err := h.Check(s.options.Known); err != nil && !errors.As(err, &wrote) {
@@ -323,7 +323,7 @@ func (s *salvage) noteVersion(h *home.Home) error {
 	return nil
 }
 
-// noteBackups keeps in the new home which backups are there now: its log may be shorter than theirs.
+// noteBackups records in the new home the backups that exist now: its log may be shorter than theirs.
 func (s *salvage) noteBackups(h *home.Home) error {
 	places := []string{s.options.BackupDir}
 	for _, path := range s.options.With {
@@ -341,7 +341,7 @@ func (s *salvage) noteBackups(h *home.Home) error {
 	return h.NoteEarlierBackups(note)
 }
 
-// fill puts everything into the new store: events while the chain holds, all readable long texts, the refusals.
+// fill writes the new store: events while the chain holds, all readable long texts, and the refusals.
 func (s *salvage) fill(b *bus.Builder, dir string) error {
 	s.intact = &source{name: "the store", done: true, stop: func() {}}
 	if s.store != nil {

@@ -16,24 +16,24 @@ import (
 	"maestro/internal/files"
 )
 
-// source is where events come from, in the order of their sequences.
+// source yields events in the order of their sequences.
 type source struct {
-	// name stands in the report.
+	// name is its name in the report.
 	name string
 	next func() (events.Message, error, bool)
 	stop func()
 
-	// at is the next message; there is none when done.
+	// at is the next message, unless done.
 	at   events.Message
 	done bool
 	// err is why it ended early.
 	err error
 
-	// head is where a backup ends, and upTo the highest sequence for which it is asked; see salvage.asks.
+	// head is the end of a backup, and upTo the highest sequence that it is searched for; see salvage.asks.
 	head, upTo uint64
 }
 
-// newSource begins to read; read calls its function for each message until that fails.
+// newSource starts to read; read calls its function for each message until that fails.
 func newSource(name string, read func(yield func(events.Message) error) error) *source {
 	s := &source{name: name, upTo: math.MaxUint64}
 	s.next, s.stop = iter.Pull2(func(yield func(events.Message, error) bool) {
@@ -62,7 +62,7 @@ func (s *source) advance() {
 	s.at = m
 }
 
-// seek continues with the first message whose sequence is not before this one.
+// seek continues with the first message at or after a sequence.
 func (s *source) seek(sequence uint64) {
 	for !s.done && s.at.Sequence < sequence {
 		s.advance()
@@ -72,12 +72,12 @@ func (s *source) seek(sequence uint64) {
 // file is a backup or an export that may have what is missing.
 type file struct {
 	path string
-	// trusted files were named by the user; others must have been signed by the home's key.
+	// trusted files were named by the user; the home's key must have signed the others.
 	trusted bool
 }
 
-// upTo returns the highest sequence that the file may know of. A file that the user named may know anything; an
-// automatic backup says it in its name, and knows nothing if it is from before the home was made.
+// upTo returns the highest sequence that the file may hold. For a file that the user named there is no limit; an
+// automatic backup has it in its name, or holds nothing if it is from before the home was created.
 func (f file) upTo(before backups.Earlier) uint64 {
 	made, ok := backups.Named(f.path)
 	switch {
@@ -89,7 +89,7 @@ func (f file) upTo(before backups.Earlier) uint64 {
 	return made.Sequence
 }
 
-// open opens the file as a source of events, and says whether the home's key signed it.
+// open opens the file as a source of events, and reports whether the home's key signed it.
 func (f file) open(ctx context.Context, signer string) (s *source, signed bool, err error) {
 	exported, contents, err := f.check(ctx, signer)
 	if err != nil {
@@ -108,14 +108,15 @@ func (f file) open(ctx context.Context, signer string) (s *source, signed bool, 
 	return s, signer != "" && contents.Signer == signer && contents.Unsealed == nil, nil
 }
 
-// refusedError says that nothing proves that a whole backup is the home's.
+// refusedError says that nothing proves that an intact backup belongs to the home.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
 
-// foreignError says that nobody can tell whose a backup is: the home's key is lost, and the user named no signer.
+// foreignError says that the origin of a backup cannot be determined: the home's key is lost, and the user named no
+// signer.
 type foreignError struct {
-	// signer is "" for a backup of an earlier version, which has no signature.
+	// signer is "" for an unsigned backup of an earlier version.
 	signer string
 }
 
@@ -154,7 +155,7 @@ func (f file) check(ctx context.Context, signer string) (exported bool, contents
 	return exported, contents, err
 }
 
-// blobs calls found for every long text in the file that is wanted.
+// blobs calls found for every wanted long text in the file.
 func (f file) blobs(ctx context.Context, wanted func(digest string) bool, found func(content []byte) error) error {
 	return f.with(ctx, func(in *bufio.Reader) error {
 		if first, err := in.Peek(1); err != nil || first[0] == '{' {

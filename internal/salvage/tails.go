@@ -30,7 +30,7 @@ func (t *tail) close() {
 	_ = t.store.Close()
 }
 
-// openTails opens what starts cut off, and lists its events.
+// openTails opens the ends that starts cut off, and lists their events.
 func (s *salvage) openTails() error {
 	paths, err := bus.Tails(s.options.Home.Store())
 	if err != nil {
@@ -61,12 +61,12 @@ func (s *salvage) openTails() error {
 	return nil
 }
 
-// unread notes what may hold acknowledged events and cannot be read.
+// unread records something unreadable that may hold acknowledged events.
 func (s *salvage) unread(path string, err error) {
 	s.report.Unread = append(s.report.Unread, fmt.Sprintf("%s: %s", path, err))
 }
 
-// found notes that an event is in the new home.
+// found records that an event is in the new home.
 func (s *salvage) found(m events.Message) {
 	for _, cut := range s.tails {
 		if len(cut.left) > 0 {
@@ -115,7 +115,7 @@ func (s *salvage) keepTails(dir string) (err error) {
 	return out.Flush()
 }
 
-// fileName returns a name for a file of the new home that none of the damaged home has: that may itself be a salvaged
+// fileName returns a name for a file of the new home that the damaged home does not use: it may itself be a salvaged
 // one, whose files are copied.
 func (s *salvage) fileName(base string) string {
 	for n := 1; ; n++ {

@@ -11,20 +11,20 @@ import (
 	"maestro/internal/home"
 )
 
-// What Home refuses before it begins.
+// The errors of Home's checks.
 var (
-	// ErrTarget: the new home cannot be made at that place.
+	// ErrTarget: the new home cannot be created at that place.
 	ErrTarget = errors.New("the new home cannot be made there")
-	// ErrRunning: another salvage makes a home at that place now. It is an ErrTarget.
+	// ErrRunning: another salvage is creating a home at that place. It is an ErrTarget.
 	ErrRunning = fmt.Errorf("%w: another salvage is writing it", ErrTarget)
-	// ErrNoFile: one of the named files is not there.
+	// ErrNoFile: one of the named files does not exist.
 	ErrNoFile = errors.New("there is no such file")
 )
 
 const (
-	// storeName is where a home has its log: with it, a directory is a home.
+	// storeName is the directory of a home's log: a directory that has it is a home.
 	storeName = "store"
-	// lockName is what a server leaves in a directory that is not its to take.
+	// lockName is the file that a server leaves in a directory that it uses.
 	lockName = "lock"
 )
 
@@ -51,7 +51,7 @@ func target(to, damaged string) (string, error) {
 	return path, nil
 }
 
-// hold keeps others out of an existing directory that becomes the new home; there is nothing to hold where none is.
+// hold locks an existing directory that becomes the new home; without one there is nothing to lock.
 func hold(to string) (release func(), err error) {
 	dir, err := files.LockDir(to, false)
 	switch {
@@ -65,7 +65,7 @@ func hold(to string) (release func(), err error) {
 	return func() { _ = dir.Close() }, nil
 }
 
-// readable fails when a file that the user named is not there or cannot be read.
+// readable fails when a file that the user named does not exist or cannot be read.
 func readable(path string) error {
 	f, err := files.OpenNamed(path)
 	var irregular *files.IrregularError
@@ -80,7 +80,7 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// Leftovers lists the directories beside a home that salvages left which were to make it, and were killed.
+// Leftovers lists the directories beside a home that were left by interrupted salvages that were to create it.
 func Leftovers(dir string) ([]string, error) {
 	path, err := files.Resolve(dir)
 	if err != nil {
@@ -89,8 +89,8 @@ func Leftovers(dir string) ([]string, error) {
 	return files.Leftovers(path, ScratchPurpose)
 }
 
-// Unfinished names the directory in a home that a salvage left which was to fill that, and was killed; "" if the home
-// is whole, or none did. A home whose store is there is whole: that is moved last.
+// Unfinished returns the directory in a home that an interrupted salvage left; "" if the home is complete, or there is
+// none. A home with its store is complete: the store is moved last.
 func Unfinished(h *home.Home) string {
 	if _, err := disk.Lstat(h.Store()); !errors.Is(err, fs.ErrNotExist) {
 		return ""
@@ -99,7 +99,7 @@ func Unfinished(h *home.Home) string {
 	if err != nil {
 		return ""
 	}
-	left, _ := files.Leftovers(path, ScratchPurpose) // what cannot be listed is not known
+	left, _ := files.Leftovers(path, ScratchPurpose) // what cannot be listed is unknown
 	for _, dir := range left {
 		if filepath.Dir(dir) == path {
 			return dir

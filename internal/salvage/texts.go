@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// texts keeps every long text that can be read, and takes what the events name and the store lost from the files.
+// texts copies every readable long text, and takes those that the events name and the store lost from the files.
 func (s *salvage) texts(b *bus.Builder) error {
 	if err := s.ownTexts(b); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 		}
 		var unwritten error
 		err := f.blobs(s.ctx, func(digest string) bool { return missing[digest] }, func(content []byte) error {
-			// Its content proves it, whoever made the file.
+			// Its digest proves the content, whoever made the file.
 			if unwritten = b.Blob(content); unwritten != nil {
 				return unwritten
 			}
@@ -37,7 +37,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 			s.report.FilledTexts[f.path]++
 			return nil
 		})
-		if err := errors.Join(unwritten, s.ctx.Err()); err != nil { // no fault of the file
+		if err := errors.Join(unwritten, s.ctx.Err()); err != nil { // not a fault of the file
 			return err
 		}
 		s.noteFormat(f.path, err)
@@ -60,7 +60,7 @@ func (s *salvage) texts(b *bus.Builder) error {
 	return nil
 }
 
-// noteUnnamed says that there are texts without an event, when events at the end may be lost.
+// noteUnnamed reports that there are texts without an event, when events at the end may be lost.
 func (s *salvage) noteUnnamed(named []engine.NamedText) {
 	if !s.report.EndUnknown {
 		return
@@ -106,7 +106,7 @@ func (s *salvage) ownTexts(b *bus.Builder) error {
 // denialBatch is how many refusals are stored at once.
 const denialBatch = 256
 
-// refusals keeps the recorded refusals that can be read.
+// refusals copies the readable recorded refusals.
 func (s *salvage) refusals(b *bus.Builder) error {
 	if s.store == nil {
 		return nil
