@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// asked is a command before the judge: a trial of the event that it would become.
+// asked is a command under judgement: a trial of the event that it would become.
 type asked struct {
 	*trial
 	Command
 	f fields
-	// fresh is the id of what it would make.
+	// fresh is the id of what it would create.
 	fresh   string
 	codes   []string
 	already bool
 }
 
-// fields are those of all commands.
+// fields are the fields of all commands.
 type fields struct {
 	Project      string    `json:"project"`
 	ProjectID    string    `json:"projectId"`
@@ -102,7 +102,7 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 	return a
 }
 
-// propose returns the event that the command would be, judged; nil if it would be none. Who may not ask at all is told
+// propose returns the event that the command would become, judged; nil if none. A caller that may not ask at all learns
 // nothing else.
 func (a *asked) propose() fact {
 	if a.refused() {
@@ -125,7 +125,7 @@ func (a *asked) refuse(code string) { a.codes = append(a.codes, code) }
 
 func (a *asked) refused() bool { return len(a.codes) > 0 || len(a.verdict.Faults) > 0 }
 
-// so says that the command changes nothing.
+// so means that the command changes nothing.
 func (a *asked) so() fact {
 	a.already = true
 	return nil
@@ -137,7 +137,7 @@ func (a *asked) no(code string) fact {
 	return nil
 }
 
-// project returns the project that the command acts in: its target's, or the one it names, or its caller's.
+// project returns the project in which the command acts: its target's, or the one that it names, or its caller's.
 func (a *asked) project() string {
 	noun, verb, _ := strings.Cut(a.ID, ":")
 	switch {
@@ -174,7 +174,7 @@ func (a *asked) project() string {
 	return a.by.project
 }
 
-// spawnedBy returns the session that spawned the one that asks, "" if none did.
+// spawnedBy returns the session that spawned the asking one, "" if there is none.
 func (a *asked) spawnedBy() string {
 	if s := a.sessions[a.by.id]; s != nil {
 		return s.spawnedBy
@@ -182,7 +182,7 @@ func (a *asked) spawnedBy() string {
 	return ""
 }
 
-// permit asks the table, and whether the credential is good.
+// permit checks the table, and whether the credential is valid.
 func (a *asked) permit() {
 	ids := []string{a.ID}
 	switch a.by.kind {

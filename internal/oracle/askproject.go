@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// mostName is the length of a name, in characters.
+// mostName is the maximum length of a name, in characters.
 const mostName = 200
 
 func (a *asked) name(name *string) {

@@ -1,9 +1,9 @@
 package oracle
 
-// maxAttempts is how often an item of a queue may be started at most.
+// maxAttempts is the maximum number of starts of a queue item.
 const maxAttempts = 1000
 
-// fate says what became of a session that can hold nothing any more, "" of one that can.
+// fate says what became of a session that can no longer hold anything, "" for one that can.
 func (j *Judge) fate(id string) string {
 	s := j.sessions[id]
 	switch {
@@ -17,8 +17,7 @@ func (j *Judge) fate(id string) string {
 	return ""
 }
 
-// line returns the queue that the command means, and the session that pulls from it; no session when a user names the
-// queue alone.
+// line returns the command's queue, and the session that pulls from it; no session when a user names only the queue.
 func (a *asked) line() (*queue, *session) {
 	if a.by.kind == byUser && a.f.SessionID == "" {
 		q := a.queues[queueKey{a.event.Project, a.f.Queue}]
@@ -44,7 +43,7 @@ func (a *asked) line() (*queue, *session) {
 	return a.queues[s.queue], s
 }
 
-// queueName returns the name of the queue that the command means.
+// queueName returns the name of the command's queue.
 func (a *asked) queueName(s *session) string {
 	if s != nil {
 		return s.queue.name
@@ -150,7 +149,7 @@ func (a *asked) skipItem() fact {
 	return skips
 }
 
-// meant returns the item that a requeue means: a task that is in one queue only needs no queue's name.
+// meant returns the item of a requeue: a task that is in only one queue needs no queue name.
 func (a *asked) meant() (queueKey, *item) {
 	if a.f.Queue != "" {
 		key := queueKey{a.event.Project, a.f.Queue}

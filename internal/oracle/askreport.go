@@ -34,7 +34,7 @@ func (a *asked) report() fact {
 	return reported
 }
 
-// options refuses what a question cannot offer.
+// options refuses options that a question cannot offer.
 func (a *asked) options(kind string) {
 	options := a.f.Options
 	if len(options) > 0 && (kind != "needs-input" || a.f.Message == "" || len(options) > maxEntries["options"]) {

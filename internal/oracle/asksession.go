@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxStored is the length of a text in an event, in bytes; a longer one is among the blobs.
+// maxStored is the maximum length of a text in an event, in bytes; a longer one is stored as a blob.
 const maxStored = 64 << 10
 
-// target returns the id of the session that the command is about: the one that it names, or the one that asks.
+// target returns the id of the command's session: the one that it names, or the asking one.
 func (a *asked) target() string {
 	if a.f.SessionID == "" && a.by.kind == bySession {
 		return a.by.id
@@ -17,7 +17,7 @@ func (a *asked) target() string {
 	return a.f.SessionID
 }
 
-// liveSession returns the session that the command is about, and refuses the command if it is not there.
+// liveSession returns the command's session, and refuses the command if it does not exist.
 func (a *asked) liveSession() *session {
 	id := a.target()
 	s := a.sessions[id]
@@ -34,7 +34,7 @@ func (a *asked) liveSession() *session {
 	return nil
 }
 
-// ownSession is liveSession for what a session does to itself only.
+// ownSession is liveSession for commands that a session may only apply to itself.
 func (a *asked) ownSession() *session {
 	s := a.liveSession()
 	if s != nil {
@@ -52,7 +52,7 @@ func (a *asked) manifest() string {
 	return *a.f.Manifest
 }
 
-// reservedSessions are the words for other actors, which no new session has for an id.
+// reservedSessions are the names of other actors, which no new session may have as an id.
 var reservedSessions = []string{"parent", "admin", "system", "runner"}
 
 func (a *asked) register() fact {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// maxTimeout is the longest that a session may have, in milliseconds.
+// maxTimeout is the maximum lifetime of a session, in milliseconds.
 const maxTimeout = 365 * 24 * 60 * 60 * 1000
 
 // kind returns the role and the strategy of a new session.
@@ -15,7 +15,7 @@ func (a *asked) kind() (role, strategy string) {
 	return role, strategyOf(role, a.f.Strategy)
 }
 
-// strategyOf returns the strategy that is asked for of a role: simple if none is, which an orchestrator calls default.
+// strategyOf returns the strategy for a role: simple if none is requested, which for an orchestrator means default.
 func strategyOf(role, asked string) string {
 	asked = cmp.Or(asked, "simple")
 	if role == "orchestrator" && asked == "simple" {
@@ -24,7 +24,7 @@ func strategyOf(role, asked string) string {
 	return asked
 }
 
-// given returns what a new session may do: what is asked for and the core commands, or the list of its role.
+// given returns what a new session may do: the requested commands and the core commands, or the list of its role.
 func (a *asked) given(role, strategy string) permissions {
 	letter := letterOf(role, strategy)
 	if a.f.Allowed == nil {
@@ -65,7 +65,7 @@ func (a *asked) spawn() fact {
 	return f
 }
 
-// work says what a spawn does with the tasks: which it starts, which it queues, and what they wait for.
+// work determines what a spawn does with the tasks: which it starts, which it queues, and what they wait for.
 func (a *asked) work(f *sessionSpawned) {
 	q := a.queues[queueKey{a.event.Project, a.f.Queue}]
 	switch {

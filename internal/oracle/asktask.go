@@ -14,7 +14,7 @@ func isID(id string) bool {
 	return idForm().MatchString(id)
 }
 
-// unique returns a list without what stands in it twice.
+// unique removes the duplicates from a list.
 func unique(list *[]string) []string {
 	if list == nil {
 		return nil
@@ -28,7 +28,7 @@ func unique(list *[]string) []string {
 	return kept
 }
 
-// liveTask returns a task that is there, and refuses the command if there is none.
+// liveTask returns an existing task, and refuses the command if there is none.
 func (a *asked) liveTask(id string) *task {
 	t := a.tasks[id]
 	switch {
@@ -42,7 +42,7 @@ func (a *asked) liveTask(id string) *task {
 	return nil
 }
 
-// task returns the task that the command means, in the project that it names.
+// task returns the command's task, in the project that it names.
 func (a *asked) task() *task {
 	t := a.liveTask(a.f.TaskID)
 	if t != nil && a.f.Project != "" && a.f.Project != t.project {
@@ -54,7 +54,7 @@ func (a *asked) task() *task {
 	return t
 }
 
-// tasksOf refuses tasks that are not there, or are another project's.
+// tasksOf refuses tasks that do not exist, or belong to another project.
 func (a *asked) tasksOf(project string, ids []string) {
 	for _, id := range ids {
 		if t := a.liveTask(id); t != nil && t.project != project {
@@ -90,7 +90,7 @@ func (a *asked) createTask() fact {
 	return created
 }
 
-// dependencies refuses tasks that are not there, are another project's, or that the task is part of.
+// dependencies refuses tasks that do not exist, belong to another project, or contain the task.
 func (a *asked) dependencies(project, id, parent string, wanted []string) {
 	a.tasksOf(project, wanted)
 	for _, dependency := range wanted {
@@ -123,12 +123,12 @@ func (a *asked) updateTask() fact {
 			parent = ""
 		}
 		update.ParentID = &parent
-		a.parent(parent, t.project) // also if it is above it already, and was deleted since
+		a.parent(parent, t.project) // even if it is above it already, and was deleted since
 	}
 	update.Order = a.wantedOrder(t, update.ParentID)
 	if update.Dependencies != nil {
 		wanted := *update.Dependencies
-		if a.f.Dependencies == nil { // who adds some does not answer for the others
+		if a.f.Dependencies == nil { // adding dependencies does not re-check the others
 			old := func(id string) bool {
 				return slices.Contains(t.dependencies, id) && !slices.Contains(a.f.AddDependencies, id)
 			}
@@ -157,7 +157,7 @@ func (a *asked) updateTask() fact {
 	return update
 }
 
-// narrow leaves out what the task has already, and reports whether anything is left.
+// narrow drops what the task has already, and reports whether anything is left.
 func (f *taskUpdated) narrow(t *task) bool {
 	same := func(has string) func(string) bool { return func(given string) bool { return given == has } }
 	all := func(has []string) func([]string) bool {
@@ -208,7 +208,7 @@ func (a *asked) deleteTask() fact {
 	return deleted
 }
 
-// below returns what is still there below a task, level by level.
+// below returns the existing tasks below a task, level by level.
 func (a *asked) below(id string) []string {
 	var all []string
 	for _, part := range a.moving(id)[1:] {

@@ -19,7 +19,7 @@ func (a *asked) template() *template {
 	return t
 }
 
-// texts refuses texts of a template that are too long.
+// texts refuses template texts that are too long.
 func (a *asked) texts() {
 	a.name(a.f.Name)
 	if a.f.Content != nil && len(*a.f.Content) > maxStored {

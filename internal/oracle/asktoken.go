@@ -68,7 +68,7 @@ func (a *asked) revokeToken() fact {
 	return revoked
 }
 
-// made returns the live tokens that the tokens of a name made, and that those made.
+// made returns the live tokens that the tokens of a name created, directly or not.
 func (j *Judge) made(name string) []string {
 	var names []string
 	for child, t := range j.tokens {

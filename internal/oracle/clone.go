@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Clone returns a Judge that has seen the same lines. What either is told from then on, the other does not know.
+// Clone returns a Judge that has seen the same lines. Afterwards the two are independent.
 func (j *Judge) Clone() *Judge {
 	c := *j
 	c.verdict.Faults = slices.Clone(j.verdict.Faults)
@@ -16,7 +16,7 @@ func (j *Judge) Clone() *Judge {
 	})
 	c.sessions = copied(j.sessions, func(s *session) { s.held, s.mail = maps.Clone(s.held), maps.Clone(s.mail) })
 	c.questions = copied(j.questions, func(*question) {})
-	c.tokens = copied(j.tokens, func(*token) {}) // whoever made one is remembered as it was then
+	c.tokens = copied(j.tokens, func(*token) {}) // the creator of a token is remembered as it was then
 	c.templates = copied(j.templates, func(*template) {})
 	moved := map[*item]*item{}
 	c.queues = copied(j.queues, func(q *queue) { q.move(moved) })
@@ -35,7 +35,7 @@ func (j *Judge) Clone() *Judge {
 	return &c
 }
 
-// copied copies a map and what it holds, and has each copy made independent.
+// copied copies a map and its values, and calls apart to make each copy independent.
 func copied[K comparable, V any](from map[K]*V, apart func(*V)) map[K]*V {
 	to := make(map[K]*V, len(from))
 	for key, value := range from {
@@ -46,7 +46,7 @@ func copied[K comparable, V any](from map[K]*V, apart func(*V)) map[K]*V {
 	return to
 }
 
-// move gives the copy of a queue its own items, and notes which became which.
+// move gives the copy of a queue its own items, and notes the copy of each.
 func (q *queue) move(moved map[*item]*item) {
 	items := make(map[string]*item, len(q.items))
 	for task, i := range q.items {
@@ -57,7 +57,7 @@ func (q *queue) move(moved map[*item]*item) {
 	q.items, q.front, q.back = items, others(q.front, moved), others(q.back, moved)
 }
 
-// others returns what items became.
+// others returns the copies of items.
 func others(items []*item, moved map[*item]*item) []*item {
 	became := make([]*item, len(items))
 	for n, i := range items {

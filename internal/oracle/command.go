@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Command is what somebody asks for.
+// Command is a command and its caller.
 type Command struct {
-	// ID is that of its row in the table, Body its fields as JSON.
+	// ID is the id of its row in the table, Body its fields as JSON.
 	ID   string
 	Body json.RawMessage
-	// Source is who asks, as an event would say it.
+	// Source is the caller, as the source of an event.
 	Source string
-	// Access is what the token of a user is for: admin, auditor or read-only. Generation is which of the secrets that a
-	// session or a named token had it is.
+	// Access is the kind of a user's token: admin, auditor or read-only. Generation says which of the secrets of a
+	// session or a named token it is.
 	Access     string
 	Generation int
-	// At is when it is decided; a time before the newest event counts as the time of that. Said is when it was said, if
-	// it was kept before.
+	// At is when it is decided; a time before the newest event counts as that event's time. Said is when it was said,
+	// if it was kept before.
 	At, Said time.Time
 }
 
-// Answer is what the documents make of a command.
+// Answer is the result of a command according to the documents.
 type Answer struct {
-	// Event: it becomes one.
+	// Event: it becomes an event.
 	Event bool
-	// Already: it changes nothing, because it is so already.
+	// Already: it changes nothing, because the state is already so.
 	Already bool
-	// Codes are those that its refusal may have: of a command that is wrong in more than one way, several.
+	// Codes are the permitted codes of its refusal: several, if the command is wrong in more than one way.
 	Codes []string
 	// Because are the rules that its event would break.
 	Because []Fault
@@ -56,7 +56,7 @@ const (
 	codeLimit    = "LIMIT_EXCEEDED"
 )
 
-// codesOf are the codes with which a command is refused whose event would break a rule.
+// codesOf are the codes that refuse a command whose event would break a rule.
 var codesOf = map[string][]string{
 	rulePermitted:   {codeAllowed},
 	ruleUser:        {codeAllowed},
@@ -96,7 +96,7 @@ var codesOf = map[string][]string{
 	ruleTemplate:    {codeInvalid, codeRule},
 }
 
-// Ask says what a command must come to, on what the Judge has seen. It changes nothing.
+// Ask returns the required result of a command on the lines that the Judge has seen. It changes nothing.
 func (j *Judge) Ask(command Command) Answer {
 	a := j.asked(command, "(new)")
 	a.propose()
@@ -113,13 +113,13 @@ func (j *Judge) Ask(command Command) Answer {
 	return Answer{Event: true}
 }
 
-// Permits reports whether the table lets who asks ask, and whether its credential is good; what the command comes to,
-// Ask says.
+// Permits reports whether the table permits the command to its caller, and whether the credential is valid. Ask returns
+// the result.
 func (j *Judge) Permits(command Command) bool {
 	a := j.asked(command, "(new)")
 	a.permit()
 	return !a.refused()
 }
 
-// Project returns the project that a command acts in, "" if in none.
+// Project returns the project in which a command acts, "" for none.
 func (j *Judge) Project(command Command) string { return j.asked(command, "").event.Project }

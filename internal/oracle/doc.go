@@ -1,16 +1,16 @@
 // Package oracle judges an exported log: was every event in it permitted, at that moment, to the actor that it names?
 // It is written from the documents (docs/spec, and docs/contract.md, "Permissions", "Decisions", "Queues" and "Late
-// reports and lost sessions") and shares no code with the packages that decide, fold or encode. A mistake made there is
-// not repeated here, so the two can be compared.
+// reports and lost sessions") and shares no code with the packages that decide, fold or encode. It does not repeat a
+// mistake made there, so the two can be compared.
 //
-// It therefore imports the standard library and nothing of ours. It has its own envelope and payloads, its own
-// permission table, transcribed by hand, and its own state, no larger than its rules need. Where the documents leave
-// room, it accepts either way; every fault that it reports contradicts a sentence in them.
+// It therefore imports only the standard library. It has its own envelope and payloads, its own permission table,
+// transcribed by hand, and its own state, no larger than its rules need. Where the documents leave a choice, it accepts
+// either way; every fault that it reports contradicts a sentence in them.
 //
-// A log is taken as it was written: a faulty event is reported, and then counts as having happened, so that the events
-// after it are judged by what the log says.
+// A log is judged as it was written: a faulty event is reported, and then counts as having happened, so that later
+// events are judged by what the log says.
 //
-// It also answers for commands: [Judge.Ask] gives the required result of one, as the event that it would become, and
+// It also judges commands: [Judge.Ask] returns the required result of one, as the event that it would become, and
 // [Judge.Tells] compares an event with it. [Judge.State] returns the existing objects. The simulation has no rules of
 // its own; it uses these.
 //

@@ -13,7 +13,7 @@ import (
 	"maestro/internal/syntax"
 )
 
-// event is a CloudEvent in structured JSON, as far as it is judged.
+// event is a CloudEvent in structured JSON, with the attributes that are judged.
 type event struct {
 	SpecVersion     string          `json:"specversion"`
 	ID              string          `json:"id"`
@@ -50,11 +50,11 @@ func decodeData(data json.RawMessage, into fact) error {
 	return syntax.Plain(json.Unmarshal(data, into))
 }
 
-// actor is who an event comes from, by its source.
+// actor is the actor of an event, parsed from its source.
 type actor struct {
-	kind string // one of by…, or "" for a source that is none of them
+	kind string // one of by…, or "" for any other source
 	id   string // the name of a user or runner, the id of a session
-	// project is the one in a session's source.
+	// project is the project in a session's source.
 	project string
 }
 
@@ -101,7 +101,7 @@ func (c *trial) clock() {
 	c.lastTime = c.event.Time
 }
 
-// age judges the version of the rules: later ones replace earlier ones for good.
+// age judges the version of the rules: an older version must not follow a newer one.
 func (c *trial) age() {
 	version, err := strconv.Atoi(c.event.Rules)
 	if err != nil {
@@ -152,8 +152,7 @@ func (c *trial) envelope(l line, what fact) {
 	}
 }
 
-// exact judges what a body has beside what it means: attributes that no document names, and times that are written in
-// another way.
+// exact judges a body beyond its meaning: attributes that no document names, and times in another format.
 func (c *trial) exact(body []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
@@ -170,7 +169,7 @@ func (c *trial) exact(body []byte) {
 	}
 }
 
-// streamToken writes a part of a subject in the stream: every byte outside [A-Za-z0-9_-] as =XX, nothing as "=".
+// streamToken encodes a part of a subject in the stream: every byte outside [A-Za-z0-9_-] as =XX, nothing as "=".
 func streamToken(id string) string {
 	if id == "" {
 		return "="
@@ -187,7 +186,7 @@ func streamToken(id string) string {
 	return b.String()
 }
 
-// causes judges causationid and correlationid, and remembers where this event's chain began.
+// causes judges causationid and correlationid, and records where this event's chain began.
 func (c *trial) causes() {
 	e := c.event
 	if e.CausationID == "" {

@@ -11,7 +11,7 @@ type question struct {
 	asked, replied string
 }
 
-// aQuestion returns the question that the event is about, and says so if there is none, or if another session asked it.
+// aQuestion returns the event's question, and reports a fault if there is none, or if another session asked it.
 func (c *trial) aQuestion(id, sessionID string) *question {
 	q := c.questions[id]
 	if q == nil {
@@ -51,7 +51,7 @@ func (f *inputAnswered) judge(c *trial) {
 	}
 }
 
-// answersFor counts the answers that a session was not shown yet.
+// answersFor counts the answers that a session has not received.
 func (c *trial) answersFor(session string) (n int) {
 	for _, q := range c.questions {
 		if q.session == session && q.answered && !q.delivered {

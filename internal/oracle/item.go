@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pulls judges that the session of an event of a queue's item speaks for itself and pulls from that queue.
+// pulls judges that the session of a queue item's event acts for itself and pulls from that queue.
 func (c *trial) pulls(sessionID, name string) *session {
 	c.own(sessionID)
 	s := c.aSession(sessionID)
@@ -186,7 +186,7 @@ func (f *itemSkipped) judge(c *trial) {
 		c.holds(f.Queue, f.TaskID, f.SessionID)
 		return
 	}
-	// A user skips the next item of a queue that it names, without a session.
+	// A user skips the next item of a named queue, without a session.
 	if f.SessionID != "" || c.by.kind != byUser {
 		if s := c.pulls(f.SessionID, f.Queue); s != nil && s.holds != nil {
 			c.fault(ruleHolder, "session %s holds task %s, and skips another", s.id, s.holds.task)
@@ -237,7 +237,7 @@ func (f *itemRequeued) fold(c *trial) {
 	}
 }
 
-// gone is what item_returned and item_quarantined have in common.
+// gone is the common part of item_returned and item_quarantined.
 type gone struct {
 	Queue     string `json:"queue"`
 	TaskID    string `json:"taskId"`
@@ -273,7 +273,7 @@ func (f *gone) judge(c *trial) (*queue, *item) {
 	return q, i
 }
 
-// fates are the reasons for which a session no longer holds anything; none if it still may.
+// fates are the reasons why a session no longer holds anything; none if it still may.
 func (s *session) fates() []string {
 	var all []string
 	for _, fate := range []string{s.ended, s.endedBefore} {

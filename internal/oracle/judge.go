@@ -9,47 +9,47 @@ import (
 	"maestro/internal/syntax"
 )
 
-// MaxFaults is how many faults a verdict lists at most: one early mistake can make every later event one.
+// MaxFaults is the maximum number of faults in a verdict: one early mistake can make every later event a fault.
 const MaxFaults = 100
 
-// maxLine is the longest line that is read: the largest event, in base64 at the worst, and its hashes.
+// maxLine is the maximum length of a line: the largest event, in base64 at worst, and its hashes.
 const maxLine = 2*768<<10 + 4<<10
 
-// Fault is an event that should not be there, or not so.
+// Fault is an event that should not exist, or should differ.
 type Fault struct {
 	// Sequence is the event's place in the log.
 	Sequence uint64 `json:"sequence"`
 	// Rule is one of [Rules].
 	Rule string `json:"rule"`
-	// What says what was found, and what the rule asks for.
+	// What says what was found, and what the rule requires.
 	What string `json:"what"`
 }
 
-// Verdict is what was found in an export.
+// Verdict is the result for an export.
 type Verdict struct {
-	// Events counts the lines, Judged those whose event was checked against every rule. The others were judged for the
-	// chain, their ids, times, types and envelopes only.
+	// Events counts the lines, Judged those whose event was checked against every rule. For the others, only the chain,
+	// ids, times, types and envelopes were checked.
 	Events uint64 `json:"events"`
 	Judged uint64 `json:"judged"`
 	// Withheld counts the lines without a body.
 	Withheld uint64 `json:"withheld"`
-	// Faults are the first MaxFaults that were found.
+	// Faults are the first MaxFaults faults.
 	Faults []Fault `json:"faults"`
 }
 
-// Judge is told of an export line by line, and collects faults. It must not be used by two goroutines at once.
+// Judge reads an export line by line, and collects faults. It is not safe for concurrent use.
 type Judge struct {
 	chain   chain
 	verdict Verdict
-	// judging says that every event so far is known, so that rules which need the state can be asked.
+	// judging says that every event so far is known, so that rules that need the state can be applied.
 	judging bool
 	// broken is why no further line can be read.
 	broken error
 
-	// roots tells for each event id where its chain of causes began.
+	// roots holds, for each event id, where its chain of causes began.
 	roots    map[string]string
 	lastTime time.Time
-	// rulesVersion is the highest version of the rules so far that is a number.
+	// rulesVersion is the highest numeric version of the rules so far.
 	rulesVersion int
 
 	projects  map[string]*project
@@ -60,19 +60,19 @@ type Judge struct {
 	tokens    map[string]*token
 	templates map[string]*template
 	order     order
-	// former are who held items that were removed since: they may go on reporting on the tasks.
+	// former are the sessions that held items that were removed since: they may go on reporting on the tasks.
 	former map[formerItem][]string
 }
 
-// order are the ids of what there ever was, as it came to be.
+// order holds the ids of everything that ever existed, in order of creation.
 type order struct {
 	projects, tasks, sessions, questions, templates []string
 	queues                                          []queueKey
-	// siblings are all tasks of each project, of which those below the same parent stand in this order.
+	// siblings are all tasks of each project; those below the same parent are in sibling order.
 	siblings map[string][]string
 }
 
-// New makes a Judge that has seen nothing; its first line is sequence 1.
+// New returns a Judge that has seen nothing; its first line is sequence 1.
 func New() *Judge {
 	return &Judge{
 		judging:   true,
@@ -90,8 +90,8 @@ func New() *Judge {
 	}
 }
 
-// Read judges a whole export. The error is about reading it (the verdict then holds what was judged until there); what
-// is wrong with the log are faults.
+// Read judges a whole export. The error is a read error (the verdict then covers the lines before it); faults of the
+// log are in the verdict.
 func Read(r io.Reader) (Verdict, error) {
 	j := New()
 	lines := bufio.NewScanner(r)
@@ -107,8 +107,8 @@ func Read(r io.Reader) (Verdict, error) {
 	return j.Verdict(), nil
 }
 
-// Line judges one line of an export, without its line break or with it. An error means that the line cannot be read,
-// nor anything behind it: every later call gives the same error.
+// Line judges one line of an export, with or without its line break. An error means that neither this line nor any
+// after it can be read: every later call returns the same error.
 func (j *Judge) Line(text []byte) error {
 	if j.broken != nil {
 		return j.broken
@@ -121,7 +121,7 @@ func (j *Judge) Line(text []byte) error {
 	return nil
 }
 
-// Verdict returns what was found so far.
+// Verdict returns the result so far.
 func (j *Judge) Verdict() Verdict {
 	v := j.verdict
 	v.Faults = append([]Fault{}, j.verdict.Faults...)
@@ -148,7 +148,7 @@ func (j *Judge) line(text []byte) error {
 	return nil
 }
 
-// event judges what every event must be, and then, if all before it is known, whether it was permitted.
+// event checks what applies to every event, and then, if all events before it are known, whether it was permitted.
 func (j *Judge) event(l line, e *event) {
 	c := &trial{
 		Judge:    j,
@@ -161,7 +161,7 @@ func (j *Judge) event(l line, e *event) {
 	c.age()
 	blank := known[e.Type]
 	if blank == nil {
-		// What an unknown type changes is unknown too.
+		// The effects of an unknown type are unknown too.
 		j.judging = false
 		c.fault(ruleType, "%q is no type of event that the documents know", e.Type)
 		return
@@ -198,17 +198,17 @@ func (j *Judge) fault(sequence uint64, rule, format string, args ...any) {
 
 // fact is the payload of an event.
 type fact interface {
-	// about returns the subject: the kind and the id of what it happened to.
+	// about returns the subject: the kind and the id of the object.
 	about() (kind, id string)
-	// commands are the ids of the commands that may have led to it; one of them must have been permitted.
+	// commands are the ids of the commands that may have caused it; one of them must have been permitted.
 	commands() []string
-	// judge names what the event's state before it does not allow.
+	// judge reports what the state before the event does not permit.
 	judge(c *trial)
-	// fold makes it true.
+	// fold applies it.
 	fold(c *trial)
 }
 
-// trial is one event before the judge.
+// trial is one event under judgement.
 type trial struct {
 	*Judge
 	sequence uint64

@@ -1,9 +1,9 @@
 package oracle
 
-// typeReported is the one type that is asked for by name: an ended session may still write it.
+// typeReported is the type of reports, which an ended session may still write.
 const typeReported = "maestro.session.reported.v1"
 
-// known are the types of event that the documents know, each with an empty payload.
+// known are the types of event in the documents, each with an empty payload.
 var known = map[string]func() fact{
 	"maestro.project.created.v1":        func() fact { return new(projectCreated) },
 	"maestro.project.updated.v1":        func() fact { return new(projectUpdated) },

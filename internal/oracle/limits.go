@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The limits of docs/limits.md that a log can show. The rules before the third had none of them.
+// The limits of docs/limits.md that a log can show. The rules before version 3 had none of them.
 const (
 	maxFree       = 64 << 10 // bytes of free JSON, and of an environment
 	maxFreeNames  = 1000     // in one object
@@ -21,14 +21,13 @@ const (
 	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways
 )
 
-// maxWords is how much sessions may say of the tasks that an event looks at.
+// maxWords bounds the statements of sessions about the tasks that an event involves.
 var maxWords = 50_000
 
-// LimitWords sets that limit, for a test that can make no log with so many. It must be called before any Judge is
-// asked.
+// LimitWords sets that limit, for a test that cannot create a log with so many. Call it before any Judge is used.
 func LimitWords(n int) { maxWords = n }
 
-// maxEntries are the longest lists, by the name of the payload's field.
+// maxEntries are the maximum lengths of lists, by the name of the payload's field.
 var maxEntries = map[string]int{
 	"dependencies":       200,
 	"acceptanceCriteria": 1000,
@@ -42,10 +41,10 @@ var maxEntries = map[string]int{
 	"descendants":        5000,
 }
 
-// hasLimits reports whether the event was decided by rules that have limits.
+// hasLimits reports whether the rules that decided the event have limits.
 func (c *trial) hasLimits() bool { return !slices.Contains([]string{"1", "2"}, c.event.Rules) }
 
-// limits judges the sizes of what a payload holds; those of what a registration made are one level down.
+// limits judges the sizes of a payload's parts; those of a registration's details are one level down.
 func (c *trial) limits(data json.RawMessage) {
 	if !c.hasLimits() {
 		return
@@ -82,7 +81,7 @@ func (c *trial) free(name string, value json.RawMessage) {
 		return
 	}
 	decoder := json.NewDecoder(bytes.NewReader(value))
-	names := []int{0} // of the open objects and lists: what they hold, each name and value counted
+	names := []int{0} // the sizes of the open objects and lists, counting each name and value
 	for {
 		token, err := decoder.Token()
 		if err != nil {
@@ -133,7 +132,7 @@ func (c *trial) deep(parent string) {
 	}
 }
 
-// awaited judges how many wait for the tasks that one newly depends on.
+// awaited judges the number of items that wait for new dependencies.
 func (c *trial) awaited(t *task, dependencies []string) {
 	if !c.hasLimits() {
 		return
@@ -160,7 +159,7 @@ func (c *trial) awaited(t *task, dependencies []string) {
 	}
 }
 
-// spoken judges how much sessions say of tasks.
+// spoken judges the number of statements of sessions about tasks.
 func (c *trial) spoken(tasks []string) {
 	words := 0
 	for _, id := range tasks {
@@ -173,7 +172,7 @@ func (c *trial) spoken(tasks []string) {
 	}
 }
 
-// enters judges how many items wait, and stand in queues that trust reports, when tasks come into a queue.
+// enters judges the number of waiting items, and of items in queues that trust reports, when tasks enter a queue.
 func (c *trial) enters(q *queue, tasks []string) {
 	if !c.hasLimits() || len(tasks) == 0 {
 		return
@@ -215,7 +214,7 @@ func (c *trial) enters(q *queue, tasks []string) {
 	}
 }
 
-// takes judges how much hangs on the tasks that a deletion takes.
+// takes judges the number of items and dependencies that a deletion involves.
 func (c *trial) takes(tasks []string) {
 	if !c.hasLimits() {
 		return
@@ -235,7 +234,7 @@ func (c *trial) takes(tasks []string) {
 
 func (i *item) open() bool { return i.state == queued || i.state == processing }
 
-// depend remembers what a task depends on, or forgets it.
+// depend records a task's dependencies, or removes them.
 func (j *Judge) depend(t *task, on bool) {
 	for _, id := range t.dependencies {
 		switch d := j.tasks[id]; {

@@ -11,10 +11,10 @@ import (
 	"maestro/internal/syntax"
 )
 
-// hash is a SHA-256 sum; 64 hexadecimal digits as text.
+// hash is a SHA-256 sum; its text form has 64 hexadecimal digits.
 type hash [sha256.Size]byte
 
-// UnmarshalText takes the 64 hexadecimal digits.
+// UnmarshalText parses the 64 hexadecimal digits.
 func (h *hash) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(h)) {
 		return fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)), len(text))
@@ -27,7 +27,7 @@ func (h hash) String() string { return hex.EncodeToString(h[:]) }
 
 func bodyHash(body []byte) hash { return sha256.Sum256(body) }
 
-// next is the hash that an event's follower carries.
+// next returns the hash that the next event carries.
 func next(prev, body hash) hash {
 	return sha256.Sum256(append(append([]byte(nil), prev[:]...), body[:]...))
 }
@@ -76,13 +76,13 @@ func readLine(text []byte) (line, error) {
 	return l, nil
 }
 
-// chain is where the chain of hashes stands.
+// chain is the state of the hash chain.
 type chain struct {
 	sequence uint64
 	hash     hash
 }
 
-// link puts a line on the chain.
+// link adds a line to the chain.
 func (j *Judge) link(l line, prev, body hash) {
 	if l.Sequence != j.chain.sequence+1 {
 		j.judging = false

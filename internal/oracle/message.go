@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Limits of the messages that wait for one session (docs/limits.md): those of sessions, or of users; those of one
+// Limits of the messages that wait for one session (docs/limits.md): those from sessions, or from users; those from one
 // session; and the bytes of one.
 const (
 	maxMail        = 100
@@ -13,11 +13,11 @@ const (
 	maxMessage     = 8 << 10
 )
 
-// letter is a message that its session was not shown yet.
+// letter is a message that its session has not received.
 type letter struct {
 	event string
 	from  actor
-	// notice: it tells what became of a task.
+	// notice: it is about a change of a task.
 	notice bool
 }
 
@@ -54,8 +54,8 @@ func (f *sessionMessaged) judge(c *trial) {
 	}
 }
 
-// tellsOf reports whether a message may be about a task: of the project that the event is of, where its sender works,
-// or of the sender's own project.
+// tellsOf reports whether a message may be about a task: one of the event's project, where its sender works, or of the
+// sender's own project.
 func (c *trial) tellsOf(t *task) bool {
 	if c.by.kind != bySession {
 		return t.project == c.event.Project
@@ -81,7 +81,7 @@ func (s *session) mailFull(by actor) bool {
 	return own >= maxMailFromOne || alike >= maxMail
 }
 
-// correspondent judges that a session writes to the one that spawned it, or to one that it spawned.
+// correspondent judges that a session writes to the session that spawned it, or to one that it spawned.
 func (c *trial) correspondent(s *session) {
 	by := c.sessions[c.by.id]
 	if c.by.kind == bySession && s.spawnedBy != c.by.id && (by == nil || by.spawnedBy != s.id) {
@@ -95,7 +95,7 @@ func (f *sessionMessaged) fold(c *trial) {
 	}
 }
 
-// isMessage reports whether commands are the one that writes to a session.
+// isMessage reports whether commands are the command that writes to a session.
 func isMessage(commands []string) bool {
 	return slices.Equal(commands, new(sessionMessaged).commands())
 }

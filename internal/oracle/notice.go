@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Bounds of notices (docs/limits.md): how many wait for one session, and how many sessions one event tells.
+// Limits of notices (docs/limits.md): how many wait for one session, and how many sessions one event notifies.
 const (
 	maxNotices  = 100
 	maxNotified = 100
 )
 
-// notice says whom a move of a task's status is told.
+// notice lists the sessions that a change of a task's status notifies.
 type notice struct {
 	MailID     string   `json:"mailId"`
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// concerned returns the living sessions, sorted, that are told when a task that was done or blocked is open again:
-// those that have it or said something about it, but not the one that moves it. reopens is for the command that also
-// opens a task which is only said to be done.
+// concerned returns the living sessions, sorted, that are notified when a task that was done or blocked is open again:
+// those that have it or made a statement about it, except the one that moves it. reopens is set for the command that
+// also opens a task that is only said to be done.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	done := t != nil && (t.status == completed || t.status == cancelled || t.status == blocked)
 	if !c.thirdOn() || t == nil || to != todo && to != inProgress || !done && (!reopens || !t.reopenable()) {
@@ -37,7 +37,7 @@ func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	return all[:min(len(all), maxNotified)]
 }
 
-// notices counts those that wait for a session.
+// notices counts the notices that wait for a session.
 func (s *session) notices() (n int) {
 	for _, l := range s.mail {
 		if l.notice {
@@ -47,7 +47,7 @@ func (s *session) notices() (n int) {
 	return n
 }
 
-// notify returns the notice of a move; nil if nobody is told.
+// notify returns the notice of a move; nil if nobody is notified.
 func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 	told := c.concerned(t, to, reopens)
 	if told == nil {
@@ -56,7 +56,7 @@ func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 	return &notice{MailID: id, SessionIDs: told}
 }
 
-// notified judges whom an event tells.
+// notified judges whom an event notifies.
 func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
 	must := c.concerned(t, to, reopens)
 	if n == nil {
@@ -73,7 +73,7 @@ func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
 	}
 }
 
-// deliver puts a notice into the mail of those whom it tells.
+// deliver puts a notice into the mail of its sessions.
 func (c *trial) deliver(n *notice) {
 	if n == nil {
 		return

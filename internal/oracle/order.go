@@ -1,6 +1,6 @@
 package oracle
 
-// leaves returns the parent and the status that the update leaves the task with.
+// leaves returns the task's parent and status after the update.
 func (f *taskUpdated) leaves(t *task) (parent, status string) {
 	parent, status = t.parent, t.status
 	if f.ParentID != nil {
@@ -12,8 +12,7 @@ func (f *taskUpdated) leaves(t *task) (parent, status string) {
 	return parent, status
 }
 
-// ordered judges that a task comes to be open below a completed one, or completed above open ones, only if that was
-// forced.
+// ordered judges that only a forced event leaves a task open below a completed one, or completed above open ones.
 func (c *trial) ordered(t *task, parent, to string, forced bool) {
 	if out := c.outOfOrder(t, parent, to); c.thirdOn() && out != forced {
 		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out,
@@ -21,7 +20,7 @@ func (c *trial) ordered(t *task, parent, to string, forced bool) {
 	}
 }
 
-// outOfOrder reports whether a task that gets this parent and this status leaves a completed one above an open one.
+// outOfOrder reports whether this parent and this status leave a completed task above an open one.
 func (j *Judge) outOfOrder(t *task, parent, to string) bool {
 	if to == completed {
 		return t.status != completed && j.openBelow(t.id)
@@ -31,7 +30,7 @@ func (j *Judge) outOfOrder(t *task, parent, to string) bool {
 
 func isOpen(status string) bool { return status != completed && status != cancelled }
 
-// isCompleted reports whether a task is there and completed.
+// isCompleted reports whether a task exists and is completed.
 func (j *Judge) isCompleted(id string) bool {
 	t := j.tasks[id]
 	return t != nil && !t.deleted && t.status == completed

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// system is the part of the table that needs no state: the system writes what a passed deadline asks for, and nobody
-// else does.
+// system is the part of the table that needs no state: the system alone writes what a passed deadline requires.
 func (c *trial) system(what fact) {
 	if areSystemCommands(what.commands()) != (c.by.kind == bySystem) {
 		c.fault(
@@ -18,10 +17,10 @@ func (c *trial) system(what fact) {
 	}
 }
 
-// permitted asks the table whether this actor may do this, and whether it is known, alive and in its own project.
+// permitted checks in the table whether this actor may do this, and whether it is known, alive and in its own project.
 func (c *trial) permitted(what fact) {
 	switch {
-	case areSystemCommands(what.commands()): // [trial.system] says all there is to say of who wrote it
+	case areSystemCommands(what.commands()): // [trial.system] judges who wrote it
 	case c.by.kind == byUser:
 		c.user(what.commands())
 	case c.by.kind == bySession:
@@ -32,7 +31,7 @@ func (c *trial) permitted(what fact) {
 	c.projectLives(what)
 }
 
-// thirdOn reports whether the event was decided by the third version of the rules or a later one.
+// thirdOn reports whether version 3 of the rules or a later one decided the event.
 func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules != "2" }
 
 func (c *trial) user(commands []string) {
@@ -45,7 +44,7 @@ func (c *trial) user(commands []string) {
 	}
 }
 
-// areSystemCommands reports whether commands are the system's.
+// areSystemCommands reports whether commands belong to the system.
 func areSystemCommands(commands []string) bool {
 	return slices.ContainsFunc(commands, func(id string) bool { return mayUse(id, "S") })
 }
@@ -73,7 +72,7 @@ func (c *trial) session(commands []string) {
 }
 
 // listed judges the command against the table and the session's frozen list. Every session may receive what is written
-// to it: else its mail would be shown to it again and again.
+// to it: otherwise it would be shown its mail again and again.
 func (c *trial) listed(s *session, commands []string) {
 	ok := func(id string) bool {
 		return mayUse(id, s.letter) && (s.commands[id] || c.thirdOn() && id == "input:received")
@@ -106,14 +105,14 @@ func (c *trial) scope(s *session, commands []string) {
 	c.fault(ruleScope, "session %s is of project %q and writes in %q", s.id, s.project, in)
 }
 
-// worksIn reports whether a project is a session's own, or an orchestrator made it.
+// worksIn reports whether a project is a session's own, or was created by an orchestrator session.
 func (c *trial) worksIn(s *session, project string) bool {
 	p := c.projects[project]
 	return project == s.project || s.letter == "O" && p != nil && p.creator == s.id
 }
 
-// projectLives judges that the event's project exists. What ends things that outlived their project is let pass: a
-// late report of a deleted session, and the item that it still held.
+// projectLives judges that the event's project exists. It accepts what ends things that outlived their project: a late
+// report of a deleted session, and the item that it still held.
 func (c *trial) projectLives(what fact) {
 	switch f := what.(type) {
 	case *projectCreated,
@@ -137,21 +136,21 @@ func (c *trial) projectLives(what fact) {
 	}
 }
 
-// own judges that a session speaks for itself.
+// own judges that a session acts for itself.
 func (c *trial) own(sessionID string) {
 	if c.by.kind == bySession && c.by.id != sessionID {
 		c.fault(ruleOwn, "session %s speaks for session %s", c.by.id, sessionID)
 	}
 }
 
-// spawner judges that a session has a say over another because it spawned it.
+// spawner judges that a session controls another because it spawned it.
 func (c *trial) spawner(s *session) {
 	if c.by.kind == bySession && s != nil && s.spawnedBy != c.by.id {
 		c.fault(ruleSpawner, "session %s did not spawn session %s", c.by.id, s.id)
 	}
 }
 
-// below reports whether the speaking session spawned another, or one above it.
+// below reports whether the acting session spawned another, or one above it.
 func (c *trial) below(s *session) bool {
 	for ; s != nil && s.spawnedBy != ""; s = c.sessions[s.spawnedBy] {
 		if s.spawnedBy == c.by.id {
@@ -161,14 +160,14 @@ func (c *trial) below(s *session) bool {
 	return false
 }
 
-// inProject judges that what the event is about is of the event's project.
+// inProject judges that an object of the event belongs to the event's project.
 func (c *trial) inProject(what, id, project string) {
 	if project != c.event.Project {
 		c.fault(ruleScope, "%s %s is of project %q, and the event of %q", what, id, project, c.event.Project)
 	}
 }
 
-// aSession returns the session that the event is about, and says so if there is none.
+// aSession returns the event's session, and reports a fault if there is none.
 func (c *trial) aSession(id string) *session {
 	s := c.sessions[id]
 	if s == nil {
@@ -179,10 +178,10 @@ func (c *trial) aSession(id string) *session {
 	return s
 }
 
-// aLiveSession is aSession, and the session must not have ended.
+// aLiveSession is aSession for a session that must not have ended.
 func (c *trial) aLiveSession(id string) *session {
 	s := c.aSession(id)
-	// That an ended session itself speaks was said when it was asked for its permission.
+	// Checking the permission has reported an ended session that itself acts.
 	if s != nil && s.ended != "" && (c.by.kind != bySession || c.by.id != id) {
 		c.fault(ruleEnded, "session %s had ended (%s)", id, s.ended)
 	}
@@ -196,7 +195,7 @@ func (c *trial) notDeleted(s *session) {
 	}
 }
 
-// aTask returns the task that the event is about, and says so if there is none.
+// aTask returns the event's task, and reports a fault if there is none.
 func (c *trial) aTask(id string) *task {
 	t := c.tasks[id]
 	if t == nil || t.deleted {

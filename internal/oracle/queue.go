@@ -4,10 +4,10 @@ import (
 	"slices"
 )
 
-// defaultAttempts is how often an item is started before it is quarantined, in a session's own queue.
+// defaultAttempts is the number of starts after which an item of a session's own queue is quarantined.
 const defaultAttempts = 3
 
-// Where an item stands.
+// The states of an item.
 const (
 	queued      = "queued"
 	processing  = "processing"
@@ -17,18 +17,18 @@ const (
 	quarantined = "quarantined"
 )
 
-// queueKey names a queue: its name is the only one of its project.
+// queueKey identifies a queue: its name is unique in its project.
 type queueKey struct{ project, name string }
 
 type queue struct {
-	// session is the one whose own it is, "" for a named one.
+	// session is the owner of a session's own queue, "" for a named one.
 	session     string
 	maxAttempts int
 	trust       bool
 	items       map[string]*item
-	// front and back are the queued items in their order: those that were given back stand before the others.
+	// front and back are the queued items in order: items that were given back come before the others.
 	front, back []*item
-	// pushes counts, so that each item has a place in the order of pushes.
+	// pushes counts, to give each item a place in the order of pushes.
 	pushes int
 	// open counts the items that are queued or held.
 	open int
@@ -46,9 +46,9 @@ type item struct {
 	// holder is the session that holds it while it is processing; afterwards the last holder, or the session that
 	// skipped it.
 	holder string
-	// holders are all who ever had it.
+	// holders are all sessions that ever held it.
 	holders []string
-	// cause is the id of the event that brought it where it is.
+	// cause is the id of the event that brought it to its present state.
 	cause string
 }
 
@@ -64,7 +64,7 @@ func (q *queue) itemOf(task string) *item {
 	return q.items[task]
 }
 
-// push puts a new item at the end, in the place of the task's old one if it had one.
+// push appends a new item, in place of the task's old one if it had one.
 func (j *Judge) push(q *queue, task, cause string) {
 	i := &item{queue: q, task: task, cause: cause}
 	for key, queue := range j.queues {
@@ -79,7 +79,7 @@ func (j *Judge) push(q *queue, task, cause string) {
 	j.queueUp(i)
 }
 
-// queueUp puts an item at the end.
+// queueUp appends an item.
 func (j *Judge) queueUp(i *item) {
 	i.queue.pushes++
 	j.stands(i, queued)
@@ -87,7 +87,7 @@ func (j *Judge) queueUp(i *item) {
 	i.queue.back = append(i.queue.back, i)
 }
 
-// giveBack puts an item at the front, among those that stand there in the order of pushes.
+// giveBack puts an item at the front, in the order of pushes among those there.
 func (j *Judge) giveBack(i *item) {
 	j.leaves(i, queued)
 	i.returned = true
@@ -95,7 +95,7 @@ func (j *Judge) giveBack(i *item) {
 	i.queue.front = slices.Insert(i.queue.front, at, i)
 }
 
-// leaves takes an item out of the line, if it stands there.
+// leaves removes an item from the line, if it is there.
 func (j *Judge) leaves(i *item, state string) {
 	here := func(other *item) bool { return other == i }
 	if i.state == queued {
@@ -131,7 +131,7 @@ func (j *Judge) stands(i *item, state string) {
 	}
 }
 
-// eligible reports whether an item may be started: its task is to be done, and waits for nothing.
+// eligible reports whether an item may be started: its task is todo, and waits for nothing.
 func (j *Judge) eligible(q *queue, i *item) bool {
 	t := j.tasks[i.task]
 	if t == nil || t.deleted || t.status != todo && t.status != inProgress {
@@ -140,7 +140,7 @@ func (j *Judge) eligible(q *queue, i *item) bool {
 	return !slices.ContainsFunc(t.dependencies, func(d string) bool { return !j.satisfied(d, q.trust) })
 }
 
-// first returns the first eligible item and how many queued ones stand before it; nil if none is.
+// first returns the first eligible item and the number of queued ones before it; nil if there is none.
 func (j *Judge) first(q *queue) (*item, int) {
 	eligible := func(i *item) bool { return j.eligible(q, i) }
 	if at := slices.IndexFunc(q.front, eligible); at >= 0 {
@@ -171,13 +171,13 @@ func (j *Judge) release(i *item, state, cause string) {
 	i.cause = cause
 }
 
-// addQueue puts a queue in place.
+// addQueue adds a queue.
 func (j *Judge) addQueue(key queueKey, q *queue) {
 	j.queues[key] = q
 	j.order.queues = append(j.order.queues, key)
 }
 
-// aQueue returns the queue that the event is about, and says so if there is none.
+// aQueue returns the event's queue, and reports a fault if there is none.
 func (c *trial) aQueue(name string) *queue {
 	q := c.queues[queueKey{c.event.Project, name}]
 	if q == nil {
@@ -196,7 +196,7 @@ func (c *trial) anItem(name, task string) (*queue, *item) {
 	return q, i
 }
 
-// itemOf returns what anItem gave, when the event is folded.
+// itemOf returns what anItem returned, when the event is folded.
 func (c *trial) itemOf(name, task string) *item {
 	return c.queues[queueKey{c.event.Project, name}].itemOf(task)
 }

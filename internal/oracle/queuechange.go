@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// maxMoved is how many queued items a queue has in which one is moved.
+// maxMoved is the maximum number of queued items of a queue in which one is moved.
 const maxMoved = 10_000
 
 // line returns the queued items in their order.
@@ -175,7 +175,7 @@ func (a *asked) moveItem() fact {
 	return &itemMoved{Queue: key.name, TaskID: i.task, Before: before}
 }
 
-// itemMeant returns the item that a command means, also of a task that was deleted.
+// itemMeant returns the command's item, including that of a deleted task.
 func (a *asked) itemMeant() (queueKey, *item) {
 	switch {
 	case !isID(a.f.TaskID):

@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// says tells what a report of each kind says about its tasks (docs/spec/003-manifest-schema.md, "Status Types").
+// says maps each kind of report to what it says about its tasks (docs/spec/003-manifest-schema.md, "Status Types").
 var says = map[string]string{
 	"progress": "working", "complete": completed, "blocked": "blocked", "error": "failed", "needs-input": "needs_input",
 }
@@ -63,13 +63,15 @@ func (f *sessionReported) late(c *trial, s *session) {
 	}
 }
 
-// maxLate is how many reports a session delivers after its end, maxLateBytes how long they are together.
+// maxLate is the maximum number of reports that a session delivers after its end, maxLateBytes their maximum total
+// length.
 const (
 	maxLate      = 1000
 	maxLateBytes = 262_144
 )
 
-// size is what a late report counts, in bytes. Of a text in the blobs an event tells no length: it counts as 64 KiB.
+// size is the counted size of a late report, in bytes. An event does not give the length of a text among the blobs: it
+// counts as 64 KiB.
 func (f *sessionReported) size() int {
 	size := len(f.Message)
 	if f.Blobs["message"] != "" {
@@ -81,8 +83,8 @@ func (f *sessionReported) size() int {
 	return size
 }
 
-// kept judges that a late report waited since before the end, in the lifetime of its session, and that it is not one of
-// too many. The rules said so from their third version on.
+// kept judges that a late report waited since before the end, was said in the lifetime of its session, and is within
+// the limits. The rules require it since version 3.
 func (f *sessionReported) kept(c *trial, s *session) {
 	said := c.event.OccurredAt
 	switch {
@@ -100,7 +102,7 @@ func (f *sessionReported) kept(c *trial, s *session) {
 	}
 }
 
-// completes judges that the session is done exactly if it says complete, and not of its tasks.
+// completes judges that the session is done exactly if the report says complete without naming tasks.
 func (f *sessionReported) completes(c *trial, s *session) {
 	whole := f.Kind == "complete" && len(f.TaskIDs) == 0
 	if f.SessionCompleted && !whole {
@@ -111,7 +113,7 @@ func (f *sessionReported) completes(c *trial, s *session) {
 	}
 }
 
-// task judges that the session may report on it.
+// task judges that the session may report on a task.
 func (f *sessionReported) task(c *trial, s *session, id string) {
 	t := c.tasks[id]
 	if t == nil || t.deleted && !f.Late {

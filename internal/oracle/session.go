@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a session is shown as, beside completed and how it ended.
+// The statuses of a session, besides completed and how it ended.
 const (
 	spawning = "spawning"
 	running  = "running"
@@ -31,38 +31,38 @@ type session struct {
 	commands  map[string]bool
 	tasks     []string
 	spawnedBy string
-	// status is what it is shown as.
+	// status is its shown status.
 	status string
-	// saidDone: it said that it is done, which is no end.
+	// saidDone: it said that it is done, which does not end it.
 	saidDone bool
-	// ended is how it ended, "" as long as it has not; endedBefore how it had ended when it was deleted.
+	// ended is how it ended, "" while it has not; endedBefore is how it had ended when it was deleted.
 	ended, endedBefore string
-	// endedAt is when it ended; late counts the reports that it delivered since, and lateBytes their bytes.
+	// endedAt is when it ended; late counts its reports since then, and lateBytes their bytes.
 	endedAt   time.Time
 	late      int
 	lateBytes int
 	lost      bool
 	losses    int
-	// born and timeout make its deadline, if timeout is not 0.
+	// born and timeout determine its deadline, if timeout is not 0.
 	born    time.Time
 	timeout time.Duration
-	// queue is what it pulls from; holds the item it holds, last the one that it held last, held the tasks of all items
-	// that ever were.
+	// queue is the queue that it pulls from; holds is the item that it holds, last the last item held, held the tasks
+	// of all items that it ever held.
 	queue queueKey
 	holds *item
 	last  string
 	held  map[string]bool
-	// made and gone are the ids of the events that made it, and that ended it or marked it as lost.
+	// made and gone are the ids of the events that created it, and that ended it or marked it as lost.
 	made, gone string
-	// manifest is the digest of the one that it was given last, "" without any.
+	// manifest is the digest of its latest manifest, "" without any.
 	manifest string
-	// generation is which of its secrets is good.
+	// generation is that of its valid secret.
 	generation int
-	// mail are the messages that it was not shown yet.
+	// mail are the messages that it has not received.
 	mail map[string]letter
 }
 
-// end ends the session, as what; when it ended first counts.
+// end ends the session; the first end counts.
 func (s *session) end(c *trial, how string) {
 	if s.ended == "" {
 		s.endedAt = c.event.Time
@@ -73,7 +73,7 @@ func (s *session) end(c *trial, how string) {
 	s.ended, s.gone = how, c.event.ID
 }
 
-// heard makes a session that speaks a running one, unless it says itself what it is.
+// heard makes an acting session running, unless the event itself sets its status.
 func (c *trial) heard(what fact) {
 	s := c.sessions[c.by.id]
 	if c.by.kind != bySession || s == nil || s.ended == endDeleted || s.status != spawning && s.status != idle {
@@ -128,7 +128,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 	}
 }
 
-// isNew judges that no session ever had the id: it is not given again.
+// isNew judges that no session ever had the id: ids are not reused.
 func (c *trial) isNew(sessionID string) {
 	if c.sessions[sessionID] != nil || sessionID == "" {
 		c.fault(ruleExists, "a session %q was there before", sessionID)
@@ -166,7 +166,7 @@ type sessionRegistered struct {
 	Forced    bool     `json:"forced"`
 }
 
-// created is what the registration of a new session says of it.
+// created is a registration's description of a new session.
 type created struct {
 	Role        string      `json:"role"`
 	Strategy    string      `json:"strategy"`
@@ -177,8 +177,7 @@ type created struct {
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
 
-// begins reports whether a session begins with its manifest; otherwise it reports for work without a word of it, or is
-// made.
+// begins reports whether a session begins with its manifest; otherwise it registers without one, or is created.
 func (f *sessionRegistered) begins() bool {
 	return f.Created == nil && (f.Manifest != "" || f.Role != "")
 }
@@ -211,7 +210,7 @@ func (f *sessionRegistered) judge(c *trial) {
 	c.gives(nil, f.Created.TaskIDs, f.Forced)
 }
 
-// begin judges that a session begins as what it is, with the manifest that it was given last.
+// begin judges that a session begins in its own role, with its latest manifest.
 func (f *sessionRegistered) begin(c *trial, s *session) {
 	switch {
 	case s == nil || !f.begins():
@@ -226,7 +225,7 @@ func (f *sessionRegistered) begin(c *trial, s *session) {
 
 var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}$`) })
 
-// aDigest judges that a text names a blob, or nothing.
+// aDigest judges that a text is a blob's digest, or empty.
 func (c *trial) aDigest(digest string) {
 	if digest != "" && !digestForm().MatchString(digest) {
 		c.fault(ruleManifest, "%q is no digest of a manifest", digest)
@@ -327,7 +326,7 @@ type sessionKilled struct {
 func (f *sessionKilled) about() (kind, id string) { return "session", f.SessionID }
 func (f *sessionKilled) commands() []string       { return []string{"session:kill"} }
 
-// ends reports whether commands are the one that ends a session.
+// ends reports whether commands are the command that ends a session.
 func ends(commands []string) bool { return slices.Equal(commands, new(sessionKilled).commands()) }
 
 func (f *sessionKilled) judge(c *trial) {
@@ -373,7 +372,7 @@ func (f *sessionNoted) commands() []string       { return []string{"session:note
 
 func (f *sessionNoted) judge(c *trial) {
 	c.own(f.SessionID)
-	// That an ended session itself speaks was said when it was asked for its permission.
+	// Checking the permission has reported an ended session that itself acts.
 	if s := c.aSession(f.SessionID); c.by.kind != bySession {
 		c.notDeleted(s)
 	} else if c.thirdOn() && f.decided() {
@@ -381,7 +380,7 @@ func (f *sessionNoted) judge(c *trial) {
 	}
 }
 
-// decided reports whether the type is one of those that the system writes. A report writes the two others.
+// decided reports whether the type is one that the system writes. A report writes the two others.
 func (f *sessionNoted) decided() bool {
 	noun, _, of := strings.Cut(f.Type, "_")
 	switch noun {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxOrderKey is how long the key of a place among siblings is.
+	// maxOrderKey is the maximum length of the key of a place among siblings.
 	maxOrderKey = 256
-	// maxBeside is how many places next to a sibling are looked at for the task that is put there.
+	// maxBeside is how many places next to a sibling are searched for the task that is put there.
 	maxBeside = 200
 )
 
-// siblingOrder is a place among siblings. What the documents make of a command leaves its key open.
+// siblingOrder is a place among siblings. The documents do not determine the key of a command's result.
 type siblingOrder struct {
 	Key    string `json:"key"`
 	Before string `json:"before,omitempty"`
@@ -33,7 +33,7 @@ var orderKeys = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]*[1-9a-f])?$`)
 })
 
-// shownBelow returns the parent below which a task is shown: "" where that was deleted.
+// shownBelow returns the parent below which a task is shown: "" if that was deleted.
 func (j *Judge) shownBelow(t *task) string {
 	if p := j.tasks[t.parent]; p == nil || p.deleted {
 		return ""
@@ -41,7 +41,7 @@ func (j *Judge) shownBelow(t *task) string {
 	return t.parent
 }
 
-// key returns what a task's place compares by.
+// key returns the sort key of a task's place.
 func (t *task) key() string {
 	if t.orderKey != "" {
 		return t.orderKey
@@ -49,11 +49,11 @@ func (t *task) key() string {
 	return fmt.Sprintf("8%015x", t.created)
 }
 
-// placed returns the tasks of a project, as siblings stand, once one of them is put next to another.
+// placed returns the tasks of a project, in sibling order, after one of them is put next to another.
 func (j *Judge) placed(t *task, o *siblingOrder) []string {
 	others := slices.DeleteFunc(slices.Clone(j.order.siblings[t.project]), func(id string) bool { return id == t.id })
 	at := slices.Index(others, o.sibling())
-	if at < 0 { // the log is at fault
+	if at < 0 { // the log is faulty
 		at = len(others)
 	} else if o.After != "" {
 		at++
@@ -92,7 +92,7 @@ func (f *taskUpdated) siblings(c *trial, t *task) {
 	}
 }
 
-// wantedOrder returns the place among its siblings that an update asks for, nil if the task has it.
+// wantedOrder returns the place among its siblings that an update requests, nil if the task has it.
 func (a *asked) wantedOrder(t *task, parent *string) *siblingOrder {
 	o := &siblingOrder{Before: a.f.Before, After: a.f.After, open: true}
 	if o.sibling() == "" {

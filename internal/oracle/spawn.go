@@ -42,8 +42,8 @@ func (f *sessionSpawned) judge(c *trial) {
 	}
 }
 
-// spawner judges who ordered it: a session spawns in its own name. A user may spawn in the name of a session of the
-// project, which older clients do (docs/http-api-compat.md, "5. Sessions"), and returns what a user may give.
+// spawner judges the initiator: a session spawns only on its own behalf. A user may spawn on behalf of a session of the
+// project, which older clients do (docs/http-api-compat.md, "5. Sessions"), and grants what a user may grant.
 func (f *sessionSpawned) spawner(c *trial) {
 	if c.by.kind == bySession {
 		if f.SpawnedBy != c.by.id {
@@ -62,8 +62,8 @@ func (f *sessionSpawned) spawner(c *trial) {
 	}
 }
 
-// gives judges that an orchestrator gives another no more than it has itself, and a worker no more than the default
-// list of its role and what it has itself; the rules said the latter from their third version on.
+// gives judges that an orchestrator grants another no more than it has itself, and a worker no more than the default
+// list of its role and what it has itself; the rules require the latter since version 3.
 func (f *sessionSpawned) gives(c *trial, s *session) {
 	own := c.defaultList(letterOf(f.Role, f.Strategy))
 	switch {
@@ -80,8 +80,8 @@ func (f *sessionSpawned) gives(c *trial, s *session) {
 	}
 }
 
-// starts judges which tasks it moved: those that were todo; with the queue strategy none, because there the start of an
-// item does.
+// starts judges which tasks it moved: those that were todo; with the queue strategy none, because starting an item does
+// that.
 func (f *sessionSpawned) starts(c *trial) {
 	for i, id := range f.Started {
 		t := c.tasks[id]
@@ -120,7 +120,7 @@ func (f *sessionSpawned) unmet(c *trial) {
 			c.fault(ruleSpawn, "it says that dependency %q is not satisfied", id)
 		}
 	}
-	// A queue that trusts reports may see it otherwise, and what the session does itself is not waited for.
+	// A queue that trusts reports may count it as met, and what the session does itself is not waited for.
 	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	for _, id := range open {
 		if !slices.Contains(f.TaskIDs, id) && !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {
@@ -129,15 +129,15 @@ func (f *sessionSpawned) unmet(c *trial) {
 	}
 }
 
-// waits reports whether its tasks wait for others, and not as items of a queue.
+// waits reports whether its tasks wait for others, other than as items of a queue.
 func (f *sessionSpawned) waits() bool { return len(f.Unmet) > 0 && f.Strategy != "queue" }
 
 func (f *sessionSpawned) ownQueue() bool { return f.Queue == f.SessionID }
 
-// queues judges its queue: its own or one that there is, and its tasks pushed there in order, but those that stand
+// queues judges its queue: its own or an existing one, with its tasks pushed there in order, except those already
 // there.
 func (f *sessionSpawned) queues(c *trial) {
-	// Sessions were given no queues by the first rules.
+	// Version 1 of the rules gave sessions no queues.
 	if f.Strategy != "queue" || c.event.Rules == "1" {
 		if f.Queue != "" || len(f.Queued) > 0 {
 			c.fault(ruleSpawn, "it has a queue, and not the strategy")

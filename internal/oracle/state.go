@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// State is what the documents make of the log that a Judge has seen: all that there ever was, in order of creation.
+// State is the state according to the documents after the log that a Judge has seen: everything that ever existed, in
+// order of creation.
 type State struct {
 	Projects []Project
 	Tasks    []Task
-	// Siblings are all tasks of each project: those below the same parent stand in this order.
+	// Siblings are all tasks of each project; those below the same parent are in sibling order.
 	Siblings  map[string][]string
 	Sessions  []Session
 	Queues    []Queue
@@ -21,13 +22,13 @@ type State struct {
 	At int64
 }
 
-// Project is one that was created. CreatedBy is the source of who did.
+// Project is a project. CreatedBy is the source of its creator.
 type Project struct {
 	ID, CreatedBy string
 	Deleted       bool
 }
 
-// Task is one that was created. Says is what is said of it, Words are who says what, the newest last.
+// Task is a task. Says is its sessionStatus, Words are the statements of sessions, newest last.
 type Task struct {
 	ID, Project, Parent, CreatedBy, Status, Says, PlanID string
 	Deleted                                              bool
@@ -35,11 +36,11 @@ type Task struct {
 	Words                                                []Word
 }
 
-// Word is what a session says of a task.
+// Word is a session's statement about a task.
 type Word struct{ Session, Says string }
 
-// Session is one that was made. Fate is what became of it if it can hold nothing any more. Queue is the name of the one
-// it pulls from, Holds the task of the item that it holds, Last that of the item that it held last. Times are
+// Session is a session. Fate is what became of it if it can no longer hold anything. Queue is the name of the queue
+// that it pulls from, Holds the task of the item that it holds, Last that of the item that it held last. Times are in
 // milliseconds since 1970.
 type Session struct {
 	ID, Project, Role, Strategy, SpawnedBy, Status string
@@ -49,12 +50,12 @@ type Session struct {
 	Fate, Queue, Holds, Last, Manifest             string
 	StartedAt, EndedAt, Deadline                   int64
 	Losses, Generation                             int
-	// Mail are the messages that it was not shown yet, sorted.
+	// Mail are the messages that it has not received, sorted.
 	Mail []string
 }
 
-// Queue is one that was created, or a session's own. Next is the task of the item that may be started next, behind
-// PassedOver others; "" if none may.
+// Queue is a named queue, or a session's own. Next is the task of the next item that may be started, after PassedOver
+// others; "" if there is none.
 type Queue struct {
 	Project, Name, Session string
 	TrustReports           bool
@@ -64,7 +65,7 @@ type Queue struct {
 	PassedOver             int
 }
 
-// Item is a task's place in a queue; they are in the order of their last push.
+// Item is a task's place in a queue. Items are in the order of their last push.
 type Item struct {
 	Task, Status, Holder string
 	Holders              []string
@@ -72,13 +73,13 @@ type Item struct {
 	Returned             bool
 }
 
-// Question is one that a session asked. Its status is open, answered, delivered or void.
+// Question is a session's question. Its status is open, answered, delivered or void.
 type Question struct {
 	ID, Project, Session, Status, Answer string
 	Options                              []string
 }
 
-// Token is a named one. Made are the live tokens that it made, or that those made.
+// Token is a named token. Made are the live tokens that it created, directly or not.
 type Token struct {
 	Name, Kind string
 	Live       bool
@@ -87,14 +88,14 @@ type Token struct {
 	Made       []string
 }
 
-// Template is one that was made, or one of Maestro's own that was changed.
+// Template is a created template, or a built-in one that was changed.
 type Template struct {
 	ID, Name, Role, Content string
 	Version                 int
 	Deleted                 bool
 }
 
-// State returns what is so, behind the last line.
+// State returns the state after the last line.
 func (j *Judge) State() *State {
 	s := &State{At: j.lastTime.UnixMilli(), Siblings: maps.Clone(j.order.siblings)}
 	for _, id := range j.order.projects {
@@ -239,8 +240,8 @@ func (j *Judge) standingOf(q *question) string {
 	return "void"
 }
 
-// Row is one of docs/contract.md, "Permissions". Who are the letters of those who may use it, Event is the type that it
-// becomes, without the first and last part of its name; "" for a read.
+// Row is a row of docs/contract.md, "Permissions". Who are the letters of those who may use it, Event is the type that
+// it becomes, without the first and last part of its name; "" for a read.
 type Row struct {
 	ID, Who, Event string
 	Core           bool

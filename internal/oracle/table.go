@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are those
-// of docs/contract.md, "Permissions": W worker, Q worker with the queue strategy, T with the tree strategy, O
+// row is one command: an id, who may use it, and the event that it becomes, "" for a read. The letters are those of
+// docs/contract.md, "Permissions": W worker, Q worker with the queue strategy, T with the tree strategy, O
 // orchestrator, U user, R runner, S system.
 type row struct {
 	id    string
@@ -14,7 +14,7 @@ type row struct {
 	event string
 }
 
-// table is that of docs/contract.md, "Permissions", transcribed by hand and in its order. A row of several ids stands
+// table is that of docs/contract.md, "Permissions", transcribed by hand and in its order. A row of several ids appears
 // here once for each.
 var table = []row{
 	{"whoami", "WQTOURS", ""},
@@ -125,8 +125,8 @@ var rowOf = func() map[string]row {
 	return m
 }()
 
-// asks are the commands that may become an event, each with the event that it would be; nil if there is none, because
-// the command is refused or changes nothing.
+// asks are the commands that may become an event, each with the function for that event; it returns nil if the command
+// is refused or changes nothing.
 var asks = map[string]func(*asked) fact{
 	"project:create":     (*asked).createProject,
 	"project:update":     (*asked).updateProject,
@@ -248,7 +248,7 @@ var (
 	core000 = []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file"}
 )
 
-// What docs/contract.md, "Permissions", adds to those lists.
+// The additions of docs/contract.md, "Permissions", to those lists.
 var (
 	sessionRows      = []string{"session:message", "session:note", "input:received", "input:wait"}
 	treeRows         = []string{"task:tree"}
@@ -258,14 +258,14 @@ var (
 	}
 )
 
-// planned are the rows that no command belongs to yet, as docs/contract.md, "Permissions", lists them. The third
-// version of the rules leaves them out of every list; the versions before gave them to orchestrators.
+// planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Version 3 of the rules
+// leaves them out of every list; earlier versions gave them to orchestrators.
 var planned = []string{
 	"session:resume", "watch", "events", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
 	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
 }
 
-// defaultList is what a session may do that was given no list.
+// defaultList is what a session without an explicit list may do.
 func defaultList(letter string) []string {
 	switch letter {
 	case "W":
@@ -280,9 +280,9 @@ func defaultList(letter string) []string {
 	return nil
 }
 
-// defaultList is the same for the version of the rules by which the event was decided: before the third, only an
-// orchestrator wrote messages, nobody waited for mail, no row was about reading templates or manifests, and an
-// orchestrator was given what was planned.
+// defaultList is the same for the version of the rules that decided the event: before version 3, only an orchestrator
+// wrote messages, nobody waited for mail, no row was about reading templates or manifests, and an orchestrator got what
+// was planned.
 func (c *trial) defaultList(letter string) []string {
 	list := defaultList(letter)
 	if c.thirdOn() {
@@ -297,7 +297,7 @@ func (c *trial) defaultList(letter string) []string {
 	return list
 }
 
-// sinceThird are the rows of sessions that the third version of the rules added.
+// sinceThird are the rows for sessions that version 3 of the rules added.
 var sinceThird = []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
 
 // coreList is what every session may do, whatever its list says.
@@ -309,8 +309,8 @@ func coreList(letter string) []string {
 }
 
 // mayList reports whether an explicit list may hold the command: a write only if its row names the role; a read also
-// otherwise, but project commands are an orchestrator's, queue commands need the queue strategy, the audit is the
-// user's.
+// otherwise, except that project commands are for orchestrators, queue commands need the queue strategy, and the audit
+// is for the user.
 func mayList(command, letter string) bool {
 	r, known := rowOf[command]
 	if !known {

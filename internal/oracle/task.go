@@ -25,24 +25,24 @@ type task struct {
 	planID string
 	labels []string
 	status string
-	// reason is why its status was last moved, "" if nobody said so.
+	// reason is why its status was last moved, "" if not given.
 	reason       string
 	deleted      bool
 	dependencies []string
 	// children are the tasks that are or were directly below it.
 	children []string
-	// dependents are the tasks, deleted ones too, that depend on it, by their ids.
+	// dependents are the tasks that depend on it, including deleted ones, by id.
 	dependents map[string]*task
-	// open counts its items that are queued or held, awaited such items of its dependents.
+	// open counts its queued or held items, awaited such items of its dependents.
 	open, awaited int
-	// words are what sessions say about it, by session: the sessionStatus of each.
+	// words are the statements of sessions about it, by session: the sessionStatus of each.
 	words map[string]word
-	// created is the sequence that created it, orderKey the place among its siblings that it was given, "" if none.
+	// created is the sequence that created it, orderKey its assigned place among its siblings, "" if none.
 	created  uint64
 	orderKey string
 }
 
-// word is the newest that a session says about a task.
+// word is a session's newest statement about a task.
 type word struct {
 	says string
 	at   uint64
@@ -60,7 +60,7 @@ func (t *task) retract(session string) {
 	}
 }
 
-// shown is the task's sessionStatus: the newest word of the sessions that have not ended, or, if all have, of all.
+// shown is the task's sessionStatus: the newest statement of the sessions that have not ended, or, if all have, of all.
 func (j *Judge) shown(t *task) string {
 	var live, all word
 	for id, w := range t.words {
@@ -77,8 +77,8 @@ func (j *Judge) shown(t *task) string {
 	return all.says
 }
 
-// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, said to be. A
-// deleted task stays what it was, and nobody's word counts for it.
+// satisfied reports whether a dependency is met: its task is completed, or, where reports are trusted, said to be. A
+// deleted task keeps its status, and no statement counts for it.
 func (j *Judge) satisfied(dependency string, trust bool) bool {
 	t := j.tasks[dependency]
 	if t == nil {
@@ -87,16 +87,16 @@ func (j *Judge) satisfied(dependency string, trust bool) bool {
 	return t.status == completed || trust && !t.deleted && j.shown(t) == completed
 }
 
-// move moves a task's status, if the task is known.
+// move sets a task's status, if the task is known.
 func (t *task) move(to string) {
 	if t != nil {
 		t.status, t.reason = to, ""
 	}
 }
 
-// above reports whether the task, or one above it, is what is asked for.
+// above reports whether the task, or one above it, fulfils a condition.
 func (j *Judge) above(id string, is func(id string) bool) bool {
-	// A log at fault may hold a circle.
+	// A faulty log may contain a cycle.
 	for seen := map[string]bool{}; id != "" && !seen[id]; {
 		if is(id) {
 			return true
@@ -111,7 +111,7 @@ func (j *Judge) above(id string, is func(id string) bool) bool {
 	return false
 }
 
-// waitsFor reports whether one task depends, at whatever distance, on another.
+// waitsFor reports whether one task depends, directly or not, on another.
 func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
 	if id == other {
 		return true
@@ -237,7 +237,7 @@ func (f *taskUpdated) judge(c *trial) {
 	}
 }
 
-// newDependencies judges those that are new: an old one may have been deleted since.
+// newDependencies judges the new ones: an old one may have been deleted since.
 func (f *taskUpdated) newDependencies(c *trial, t *task) {
 	for _, id := range *f.Dependencies {
 		if t != nil && slices.Contains(t.dependencies, id) {
@@ -287,7 +287,7 @@ func (f *taskUpdated) fold(c *trial) {
 
 var taskStatuses = []string{todo, inProgress, completed, cancelled, blocked}
 
-// moves judges a move of a task's status, whatever command it came from.
+// moves judges a change of a task's status, by any command.
 func (c *trial) moves(t *task, from, to string) {
 	if t != nil && from != t.status {
 		c.fault(ruleStatus, "it moves task %s from %s, and its status was %s", t.id, from, t.status)
@@ -367,7 +367,7 @@ func (f *taskStatusChanged) judge(c *trial) {
 	}
 }
 
-// reopenable reports whether the task is completed, blocked, or said to be done by whomever.
+// reopenable reports whether the task is completed, blocked, or said to be done by any session.
 func (t *task) reopenable() bool {
 	for _, w := range t.words {
 		if w.says == completed {
@@ -431,7 +431,7 @@ func (f *taskDeleted) judge(c *trial) {
 	}
 }
 
-// complete judges that nothing is left behind that stands below what goes.
+// complete judges that nothing is left behind below the deleted tasks.
 func (f *taskDeleted) complete(c *trial, gone map[string]bool) {
 	for _, t := range c.tasks {
 		if !t.deleted && !gone[t.id] && gone[t.parent] {

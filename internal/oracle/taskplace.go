@@ -14,10 +14,10 @@ func (c *trial) parent(id, project string) {
 	}
 }
 
-// taskIDs match the ids that tasks are given.
+// taskIDs match the form of task ids.
 var taskIDs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^task_[0-9a-hjkmnp-tv-z]{10,}$`) })
 
-// planID judges an id in a plan, which one task of a project has at a time.
+// planID judges an id in a plan, which only one task of a project has at a time.
 func (c *trial) planID(task, id, project string) {
 	if id == "" {
 		return
@@ -35,7 +35,7 @@ func (c *trial) planID(task, id, project string) {
 	}
 }
 
-// place judges a move below another parent, with the dependencies that the update leaves.
+// place judges a move below another parent, with the dependencies after the update.
 func (f *taskUpdated) place(c *trial, t *task) {
 	if f.ParentID == nil || t == nil {
 		return
@@ -65,13 +65,13 @@ func (f *taskUpdated) place(c *trial, t *task) {
 	}
 }
 
-// moved is a task that moves, and how many levels it is below the one that was named, itself 1.
+// moved is a task that moves, and its level below the named one, which has level 1.
 type moved struct {
 	id    string
 	level int
 }
 
-// moving returns a task and what is still there below it, level by level.
+// moving returns a task and the existing tasks below it, level by level.
 func (j *Judge) moving(id string) []moved {
 	all := []moved{{id, 1}}
 	children := map[string][]string{}
@@ -88,7 +88,7 @@ func (j *Judge) moving(id string) []moved {
 	return all
 }
 
-// changed returns a list with what is added and without what is removed; nil if the command is not about it.
+// changed returns a list after additions and removals; nil if the command does not change it.
 func changed(has []string, given *[]string, add, remove []string) *[]string {
 	if given == nil && len(add) == 0 && len(remove) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func changed(has []string, given *[]string, add, remove []string) *[]string {
 	return &kept
 }
 
-// validLabels refuses labels that are empty or hold a comma, and returns them without spaces around them.
+// validLabels refuses labels that are empty or contain a comma, and trims them.
 func (a *asked) validLabels(labels *[]string) *[]string {
 	if labels == nil {
 		return nil
@@ -123,7 +123,7 @@ func (a *asked) validLabels(labels *[]string) *[]string {
 	return &kept
 }
 
-// differs drops what is given and so already, and reports whether anything is left.
+// differs drops a value that is already so, and reports whether anything is left.
 func differs[T any](given **T, same func(T) bool) bool {
 	if *given != nil && same(**given) {
 		*given = nil

@@ -8,15 +8,14 @@ import (
 	"slices"
 )
 
-// Cause returns the ids of the event that led to what a command becomes, and of the first in that chain; "" for
-// nothing.
+// Cause returns the ids of the event that caused a command's result, and of the first in that chain; "" for none.
 func (j *Judge) Cause(command Command) (cause, first string) {
 	cause = j.asked(command, "").cause()
 	return cause, j.roots[cause]
 }
 
-// Tells says in what an event differs from the one that the documents make of its command; "" if in nothing. The Judge
-// must have seen what is before it.
+// Tells says how an event differs from the required event of its command; "" if it does not. The Judge must have seen
+// the lines before it.
 func (j *Judge) Tells(command Command, body []byte) string {
 	e, err := readEvent(body)
 	if err != nil {
@@ -48,7 +47,7 @@ func (j *Judge) Tells(command Command, body []byte) string {
 	return differ(members(is), members(must))
 }
 
-// made returns the id of what an event made.
+// made returns the id of what an event created.
 func (f *projectCreated) made() string { return f.ProjectID }
 
 func (f *taskCreated) made() string { return f.TaskID }
@@ -61,7 +60,7 @@ func (f *sessionReported) made() string { return f.InputID }
 
 func (f *templateCreated) made() string { return f.TemplateID }
 
-// members returns a payload's members that are not empty, lists of commands and names in order.
+// members returns a payload's non-empty members, with lists of commands and names sorted.
 func members(what fact) map[string]any {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -73,26 +72,26 @@ func members(what fact) map[string]any {
 	}
 	switch what := what.(type) {
 	case *sessionSpawned:
-		delete(all, "unmetDependencies") // a queue that trusts reports sees it otherwise
+		delete(all, "unmetDependencies") // a queue that trusts reports may differ
 		all["permissions"] = what.Permissions.sorted()
 	case *sessionRegistered:
 		if created, ok := all["created"].(map[string]any); ok {
 			created["permissions"] = what.Created.Permissions.sorted()
 		}
 	case *sessionReported:
-		delete(all, "sessionCompleted") // it may say so again
+		delete(all, "sessionCompleted") // it may repeat that
 		delete(all, "blobs")
 		if what.Blobs["message"] != "" || len(what.Message) >= maxStored {
 			delete(all, "message")
 		}
 	case *taskUpdated:
 		if place, ok := all["order"].(map[string]any); ok {
-			delete(place, "key") // judged by where it puts the task
+			delete(place, "key") // judged by the resulting place of the task
 		}
 	case *tokenRevoked:
 		all["children"] = slices.Sorted(slices.Values(what.Children))
 		if what.SessionID == "" {
-			delete(all, "generation") // of which secret, the documents leave open
+			delete(all, "generation") // the documents do not say which secret's
 		}
 	}
 	maps.DeleteFunc(all, func(_ string, value any) bool { return empty(value) })
@@ -122,8 +121,8 @@ func differ(is, must map[string]any) string {
 	return ""
 }
 
-// cause returns the id of the event that led to what the command becomes: it lies in the thing itself, else in what
-// made the session that asks; "" for nothing.
+// cause returns the id of the event that caused the command's result: that of the object itself, or of the creation of
+// the asking session; "" for none.
 func (a *asked) cause() string {
 	f := a.f
 	switch a.ID {

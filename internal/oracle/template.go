@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ownTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy
-// (docs/spec/002-prompt-contract.md, "Workflow Matrix"): they are there without an event, and stay.
+// ownTemplates are the ids of the built-in templates, one for each mode and strategy (docs/spec/002-prompt-contract.md,
+// "Workflow Matrix"): they exist without an event, and stay.
 var ownTemplates = []string{
 	"execute-simple",
 	"execute-queue",
@@ -19,12 +19,12 @@ var ownTemplates = []string{
 type template struct {
 	name, role, content string
 	version             int
-	// changed says that its content is not the one that Maestro comes with.
+	// changed says that its content differs from the built-in one.
 	changed bool
 	deleted bool
 }
 
-// aTemplate judges that there is the template that the event is about.
+// aTemplate judges that the event's template exists.
 func (c *trial) aTemplate(id string) {
 	t := c.templates[id]
 	if !slices.Contains(ownTemplates, id) && (t == nil || t.deleted) {
@@ -32,7 +32,7 @@ func (c *trial) aTemplate(id string) {
 	}
 }
 
-// templateTexts judges the texts of a template that the event has.
+// templateTexts judges an event's template texts.
 func (c *trial) templateTexts(name, content *string) {
 	if name != nil && strings.TrimSpace(*name) == "" {
 		c.fault(ruleTemplate, "a template has a name")

@@ -7,12 +7,12 @@ type token struct {
 	live       bool
 	generation int
 	expires    int64
-	// makerName is the user that made it, and maker which of that name's tokens it was; nil for the home's own.
+	// makerName is the user that created it, and maker which of that name's tokens it was; nil for the home's own.
 	makerName string
 	maker     *token
 }
 
-// madeBy reports whether a token of a name made it, or made what made it, whatever became of those in between.
+// madeBy reports whether a token of a name created it, directly or not, whatever became of those in between.
 func (t *token) madeBy(name string) bool {
 	for ; t != nil; t = t.maker {
 		if t.makerName == name {
@@ -64,7 +64,7 @@ func (f *tokenCreated) judge(c *trial) {
 	f.expiry(c)
 }
 
-// expiry judges that the token has a time to be good for, and does not outlive the one that made it.
+// expiry judges that the token has a lifetime, and does not outlive the one that created it.
 func (f *tokenCreated) expiry(c *trial) {
 	if f.ExpiresAt != 0 && f.ExpiresAt <= c.at() {
 		c.fault(ruleToken, "it is made at %d and expires at %d", c.at(), f.ExpiresAt)
@@ -118,12 +118,12 @@ func (f *tokenRevoked) judge(c *trial) {
 		return
 	}
 	t := c.tokens[f.Name]
-	// A token that was revoked before is named again where the tokens that were kept then are revoked.
+	// A token that was revoked before is named again when the tokens that were kept then are revoked.
 	if t == nil || !t.live && len(f.Children) == 0 {
 		c.fault(ruleToken, "there is no live token %q", f.Name)
 		return
 	}
-	// Whether it names the secret that was good or the one that will be, the documents leave open.
+	// The documents do not say whether it names the old generation or the next one.
 	if f.Generation != t.generation && f.Generation != t.generation+1 {
 		c.fault(
 			ruleToken,
@@ -135,8 +135,8 @@ func (f *tokenRevoked) judge(c *trial) {
 	f.children(c)
 }
 
-// children judges that exactly those tokens are revoked with it that it made, directly or not. Whoever is
-// neither it nor one of them may keep them all.
+// children judges that exactly those tokens are revoked with it that it created, directly or not. A caller that is
+// neither it nor one of them may keep all of them.
 func (f *tokenRevoked) children(c *trial) {
 	within := map[string]bool{}
 	for name, t := range c.tokens {
@@ -182,7 +182,7 @@ func (f *tokenRevoked) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
 		s.generation = f.Generation
 	}
-	// A named token keeps its generation: the next secret is only good once it is created again.
+	// A named token keeps its generation: the next secret is only valid once the token is created again.
 	if t := c.tokens[f.Name]; t != nil && f.SessionID == "" {
 		t.live = false
 		for _, name := range f.Children {

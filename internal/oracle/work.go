@@ -2,7 +2,7 @@ package oracle
 
 import "slices"
 
-// workable judges that none of the tasks is cancelled, which the rules say from their third version on.
+// workable judges that none of the tasks is cancelled, which the rules require since version 3.
 func (c *trial) workable(tasks ...string) {
 	for _, id := range tasks {
 		if t := c.tasks[id]; t != nil && t.status == cancelled && c.thirdOn() {
@@ -11,7 +11,7 @@ func (c *trial) workable(tasks ...string) {
 	}
 }
 
-// gives judges what a session is given to work on: all that it has from then on. s is nil for a new one.
+// gives judges what a session is given to work on: everything that it has from then on. s is nil for a new one.
 func (c *trial) gives(s *session, tasks []string, forced bool) {
 	if !c.thirdOn() {
 		return
@@ -31,8 +31,8 @@ func (j *Judge) added(s *session, tasks []string) []string {
 	return slices.DeleteFunc(slices.Clone(tasks), has)
 }
 
-// early reports whether one of the tasks that a session is given waits for what it is not given too, or whether it has
-// ended and is given one at all.
+// early reports whether a session is given a task that waits for another that it does not get, or is given any after
+// its end.
 func (j *Judge) early(s *session, tasks []string) bool {
 	added := j.added(s, tasks)
 	if s != nil && s.ended != "" && len(added) > 0 {
@@ -46,7 +46,7 @@ func (j *Judge) early(s *session, tasks []string) bool {
 	})
 }
 
-// linked returns what a session has with one task more.
+// linked returns a session's tasks with one added.
 func linked(s *session, task string) []string {
 	if s == nil {
 		return []string{task}
