@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// proc is where the kernel shows processes.
+	// proc is where the kernel lists processes.
 	proc = "/proc"
-	// ancestorsAtMost bounds one walk up the process tree, walksAtMost how often it begins again since a process ended
+	// ancestorsAtMost bounds one walk up the process tree, walksAtMost the number of restarts because a process ended
 	// meanwhile.
 	ancestorsAtMost = 1000
 	walksAtMost     = 100
@@ -24,13 +24,13 @@ const (
 	exiting = 0x4
 )
 
-// sessionAbove returns the session as which the nearest ancestor of this process was started, "" if there is none. It
-// sees what the kernel shows to this user: the environment that each ancestor had at its start, and its command line.
+// sessionAbove returns the session of the nearest ancestor process that was started for one, "" if there is none. It
+// sees what the kernel shows to this user: the environment of each ancestor at its start, and its command line.
 func sessionAbove() (session string, err error) {
 	return processes(os.ReadFile).sessionAbove(os.Getpid())
 }
 
-// processes reads what the kernel shows below /proc.
+// processes reads files below /proc.
 type processes func(name string) ([]byte, error)
 
 func (p processes) sessionAbove(pid int) (session string, err error) {
@@ -46,8 +46,8 @@ func (p processes) sessionAbove(pid int) (session string, err error) {
 	return "", errOrigin
 }
 
-// walk goes up from a process once. It is incomplete if a process ended meanwhile: what it had started belongs to
-// another one then.
+// walk goes up from a process once. It is incomplete if a process ended meanwhile, because its children then have
+// another parent.
 func (p processes) walk(pid int) (session string, whole bool) {
 	child, err := p.process(pid)
 	if err != nil {
@@ -63,7 +63,7 @@ func (p processes) walk(pid int) (session string, whole bool) {
 		}
 		parent, err := p.process(above)
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) && hides(above) {
-			return "", true // another user's, of whom the kernel shows nothing
+			return "", true // another user's process, about which the kernel shows nothing
 		}
 		if err != nil || parent.flags&exiting != 0 {
 			return "", false
@@ -76,7 +76,7 @@ func (p processes) walk(pid int) (session string, whole bool) {
 	return "", false
 }
 
-// hides reports whether a process is there although the kernel does not show it.
+// hides reports whether a process exists although the kernel does not show it.
 func hides(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.EPERM) }
 
 // process is the kernel's information about a process.
@@ -90,7 +90,8 @@ func (p processes) process(pid int) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	_, rest, _ := strings.Cut(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]), " ") // the name may hold anything
+	// the name may contain any characters
+	_, rest, _ := strings.Cut(string(stat[max(bytes.LastIndexByte(stat, ')'), 0):]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 7 {
 		return process{}, io.ErrUnexpectedEOF
@@ -103,7 +104,7 @@ func (p processes) process(pid int) (process, error) {
 	return process{parent, flags}, err
 }
 
-// startedAs returns the session as which a process was started, or as which it runs a command.
+// startedAs returns the session for which a process was started, or for which it runs a command.
 func (p processes) startedAs(pid int) string {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	environ, _ := p(filepath.Join(dir, "environ")) // another user's is not shown
@@ -114,13 +115,13 @@ func (p processes) startedAs(pid int) string {
 	return executes(nulWords(line))
 }
 
-// nulWords splits what the kernel shows, in which NUL ends each word.
+// nulWords splits text in which NUL ends each word, as the kernel writes it.
 func nulWords(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
 }
 
-// executes returns the session as which a command line of `maestro session exec` runs a command, else "". What the
-// program is called does not matter: it may be a link. A program that runs maestro itself, such as timeout, is not one.
+// executes returns the session of a `maestro session exec` command line, or "". The name of the program does not
+// matter: it may be a link. A program that runs maestro itself, such as timeout, does not count.
 func executes(line []string) string {
 	dash := slices.Index(line, "--")
 	if dash < 0 || !slices.Contains(line[:dash], "exec") {

@@ -2,5 +2,5 @@
 
 package cli
 
-// sessionAbove returns "": this system does not show the environment of other processes.
+// sessionAbove returns "": this system does not show the environments of other processes.
 func sessionAbove() (session string, err error) { return "", nil }

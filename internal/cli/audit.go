@@ -14,7 +14,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// NewAudit makes the noun audit; more are verbs that need more than a server.
+// NewAudit returns the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
 	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
 	return a.group("audit", "The log: show it, check it, export it", verbs...)
@@ -87,8 +87,8 @@ func (c *auditExport) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// showExport writes an export to stdout: exactly, or to a terminal with escapes for what would act on it. An escape in
-// JSON is the same value.
+// showExport writes an export to stdout: unchanged, or to a terminal with escapes for control characters. An escape in
+// JSON does not change the value.
 func showExport(a *Run, log io.Reader) error {
 	if !a.terminal() {
 		if _, err := io.Copy(a.Stdout, log); err != nil {
@@ -111,7 +111,7 @@ func showExport(a *Run, log io.Reader) error {
 	}
 }
 
-// ExportedLog reads the log from the server: to an event, or with 0 the whole log, which the server of a damaged one
+// ExportedLog reads the log from the server: up to an event, or with 0 the whole log, which a server with a damaged log
 // refuses.
 func ExportedLog(ctx context.Context, a *Run, project string, to uint64) (log io.Reader, done func(), err error) {
 	c, err := a.Connect(ctx)
@@ -125,7 +125,7 @@ func ExportedLog(ctx context.Context, a *Run, project string, to uint64) (log io
 	return stream, func() { _ = stream.Close() }, nil
 }
 
-// CutShort is about an answer that ends before it is complete.
+// CutShort returns the error for an answer that ends before it is complete.
 func CutShort(err error) error {
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,

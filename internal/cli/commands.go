@@ -48,7 +48,7 @@ func (c *allowed) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// writeBare writes the object of docs/spec/000-command-permissions.md, "JSON Output", as that shows it.
+// writeBare writes the object of docs/spec/000-command-permissions.md, "JSON Output", in the form of that document.
 func writeBare(a *Run, p wire.AllowedCommands) error {
 	if a.format == "jsonl" {
 		a.WriteJSON(p)
@@ -80,8 +80,8 @@ func listCommands(a *Run, p wire.AllowedCommands) {
 	}
 }
 
-// grouped puts command ids under their parents in the order in which they come; those without one under Core, or if
-// they are none of the core commands under Overview.
+// grouped groups command ids by parent, in their order. Those without a parent are under Core, or, if they are not core
+// commands, under Overview.
 func grouped(list []string) (names []string, groups map[string][]string) {
 	groups = map[string][]string{}
 	for _, id := range list {
@@ -99,9 +99,9 @@ func grouped(list []string) (names []string, groups map[string][]string) {
 	return names, groups
 }
 
-// usageOf returns the command line of a command id, with what it must have, in the words of
-// docs/spec/000-command-permissions.md, "Checking Permissions": the id of the
-// noun itself is <id>, and nothing stands in quotes.
+// usageOf returns the command line of a command id, with its required parts, in the words of
+// docs/spec/000-command-permissions.md, "Checking Permissions": the id of the noun itself is <id>, and nothing is
+// quoted.
 func usageOf(root *cobra.Command, id string) string {
 	line := strings.ReplaceAll(id, ":", " ")
 	cmd, _, err := root.Find(strings.Split(id, ":"))

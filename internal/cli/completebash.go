@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// wordsOfPackage is the line of cobra's script for bash that takes a function of the bash-completion package.
+// wordsOfPackage is the line of cobra's bash script that uses a function of the bash-completion package.
 const wordsOfPackage = `    _get_comp_words_by_ref "$@" cur prev words cword` + "\n"
 
-// ownWords does without: bash splits words at = and :, which are joined here again where no space stood between them.
+// ownWords replaces that line: bash splits words at = and :, and this joins them again where there was no space.
 const ownWords = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
         _get_comp_words_by_ref "$@" cur prev words cword
         return
@@ -41,12 +41,12 @@ const ownWords = `    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
     fi
 `
 
-// completeInBash makes cobra's completion script for bash one that needs no package.
+// completeInBash changes cobra's bash completion script so that it needs no package.
 func completeInBash(root *cobra.Command, args []string) {
 	root.InitDefaultCompletionCmd(args...)
 	cmd, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil || cmd.Name() != "bash" {
-		return // it is made for lines that need it only
+		return // the script is only needed for these lines
 	}
 	cmd.Long = `Generate the autocompletion script for the bash shell.
 

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// offered is how many ids the shell is offered at most, offeredWithin how long the server may take to name them.
+	// offered bounds the number of ids offered to the shell, offeredWithin the time for the server to name them.
 	offered       = 100
 	offeredWithin = 700 * time.Millisecond
 )
 
-// wish is what the shell asks for: what begins in a certain way, in a project or, with "", in all.
+// wish is the shell's request: candidates with a prefix, in a project or, with "", in all.
 type wish struct{ project, begun string }
 
-// offers are what the shell is offered for an argument or the value of a flag, by its placeholder without its plural.
+// offers are the functions that find candidates for an argument or a flag's value, by its placeholder in the singular.
 var offers = map[string]func(ctx context.Context, c *client.Client, w wish) []candidate{
 	"taskId":     offerTasks,
 	"sessionId":  offerSessions,
@@ -52,7 +52,7 @@ var offers = map[string]func(ctx context.Context, c *client.Client, w wish) []ca
 	"label": offerLabels,
 }
 
-// otherPlaceholder are the arguments and flags, by their command line, whose placeholder does not say what they name.
+// otherPlaceholder gives, by command line, the kind of arguments and flags whose placeholder does not name it.
 var otherPlaceholder = map[string]string{
 	"audit can <target>": "id",
 
@@ -83,7 +83,7 @@ func offerSessions(ctx context.Context, c *client.Client, w wish) []candidate {
 	return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} })
 }
 
-// offerProjects offers projects by their ids, and by a name that was begun.
+// offerProjects offers projects by id, and by the prefix of a name.
 func offerProjects(ctx context.Context, c *client.Client, w wish) (found []candidate) {
 	projects, _ := c.FirstProjects(ctx, wire.ProjectFilter{}, offered)
 	for _, p := range projects {
@@ -132,8 +132,8 @@ func offerLabels(ctx context.Context, c *client.Client, w wish) (found []candida
 	return found
 }
 
-// completeIDs lets the shell offer what an argument may name, with what it is called. Nothing is offered, and nothing
-// said, when no server answers in time, or to a session.
+// completeIDs makes the shell offer the ids that an argument may name, with their titles. It offers nothing, silently,
+// when no server answers in time, or to a session.
 func completeIDs(a *Run, root *cobra.Command) {
 	for _, verb := range root.Commands() {
 		completeIDs(a, verb)
@@ -157,7 +157,7 @@ func completeIDs(a *Run, root *cobra.Command) {
 	}
 }
 
-// completeFlags lets the shell offer what the value of a flag may name. A line that is run needs none of it.
+// completeFlags makes the shell offer values of flags. It is not needed to run a command line.
 func completeFlags(a *Run, cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		completeFlags(a, verb)
@@ -179,12 +179,12 @@ func completeFlags(a *Run, cmd *cobra.Command) {
 			return found, directive
 		}
 		if err := cmd.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
-			panic(err) // the flag is there, and has none
+			panic(err) // the flag exists, and has no completion yet
 		}
 	})
 }
 
-// flagKind returns what the value of a flag names, and whether it may name several.
+// flagKind returns the kind of object that a flag's value names, and whether it may name several.
 func flagKind(cmd *cobra.Command, flag *pflag.Flag) (kind string, many bool) {
 	if other, ok := otherPlaceholder[placeOf(cmd, "--"+flag.Name)]; ok {
 		return other, false
@@ -205,7 +205,8 @@ func placeOf(cmd *cobra.Command, written string) string {
 	return path + " " + written
 }
 
-// offer returns what begins as what was typed, each with its title after a tab, but for what the line has already.
+// offer returns the candidates with the typed prefix, each with its title after a tab, except those already on the
+// line.
 func (a *Run) offer(cmd *cobra.Command, kind, begun string, there []string) ([]string, cobra.ShellCompDirective) {
 	var named []candidate
 	switch find := offers[kind]; {

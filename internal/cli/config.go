@@ -24,11 +24,11 @@ type config struct {
 	Project string `json:"project,omitempty"`
 	// Output is the format of lists without -o: table, json or jsonl.
 	Output string `json:"output,omitempty"`
-	// Listen is where `serve` listens when neither --listen nor MAESTRO_LISTEN says.
+	// Listen is where `serve` listens without --listen and MAESTRO_LISTEN.
 	Listen string `json:"listen,omitempty"`
 }
 
-// readConfig reads the configuration of the home; nothing if there is none.
+// readConfig reads the configuration of the home, which is empty if there is none.
 func readConfig(getenv func(string) string) (config, error) {
 	path, err := home.Path(getenv)
 	if err != nil {
@@ -36,7 +36,7 @@ func readConfig(getenv func(string) string) (config, error) {
 	}
 	h, err := home.Open(path)
 	if err != nil {
-		return config{}, nil //nolint:nilerr // who needs the home says what is wrong with it
+		return config{}, nil //nolint:nilerr // code that needs the home reports the error
 	}
 	defer func() { _ = h.Close() }()
 	content, err := h.Config()
@@ -70,8 +70,7 @@ func parseConfig(path string, content []byte) (config, error) {
 	return c, nil
 }
 
-// Listen returns the address to listen on when --listen does not say, and what names it: the environment, else the
-// configuration, else nothing.
+// Listen returns the address to listen on without --listen, and its source: the environment, or else the configuration.
 func (a *Run) Listen() (address, named string, err error) {
 	if address, ok := a.Env[envListen]; ok {
 		return address, envListen, nil
@@ -86,10 +85,10 @@ func (a *Run) Listen() (address, named string, err error) {
 	return c.Listen, "listen in config.json", nil
 }
 
-// envListen is the variable that says where `serve` listens.
+// envListen is the environment variable for the address of `serve`.
 const envListen = "MAESTRO_LISTEN"
 
-// prefer applies the configuration to a command of a user, and takes a project by its name.
+// prefer applies the configuration to a user's command, and resolves the names of projects.
 func (a *Run) prefer(cmd *cobra.Command) error {
 	project := cmd.Flags().Lookup("project")
 	if a.isSession() || project == nil && cmd.Annotations[lists] == "" && cmd.Annotations[inProject] == "" {
@@ -114,8 +113,9 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 	return nil
 }
 
-// projectNamed returns the id of the project that a text means: a user's project by its name, then by the beginning of
-// its id, then what sessions made, which may choose both. What no project is called is taken as an id.
+// projectNamed returns the id of the project that a text names. A user's project comes first, by its name and then by
+// the prefix of its id, before those of sessions, which may choose both. A text that names no project is taken as an
+// id.
 func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 	if madeID.MatchString(text) {
 		return text, nil
@@ -136,14 +136,14 @@ func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 	like, err := a.projectsLike(ctx, text)
 	switch {
 	case exitCode(err) == ExitNoConnection && strings.HasPrefix(text, "proj_"):
-		return text, nil // it needs no server, such as for a file, or the command finds that out itself
+		return text, nil // the command needs no server, as for a file, or reports the error itself
 	case err != nil:
 		return "", err
 	}
 	own := usersOwn(like)
 	meant := named
 	for _, p := range like {
-		if p.Name != text { // else it is among named
+		if p.Name != text { // otherwise it is among named
 			meant = append(meant, p)
 		}
 	}
@@ -163,7 +163,7 @@ func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
 	return meant[0].ID, nil
 }
 
-// projectsLike returns the projects whose ids begin like a text.
+// projectsLike returns the projects whose ids have a prefix.
 func (a *Run) projectsLike(ctx context.Context, text string) ([]wire.Project, error) {
 	begins := text
 	if !strings.HasPrefix(text, "proj_") {
@@ -175,7 +175,7 @@ func (a *Run) projectsLike(ctx context.Context, text string) ([]wire.Project, er
 	return Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{IDPrefix: begins})
 }
 
-// sameName is about projects of which a text may mean each.
+// sameName returns the error for a text that names several projects.
 func sameName(text string, meant []wire.Project) error {
 	f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(text)).
 		WithNext("name one by its id: %s", namedIDs(candidates(meant, ofProject)))
@@ -185,7 +185,7 @@ func sameName(text string, meant []wire.Project) error {
 	return f
 }
 
-// usersOwn returns the projects that users made.
+// usersOwn returns the projects that users created.
 func usersOwn(projects []wire.Project) (own []wire.Project) {
 	for _, p := range projects {
 		if makingSession(p) == "" {
@@ -195,7 +195,7 @@ func usersOwn(projects []wire.Project) (own []wire.Project) {
 	return own
 }
 
-// sayWhoseName says that a name is not only that of a user's project.
+// sayWhoseName warns that a name is not only that of a user's project.
 func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
 	name = safetext.OneLine(name)
 	switch session := makingSession(meant); {
@@ -207,7 +207,7 @@ func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
 	}
 }
 
-// makingSession returns the session that made a project, "" if a user did.
+// makingSession returns the session that created a project, "" if a user did.
 func makingSession(p wire.Project) string {
 	_, id, _ := strings.Cut(p.CreatedBy, "/sessions/")
 	return safetext.OneLine(id)

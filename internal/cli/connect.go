@@ -17,12 +17,11 @@ import (
 
 const (
 	defaultAddress = "http://127.0.0.1:3000"
-	// patience is how long an answer may take.
+	// patience is the time limit for an answer.
 	patience = time.Minute
 )
 
-// Connect returns the client of the server that is found, one for the whole run. What waits of a session goes out
-// first.
+// Connect finds the server and returns its client, one for the whole run. It first sends a session's kept commands.
 func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	if a.client != nil {
 		return a.client, nil
@@ -49,7 +48,7 @@ func (a *Run) Connect(ctx context.Context) (*client.Client, error) {
 	return c, nil
 }
 
-// sayWaiting says why nothing happens for a while.
+// sayWaiting explains a delay.
 func (a *Run) sayWaiting(limit string, after time.Duration) {
 	reached := "The server is busy"
 	if limit != "" {
@@ -84,11 +83,11 @@ func (a *Run) find(ctx context.Context) (address, token string, err error) {
 	return a.atHome(ctx, address, token)
 }
 
-// sessionVariables say as which session a process acts.
+// sessionVariables name the session as which a process acts.
 var sessionVariables = []string{wire.EnvSessionID, wire.EnvToken}
 
-// ownToken returns the credential that the environment holds, "" if it is the home's that counts. A process that names
-// a session never gets the user's.
+// ownToken returns the credential in the environment, "" if the home's applies. A process that names a session never
+// gets the user's.
 func (a *Run) ownToken() (string, error) {
 	for _, name := range sessionVariables {
 		if value, set := a.Env[name]; set && value == "" {
@@ -114,13 +113,13 @@ func (a *Run) ownToken() (string, error) {
 		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds a user's token"
 	case strings.HasPrefix(token, wire.SessionTokenPrefix):
 		f.Message = "This process is session '" + session + "', and MAESTRO_TOKEN holds another session's secret"
-	case token != "": // the server knows whose it is, if anybody's
+	case token != "": // the server knows who holds it, if anybody
 		return token, nil
 	}
 	return "", f
 }
 
-// sessionIn returns the session that an environment stands for, "" if it is none.
+// sessionIn returns the session of an environment, "" if there is none.
 func sessionIn(env map[string]string) string {
 	if id := env[wire.EnvSessionID]; id != "" {
 		return id
@@ -133,7 +132,7 @@ func sessionIn(env map[string]string) string {
 	return id
 }
 
-// userToken returns the token of the home's user. A process that a session started never gets it, whatever its own
+// userToken returns the token of the home's user. A process that a session started never gets it, whatever its
 // environment says.
 func userToken(h *home.Home) (string, error) {
 	session, err := sessionAbove()
@@ -161,7 +160,7 @@ func userToken(h *home.Home) (string, error) {
 // errOrigin means that it cannot be determined which processes started this one.
 var errOrigin = errors.New("the processes that started it cannot be identified: some have ended, or there are too many")
 
-// atHome fills in what the environment left open: where the home's server listens, and the user's token.
+// atHome completes the address and the token from the home: where the home's server listens, and the user's token.
 func (a *Run) atHome(ctx context.Context, address, token string) (string, string, error) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -185,7 +184,8 @@ func (a *Run) atHome(ctx context.Context, address, token string) (string, string
 			return "", "", err
 		}
 	}
-	// The user's token goes to the home's own server, or where the user said: never to whoever else listens on a port.
+	// The user's token is sent only to the home's own server, or to an address that the user gave: never to another
+	// program that listens on a port.
 	if token == "" && (named || running) {
 		token, err = userToken(h)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -220,7 +220,7 @@ func addressOf(h *home.Home, server home.Server, running bool, err error) (strin
 	return server.Address, err
 }
 
-// Look reads a view that takes no parameters.
+// Look reads a view without parameters.
 func Look[T any](ctx context.Context, a *Run, view func(*client.Client, context.Context) (T, error)) (T, error) {
 	c, err := a.Connect(ctx)
 	if err != nil {
@@ -230,14 +230,14 @@ func Look[T any](ctx context.Context, a *Run, view func(*client.Client, context.
 	return view(c, ctx)
 }
 
-// Ask reads a view of something: an id, or a filter.
+// Ask reads a view with a parameter: an id, or a filter.
 func Ask[Q, T any](
 	ctx context.Context, a *Run, view func(*client.Client, context.Context, Q) (T, error), of Q,
 ) (T, error) {
 	return Look(ctx, a, func(c *client.Client, ctx context.Context) (T, error) { return view(c, ctx, of) })
 }
 
-// send asks for a command, in one call.
+// send executes a command, in one call.
 func (a *Run) send(ctx context.Context, id string, body any, key string) (client.Answer, error) {
 	return a.sendWith(ctx, id, body, client.Options{Key: key})
 }
@@ -257,16 +257,16 @@ func (a *Run) sendWith(ctx context.Context, id string, body any, o client.Option
 	return answer, err
 }
 
-// isSession reports whether this process is a session's.
+// isSession reports whether this process belongs to a session.
 func (a *Run) isSession() bool {
 	return a.Getenv(wire.EnvSessionID) != "" || strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix)
 }
 
-// errNoProject is about a server without a project.
+// errNoProject is the error for a server without projects.
 var errNoProject = errors.New("no project exists")
 
-// project returns the project that is meant: the one named, the environment's, or for a user the only one there is. A
-// session that names none means its own, which the server knows.
+// project returns the command's project: the named one, the environment's, or for a user the only one. For a session
+// without a project it is the session's own, which the server knows.
 func (a *Run) project(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return named, nil
@@ -285,7 +285,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 		return "", err
 	}
 	if own := usersOwn(projects); len(own) > 0 {
-		projects = own // those that sessions made are meant by name only
+		projects = own // those of sessions have to be named
 	}
 	switch len(projects) {
 	case 1:
@@ -305,7 +305,7 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 }
 
 // currentProject returns the project to which a user's lists of what needs somebody are limited, "" for none. A
-// session's are about those that it spawned, wherever they work.
+// session's lists cover the sessions that it spawned, wherever they work.
 func (a *Run) currentProject() string {
 	if a.isSession() {
 		return ""
@@ -313,7 +313,8 @@ func (a *Run) currentProject() string {
 	return a.Getenv(wire.EnvProjectID)
 }
 
-// knownProject is project for a route that names it: a session without MAESTRO_PROJECT_ID asks which its own is.
+// knownProject is project for a route with the project's id: a session without MAESTRO_PROJECT_ID asks the server for
+// its own.
 func (a *Run) knownProject(ctx context.Context, named string) (string, error) {
 	id, err := a.project(ctx, named)
 	if err != nil || id != "" {

@@ -13,8 +13,8 @@ import (
 	"maestro/internal/demo"
 )
 
-// demoLease is how long the sessions of the demonstration may be silent: short, so that a worker that is killed is soon
-// missed.
+// demoLease is how long the sessions of the demonstration may be silent: short, so that the loss of a killed worker
+// shows soon.
 const demoLease = 5 * time.Second
 
 // demonstration is `maestro demo`.
@@ -47,7 +47,7 @@ func (c *demonstration) run(ctx context.Context, _ []string) error {
 		return demo.Agent(ctx, binary, c.agent, c.Stdin, c.Stdout)
 	}
 	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE) // it would end this process only, and leave a server behind
+	signal.Notify(unread, syscall.SIGPIPE) // it would end only this process, and leave a server behind
 	defer signal.Stop(unread)
 	dir, err := os.MkdirTemp("", "maestro-demo-")
 	if err != nil {

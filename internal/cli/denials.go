@@ -47,7 +47,7 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 				WithNext("name an id such as task:complete; docs/permissions.md lists them")
 		}
 	}
-	if len(denials) == 0 && filter.Actor != "" { // an actor that there is not was refused nothing either
+	if len(denials) == 0 && filter.Actor != "" { // an actor that does not exist was refused nothing either
 		_, err := Ask(ctx, c.Run, (*client.Client).Can, wire.CanQuery{Actor: filter.Actor, Command: "whoami"})
 		if exitCode(err) == ExitNotFound {
 			return err
@@ -63,7 +63,7 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 	return showNobodies(ctx, c.Run)
 }
 
-// showNobodies shows how many calls had no credential, if any: they are counted, not recorded.
+// showNobodies shows how many calls had no credential, if any: these are not recorded.
 func showNobodies(ctx context.Context, a *Run) error {
 	nobody, err := Look(ctx, a, (*client.Client).Unauthenticated)
 	if err != nil || nobody.Count == 0 {
@@ -76,7 +76,7 @@ func showNobodies(ctx context.Context, a *Run) error {
 	return nil
 }
 
-// showDenial prints a refusal in two lines: who asked for what, and what they were told.
+// showDenial prints a refusal in two lines: who asked for what, and the answer.
 func showDenial(a *Run, d wire.Denial) {
 	about := d.Command
 	if d.Kept {
@@ -199,7 +199,7 @@ func (c *auditCan) showLimits(limits []wire.CanLimit) {
 	}
 }
 
-// showAll prints what an actor may use by its groups, and what it may not by the reason.
+// showAll prints the commands that an actor may use by group, and the others by the reason of the refusal.
 func (c *auditCan) showAll(can wire.Can) {
 	c.Print("%s may use %s\n", can.Actor, Many(len(can.Commands), "command"))
 	names, groups := grouped(can.Commands)
@@ -216,7 +216,7 @@ func (c *auditCan) showAll(can wire.Can) {
 	c.showLimits(can.Limits)
 }
 
-// verbsOf returns command ids without the noun that they share.
+// verbsOf returns command ids without their common noun.
 func verbsOf(ids []string) []string {
 	verbs := make([]string, len(ids))
 	for i, id := range ids {

@@ -8,8 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// wouldHappen answers --dry-run: with the event that would be appended, or that an earlier try has appended. Nothing
-// else is to be said.
+// wouldHappen prints the result of --dry-run: the event that would be appended, or that an earlier attempt appended.
 func (a *Run) wouldHappen(answer client.Answer) error {
 	data, err := dataOf(answer)
 	if err != nil {
@@ -40,8 +39,8 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 	return errDone
 }
 
-// infinitives are of the words with which events begin to say what was done. A word that is missing here ends in ed, as
-// linked does.
+// infinitives are the verbs for the words with which descriptions of events begin. A word that is not listed ends in
+// ed, as linked does.
 var infinitives = map[string]string{
 	"changed":     "change",
 	"completed":   "complete",
@@ -63,7 +62,7 @@ var infinitives = map[string]string{
 	"updated":     "update",
 }
 
-// toDo says what an event would record as something that is still to be done: "delete task task_7k1y4".
+// toDo describes what an event would record as an action: "delete task task_7k1y4".
 func toDo(data events.Data) string {
 	done, rest, _ := strings.Cut(data.Describe(), " ")
 	verb, known := infinitives[done]

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// groupExamples are the examples of groups: what people begin with.
+// groupExamples are the examples of groups, for a first use.
 var groupExamples = map[string]string{
 	"audit":        "maestro audit verify\nmaestro audit replay --task task_7k1y4\nmaestro audit export log.ndjson",
 	"clock":        "maestro clock show\nmaestro clock confirm",
@@ -140,7 +140,7 @@ var shownExamples = map[string]string{
 	"worker init":             "maestro worker init",
 }
 
-// exemplify adds each command's example.
+// exemplify adds the example of each command.
 func exemplify(cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		exemplify(verb)

@@ -33,7 +33,7 @@ const (
 	ExitInterrupted  = 130
 )
 
-// exitCode is the one place where errors become exit codes.
+// exitCode is the only place where errors become exit codes.
 func exitCode(err error) int {
 	var own *failure.Error
 	var said *client.Error
@@ -84,7 +84,7 @@ func exitOf(status int) int {
 	return ExitFailed
 }
 
-// explained is an error as shown: what, why, and what to do next.
+// explained is an error as it is shown: what, why, and what to do next.
 type explained struct {
 	code, message, why, next string
 	details                  map[string]any
@@ -207,7 +207,7 @@ func explain(err error) explained {
 	return explained{code: "FAILED", message: err.Error()}
 }
 
-// whyUnreached explains why the server did not answer, without the wording of network calls.
+// whyUnreached explains why the server did not answer, without the terms of network calls.
 func whyUnreached(err error) string {
 	var timeout net.Error
 	var name *net.DNSError
@@ -224,7 +224,7 @@ func whyUnreached(err error) string {
 	return err.Error()
 }
 
-// onCommandLine returns the part of the command line that sets the field of a pointer.
+// onCommandLine returns the part of the command line that sets a pointer's field.
 func (p *Printer) onCommandLine(pointer string) string {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	written, ok := p.fieldNames[fieldNote+name]
@@ -247,17 +247,17 @@ func (e *explained) detail(name, value string) {
 	e.details[name] = value
 }
 
-// complain shows an error: as JSON on stdout if that was asked for, else in words on stderr.
+// complain shows an error: as JSON on stdout if requested, otherwise as text on stderr.
 func (p *Printer) complain(err error) {
 	var own *failure.Error
 	if errors.As(err, &own) && own.Shown {
 		return
 	}
 	if command := (*commandExit)(nil); own == nil && errors.As(err, &command) {
-		return // the command has said why itself
+		return // the command has explained it itself
 	}
 	e := explain(err)
-	if p.session && strings.Contains(e.next, "`maestro serve`") { // it is not an agent's to start a server
+	if p.session && strings.Contains(e.next, "`maestro serve`") { // agents do not start servers
 		e.next = "wait, then run the command again; reports are kept meanwhile"
 	}
 	if !p.JSON || p.answered {

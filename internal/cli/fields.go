@@ -26,7 +26,7 @@ import (
 // what a value is called; the doc tag is its description. An argument of the command line sets the field that its
 // placeholder in Use names, by the json tag or by a word of the arg tag.
 
-// notOffered are the fields of commands that have no flag, with the reason: by name for all commands, or for one.
+// notOffered are the fields of commands without a flag, with the reason: by name for all commands, or for one.
 var notOffered = map[string]string{
 	"project":        "a command acts in the project of its target; the others declare --project by hand",
 	"manifestDigest": "--manifest names a file, whose digest this is",
@@ -58,7 +58,7 @@ var notOffered = map[string]string{
 	"token:create.expiresAt": "--expires says it",
 }
 
-// words are the possible values of some fields, for the shell to offer; a flag tag says those of the others.
+// words are the possible values of some fields, for the shell to offer; for the others a flag tag lists them.
 var words = map[string][]string{
 	"agent": {"claude", "codex", "gemini"},
 	"model": {"sonnet", "opus", "haiku"},
@@ -68,7 +68,7 @@ var words = map[string][]string{
 	},
 }
 
-// longTexts are the fields whose text may come from stdin: its value is "-" then.
+// longTexts are the fields whose text may come from stdin, for the value "-".
 var longTexts = map[string]bool{
 	"description":   true,
 	"initialPrompt": true,
@@ -78,38 +78,39 @@ var longTexts = map[string]bool{
 	"reason":        true,
 }
 
-// usersWords are words that a field takes from a user besides those that its flag tag tells agents of.
+// usersWords are values that a field accepts from a user in addition to those that its flag tag shows to agents.
 var usersWords = map[string][]string{
 	"todo|in_progress|completed|blocked": {string(events.TaskCancelled)},
 }
 
-// inMilliseconds ends the description of a field that holds a length of time. Its flag takes a duration.
+// inMilliseconds ends the description of a field that holds a duration. Its flag takes a Go duration.
 const inMilliseconds = ", in milliseconds"
 
-// fields connects the fields of a command to the flags and arguments that set them.
+// fields links the fields of a command to the flags and arguments that set them.
 type fields struct {
 	cmd *cobra.Command
 	// flags are the names of the flags.
 	flags []string
-	// arguments are the fields that the arguments set, in their order; one is nil if no field has its name.
+	// arguments are the fields that the arguments set, in order; nil for an argument without a field of its name.
 	arguments []*field
-	// texts are those that stdin may hold.
+	// texts are the fields that stdin may set.
 	texts []*field
 }
 
-// field is a field of a command as its tags describe it.
+// field is a field of a command, as described by its tags.
 type field struct {
 	value reflect.Value
-	// name is that in JSON, flag that of its flag, takes what a value is called, such as <taskId> or low|high.
+	// name is the name in JSON, flag the name of its flag, takes the placeholder of its value, such as <taskId> or
+	// low|high.
 	name, flag, takes, doc string
 	// tagged says that it has a flag tag.
 	tagged bool
 }
 
-// bind declares a flag for each field of a command that is no argument.
+// bind declares a flag for each field of a command that is not an argument.
 func bind(cmd *cobra.Command, body any) *fields { return bindAs(cmd, body, body) }
 
-// bindAs is bind for a struct whose fields are described by the fields of another one that have the same names.
+// bindAs is bind for a struct whose fields are described by the fields of the same names in another one.
 func bindAs(cmd *cobra.Command, body, as any) *fields {
 	f := &fields{cmd: cmd}
 	described := map[string]reflect.StructField{}
@@ -150,10 +151,10 @@ func bindAs(cmd *cobra.Command, body, as any) *fields {
 	return f
 }
 
-// fieldNote is the prefix of a command's annotations that say what sets a field.
+// fieldNote is the prefix of a command's annotations that record what sets a field.
 const fieldNote = "field "
 
-// note keeps what of a command line sets a field, for whoever explains a refusal.
+// note records what on a command line sets a field, for explaining refusals.
 func note(cmd *cobra.Command, field, written string) {
 	annotated(cmd, fieldNote+field, written)
 }
@@ -165,7 +166,7 @@ func annotated(cmd *cobra.Command, annotation, value string) {
 	cmd.Annotations[annotation] = value
 }
 
-// idOf returns the id of a command; "" for what is none.
+// idOf returns the id of a command; "" for anything else.
 func idOf(body any) string {
 	if command, ok := body.(commands.Command); ok {
 		return command.ID()
@@ -173,7 +174,7 @@ func idOf(body any) string {
 	return ""
 }
 
-// jsonName returns the name of a field in JSON; "" for one that is not in it.
+// jsonName returns the name of a field in JSON; "" if it is not included.
 func jsonName(of reflect.StructField) string {
 	name, _, _ := strings.Cut(of.Tag.Get("json"), ",")
 	if of.Anonymous || name == "-" {
@@ -182,7 +183,7 @@ func jsonName(of reflect.StructField) string {
 	return name
 }
 
-// fieldOf reads the tags of a field.
+// fieldOf parses the tags of a field.
 func fieldOf(name string, tag reflect.StructTag) field {
 	x := field{name: name, flag: kebab(name), doc: tag.Get("doc")}
 	var said string
@@ -197,7 +198,7 @@ func fieldOf(name string, tag reflect.StructTag) field {
 	return x
 }
 
-// kebab returns a name of JSON as that of a flag: taskIds is task-ids.
+// kebab converts a JSON name to a flag's: taskIds becomes task-ids.
 func kebab(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -210,7 +211,7 @@ func kebab(name string) string {
 	return b.String()
 }
 
-// declare adds the flag of a field to a command line.
+// declare adds a field's flag to a command.
 func (x *field) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	switch at := x.value.Addr().Interface().(type) {
@@ -242,7 +243,7 @@ func (x *field) declare(cmd *cobra.Command) {
 	}
 }
 
-// valueName is the placeholder for a value of the field, or its possible words.
+// valueName returns the placeholder for a value of the field, or its possible values.
 func (x *field) valueName() string {
 	switch x.value.Interface().(type) {
 	case json.RawMessage:
@@ -258,7 +259,7 @@ func (x *field) valueName() string {
 	return x.takes
 }
 
-// set reads the arguments of a command line into the fields that they set.
+// set stores the arguments of a command line in their fields.
 func (f *fields) set(args []string) error {
 	for i, arg := range args {
 		x := f.arguments[i]
@@ -298,7 +299,7 @@ func (f *fields) readStdin() error {
 	return from.settable().Set(text)
 }
 
-// textOf reads a text from stdin, without the line breaks at its end. The server says if it is too long.
+// textOf reads a text from stdin, without the line breaks at its end. The server checks its length.
 func textOf(stdin io.Reader) (string, error) {
 	read, err := io.ReadAll(io.LimitReader(stdin, commands.MaxRequest+1))
 	if err != nil {
@@ -307,7 +308,7 @@ func textOf(stdin io.Reader) (string, error) {
 	return strings.TrimRight(string(read), "\n"), nil
 }
 
-// numbers refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+// numbers refuses a given number below 1: the server would take 0 for an omitted flag.
 func (f *fields) numbers() error {
 	for _, name := range f.flags {
 		flag := f.cmd.Flags().Lookup(name)

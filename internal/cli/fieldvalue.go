@@ -13,17 +13,17 @@ import (
 	"maestro/internal/syntax"
 )
 
-// aJSONObject is the placeholder for the value of a flag for free JSON.
+// aJSONObject is the placeholder for the value of a flag for a JSON object.
 const aJSONObject = "<json>"
 
-// settable is the value of a flag, or of an argument, that sets a field.
+// settable is the value of a flag or an argument that sets a field.
 type settable interface {
 	pflag.Value
-	// more ends the description of its flag.
+	// more returns the end of the flag's description.
 	more() string
 }
 
-// settable returns what sets a field. A pointer stays nil until then.
+// settable returns the value that sets a field. A pointer stays nil until it is set.
 func (x *field) settable() settable {
 	t := x.value.Type()
 	if t.Kind() == reflect.Pointer {
@@ -38,7 +38,7 @@ func (x *field) settable() settable {
 	return &textValue{x}
 }
 
-// now returns the field's value; an invalid one for a pointer that is nil.
+// now returns the field's present value; an invalid one for a nil pointer.
 func (x *field) now() reflect.Value {
 	if x.value.Kind() == reflect.Pointer {
 		return x.value.Elem()
@@ -70,8 +70,7 @@ func (v *textValue) Set(text string) error { v.put(text); return nil }
 func (v *textValue) Type() string          { return v.valueName() }
 func (v *textValue) more() string          { return "" }
 
-// listValue sets a list: with commas between its items, or one item each time if the name of a value ends in an
-// ellipsis.
+// listValue sets a list: separated by commas, or one item per use of the flag if the placeholder ends in an ellipsis.
 type listValue struct {
 	*field
 	used bool
@@ -117,7 +116,7 @@ func (v *listValue) Set(text string) error {
 	return nil
 }
 
-// jsonValue sets free JSON, which must be an object.
+// jsonValue sets a JSON value, which must be an object.
 type jsonValue struct{ *field }
 
 func (v *jsonValue) String() string {
@@ -145,7 +144,7 @@ func (v *jsonValue) Set(text string) error {
 func (v *jsonValue) Type() string { return aJSONObject }
 func (v *jsonValue) more() string { return ": a JSON object" }
 
-// milliseconds is the value of a flag for a length of time.
+// milliseconds is the value of a flag for a duration.
 type milliseconds int64
 
 func (m *milliseconds) String() string {

@@ -14,7 +14,7 @@ import (
 	"maestro/internal/files"
 )
 
-// OpenFile opens a file that a command was told to read; - is stdin.
+// OpenFile opens a file that a command reads; - is stdin.
 func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	if file == "-" {
 		return a.Stdin, func() {}, nil
@@ -33,7 +33,7 @@ func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// CheckNamed fails unless a file is there, is a regular one and can be read. It never waits, as open does for a pipe.
+// CheckNamed fails unless a file is a readable regular file. It never blocks, as opening a pipe would.
 func CheckNamed(file string) error {
 	f, err := files.OpenNamed(file)
 	if err != nil {
@@ -42,7 +42,7 @@ func CheckNamed(file string) error {
 	return f.Close()
 }
 
-// notOpened is about a file that could not be opened.
+// notOpened returns the error for a file that could not be opened.
 func notOpened(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return Unreadable(file, err)
@@ -65,7 +65,7 @@ func workingDirectory() string {
 	return dir
 }
 
-// Unreadable is about a file that is there and cannot be read.
+// Unreadable returns the error for an existing file that cannot be read.
 func Unreadable(file string, err error) error {
 	return &failure.Error{
 		Status:  http.StatusBadRequest,
@@ -91,7 +91,7 @@ func readInput(a *Run, file string, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// reading remembers why a reader failed, so that a copy can tell who failed.
+// reading remembers why a reader failed, to tell the two sides of a copy apart.
 type reading struct {
 	in  io.Reader
 	err error
@@ -105,7 +105,7 @@ func (r *reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Absent refuses a file that is there already.
+// Absent refuses a file that exists.
 func Absent(file string) error {
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -122,7 +122,7 @@ func exists(file string) error {
 	}
 }
 
-// notWritten says why a file could not be written.
+// notWritten returns the error for a file that could not be written.
 func notWritten(file string, err error) error {
 	next := "name a place that you may write to"
 	if files.Full(err) {
@@ -138,15 +138,14 @@ func notWritten(file string, err error) error {
 	}
 }
 
-// WriteNew writes what comes from the server into a new file that only this user can read: whole, durably, or not at
-// all.
+// WriteNew writes data from the server to a new file that only this user can read: completely, durably, or not at all.
 func WriteNew(ctx context.Context, file string, from io.Reader) (size int64, err error) {
 	if err := Absent(file); err != nil {
 		return 0, err
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*") // 0600
 	if err != nil {
-		return 0, notWritten(file, err) // the name of the temporary file says nothing to anybody
+		return 0, notWritten(file, err) // the name of the temporary file means nothing to the user
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	sent := &reading{in: from}
@@ -162,7 +161,7 @@ func WriteNew(ctx context.Context, file string, from io.Reader) (size int64, err
 	if err = errors.Join(err, f.Close()); err != nil {
 		return 0, notWritten(file, err)
 	}
-	// A link fails where a rename would overwrite.
+	// A link fails where a rename would overwrite the file.
 	err = os.Link(f.Name(), file)
 	switch {
 	case errors.Is(err, fs.ErrExist):

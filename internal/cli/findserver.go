@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// startsWithin is how long a server that holds the home may take to listen, takesWithin how long one that was just
-	// started may take to hold it. lookEvery is the time between two looks.
+	// startsWithin bounds how long a server that holds the home may take to listen, takesWithin how long one that was
+	// just started may take to lock it. lookEvery is the time between two checks.
 	startsWithin = 5 * time.Second
 	takesWithin  = time.Second
 	lookEvery    = 20 * time.Millisecond
 )
 
-// pauseFor waits between two looks; tests replace it.
+// pauseFor waits between two checks. Tests replace it.
 var pauseFor = time.After
 
 // awaitServer waits for the home's server while it starts, such as right after `maestro serve &`. A session does not
-// wait for a server of which nothing is seen: its reports are kept instead.
+// wait for a server without any sign of one: its reports are kept instead.
 func (a *Run) awaitServer(ctx context.Context, path string) {
 	for waited := time.Duration(0); ; waited += lookEvery {
 		within := takesWithin
@@ -48,7 +48,7 @@ func (a *Run) awaitServer(ctx context.Context, path string) {
 }
 
 // look reports whether a server holds the home, and whether it listens. A home that cannot be opened counts as
-// listening: it will not get better.
+// listening, because waiting would not help.
 func look(path string) (running, listening bool) {
 	h, err := home.Open(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func look(path string) (running, listening bool) {
 	return running, running && err == nil || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// homeServer returns the address of the home's server while it runs, else "".
+// homeServer returns the address of the home's server while it runs, otherwise "".
 func (a *Run) homeServer() string {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -77,8 +77,8 @@ func (a *Run) homeServer() string {
 	return strings.TrimRight(server.Address, "/")
 }
 
-// reach moves the client of a session to the home's server if MAESTRO_API_URL leads to no server that knows the
-// session. Where that does not help either, the call itself says what is wrong.
+// reach moves a session's client to the home's server if MAESTRO_API_URL leads to no server that knows the session. If
+// that does not help either, the call itself reports the error.
 func (a *Run) reach(ctx context.Context, c *client.Client) error {
 	if !a.isSession() || a.Getenv(wire.EnvAPIURL) == "" || a.moved != "" {
 		return nil
@@ -106,7 +106,7 @@ func (a *Run) reach(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-// elsewhere reports whether what failed may be had at another address: nobody was reached, or not the right server.
+// elsewhere reports whether another address may help: nobody answered, or it was not the right server.
 func elsewhere(err error) bool {
 	var said *client.Error
 	return unreached(err) || errors.As(err, &said) && said.Status == http.StatusUnauthorized

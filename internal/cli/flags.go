@@ -14,15 +14,15 @@ import (
 	"maestro/internal/safetext"
 )
 
-// mayBeEmpty are the flags whose empty value means something: a field without a value, or the plan's own name. Any
-// other flag with an empty value is refused: it comes from an unset variable in a script, and means something else than
-// no flag. `token create --expires "$TTL"` would make a token that never expires.
+// mayBeEmpty are the flags whose empty value has a meaning: a field without a value, or the plan's own name. An empty
+// value of any other flag is refused: it comes from an unset variable in a script, and differs from no flag. `token
+// create --expires "$TTL"` would create a token that never expires.
 var mayBeEmpty = []string{
 	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
 	"prompt", "reason", "skills", "task-ids", "working-dir",
 }
 
-// CheckFlags refuses what no command takes.
+// CheckFlags refuses flags that no command accepts.
 func CheckFlags(cmd *cobra.Command) error {
 	var refused error
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -56,10 +56,10 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 	return nil
 }
 
-// emptyMeans is the annotation of a flag of one command whose empty value means something.
+// emptyMeans is the annotation of a flag of one command whose empty value has a meaning.
 const emptyMeans = "empty"
 
-// oneOf is the annotation of flags of which a command takes one; each value names the flags of a group.
+// oneOf is the annotation of flags of which a command accepts only one; each value names the flags of a group.
 const oneOf = "one-of"
 
 // Exclude refuses more than one of these flags at once.
@@ -69,10 +69,10 @@ func Exclude(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// former is the annotation of a flag that is another name of one; its value is that one's.
+// former is the annotation of a flag that is an old name of another flag and shares its value.
 const former = "former"
 
-// Formerly lets a flag be given by the name that it had in the version before, which no help shows.
+// Formerly makes a flag accept its name of the previous version, which no help shows.
 func Formerly(cmd *cobra.Command, name, before string) {
 	old := *cmd.Flags().Lookup(name)
 	old.Name, old.Hidden = before, true
@@ -82,7 +82,7 @@ func Formerly(cmd *cobra.Command, name, before string) {
 
 func annotate(cmd *cobra.Command, flag, annotation string, words ...string) {
 	if err := cmd.Flags().SetAnnotation(flag, annotation, words); err != nil {
-		panic(err) // the flag is not there: a mistake in the program
+		panic(err) // the flag does not exist: a bug in the program
 	}
 }
 
@@ -93,7 +93,7 @@ func isEmpty(flag *pflag.Flag) bool {
 	return strings.TrimSpace(flag.Value.String()) == ""
 }
 
-// onceOnly lets every flag of one value be given once only: the last one would count, and the others be lost silently.
+// onceOnly makes every flag with a single value accept it only once: otherwise the last one would silently win.
 func onceOnly(cmd *cobra.Command) {
 	once := func(flag *pflag.Flag) {
 		if takesOne(flag.Value) {
@@ -122,7 +122,7 @@ func takesOne(value pflag.Value) bool {
 	return false
 }
 
-// onceValue is the value of a flag that may be given once.
+// onceValue is the value of a flag that may be given only once.
 type onceValue struct {
 	pflag.Value
 	given bool
@@ -136,7 +136,7 @@ func flagValue(flag *pflag.Flag) pflag.Value {
 	return flag.Value
 }
 
-// errTwice is about a flag that is given more than once and takes one value.
+// errTwice is the error for a flag that is given more than once but takes one value.
 var errTwice = errors.New("given more than once")
 
 // Set implements pflag.Value.
@@ -148,7 +148,7 @@ func (v *onceValue) Set(text string) error {
 	return v.Value.Set(text)
 }
 
-// flagError says in plain words why the flags cannot be read.
+// flagError explains in plain words why the flags cannot be parsed.
 func flagError(cmd *cobra.Command, err error) error {
 	see := "see `" + cmd.CommandPath() + " --help`"
 	var unknown *pflag.NotExistError
@@ -185,13 +185,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; %s", err, see)
 }
 
-// flagNames are the flags of a command.
+// flagNames returns the flags of a command.
 func flagNames(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	return names
 }
 
-// wanted says what a flag takes.
+// wanted says what a flag accepts.
 func wanted(err *pflag.InvalidValueError) string {
 	switch err.GetFlag().Value.Type() {
 	case "duration":

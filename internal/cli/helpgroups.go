@@ -2,7 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// helpGroups are the groups of the commands in the help of maestro, with their commands in order of use.
+// helpGroups are the groups of the commands in maestro's help, with their commands in order of use.
 var helpGroups = []struct {
 	id, title string
 	commands  []string
@@ -17,7 +17,7 @@ var helpGroups = []struct {
 	{"server", "The server:", []string{"serve", "clock", "demo", "bench", "man", "version"}},
 }
 
-// groupCommands sorts the commands of the first level into groups.
+// groupCommands sorts the top-level commands into groups.
 func groupCommands(root *cobra.Command) {
 	in := map[string]string{}
 	for _, group := range helpGroups {
@@ -31,7 +31,7 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// helpKnown makes the command help fail for a command that does not exist; cobra's shows the help of another one.
+// helpKnown makes the help command fail for an unknown command; cobra would show the help of another one.
 func helpKnown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -52,7 +52,7 @@ func helpKnown(root *cobra.Command) {
 	}
 }
 
-// aliases are other names of verbs, those that the shell and gh have taught.
+// aliases are alternative names of verbs, known from the shell and gh.
 var aliases = map[string][]string{
 	"list":   {"ls"},
 	"delete": {"rm"},

@@ -107,8 +107,8 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 // inboxSetAside is the kind of items that only this machine knows: kept commands that were not delivered.
 const inboxSetAside wire.InboxKind = "set-aside"
 
-// setAside returns the sessions whose kept commands were set aside. The home may not be this process's to read; then it
-// has nothing to tell.
+// setAside returns the sessions whose kept commands were set aside. If this process may not read the home, it returns
+// nothing.
 func setAside(ctx context.Context, a *Run, project, session string) []wire.InboxItem {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -148,7 +148,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 	return items
 }
 
-// showInbox prints each thing in two or three lines: what it is, in whose words, and what to do.
+// showInbox prints each item in two or three lines: what it is, in whose words, and what to do.
 func showInbox(a *Run, items []wire.InboxItem) {
 	for _, item := range items {
 		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)

@@ -109,7 +109,7 @@ type prompts struct {
 	Task   string `json:"taskPrompt"`
 }
 
-// promptsFor renders what a session's agent is told.
+// promptsFor renders the prompts of a session's agent.
 func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (prompts, error) {
 	about := prompt.Session{ID: id, ProjectID: a.Getenv(wire.EnvProjectID)}
 	me, err := Look(ctx, a, (*client.Client).Whoami)
@@ -130,8 +130,7 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 	return prompts{string(system), string(task)}, err
 }
 
-// ownManifest reads this session's manifest where it is: as named, where the environment says, in the home, or the
-// server's.
+// ownManifest reads this session's manifest: from the named file, the path in the environment, the home, or the server.
 func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.Manifest, error) {
 	if file == "" {
 		file = manifestFile(a, session)
@@ -142,7 +141,7 @@ func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.M
 	return manifestOf(ctx, a, session)
 }
 
-// manifestFile returns where the copy of a session's manifest is on this machine, or "" when there is none: the server
+// manifestFile returns the path of the copy of a session's manifest on this machine, or "" if there is none: the server
 // has it too.
 func manifestFile(a *Run, session string) string {
 	files := []string{a.Getenv(wire.EnvManifestPath)}
@@ -153,7 +152,7 @@ func manifestFile(a *Run, session string) string {
 		}
 	}
 	for _, file := range files {
-		// Another process can put a pipe there, which would never end.
+		// Another process could put a pipe there, and reading it would block.
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 			return file
 		}
@@ -161,9 +160,9 @@ func manifestFile(a *Run, session string) string {
 	return ""
 }
 
-// guardHere refuses, in the server's words, what this session's manifest forbids. The server decides all that reaches
-// it, and records what it refuses; this is for what does not reach it. Where no manifest can be read it lets everything
-// through.
+// guardHere refuses, in the server's words, what this session's manifest forbids. The server decides every call that
+// reaches it, and records its refusals; this is for the other commands. Without a readable manifest it permits
+// everything.
 func guardHere(a *Run, id string) error {
 	if !a.isSession() {
 		return nil
@@ -180,7 +179,7 @@ func guardHere(a *Run, id string) error {
 	return refusedHere(commands.PermitListed(commands.CurrentRules(), m.Role, axes.Strategy, axes.Commands, id))
 }
 
-// initByUser makes a session of a manifest that was written by hand.
+// initByUser creates a session from a manifest that was written by hand.
 func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) error {
 	if o.file == "" {
 		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
@@ -207,7 +206,7 @@ func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) er
 	return showSpawned(ctx, a, answer, false)
 }
 
-// projectOfManifest returns the project of a session that is made of a manifest: the one that is named, or that of its
+// projectOfManifest returns the project of a session that is created from a manifest: the named one, or that of its
 // tasks.
 func projectOfManifest(ctx context.Context, a *Run, m *manifest.Manifest, named string) (string, error) {
 	if named == "" && len(m.Tasks) > 0 {
@@ -216,7 +215,7 @@ func projectOfManifest(ctx context.Context, a *Run, m *manifest.Manifest, named 
 	return a.project(ctx, named)
 }
 
-// uploadManifest checks a manifest file and lets the server keep it; its digest names it from then on.
+// uploadManifest checks a manifest file and stores it on the server, where its digest names it.
 func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) (*manifest.Manifest, error) {
 	m, err := readManifest(a, file)
 	if err != nil {
@@ -229,7 +228,7 @@ func uploadManifest(ctx context.Context, a *Run, file string, role events.Role) 
 	return m, err
 }
 
-// placeManifest puts a copy of a session's manifest into this home, and returns where it is; "" when there is none.
+// placeManifest puts a copy of a session's manifest into this home, and returns its path; "" if there is none.
 func placeManifest(ctx context.Context, a *Run, session string) string {
 	m, err := manifestOf(ctx, a, session)
 	if err != nil {

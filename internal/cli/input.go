@@ -154,7 +154,7 @@ func awaitAnswer(
 	return question, nil
 }
 
-// showReceived prints an answer to the session that asked, and lets the server know that it was shown.
+// showReceived prints an answer to the session that asked, and acknowledges it to the server.
 func showReceived(ctx context.Context, a *Run, c *client.Client, question wire.Input) error {
 	defer a.forget(question.ID)
 	a.Result(question, func() { a.Print("%s\n", quoted(question.Answer)) })
@@ -175,10 +175,10 @@ func (a *Run) forget(id string) {
 	a.waiting = left
 }
 
-// mailWithin bounds how long the showing of mail may hold up a command that is done.
+// mailWithin bounds how long showing mail may delay a completed command.
 const mailWithin = 5 * time.Second
 
-// waited shows a length of time in words short enough for a list.
+// waited shows a duration in words short enough for a list.
 func waited(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {

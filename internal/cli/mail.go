@@ -14,7 +14,7 @@ import (
 	"maestro/service/wire"
 )
 
-// awaitMail waits until there is mail for the session, prints it, and lets the server know that it was shown.
+// awaitMail waits until there is mail for the session, prints it, and acknowledges it to the server.
 func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 	if !a.isSession() {
 		return failure.Usage("Only a session has mail").
@@ -60,8 +60,8 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 	return nil
 }
 
-// showMail shows a session, after its command, the answers and messages that it was not shown yet. On stderr: stdout is
-// the command's.
+// showMail shows a session, after its command, its unread answers and messages. It writes to stderr, because stdout
+// belongs to the command.
 func (a *Run) showMail(ctx context.Context) {
 	if len(a.waiting) == 0 || a.dryRun || !a.isSession() || a.orphaned() {
 		return
@@ -70,7 +70,7 @@ func (a *Run) showMail(ctx context.Context) {
 	defer cancel()
 	c, err := a.Connect(ctx)
 	if err != nil {
-		return // the next command tries again
+		return // the next command retries
 	}
 	box, err := c.Mail(ctx, a.sessionID())
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *Run) showMail(ctx context.Context) {
 	}
 	for _, mail := range box.Mail {
 		a.Say("maestro: %s\n", wordsOf(mail))
-		// It is shown again if this does not arrive: better twice than not at all.
+		// If this does not arrive, the mail is shown again: better twice than never.
 		_ = shown(ctx, c, mail.ID)
 	}
 	if box.More > 0 {
@@ -107,10 +107,10 @@ func wordsOf(mail wire.Mail) string {
 	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)
 }
 
-// quoted marks the further lines of what others wrote, so that no line of it looks like one of Maestro's own.
+// quoted marks continuation lines of foreign text, so that none looks like a line of Maestro's own.
 func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n  | ") }
 
-// writerOf names who wrote a message.
+// writerOf names the writer of a message.
 func writerOf(source string) string {
 	if _, session, ok := wire.SessionOfSource(source); ok {
 		return "session " + session
@@ -118,7 +118,7 @@ func writerOf(source string) string {
 	return "user " + strings.TrimPrefix(source, "/users/")
 }
 
-// shown lets the server know that mail was shown.
+// shown acknowledges shown mail to the server.
 func shown(ctx context.Context, c *client.Client, id string) error {
 	_, err := c.Do(ctx, "input:received", &commands.ReceiveInput{InputID: id}, client.Options{Key: "received-" + id})
 	return err

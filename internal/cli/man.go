@@ -37,7 +37,7 @@ func newMan(a *Run) *cobra.Command {
 	}
 }
 
-// manPages returns the page of each command that the help shows, by the name of its file.
+// manPages returns the page of each command that the help shows, by file name.
 func manPages(cmd *cobra.Command) map[string]string {
 	pages := map[string]string{manName(cmd) + ".1": manPage(cmd)}
 	for _, sub := range manCommands(cmd) {
@@ -61,7 +61,8 @@ func manCommands(cmd *cobra.Command) []*cobra.Command {
 
 func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manPage is a command's help in the macros of man(7). It has no date, so that the same binary writes the same page.
+// manPage returns a command's help in the macros of man(7). It has no date, so that the same binary writes the same
+// page.
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	name := roff(manName(cmd))
@@ -101,7 +102,7 @@ func manPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// asWritten adds a section whose text is arranged for a terminal already.
+// asWritten adds a section whose text is already formatted for a terminal.
 func asWritten(b *strings.Builder, section, text string) {
 	fmt.Fprintf(b, ".SH %s\n.nf\n%s\n.fi\n", section, roff(strings.Trim(text, "\n")))
 }
@@ -127,7 +128,7 @@ func manFlags(b *strings.Builder, section string, flags *pflag.FlagSet) {
 	}
 }
 
-// glyphs are the characters that a formatter takes for something else.
+// glyphs are the characters that a formatter would interpret.
 var glyphs = map[rune]string{
 	'\\': `\e`,
 	'-':  `\-`,
@@ -138,8 +139,8 @@ var glyphs = map[rune]string{
 	'^':  `\(ha`,
 }
 
-// roff writes text so that nothing in it is an instruction to the formatter: no escape, and no macro at the start of a
-// line. The page shows the characters of the text, so that its command lines can be copied.
+// roff escapes text so that the formatter interprets none of it: no escape, and no macro at the start of a line. The
+// page shows the characters unchanged, so that its command lines can be copied.
 func roff(text string) string {
 	var b strings.Builder
 	start := true

@@ -15,7 +15,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// writeWhole writes a file whole or not at all, for this user alone.
+// writeWhole writes a file completely or not at all, readable by this user alone.
 func writeWhole(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return notWritten(path, err)
@@ -26,7 +26,7 @@ func writeWhole(path string, content []byte) error {
 	return nil
 }
 
-// readFile reads a file, or with "-" stdin, up to the size of a manifest.
+// readFile reads a file, or with "-" stdin, up to the maximum size of a manifest.
 func readFile(a *Run, file string) ([]byte, error) {
 	content, err := readInput(a, file, manifest.MaxSize)
 	if err != nil {
@@ -40,7 +40,7 @@ func readFile(a *Run, file string) ([]byte, error) {
 	return content, nil
 }
 
-// manifestFailure says every fault of a manifest.
+// manifestFailure lists every fault of a manifest.
 func manifestFailure(file string, err error) error {
 	var invalid *manifest.InvalidError
 	if !errors.As(err, &invalid) {
@@ -49,7 +49,7 @@ func manifestFailure(file string, err error) error {
 	var b strings.Builder
 	for _, fault := range invalid.Faults {
 		b.WriteString("\n  ")
-		if fault.Pointer != "" { // else it is about the document, and says so
+		if fault.Pointer != "" { // otherwise it is about the whole document, and says so
 			b.WriteString(fault.Pointer + ": ")
 		}
 		b.WriteString(fault.Message)

@@ -14,7 +14,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// generating are the flags that describe a manifest to generate.
+// generating holds the flags that describe a manifest to generate.
 type generating struct {
 	wire.NewManifest
 	contextFile, apiAt, file string
@@ -82,7 +82,7 @@ func generateManifest(ctx context.Context, a *Run, o generating) error {
 	return giveManifest(a, m, o.file)
 }
 
-// giveManifest writes a manifest to a file, or prints it; "-" is stdout, whatever form was asked for.
+// giveManifest writes a manifest to a file, or prints it; "-" is stdout, whatever output format is set.
 func giveManifest(a *Run, m *manifest.Manifest, file string) error {
 	if file == "" || file == "-" {
 		if a.JSON && file == "" {
@@ -106,7 +106,7 @@ func giveManifest(a *Run, m *manifest.Manifest, file string) error {
 	return nil
 }
 
-// readContext reads what else the agent should know, and checks it before the server is asked.
+// readContext reads the additional context for the agent, and checks it before the server is asked.
 func readContext(a *Run, file string) (json.RawMessage, error) {
 	if file == "" {
 		return nil, nil
@@ -125,7 +125,7 @@ func readContext(a *Run, file string) (json.RawMessage, error) {
 	return content, nil
 }
 
-// manifestRefused says every fault of a manifest that the server found.
+// manifestRefused lists every fault of a manifest that the server found.
 func manifestRefused(what string, err error) error {
 	var said *client.Error
 	invalid := new(manifest.InvalidError)

@@ -22,9 +22,9 @@ type outcome struct {
 	Message  string          `json:"message,omitempty"`
 }
 
-// each sends one command for each id, one after the other, and answers each: what was done in words of one %s, and what
-// was refused on stderr. Whatever becomes of one, the next is asked for too, unless nobody answers. The exit code of a
-// partial failure is that of its refusals if they are alike, else 1.
+// each sends one command per id, one after the other, and reports each result: what was done in words with one %s, and
+// refusals on stderr. It continues after a refusal, but not if the server does not answer. The exit code of a partial
+// failure is that of its refusals if they are alike, otherwise 1.
 func (a *Run) each(
 	ctx context.Context, ids []string, command string, body func(id string) any, key, words string,
 	excuses ...excuse,
@@ -84,7 +84,7 @@ func (a *Run) each(
 	return partly(failed, outcomes)
 }
 
-// excuse says what a dry run refuses of a thing, and the run itself would do after the things before it; else "".
+// excuse explains why the real run would do what a dry run refuses, because of the ids before it; otherwise "".
 type excuse func(ctx context.Context, c *client.Client, id string, before []outcome) string
 
 func (a *Run) excused(
@@ -139,7 +139,7 @@ func partly(failed []error, outcomes []outcome) error {
 	return e
 }
 
-// broughtNoAnswer says how far many commands came before the server was gone.
+// broughtNoAnswer says how many commands were completed before the server was gone.
 func (a *Run) broughtNoAnswer(err error, id string, outcomes []outcome, of int) error {
 	e := explain(err)
 	return &failure.Error{

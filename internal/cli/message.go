@@ -19,7 +19,7 @@ type sessionMessage struct {
 	project string
 }
 
-// parent stands for the session that spawned the caller.
+// parent is the word for the session that spawned the caller.
 const parent = "parent"
 
 func newSessionMessage(a *Run) *cobra.Command {

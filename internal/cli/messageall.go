@@ -19,8 +19,8 @@ type sentToAll struct {
 	NotSent map[string]string `json:"notSent,omitempty"`
 }
 
-// toAll writes to the working sessions of a team, each in a command of its own: what is refused for one still reaches
-// the others. A retry with the same key writes to nobody twice.
+// toAll writes to the working sessions of a team, each in a command of its own, so that a refusal for one does not
+// affect the others. A retry with the same key writes to nobody twice.
 func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	if text == "-" {
 		var err error
@@ -71,7 +71,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	return nil
 }
 
-// team returns the sessions at work that a message to all goes to.
+// team returns the working sessions that receive a message to all.
 func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if c.isSession() && c.project != "" {
 		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")

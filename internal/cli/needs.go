@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// needs are the ids of the permission table that a command line needs that stands for none of them, by its words. One
-// without an id works on files of its caller, is the server, or asks one for what everybody may.
+// needs are, by its words, the permission table's ids that a command line needs if it stands for none of them. A
+// command line without an id works on its caller's files, is the server, or asks a server what everybody may ask.
 var needs = map[string][]string{
 	"audit limits":      {"audit:denials"},
 	"backup":            {"audit:export"},
@@ -30,7 +30,7 @@ var needs = map[string][]string{
 	"man":               nil,
 }
 
-// need notes at each command that does something which ids of the permission table it needs.
+// need records at each command that does something the ids of the permission table that it needs.
 func need(cmd *cobra.Command) {
 	for _, verb := range cmd.Commands() {
 		need(verb)

@@ -20,20 +20,20 @@ import (
 	"maestro/workers/outbox"
 )
 
-// kept is the JSON output of a command that was kept.
+// kept is the JSON output of a kept command.
 type kept struct {
 	Kept    bool   `json:"kept"`
 	Waiting int    `json:"waiting"`
 	Key     string `json:"key"`
 }
 
-// tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. Wrote answers it
-// when the server has it; when a session does not reach the server, the command is kept, and goes out with the
-// session's next one.
+// tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. It calls wrote once
+// the server has the command. If a session does not reach the server, the command is kept, and sent with the session's
+// next one.
 func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wrote func(client.Answer)) error {
 	said := time.Now()
 	if key == "" {
-		key = uuid.NewString() // the same now and later: an answer that is lost does not do it twice
+		key = uuid.NewString() // the same now and later: a lost answer does not repeat the command
 	}
 	if a.dryRun {
 		_, err := a.send(ctx, id, body, key)
@@ -72,7 +72,7 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 	return nil
 }
 
-// whyNotNow returns the words of what stood in the way, without how many wait.
+// whyNotNow describes the obstacle, without the number of waiting commands.
 func whyNotNow(err error) string {
 	var own *failure.Error
 	if errors.As(err, &own) && own.Err != nil {
@@ -95,7 +95,7 @@ func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (c
 	return answer, err
 }
 
-// notNow reports whether a later try may bring what this one did not.
+// notNow reports whether a later attempt may succeed.
 func notNow(err error) bool {
 	var said *client.Error
 	var backlog *backlogError
@@ -116,7 +116,7 @@ func unreached(err error) bool {
 	return errors.As(err, &connection) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// backlogError says that commands which were kept earlier are not through, so that this one is kept behind them.
+// backlogError says that earlier kept commands are not delivered yet, so that this one is kept after them.
 type backlogError struct{ err error }
 
 func (e *backlogError) Error() string {
@@ -125,7 +125,7 @@ func (e *backlogError) Error() string {
 
 func (e *backlogError) Unwrap() error { return e.err }
 
-// worthKeeping refuses what the server would: nobody would be there to be told.
+// worthKeeping refuses what the server would refuse, because nobody would be there to see the refusal later.
 func worthKeeping(id string, body []byte, key string) error {
 	const maxKey = 200
 	command, err := commands.Parse(id, body)
@@ -159,7 +159,7 @@ func worthKeeping(id string, body []byte, key string) error {
 	return nil
 }
 
-// refusedHere gives a refusal the form that it has when the server says it.
+// refusedHere gives a refusal the form in which the server would send it.
 func refusedHere(err error) error {
 	var refusal *commands.Refusal
 	if !errors.As(err, &refusal) {
@@ -179,7 +179,7 @@ func refusedHere(err error) error {
 	}}
 }
 
-// keepCommand puts a command into the session's outbox, and makes the home for it on a machine that has none.
+// keepCommand puts a command into the session's outbox, and creates the home for it on a machine without one.
 func keepCommand(ctx context.Context, a *Run, e outbox.Entry) (waiting int, err error) {
 	box, done, err := openOutbox(a, home.Create)
 	if err != nil {
@@ -211,7 +211,7 @@ func notKept(missed, failed error) error {
 	return f
 }
 
-// openOutbox returns the session's, in the home that open finds or makes.
+// openOutbox returns the session's outbox, in the home that open finds or creates.
 func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.Outbox, done func(), err error) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -233,10 +233,10 @@ func openOutbox(a *Run, open func(dir string) (*home.Home, error)) (box *outbox.
 	return box, done, nil
 }
 
-// sessionID returns the session that this process is one of.
+// sessionID returns the session of this process.
 func (a *Run) sessionID() string { return sessionIn(a.Env) }
 
-// waitingCommands returns the session's outbox if anything waits in it, else nil. It costs the reading of a directory.
+// waitingCommands returns the session's outbox if anything waits in it, otherwise nil. It only reads a directory.
 func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 	box, done, err := openOutbox(a, home.Open)
 	if err == nil {
@@ -245,29 +245,30 @@ func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 		}
 		done()
 	}
-	// Where there is no home, or none that an agent may enter, it has kept nothing.
+	// Without a home, or without access to it, an agent has kept nothing.
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		a.Say("maestro: it cannot be seen whether commands of this session wait: %s\n", err)
 	}
 	return nil, 0, nil
 }
 
-// deliverFirst sends what waits of this session, once a run; a dry run leaves it where it is. It fails when the server
-// cannot be reached; when the server answers and cannot take it now, it notes that in a.backlog and lets reads go on.
+// deliverFirst sends this session's waiting commands, once per run; a dry run leaves them. It fails when the server
+// cannot be reached; when the server answers but cannot accept them now, it notes that in a.backlog and lets reads
+// continue.
 func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	if a.delivered || a.dryRun || !a.isSession() {
 		return nil
 	}
 	a.delivered = true
 	if !strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix+a.sessionID()+".") {
-		return nil // only who has the session's secret can tell which entries are its own
+		return nil // only the holder of the session's secret can verify the entries
 	}
 	box, _, done := waitingCommands(a)
 	if box == nil {
 		return nil
 	}
 	defer done()
-	// Each entry has its own time; patience is for the wait until another process is done.
+	// Each entry has its own time limit; patience is for the wait until another process is done.
 	d, err := box.Deliver(ctx, patience,
 		func(ctx context.Context, e outbox.Entry) error { return deliverKept(ctx, a, c, e) },
 		func(ctx context.Context, _ outbox.Unproven) error { return knownToServer(ctx, a, c) },
@@ -291,7 +292,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	return afterDelivery(a, err)
 }
 
-// deliveredWords describes what happened to the kept commands that the server answered.
+// deliveredWords describes the server's answers to the kept commands.
 func deliveredWords(answered, refused int) string {
 	if refused == 0 {
 		return "delivered " + Many(answered, "kept command")
@@ -304,14 +305,14 @@ func deliveredWords(answered, refused int) string {
 	)
 }
 
-// knownToServer fails unless the server takes this process's secret. With a secret that was revoked, an entry that a
-// newer one proves looks forged.
+// knownToServer fails unless the server accepts this process's secret. With a revoked secret, an entry made with a
+// newer one looks forged.
 func knownToServer(ctx context.Context, a *Run, c *client.Client) error {
 	_, err := c.Whoami(ctx)
 	return err
 }
 
-// deliverKept sends one command that waited. It returns nil once the server has answered for good.
+// deliverKept sends one waiting command. It returns nil once the server has given a final answer.
 func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) error {
 	_, err := c.Do(ctx, e.Command, e.Body, client.Options{Key: e.Key, OccurredAt: e.OccurredAt})
 	var said *client.Error
@@ -332,7 +333,7 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 	return nil
 }
 
-// forGood reports whether the server would say the same again. What does not come from a server of ours says nothing.
+// forGood reports whether the server would repeat its answer. An answer of another server is inconclusive.
 func forGood(said *client.Error) bool {
 	switch said.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -356,19 +357,19 @@ func afterDelivery(a *Run, err error) error {
 			done()
 		}
 		a.Say("maestro: %s, because the server does not accept that now: %s\n", stillWaiting(n), said.Message)
-		if said.Status != http.StatusUnauthorized { // what this run sends itself gets the same answer, and is not kept
+		if said.Status != http.StatusUnauthorized { // a command of this run gets the same answer, and is not kept
 			a.backlog = &backlogError{err}
 		}
 		return nil
 	case unreached(err):
 		return a.withWaiting(err)
 	}
-	// It is the disk. That the server hears the session counts for more than the order.
+	// A disk error. That the server hears from the session matters more than the order.
 	a.Say("maestro: kept commands could not be delivered: %s\n", err)
 	return nil
 }
 
-// stillWaiting says how many commands were kept earlier.
+// stillWaiting says how many earlier commands are kept.
 func stillWaiting(n int) string {
 	if n == 1 {
 		return "1 earlier command is still waiting"
@@ -376,7 +377,7 @@ func stillWaiting(n int) string {
 	return fmt.Sprintf("%d earlier commands are still waiting", n)
 }
 
-// withWaiting says with a connection that failed that the command was not kept, and how many wait from earlier.
+// withWaiting adds to a connection error that the command was not kept, and how many earlier ones wait.
 func (a *Run) withWaiting(err error) error {
 	if !a.isSession() || !unreached(err) {
 		return err

@@ -13,28 +13,28 @@ import (
 	"maestro/internal/safetext"
 )
 
-// Printer answers: in words, or as JSON.
+// Printer prints results: as text, or as JSON.
 type Printer struct {
-	// Stdout and Stderr are where it answers.
+	// Stdout and Stderr are its outputs.
 	Stdout, Stderr io.Writer
-	// Screen is the terminal that stdout is, once it was looked for.
+	// Screen is the terminal on stdout, once determined.
 	Screen *Screen
 	// JSON is --json; format is -o.
 	JSON   bool
 	format string
 	// output is the configured value of -o.
 	output string
-	// fieldNames are the annotations of the command that ran: what of its line sets which field.
+	// fieldNames are the annotations of the running command: what on its line sets which field.
 	fieldNames map[string]string
 	// session says that a session runs the command.
 	session bool
-	// answered says that the JSON document of the run is written. There is one, also when the run fails after it.
+	// answered says that the JSON document of the run is written. There is only one, even if the run fails afterwards.
 	answered bool
 	// broken is the first error of a write to stdout.
 	broken error
 }
 
-// Print writes text for people to stdout. What others wrote cannot act on the terminal.
+// Print writes text for people to stdout. It escapes foreign text, so that none controls the terminal.
 func (p *Printer) Print(format string, args ...any) {
 	p.write([]byte(safetext.Harmless(fmt.Sprintf(format, args...))))
 }
@@ -44,17 +44,17 @@ func (p *Printer) Say(format string, args ...any) {
 	_, _ = io.WriteString(
 		p.Stderr,
 		safetext.Harmless(fmt.Sprintf(format, args...)),
-	) // there is nowhere left to complain
+	) // there is nowhere left to report it
 }
 
-// write writes text that nobody else wrote, or that was made harmless.
+// write writes trusted or escaped text.
 func (p *Printer) write(b []byte) {
 	if _, err := p.Stdout.Write(b); err != nil && p.broken == nil {
 		p.broken = fmt.Errorf("write to stdout: %w", err)
 	}
 }
 
-// raw writes what others wrote as it is, for who redirects it into a file; to a terminal it is made harmless.
+// raw writes foreign text unchanged, for redirection into a file; on a terminal it is escaped.
 func (p *Printer) raw(text []byte) {
 	if p.terminal() {
 		text = []byte(safetext.Harmless(string(text)))
@@ -62,7 +62,7 @@ func (p *Printer) raw(text []byte) {
 	p.write(text)
 }
 
-// harmlessWriter is where cobra writes what it makes itself: help, and what the shell is offered, with titles of tasks.
+// harmlessWriter escapes what cobra itself writes: help, and completions, which include titles of tasks.
 type harmlessWriter struct{ io.Writer }
 
 func (w harmlessWriter) Write(text []byte) (int, error) {
@@ -79,7 +79,7 @@ func (p *Printer) warnOfSecret(next string) {
 	}
 }
 
-// Result answers a command: data if JSON was asked for, else what text prints.
+// Result prints a command's result: data if JSON is requested, otherwise what text prints.
 func (p *Printer) Result(data any, text func()) {
 	if !p.JSON {
 		text()
@@ -110,8 +110,8 @@ func (p *Printer) encode(value any) []byte {
 	return safetext.EscapeJSON(withTimes(bytes.TrimSuffix(b.Bytes(), []byte("\n")), value))
 }
 
-// lists is the annotation of a command that lists; inProject that of one that acts in the current project and has no
-// --project; oldFile that of one whose --output was the name of a file.
+// lists is the annotation of a command that lists; inProject that of a command in the current project without
+// --project; oldFile that of a command whose --output used to be a file name.
 const (
 	lists     = "lists"
 	inProject = "in the current project"
@@ -131,7 +131,7 @@ func (p *Printer) outputFlags(root *cobra.Command) {
 	}
 }
 
-// setOutput reads -o. A list that is not told takes what the configuration says.
+// setOutput parses -o. A list without it uses the configured format.
 func (p *Printer) setOutput(cmd *cobra.Command) error {
 	if p.format == "" && !p.JSON && cmd.Annotations[lists] != "" {
 		p.format = p.output
@@ -151,7 +151,7 @@ func (p *Printer) setOutput(cmd *cobra.Command) error {
 	return &ranError{refused.WithNext("it is table, json or jsonl")}
 }
 
-// takeFile lets --output name a file, where it is not a form of the answer (docs/spec/003-manifest-schema.md,
+// takeFile makes --output name a file if it is not an output format (docs/spec/003-manifest-schema.md,
 // "Programmatically").
 func (p *Printer) takeFile(cmd *cobra.Command) error {
 	switch p.format {
@@ -169,21 +169,21 @@ func (p *Printer) takeFile(cmd *cobra.Command) error {
 	return cmd.Flags().Set("file", file)
 }
 
-// Complete lets the shell offer the words that a flag takes.
+// Complete makes the shell offer the values that a flag accepts.
 func Complete(cmd *cobra.Command, flag string, words ...string) {
 	fixed := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc(flag, fixed); err != nil {
-		panic(err) // the flag is not there: a mistake in the program
+		panic(err) // the flag does not exist: a bug in the program
 	}
 }
 
-// choices is the annotation of a flag that takes certain words only; checkFlags looks at it.
+// choices is the annotation of a flag that accepts only certain values; CheckFlags checks it.
 const choices = "choices"
 
-// longestChoice is how long the words of a flag may be to stand beside its name in the help.
+// longestChoice bounds the values of a flag that are shown beside its name in the help.
 const longestChoice = 60
 
-// choice is complete for a flag that takes only these words: with another one a list would be empty, and say nothing.
+// choice is Complete for a flag that accepts only these values: with another one a list would silently be empty.
 func choice(cmd *cobra.Command, flag string, words ...string) {
 	Complete(cmd, flag, words...)
 	annotate(cmd, flag, choices, words...)
@@ -195,13 +195,12 @@ func choice(cmd *cobra.Command, flag string, words ...string) {
 	cmd.Flags().Lookup(flag).Usage += ": " + strings.Join(words, ", ")
 }
 
-// List answers a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
+// List prints the result of a command that lists: as JSON, as lines of JSON, or as a table with a line for each item.
 func List[T any](a *Run, items []T, none string, columns []string, row func(T) []string) {
 	listed(a, items, none, row, func(rows [][]string) { a.table(columns, rows) })
 }
 
-// listFitted is List for items with a text in the last column, of which no more is shown than fits a line, also where
-// no terminal says how long that is.
+// listFitted is List for items with a text in the last column, which is cut to fit a line even without a terminal.
 func listFitted[T any](a *Run, items []T, none string, columns []string, row func(T) []string) {
 	listed(a, items, none, row, func(rows [][]string) { a.fitted(columns, rows) })
 }

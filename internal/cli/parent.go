@@ -16,16 +16,16 @@ var errParentEnded = &failure.Error{
 	Err:     errors.New("parent process ended"),
 }
 
-// parentLook is how often a command that waits looks whether the process that started it is still there. The system
-// tells of it by another parent, on every platform; a signal at the end of a parent (Linux) also comes when only the
-// parent's thread has ended.
+// parentLook is how often a waiting command checks whether the process that started it is still there. On every
+// platform an orphan gets another parent; a signal at the end of a parent (Linux) also comes when only the parent's
+// thread has ended.
 const parentLook = 100 * time.Millisecond
 
-// orphaned reports whether the process that started this one has ended since.
+// orphaned reports whether the process that started this one has ended.
 func (a *Run) orphaned() bool { return a.Parent != nil && a.Parent() != a.startedBy }
 
-// whileParentLives returns a context that ends with the process that started this one. done must be called, and waits
-// for its end.
+// whileParentLives returns a context that ends with the process that started this one. The caller must call done, which
+// waits for the context's goroutine.
 func (a *Run) whileParentLives(ctx context.Context) (lives context.Context, done func()) {
 	lives, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})

@@ -96,7 +96,7 @@ func (c *planApply) run(ctx context.Context, args []string) error {
 
 type applyOptions struct {
 	project, name, key string
-	// byName says that the project is named by its name, and created if there is none.
+	// byName says that the plan's project is identified by its name, and created if there is none.
 	byName bool
 }
 
@@ -127,7 +127,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	}
 	if !o.byName {
 		i.Project, err = a.project(ctx, o.project)
-		if errors.Is(err, errNoProject) && p.Name != "" { // the first plan of a home makes its own
+		if errors.Is(err, errNoProject) && p.Name != "" { // the first plan of a home creates its own
 			o.byName, o.name = true, p.Name
 		}
 	}
@@ -152,7 +152,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	return nil
 }
 
-// planFailure shows the first faults of a plan, and how many there are.
+// planFailure shows the first faults of a plan, and their number.
 func planFailure(file string, err error) error {
 	var invalid *plan.InvalidError
 	if !errors.As(err, &invalid) {
@@ -172,13 +172,13 @@ func planFailure(file string, err error) error {
 	}
 }
 
-// applying is an apply on its way.
+// applying is an apply in progress.
 type applying struct {
 	*plan.Diff
 	client *client.Client
-	// key is the one that was given, "" for none.
+	// key is the given key, "" for none.
 	key string
-	// dryRun changes nothing. absent says that the project is not there yet, user that no session applies the plan.
+	// dryRun changes nothing. absent says that the project does not exist yet, user that no session applies the plan.
 	dryRun, absent, user bool
 }
 
@@ -186,7 +186,7 @@ func (i *applying) do(ctx context.Context, command string, body any, key string)
 	return i.client.Do(ctx, command, body, client.Options{Key: key, DryRun: i.dryRun})
 }
 
-// projectNamed finds the project of a name, or creates it.
+// projectNamed finds the project with a name, or creates it.
 func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) error {
 	projects, err := i.client.Projects(ctx, wire.ProjectFilter{Name: name})
 	if err != nil {
@@ -221,8 +221,8 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	return err
 }
 
-// look finds the tasks that the plan means: those with its ids, and those that it names by the ids that they have in
-// the project, as an export does.
+// look finds the plan's tasks: those with its ids, and those that it names by their ids in the project, as an export
+// does.
 func (i *applying) look(ctx context.Context, p *plan.Plan) error {
 	planned, err := i.client.Tasks(ctx, wire.TaskFilter{ProjectID: i.Project, Planned: "true"})
 	if err != nil {
@@ -257,7 +257,7 @@ func (i *applying) apply(ctx context.Context, t *plan.Task) error {
 	return err
 }
 
-// create creates a task. One that was deleted since is created again, under another key.
+// create creates a task. A task that was deleted since is created again, with another key.
 func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	if i.absent {
 		return "", nil
@@ -273,7 +273,8 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	return made(answer)
 }
 
-// update sets a task's fields to those of the plan, and names those that changed. What differs, the server finds.
+// update sets a task's fields to those of the plan, and names those that changed. The server determines the
+// differences.
 func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([]string, error) {
 	body, key := i.Update(task, t, !i.dryRun)
 	answer, err := i.do(ctx, "task:update", body, key)
@@ -291,7 +292,7 @@ func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([
 	return changed, err
 }
 
-// order brings siblings into the order of the plan. It comes last, once all are below their parents.
+// order sorts siblings into the order of the plan. It runs last, once all tasks are below their parents.
 func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 	var there []string
 	if !i.absent {
@@ -315,7 +316,7 @@ func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// interrupted says how far an apply came.
+// interrupted says how far an apply got.
 func (i *applying) interrupted(err error, t plan.Task, of int) error {
 	e := explain(err)
 	if i.dryRun {
@@ -329,7 +330,7 @@ func (i *applying) interrupted(err error, t plan.Task, of int) error {
 		}
 	}
 	next := fmt.Sprintf("%d of %s are done", len(i.Done), Many(of, "task"))
-	if e.next != "" { // running it again alone may meet the same refusal
+	if e.next != "" { // running it again may meet the same refusal
 		next += "; " + e.next
 	}
 	return &failure.Error{
@@ -350,7 +351,7 @@ func showApplied(a *Run, i applying) {
 		Created   int            `json:"created"`
 		Updated   int            `json:"updated"`
 		Unchanged int            `json:"unchanged"`
-		// NotInPlan counts the other tasks of the project that come from a plan.
+		// NotInPlan counts the project's other tasks that come from a plan.
 		NotInPlan int `json:"notInPlan,omitempty"`
 	}{
 		DryRun:    i.dryRun,

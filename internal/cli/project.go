@@ -140,7 +140,7 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
 }
 
-// sayNamesakes warns a user who has several projects of a name: no command takes it for one of them.
+// sayNamesakes warns a user with several projects of one name: no command resolves that name.
 func (c *projectCreate) sayNamesakes(ctx context.Context) {
 	if c.isSession() || c.client == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"maestro/service/wire"
 )
 
-// namedProjects replaces the names of projects in the value of a flag by their ids.
+// namedProjects replaces the names of projects in a flag's value by their ids.
 func (a *Run) namedProjects(ctx context.Context, value pflag.Value) error {
 	if list, ok := value.(*listValue); ok {
 		var ids []string
@@ -36,7 +36,7 @@ func (a *Run) namedProjects(ctx context.Context, value pflag.Value) error {
 	return value.Set(id)
 }
 
-// namedByEnvironment lets MAESTRO_PROJECT_ID of a user be what --project may be: a name, or the beginning of an id.
+// namedByEnvironment resolves a user's MAESTRO_PROJECT_ID as --project: it may be a name, or the prefix of an id.
 func (a *Run) namedByEnvironment(ctx context.Context) error {
 	text := a.Getenv(wire.EnvProjectID)
 	if text == "" || madeID.MatchString(text) {
@@ -56,13 +56,13 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 	return err
 }
 
-// clearer completes what the server says of something that is not there with what only the command line knows.
+// clearer adds to the server's error about a missing object what only the command line knows.
 func (a *Run) clearer(ctx context.Context, err error) error {
 	var said *client.Error
 	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound {
 		return err
 	}
-	if named := a.sayWhoNamesProject(err); named != err { //nolint:errorlint // it is another one, or the same
+	if named := a.sayWhoNamesProject(err); named != err { //nolint:errorlint // it is another error, or the same
 		return named
 	}
 	id, isSession := strings.CutPrefix(said.Message, "Session with id '")
@@ -92,10 +92,10 @@ func (a *Run) clearer(ctx context.Context, err error) error {
 	}
 }
 
-// sessionsNamed is how many sessions are looked at for a name that was given for an id.
+// sessionsNamed bounds how many sessions are searched for a name that was given in place of an id.
 const sessionsNamed = 1000
 
-// sayWhoNamesProject adds to an error about a project that is not there what names it, if no argument or flag does.
+// sayWhoNamesProject adds to an error about a missing project what named it, unless an argument or flag did.
 func (a *Run) sayWhoNamesProject(err error) error {
 	var said *client.Error
 	id := a.Getenv(wire.EnvProjectID)
@@ -115,8 +115,8 @@ func (a *Run) sayWhoNamesProject(err error) error {
 	}
 }
 
-// noSuchProject is about a text that is no project's name and no beginning of an id; nil if it is a whole id, which a
-// client chose, or may be one.
+// noSuchProject returns the error for a text that is neither a project's name nor the prefix of an id; nil if it is a
+// whole id, which a client chose, or may be one.
 func (a *Run) noSuchProject(ctx context.Context, text string) error {
 	c, err := a.Connect(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 	}
 	near := alikeProjects(text, usersOwn(projects))
 	if isID && len(near) == 0 {
-		return nil // what the server says of the id is clearer
+		return nil // the server's error about the id is clearer
 	}
 	refused := &failure.Error{
 		Status:  http.StatusNotFound,
@@ -146,7 +146,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 	return refused
 }
 
-// alikeProjects returns the projects whose names have a text in them in any case, else those with the nearest word.
+// alikeProjects returns the projects whose names contain a text in any case, or else those with the nearest word.
 func alikeProjects(text string, projects []wire.Project) (near []wire.Project) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	having := func(part string) {

@@ -47,7 +47,7 @@ func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 	}
 }
 
-// ownWord is a word that a flag takes besides those that the server knows.
+// ownWord is a value that a flag accepts in addition to those that the server knows.
 type ownWord struct{ flag, word string }
 
 // trueValue is a flag without a value that sets a parameter to "true".

@@ -131,7 +131,7 @@ func newQueue(a *Run) *cobra.Command {
 	)
 }
 
-// bindQueue is bind for a command about a queue: a session's own needs no name.
+// bindQueue is bind for a command about a queue: a session's own queue needs no name.
 func bindQueue(cmd *cobra.Command, body any, of *commands.QueueRef) *fields {
 	f := bind(cmd, body)
 	projectFlag(cmd, &of.Project)
@@ -139,10 +139,10 @@ func bindQueue(cmd *cobra.Command, body any, of *commands.QueueRef) *fields {
 	return f
 }
 
-// queueFlags declares the flags that say which queue a query is about.
+// queueFlags declares the flags that identify a query's queue.
 func queueFlags(cmd *cobra.Command, of *commands.QueueRef) { bindQueue(cmd, of, of) }
 
-// nameQueue makes sure that a queue is named to the server.
+// nameQueue makes sure that the request names a queue.
 func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef) error {
 	if a.isSession() || of.SessionID != "" {
 		of.Project = ""
@@ -153,7 +153,7 @@ func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef) error {
 	return err
 }
 
-// namedQueue returns the queue that a user means: the one named, or the only one of the project.
+// namedQueue returns a user's queue: the named one, or the only one of the project.
 func namedQueue(ctx context.Context, a *Run, of commands.QueueRef) (wire.QueueOf, error) {
 	project, err := a.project(ctx, of.Project)
 	if err != nil || of.Queue != "" {
@@ -173,7 +173,7 @@ func namedQueue(ctx context.Context, a *Run, of commands.QueueRef) (wire.QueueOf
 	return wire.QueueOf{Name: queues[0].Name, ProjectID: project}, nil
 }
 
-// nameHolder makes sure that the session is named to the server that holds an item or gets it.
+// nameHolder makes sure that the request names the session that holds an item or gets it.
 func nameHolder(a *Run, of *commands.QueueRef) error {
 	if !a.isSession() && of.SessionID == "" {
 		return failure.Usage("Name a session").WithWhy("only a session can hold an item").

@@ -14,14 +14,14 @@ import (
 	"maestro/service/wire"
 )
 
-// queueShown is a queue with its items, however it was asked for.
+// queueShown is a queue with its items, from either route.
 type queueShown struct {
 	name  string
 	items []wire.Item
 	more  int
 }
 
-// queueOf reads the queue that is meant.
+// queueOf reads the requested queue.
 func queueOf(ctx context.Context, a *Run, o commands.QueueRef, filter wire.QueueName) (queueShown, error) {
 	if o.Queue == "" {
 		id := o.SessionID
@@ -92,7 +92,7 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// noNext says why a queue has no item to start next.
+// noNext explains why a queue has no item to start next.
 func noNext(n wire.QueueStats) string {
 	switch {
 	case n == wire.QueueStats{}:
@@ -105,7 +105,7 @@ func noNext(n wire.QueueStats) string {
 	return "The queue is finished: every item that it had has ended"
 }
 
-// queueTopOf returns the next item of the queue that is meant.
+// queueTopOf returns the next item of the requested queue.
 func queueTopOf(ctx context.Context, a *Run, o commands.QueueRef) (wire.QueueTop, error) {
 	id := o.SessionID
 	if id == "" {
@@ -172,7 +172,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "NOTE"}
 	listFitted(c.Run, queue.items, none, columns, func(i wire.Item) []string {
 		holder := i.SessionID
-		if i.Status == events.ItemQueued { // whoever had it has it no longer
+		if i.Status == events.ItemQueued { // its last holder does not hold it any more
 			holder = ""
 		}
 		return []string{i.TaskID, string(i.Status), holder, safetext.Clip(i.Title, 40), aboutItem(i)}
@@ -188,7 +188,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// aboutItem describes what is particular about an item.
+// aboutItem describes the special properties of an item.
 func aboutItem(i wire.Item) string {
 	words := i.FailReason
 	add := func(more string) {
@@ -248,7 +248,7 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 			trust = "reports trusted"
 		}
 		row := []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
-		if several { // a name is the only one in its project
+		if several { // a name is unique only within its project
 			row = append([]string{q.ProjectID}, row...)
 		}
 		return row

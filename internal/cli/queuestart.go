@@ -28,7 +28,7 @@ type startedItem struct {
 	// Waiting counts queued items that wait for something.
 	Waiting int    `json:"waiting"`
 	Queue   string `json:"queue,omitempty"`
-	// Finished says that every item which the queue had has ended.
+	// Finished says that all items of the queue have ended.
 	Finished bool `json:"finished,omitempty"`
 }
 
@@ -79,7 +79,7 @@ func (c *queueStart) run(ctx context.Context, _ []string) error {
 	return showStart(c.Run, answer)
 }
 
-// startItem asks for an item, for as long as it may wait.
+// startItem asks for an item, and waits as long as it may.
 func startItem(
 	ctx context.Context, a *Run,
 	body *commands.StartItem,
@@ -110,7 +110,7 @@ func startItem(
 	return answer, err
 }
 
-// startOf returns what a start came to. A server that does not say so yet tells at least which task an event is about.
+// startOf returns the result of a start. For an older server it has only the task of the event.
 func startOf(answer client.Answer) wire.Start {
 	if answer.Start != nil {
 		return *answer.Start
@@ -170,7 +170,7 @@ func showStart(a *Run, answer client.Answer) error {
 	return nil
 }
 
-// showWork prints what is to be done for an item.
+// showWork prints the work of an item.
 func showWork(a *Run, w *wire.Work) {
 	if w == nil {
 		return
@@ -198,7 +198,7 @@ func showWork(a *Run, w *wire.Work) {
 	}
 }
 
-// listOf returns texts as a list, each below the other.
+// listOf returns texts as a list, one below the other.
 func listOf(texts []string) string {
 	items := make([]string, len(texts))
 	for i, text := range texts {

@@ -17,14 +17,14 @@ type queueStep struct {
 	body   commands.Command
 	of     *commands.QueueRef
 	key    string
-	// task is the one that was named; done describes what happened to it.
+	// task is the named task; done describes what happened to it.
 	task *string
 	done string
-	// holderOnly says that only a session does it, with the item that it holds.
+	// holderOnly says that only a session may do it, with the item that it holds.
 	holderOnly bool
 }
 
-// command makes the command line of a step. A step of a holder names no queue.
+// command returns the command line of a step. A holder's step names no queue.
 func (c *queueStep) command(cmd *cobra.Command, told ...string) *cobra.Command {
 	cmd.RunE, cmd.Args = Running(c.run), Takes
 	if c.holderOnly {
@@ -57,7 +57,7 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// taskOf returns the task that an event of a queue is about.
+// taskOf returns the task of a queue's event.
 func taskOf(event json.RawMessage) string {
 	var said struct {
 		Data struct {
@@ -96,7 +96,7 @@ func newQueueFail(a *Run) *cobra.Command {
 	return c.command(&cobra.Command{Use: `fail ["<reason>"]`, Short: "Fail the item you hold"}, "task")
 }
 
-// newQueueSkip: a user who names a queue skips its next item, and needs no session for that.
+// newQueueSkip: a user who names a queue skips its next item, without a session.
 func newQueueSkip(a *Run) *cobra.Command {
 	body := &commands.SkipItem{}
 	c := &queueStep{

@@ -78,7 +78,7 @@ func newReporting(a *Run, kind reportKind) *cobra.Command {
 	return c.command(kind.argument, kind.short, "task")
 }
 
-// newTaskReporting makes the same for one task.
+// newTaskReporting returns the same command for one task.
 func newTaskReporting(a *Run, kind reportKind) *cobra.Command {
 	c := &reporting{Run: a, kind: kind, id: "task:report:" + string(kind.kind)}
 	return c.command("<taskId> "+kind.argument, kind.ofTask)
@@ -102,7 +102,7 @@ func (c *reporting) command(arguments, short string, told ...string) *cobra.Comm
 	return Tell(c.cmd, c.id, told...)
 }
 
-// send sends a report, in one call, or keeps it. The session, its project and its permissions are the server's to know.
+// send sends a report, in one call, or keeps it. The server knows the session, its project and its permissions.
 func (c *reporting) send(ctx context.Context, args []string) error {
 	if err := c.asking.check(c.cmd); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	})
 }
 
-// asking are the flags of a question.
+// asking holds the flags of a question.
 type asking struct {
 	wait    bool
 	timeout time.Duration
@@ -129,11 +129,11 @@ func (o *asking) add(cmd *cobra.Command) {
 	waitTimeout(cmd, &o.timeout)
 }
 
-// check refuses a time to wait where nothing is waited for. Only a question has the flag.
+// check refuses a time limit without a wait. Only a question has the flag.
 func (o *asking) check(cmd *cobra.Command) error { return timeoutOfWait(cmd, o.wait, o.timeout) }
 
-// askAndWait asks and prints the answer. A question that reaches no server is not kept, because its answer is waited
-// for. A question that an earlier command asked, which was cut off or kept, is not asked again until its answer was
+// askAndWait asks and prints the answer. A question that does not reach a server is not kept, because its answer is
+// waited for. A question from an earlier command that was interrupted or kept is not asked again until its answer was
 // shown.
 func askAndWait(
 	ctx context.Context,
@@ -171,8 +171,8 @@ func askAndWait(
 	return waitAndShow(ctx, a, reported.InputID, timeout)
 }
 
-// askedBefore returns the session's question that says the same and whose answer it was not shown yet, or "". A key of
-// the caller's own distinguishes questions.
+// askedBefore returns the session's identical question whose answer it has not seen, or "". A key of the caller's own
+// distinguishes questions.
 func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
 	if key != "" || a.dryRun || !a.isSession() {
 		return "", nil

@@ -17,41 +17,40 @@ import (
 	"maestro/internal/failure"
 )
 
-// Run is one run of the command line: its streams, its environment, and what all commands share.
+// Run is one run of the command line: its streams, its environment, and the state that all commands share.
 type Run struct {
-	// client speaks to the server; nil before it was found.
+	// client calls the server; nil until it is found.
 	client *client.Client
-	// moved is where the server answers that was started again at another address while something was waited for; else
-	// "".
+	// moved is the new address of a server that was restarted elsewhere during a wait; otherwise "".
 	moved string
-	// Env is the environment, Stdin what is read for -.
+	// Env is the environment, Stdin the input for -.
 	Env   map[string]string
 	Stdin io.Reader
 	Printer
 	// dryRun is --dry-run of a write.
 	dryRun bool
-	// waiting is the mail that the session was not yet shown, as the server said last. A run makes one call at a time.
+	// waiting is the session's unread mail, according to the server's last answer. A run makes one call at a time.
 	waiting []string
-	// damage is why the server does not show all that was acknowledged, as it said last; else "".
+	// damage is why the server lacks acknowledged events, according to its last answer; otherwise "".
 	damage string
 	// Wall is the machine's wall clock.
 	Wall func() time.Time
-	// Parent returns the id of the process's parent; startedBy is what it was at first.
+	// Parent returns the id of the process's parent; startedBy is the first value.
 	Parent    func() int
 	startedBy int
-	// delivered says that this run has seen to the outbox, and held what the server said when it could not take what
-	// waits.
+	// delivered says that this run has handled the outbox, and backlog holds the server's error if it could not accept
+	// the waiting commands.
 	delivered bool
 	backlog   error
-	// More are the commands that need the server.
+	// More are the commands that need the server's packages.
 	More []Noun
-	// projectFrom says what set MAESTRO_PROJECT_ID in Env, if not the environment.
+	// projectFrom names the source of MAESTRO_PROJECT_ID in Env, if it is not the environment.
 	projectFrom string
 	// refused counts the kept commands that the server refused in this run.
 	refused int
 }
 
-// Main is the whole program but for the process around it, and the commands that more makes. It returns the exit code.
+// Main is the whole program except for the process around it and the commands that more adds. It returns the exit code.
 func Main(
 	ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer,
 	more ...Noun,
@@ -87,7 +86,7 @@ func Main(
 	case errors.As(err, &ran):
 		err = ran.err
 	case err != nil:
-		err = failure.Usage("%s", err) // cobra's own words are about the arguments
+		err = failure.Usage("%s", err) // cobra's own errors are about the arguments
 	}
 	if errors.Is(err, errDone) {
 		err = nil
@@ -107,7 +106,7 @@ func Main(
 	return exitCode(err)
 }
 
-// showDamage warns of a damaged log whoever reads from it, unless the error says so already.
+// showDamage warns readers of a damaged log, unless the error does so already.
 func (a *Run) showDamage(err error) {
 	if a.damage == "" {
 		return
@@ -121,10 +120,10 @@ func (a *Run) showDamage(err error) {
 	a.Say("maestro: The server is read-only: %s.\n", a.damage)
 }
 
-// errDone ends a command that has answered already.
+// errDone ends a command that has already printed its result.
 var errDone = errors.New("done")
 
-// ranError marks what a command's function failed with, as opposed to what cobra says of the arguments.
+// ranError marks an error of a command's function, as opposed to cobra's errors about the arguments.
 type ranError struct{ err error }
 
 func (e *ranError) Error() string { return e.err.Error() }
@@ -139,7 +138,7 @@ func environment(variables []string) map[string]string {
 	return env
 }
 
-// asksForJSON looks before anything is parsed, so that a wrong flag is answered in the form that was asked for.
+// asksForJSON checks the flags before parsing, so that an error in them is reported in the requested form.
 func asksForJSON(args []string) bool {
 	for i, arg := range args {
 		switch arg {
@@ -162,8 +161,8 @@ func (a *Run) Getenv(name string) string { return a.Env[name] }
 // Root returns the whole tree of commands.
 func (a *Run) Root() *cobra.Command { return a.tree(slices.Concat(nouns(), a.More)) }
 
-// rootFor returns the tree of commands that a command line needs. Making the flags of all commands takes longer than
-// what most commands do, so a line that begins with a noun gets that noun alone.
+// rootFor returns the tree of commands that a command line needs. Declaring the flags of all commands takes longer than
+// most commands, so a line that begins with a noun gets only that noun.
 func (a *Run) rootFor(args []string) *cobra.Command {
 	all := slices.Concat(nouns(), a.More)
 	if len(args) > 0 {
@@ -174,8 +173,8 @@ func (a *Run) rootFor(args []string) *cobra.Command {
 	return a.tree(all)
 }
 
-// Called returns the command that a command line calls, and the line without that command's names. It reads the line as
-// Main does, and runs nothing.
+// Called returns the command of a command line, and the line without that command's names. It parses the line as Main
+// does, and runs nothing.
 func Called(args []string, more ...Noun) (called *cobra.Command, rest []string, err error) {
 	return (&Run{More: more}).rootFor(args).Find(args)
 }
@@ -214,7 +213,7 @@ func nouns() []Noun {
 	}
 }
 
-// tree returns the root with some of its commands.
+// tree returns the root with the given commands.
 func (a *Run) tree(below []Noun) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "maestro",
@@ -288,7 +287,7 @@ Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usa
 	return root
 }
 
-// help shows people the page of a command that does nothing by itself.
+// help shows the page of a command that does nothing by itself.
 func (a *Run) help(cmd *cobra.Command) error {
 	if !a.JSON {
 		return cmd.Help()
@@ -309,7 +308,7 @@ func (a *Run) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Running makes a function a command's.
+// Running makes a function run as a command.
 func Running(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd.Context(), args); err != nil {
@@ -319,7 +318,7 @@ func Running(f func(ctx context.Context, args []string) error) func(*cobra.Comma
 	}
 }
 
-// Takes holds a command line to the arguments of its Use line.
+// Takes checks a command line against the arguments of its Use line.
 func Takes(cmd *cobra.Command, args []string) error {
 	named := placeholders(cmd.Use)
 	if last := len(named) - 1; last >= 0 && named[last].many {
@@ -343,7 +342,7 @@ func Takes(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("unexpected argument %q%s; see `%s --help`", args[len(named)], quotes, cmd.CommandPath())
 	}
 	for i, arg := range args {
-		// What names something is never empty: an unset variable is not a wish to leave it out.
+		// An argument that names something is never empty: an unset variable does not mean to omit it.
 		if p := named[i]; arg == "" && !p.text {
 			next := "give it a value"
 			if p.optional {
@@ -355,7 +354,7 @@ func Takes(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// At returns an argument, or "" when it was left out.
+// At returns an argument, or "" if it was omitted.
 func At(args []string, i int) string {
 	if i < len(args) {
 		return args[i]

@@ -12,16 +12,16 @@ import (
 
 // Screen is the terminal on which a person reads the output.
 type Screen struct {
-	// Width is how many columns it has.
+	// Width is its number of columns.
 	Width int
-	// Colour says that it shows colours, and that the person wants them.
+	// Colour says that it supports colours, and that the person wants them.
 	Colour bool
 }
 
-// unknownWidth is taken where a terminal does not tell its width.
+// unknownWidth is the width of a terminal that does not report one.
 const unknownWidth = 80
 
-// onScreen returns the terminal that stdout is; nil where it goes to a file or a program.
+// onScreen returns the terminal on stdout; nil if stdout is a file or a pipe.
 func (a *Run) onScreen() *Screen {
 	if a.Screen != nil || !a.terminal() {
 		return a.Screen
@@ -41,10 +41,10 @@ func (p *Printer) terminal() bool {
 	return p.Screen != nil || ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Instant shows milliseconds since 1970.
+// Instant formats milliseconds since 1970.
 func Instant(ms events.Millis) string { return ms.Time().Format("2006-01-02T15:04:05.000Z") }
 
-// When shows milliseconds since 1970 as a person says them on a terminal, "5 min ago", and exactly elsewhere.
+// When formats milliseconds since 1970 as a relative time on a terminal, "5 min ago", and exactly elsewhere.
 func (a *Run) When(ms events.Millis) string {
 	at := ms.Time()
 	if a.onScreen() == nil {
@@ -63,7 +63,7 @@ func (a *Run) When(ms events.Millis) string {
 	}
 }
 
-// at is When with the word that it needs behind a name: "at 2026-…", or "5 min ago" without one.
+// at is When with the preposition that it needs after a name: "at 2026-…", or "5 min ago" without one.
 func (a *Run) at(ms events.Millis) string {
 	if a.onScreen() == nil {
 		return "at " + Instant(ms)
@@ -76,7 +76,7 @@ const (
 	week = 7 * day
 )
 
-// spoken says a length of time with one unit.
+// spoken formats a duration with one unit.
 func spoken(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration
@@ -99,8 +99,8 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// statusColours are the colours of words in a column of statuses; the first that a cell has counts. What needs a person
-// is yellow, what went wrong is red.
+// statusColours are the colours of words in a column of statuses; the first that occurs in a cell applies. What needs a
+// person is yellow, failures are red.
 var statusColours = []struct{ word, colour string }{
 	{"says completed", yellow},
 	{"needs-input", yellow},

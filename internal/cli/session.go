@@ -73,7 +73,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 		c.filter.ProjectID = c.Getenv(wire.EnvProjectID)
 	}
 	c.filter.Brief = "true"
-	if c.active { // to older clients, active is all that is not completed
+	if c.active { // to older clients, active means not completed
 		c.filter.Active, c.filter.Living = "true", "true"
 	}
 	list := (*client.Client).Sessions
@@ -99,7 +99,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// lostStatus is the word for sessions that are lost. It is no status: the server keeps the one that they had.
+// lostStatus is the word for lost sessions. It is not a status: the server keeps their previous one.
 const lostStatus = "lost"
 
 // lostSessions lists the living sessions that a filter selects and that are lost.
@@ -127,7 +127,8 @@ func lostSessions(c *client.Client, ctx context.Context, filter wire.SessionFilt
 // tasksListed is how many tasks of a session a table names.
 const tasksListed = 3
 
-// workOf returns what a session works on: the item that it holds, else its tasks, else the queue that it pulls from.
+// workOf returns what a session works on: the item that it holds, or else its tasks, or else the queue that it pulls
+// from.
 func workOf(x wire.Session) string {
 	switch n := len(x.TaskIDs); {
 	case x.Item != "":
@@ -142,7 +143,7 @@ func workOf(x wire.Session) string {
 	return "no task"
 }
 
-// lastHeard says when a session last called, or when it ended.
+// lastHeard returns when a session last called, or when it ended.
 func (a *Run) lastHeard(x wire.Session) string {
 	if x.EndedAt != nil {
 		return "ended " + a.When(*x.EndedAt)
@@ -200,7 +201,7 @@ func (c *sessionInfo) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// sessionNamed returns the session that is named, or the one that this process is.
+// sessionNamed returns the named session, or that of this process.
 func sessionNamed(a *Run, named string) (string, error) {
 	if named == "" {
 		named = a.Getenv(wire.EnvSessionID)

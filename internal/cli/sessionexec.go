@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// beatEvery is the time between two heartbeats, unless the lease is shorter: then beatsPerLease fit into it.
+	// beatEvery is the time between two heartbeats, unless the lease is short: then beatsPerLease fit into it.
 	beatEvery     = 10 * time.Second
 	beatsPerLease = 3
-	// recordTries is how often the exit code is sent to a server that is away.
+	// recordTries is how often the exit code is sent to an unreachable server.
 	recordTries = 20
-	// The exit codes of a command that cannot be run, as shells have them.
+	// The exit codes for a command that cannot be run, as in shells.
 	exitNotRunnable = 126
 	exitNotThere    = 127
 )
@@ -58,7 +58,7 @@ docs/guide/recipes.md has a script that starts Claude Code with them.`,
 	return cmd
 }
 
-// execTakes holds the command line to SESSION -- COMMAND.
+// execTakes checks that the command line is SESSION -- COMMAND.
 func execTakes(cmd *cobra.Command, args []string) error {
 	const next = "write `maestro session exec <sessionId> -- <command>`"
 	dash := cmd.ArgsLenAtDash()
@@ -92,7 +92,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		return err
 	}
 	env := sessionEnv(ctx, c.Run, server.Base(), given)
-	c.waiting = nil // its mail is for the command to see
+	c.waiting = nil // its mail is for the command
 	session = given.SessionID
 	beats := client.New(
 		server.Base(), given.Token, client.WithVersion(Version()), client.WithTimeout(patience),
@@ -114,7 +114,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 		Stdout: c.Stdout,
 		Stderr: c.Stderr,
 	}
-	c.answered = true // stdout is the command's from now on
+	c.answered = true // from now on stdout belongs to the command
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
 		c.Say("maestro: Session '%s' is over, and its command is being ended: %s\n", session, why)
@@ -134,7 +134,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// credential returns the secret of the session: the one of this process, if it is that session.
+// credential returns the secret of the session: that of this process, if it belongs to the session.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
 		return server.Credential(ctx, session)
@@ -146,8 +146,8 @@ func (c *sessionExec) credential(ctx context.Context, server *client.Client, ses
 	}, nil
 }
 
-// environmentOf returns the environment of the command: everything of this process's but what is Maestro's, and what
-// the session has. The home and the workspace are the machine's.
+// environmentOf returns the environment of the command: everything of this process's except Maestro's variables, plus
+// the session's. The home and the workspace are the machine's.
 func environmentOf(own []string, session map[string]string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -161,12 +161,12 @@ func environmentOf(own []string, session map[string]string) []string {
 	return env
 }
 
-// sessionOver says that the session ended while its command ran.
+// sessionOver says that the session ended while its command was running.
 type sessionOver struct{ why string }
 
 func (e *sessionOver) Error() string { return e.why }
 
-// ended explains why no command of the session runs any more.
+// ended explains why no command of the session may run any more.
 func (c *sessionExec) ended(session string, err error) error {
 	var over *sessionOver
 	if !errors.As(err, &over) {
@@ -181,7 +181,7 @@ func (c *sessionExec) ended(session string, err error) error {
 	}
 }
 
-// keepAlive sends heartbeats until stop is called. over gets one *sessionOver when the session ends.
+// keepAlive sends heartbeats until stop is called. over receives one *sessionOver when the session ends.
 func (c *sessionExec) keepAlive(
 	ctx context.Context, beats *client.Client, session string, lease time.Duration,
 ) (over <-chan error, stop func()) {
@@ -206,7 +206,7 @@ func (c *sessionExec) keepAlive(
 			case err == nil:
 				lease = beat.Lease
 			default:
-				if address := c.homeServer(); address != "" { // it may have been started again elsewhere
+				if address := c.homeServer(); address != "" { // it may have been restarted elsewhere
 					beats.Move(address)
 				}
 			}
@@ -215,7 +215,7 @@ func (c *sessionExec) keepAlive(
 	return found, func() { cancel(); <-done }
 }
 
-// beatAfter is the time until the next heartbeat.
+// beatAfter returns the time until the next heartbeat.
 func beatAfter(lease time.Duration) time.Duration {
 	if lease <= 0 {
 		return beatEvery
@@ -223,7 +223,8 @@ func beatAfter(lease time.Duration) time.Duration {
 	return min(beatEvery, lease/beatsPerLease)
 }
 
-// refusedForGood reports whether the server knows the session's secret no more: it was revoked, or the session deleted.
+// refusedForGood reports whether the server no longer accepts the session's secret: it was revoked, or the session
+// deleted.
 func refusedForGood(err error) bool {
 	var said *client.Error
 	return errors.As(err, &said) && (said.Status == http.StatusUnauthorized || said.Status == http.StatusForbidden)
@@ -238,7 +239,7 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
 }
 
-// record puts the exit code on the session's timeline: as the user if the user runs this, otherwise as the session.
+// record adds the exit code to the session's timeline: as the user if the user runs this, otherwise as the session.
 func (c *sessionExec) record(
 	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState,
 ) {
@@ -271,7 +272,7 @@ func (c *sessionExec) record(
 	}
 }
 
-// notRunnable says that there is no such command.
+// notRunnable returns the error for a command that does not exist.
 func notRunnable(command string, err error) error {
 	f := &failure.Error{
 		Code:    "NO_COMMAND",
@@ -286,7 +287,7 @@ func notRunnable(command string, err error) error {
 	return f
 }
 
-// commandExit is the exit code of a command that maestro ran, which becomes its own.
+// commandExit is the exit code of a command that maestro ran. It becomes maestro's own.
 type commandExit struct{ code int }
 
 func (e *commandExit) Error() string { return fmt.Sprintf("exit code %d", e.code) }

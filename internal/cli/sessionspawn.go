@@ -67,7 +67,7 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	return showSpawned(ctx, c.Run, answer, c.quiet)
 }
 
-// spawnWith lets a manifest describe the session. The server refuses flags that contradict it.
+// spawnWith uses a manifest to describe the session. The server refuses flags that contradict it.
 func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSession) error {
 	m, err := uploadManifest(ctx, a, file, body.Role)
 	if err != nil {
@@ -78,7 +78,7 @@ func spawnWith(ctx context.Context, a *Run, file string, body *commands.SpawnSes
 	return err
 }
 
-// sessionMade is the JSON output of a command that makes a session.
+// sessionMade is the JSON output of a command that creates a session.
 type sessionMade struct {
 	written
 	SessionID string            `json:"sessionId"`
@@ -86,7 +86,7 @@ type sessionMade struct {
 	Unmet     []string          `json:"unmetDependencies,omitempty"`
 }
 
-// showSpawned answers with a new session and what its agent needs to know.
+// showSpawned prints a new session and what its agent needs to know.
 func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) error {
 	data, err := dataOf(answer)
 	if err != nil {
@@ -151,7 +151,7 @@ func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) 
 	return env
 }
 
-// Quoted makes a value one word of a shell.
+// Quoted quotes a value as one word for a shell.
 func Quoted(value string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
@@ -208,7 +208,7 @@ func (c *sessionRegister) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// projectOfNew is project without insisting: a session that is known has one already.
+// projectOfNew is project, but none is required: a known session has one already.
 func projectOfNew(ctx context.Context, a *Run, named string) (string, error) {
 	id, err := a.project(ctx, named)
 	if exitCode(err) == ExitInvalid {

@@ -17,9 +17,9 @@ import (
 	"maestro/service/wire"
 )
 
-// Whatever a command line takes as an id may be the beginning of one, with or without the word before it: task_4096 or,
-// from four characters on, 4096. A full id of the form that Maestro makes costs no call. Anything else is looked up,
-// and sent as it is when no id begins like it. A user finds a task by its plan id, too.
+// Wherever a command line takes an id, a prefix of one suffices, with or without the word before it: task_4096 or, from
+// four characters on, 4096. A full id in Maestro's own form costs no call. Anything else is looked up, and sent
+// unchanged if no id begins with it. A user may also name a task by its plan id.
 
 // candidate is a thing whose id begins with the typed prefix. maker is the session that made a project, "" for a user.
 type candidate struct{ id, title, maker string }
@@ -28,13 +28,14 @@ func ofTask(t wire.Task) candidate { return candidate{id: t.ID, title: t.Title} 
 
 func ofProject(p wire.Project) candidate { return candidate{p.ID, p.Name, makingSession(p)} }
 
-// idKind says how the ids of a kind begin, and finds those that begin in a certain way.
+// idKind describes how the ids of a kind begin, and finds those with a prefix.
 type idKind struct {
 	word string
 	find func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error)
 }
 
-// is reports whether there is a thing whose whole id was typed. What cannot be told is yes: then the command says why.
+// is reports whether an object with exactly the typed id exists. If that is unknown it reports true: the command then
+// reports the error.
 func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 	var err error
 	switch k.word {
@@ -51,7 +52,7 @@ func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 	return !errors.As(err, &said) || said.Status != http.StatusNotFound
 }
 
-// idKinds are the kinds by what a command line calls an id of theirs.
+// idKinds are the kinds by their names in placeholders.
 var idKinds = map[string]idKind{
 	"taskId": {"task", func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error) {
 		found, err := c.FirstTasks(ctx, wire.TaskFilter{IDPrefix: begins}, most)
@@ -96,20 +97,20 @@ var (
 	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
 )
 
-// makesSession are the commands that make a session of the id that they are given, if there is none.
+// makesSession are the commands that create a session with the given id, if there is none.
 var makesSession = map[string]bool{
 	"maestro session register":  true,
 	"maestro worker init":       true,
 	"maestro orchestrator init": true,
 }
 
-// shortest is how much of an id must be there without the word before it.
+// shortest is the minimum length of an id's prefix without the word before it.
 const shortest = 4
 
-// candidatesMost is how many ids an error names at most.
+// candidatesMost bounds the number of ids in an error.
 const candidatesMost = 10
 
-// fullIDs replaces the beginnings of ids on a command line by the ids.
+// fullIDs replaces the prefixes of ids on a command line by the ids.
 func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 	if of := cmd.Flags().Lookup("api-url"); of != nil && of.Changed {
 		return nil // another server is meant
@@ -122,7 +123,7 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 		}
 		name := places[min(i, len(places)-1)].name
 		if name == "sessionId" && makesSession[cmd.CommandPath()] {
-			continue // it may be of a session that comes to be
+			continue // it may be a session yet to be created
 		}
 		if name == "projectId" && !strings.HasPrefix(arg, "proj_") {
 			continue // it may be a project's name
@@ -149,7 +150,7 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 	return failed
 }
 
-// fullFlag does the same to the value of a flag, or to each of its values.
+// fullFlag does the same for the value of a flag, or for each of its values.
 func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error {
 	value := flagValue(flag)
 	all := func(items []string) ([]string, error) {
@@ -183,9 +184,9 @@ func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error
 	return value.Set(full)
 }
 
-// fullID returns the one id of a kind that begins like a text; the text if there is none, or if no server can tell.
+// fullID returns the only id of a kind with a prefix; the prefix itself if there is none, or if no server can tell.
 func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
-	if name == "id" || name == "target" || name == "actor" { // of any kind, which the text says
+	if name == "id" || name == "target" || name == "actor" { // of any kind, which the text shows
 		word, _, _ := strings.Cut(text, "_")
 		for kind, of := range idKinds {
 			if of.word == word {
@@ -201,26 +202,26 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	begins := text
 	if !strings.HasPrefix(text, kind.word+"_") {
 		if len(text) < shortest && (name != "taskId" || a.isSession()) || name == "templateId" {
-			return text, nil // Maestro's own templates have names for ids
+			return text, nil // Maestro's own templates have names as ids
 		}
 		begins = kind.word + "_" + text
 	}
 	c, err := a.Connect(ctx)
 	if err != nil {
-		return text, nil //nolint:nilerr // the command finds that out itself, and may be kept
+		return text, nil //nolint:nilerr // the command reports the error itself, and may be kept
 	}
 	if len(text) < shortest {
 		return a.planned(ctx, c, text)
 	}
 	if begins != text && kind.is(ctx, c, text) {
-		return text, nil // a client chose it, and it is no beginning of another
+		return text, nil // a client chose it, and it is not a prefix of another
 	}
 	found, err := kind.find(ctx, c, begins, candidatesMost+1)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
+		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
 	case len(found) == 0 && name == "taskId" && !a.isSession():
 		return a.planned(ctx, c, text)
 	case len(found) == 0:
@@ -247,8 +248,8 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	return "", ambiguous(text, found)
 }
 
-// planned returns the task that has a text as its plan id, in the current project if there is one; the text if there is
-// none.
+// planned returns the task with a text as its plan id, in the current project if there is one; the text itself if there
+// is none.
 func (a *Run) planned(ctx context.Context, c *client.Client, text string) (string, error) {
 	filter := wire.TaskFilter{PlanID: text, ProjectID: a.Getenv(wire.EnvProjectID)}
 	found, err := c.FirstTasks(ctx, filter, candidatesMost+1)
@@ -256,7 +257,7 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) (strin
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil || len(found) == 0:
-		return text, nil //nolint:nilerr // what the server says of the text itself is clearer
+		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
 	case len(found) > 1:
 		return "", failure.Usage("%s is the plan id of more than one task", text).
 			WithNext("name one: %s", namedIDs(candidates(found, ofTask)))
@@ -265,15 +266,15 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) (strin
 	return found[0].ID, nil
 }
 
-// rootsOnly is what names no parent.
+// rootsOnly is the value that names no parent.
 const rootsOnly = "null"
 
-// ambiguous is about the beginning of several ids.
+// ambiguous returns the error for the prefix of several ids.
 func ambiguous(text string, found []candidate) error {
 	return failure.Usage("%s is the beginning of more than one id", text).WithNext("name one: %s", namedIDs(found))
 }
 
-// namedIDs names what a text may mean.
+// namedIDs lists what a text may mean.
 func namedIDs(found []candidate) string {
 	named := make([]string, 0, candidatesMost)
 	for _, x := range found[:min(len(found), candidatesMost)] {

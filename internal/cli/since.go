@@ -16,7 +16,7 @@ import (
 	"maestro/service/wire"
 )
 
-// untold is how far back a first `since` looks.
+// untold is how far back the first `since` looks.
 const untold = 24 * time.Hour
 
 // since is `maestro since`.
@@ -68,7 +68,7 @@ func (c *since) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// beginning returns the server's form of a sequence, a time or a while ago; "" for none.
+// beginning converts a sequence, a time or a duration ago to the server's form; "" for none.
 func beginning(text string) (string, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Format(time.RFC3339), nil
@@ -95,7 +95,8 @@ func beginning(text string) (string, error) {
 	return time.Now().Add(-ago).UTC().Format(time.RFC3339Nano), nil
 }
 
-// lastAsked returns the sequence up to which this home's user was told of a project, or of all, or yesterday.
+// lastAsked returns the sequence up to which this home's user was told about a project, or all, or else the time a day
+// ago.
 func lastAsked(a *Run, project string) string {
 	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
 	path, err := home.Path(a.Getenv)
@@ -113,7 +114,7 @@ func lastAsked(a *Run, project string) string {
 	return yesterday
 }
 
-// rememberAsked notes what the user was told. That it cannot be noted only means that it is told again.
+// rememberAsked records what the user was told. If that fails, the user is only told again.
 func rememberAsked(a *Run, project string, sequence uint64) {
 	path, err := home.Path(a.Getenv)
 	if err != nil {
@@ -127,7 +128,7 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 	_ = h.Tell(a.Getenv(wire.EnvToken), project, sequence)
 }
 
-// withoutOwnID shortens words about a thing that stand behind its id.
+// withoutOwnID shortens the words about an object when they follow its id.
 func withoutOwnID(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
 	pairs := []string{

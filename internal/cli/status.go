@@ -109,7 +109,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	if len(s.Unread) > 0 {
 		a.Field("Not counted", "all of "+strings.Join(s.Unread, ", ")+": there is too much for one read")
 	}
-	var open []wire.TaskSaid // what is said of the others is decided
+	var open []wire.TaskSaid // the other statements are settled
 	for _, said := range s.Said {
 		if said.Status != events.TaskCompleted && said.Status != events.TaskCancelled {
 			open = append(open, said)
@@ -137,7 +137,7 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 	}
 }
 
-// counts writes "12: 5 todo, 7 completed" with the words in the given order, and what is not among them last.
+// counts formats "12: 5 todo, 7 completed" with the words in the given order, and any others last.
 func counts[K ~string](numbers map[K]int, order ...K) string {
 	for word := range numbers {
 		if !slices.Contains(order, word) {

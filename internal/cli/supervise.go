@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// endsWithin is how long a command may take to end when it is asked to; then it is killed.
+// endsWithin is how long a command may take to end when asked to; then it is killed.
 const endsWithin = 10 * time.Second
 
-// supervise runs a command to its end, and passes signals on to it. When over says that it may not go on, it tells
-// ending, ends the command with all that it started, and returns the error that over gave.
+// supervise runs a command to its end, and forwards signals to it. When over says that it may not continue, supervise
+// calls ending, ends the command with all its descendants, and returns the error from over.
 func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)
@@ -32,7 +32,7 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 		return err
 	}
 	orphans := make(chan os.Signal, 1)
-	if signals := childEnded(); len(signals) > 0 { // none would mean all
+	if signals := childEnded(); len(signals) > 0 { // no signals would mean all
 		signal.Notify(orphans, signals...)
 	}
 	defer signal.Stop(orphans)
@@ -44,7 +44,7 @@ func supervise(cmd *exec.Cmd, over <-chan error, ending func(error)) error {
 			reap(cmd.Process.Pid)
 		case err := <-ended:
 			if why != nil {
-				endAll(os.Kill) // what it left behind
+				endAll(os.Kill) // the processes that it left behind
 				return why
 			}
 			return err

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes this process the parent of what its descendants leave behind: they stay below the session, and are found
-// when it ends.
+// adopt makes this process the parent of its orphaned descendants: they stay below the session, and are found when it
+// ends.
 func adopt() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // an older kernel gives them to init
 }
@@ -19,7 +19,7 @@ func adopt() {
 // childEnded are the signals that say that a child has ended.
 func childEnded() []os.Signal { return []os.Signal{syscall.SIGCHLD} }
 
-// reap removes adopted processes that have ended from the process table. The command's own end is waited for elsewhere.
+// reap removes adopted processes that have ended from the process table. The command itself is waited for elsewhere.
 func reap(command int) {
 	for _, pid := range childrenOf()[os.Getpid()] {
 		if pid != command {
@@ -28,8 +28,8 @@ func reap(command int) {
 	}
 }
 
-// bindTo ends the command when this process is killed: without heartbeats its session would be lost, and its work be
-// given to another one while it continues.
+// bindTo makes the kernel end the command when this process is killed: without heartbeats its session would be lost,
+// and its work given to another one while the command continues.
 func bindTo(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
 // endAll sends a signal to all processes below this one.
@@ -59,7 +59,7 @@ func below(top int) (pids []int) {
 // childrenOf returns the children of every process.
 func childrenOf() map[int][]int {
 	children := map[int][]int{}
-	names, _ := filepath.Glob(filepath.Join(proc, "[0-9]*")) // the pattern is good
+	names, _ := filepath.Glob(filepath.Join(proc, "[0-9]*")) // the pattern is valid
 	for _, name := range names {
 		if pid, err := strconv.Atoi(filepath.Base(name)); err == nil {
 			if x, err := processes(os.ReadFile).process(pid); err == nil {

@@ -10,7 +10,7 @@ import (
 // supervised is the command that this process runs.
 var supervised *exec.Cmd
 
-// adopt does nothing: this system has no such adoption.
+// adopt does nothing: this system has no such mechanism.
 func adopt() {}
 
 // childEnded are the signals that say that a child has ended; none is needed here.
@@ -18,7 +18,7 @@ func childEnded() []os.Signal { return nil }
 
 func reap(int) {}
 
-// bindTo notes the command, which is what endAll can reach here.
+// bindTo records the command, the only process that endAll can reach here.
 func bindTo(cmd *exec.Cmd) { supervised = cmd }
 
 // endAll sends a signal to the command.

@@ -14,8 +14,8 @@ import (
 // terminate asks a process to end.
 const terminate = syscall.SIGTERM
 
-// passedOn are the signals that a command gets as this process does. One that the caller ignores, as nohup does, stays
-// ignored by both.
+// passedOn are the signals that are forwarded to the command. One that the caller ignores, as nohup does, stays ignored
+// by both.
 func passedOn() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
@@ -23,7 +23,7 @@ func passedOn() []os.Signal {
 }
 
 // deliveredByTerminal reports whether the terminal has sent a signal to the command too: a key sends it to the whole
-// group of processes in the foreground.
+// foreground process group.
 func deliveredByTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT {
 		return false
@@ -37,7 +37,7 @@ func deliveredByTerminal(s os.Signal) bool {
 	return err == nil && group == syscall.Getpgrp()
 }
 
-// codeOf returns the exit code of a command as shells have it: 128 and the signal's number where one ended it.
+// codeOf returns the exit code of a command as in shells: 128 plus the signal's number if a signal ended it.
 func codeOf(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() { //nolint:misspell // its name
 		return 128 + int(status.Signal())

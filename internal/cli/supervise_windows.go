@@ -2,10 +2,10 @@ package cli
 
 import "os"
 
-// terminate ends a process: there is no signal that asks it to.
+// terminate kills a process: there is no signal that asks it to end.
 var terminate = os.Kill
 
-// passedOn are the signals that a command gets as this process does.
+// passedOn are the signals that are forwarded to the command.
 func passedOn() []os.Signal { return []os.Signal{os.Interrupt} }
 
 // deliveredByTerminal reports whether the terminal has sent a signal to the command too.

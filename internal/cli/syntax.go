@@ -10,8 +10,8 @@ import (
 	"maestro/commands"
 )
 
-// The annotations of a command line: the command id that it stands for, the flags that prompts show, that prompts do
-// not tell of it, and the command ids that it needs.
+// The annotations of a command line: the command id that it stands for, the flags that prompts show, that prompts omit
+// it, and the command ids that it needs.
 const (
 	neededIDs    = "needs"
 	commandID    = "command-id"
@@ -19,11 +19,11 @@ const (
 	notInPrompts = "not-in-prompts"
 )
 
-// ownOnly, in place of a flag, leaves out of prompts the arguments that may be left out: an agent means its own.
+// ownOnly, in place of a flag, makes prompts omit the optional arguments: for an agent they default to its own.
 const ownOnly = "-"
 
 // Tell records which command id a command line runs, and which of its flags prompts show to agents, in this order. Two
-// flags in one word belong together; one that ends in ! must be there. workers/prompt/syntax_gen.go is made of it.
+// flags in one word belong together; one that ends in ! is required. workers/prompt/syntax_gen.go is generated from it.
 func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -32,7 +32,7 @@ func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
 	return cmd
 }
 
-// Untold leaves a command line out of prompts: it is for programs.
+// Untold omits a command line from prompts: it is for programs.
 func Untold(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations[notInPrompts] = "true"
 	return cmd
@@ -51,7 +51,7 @@ func ValueName(cmd *cobra.Command, flag, name string) {
 	f.Value = namedValue{f.Value, name}
 }
 
-// namedValue is the value of a flag under a name of its own.
+// namedValue is the value of a flag with its own placeholder.
 type namedValue struct {
 	pflag.Value
 	name string
@@ -60,17 +60,17 @@ type namedValue struct {
 // Type implements pflag.Value.
 func (v namedValue) Type() string { return v.name }
 
-// placeholder is an argument of a command line: its name, and how Use writes it.
+// placeholder is an argument of a command line: its name, and its form in Use.
 type placeholder struct {
 	name, written string
 	optional      bool
-	// text says that it is free text, which is shown in quotes; anything else names something, and is never empty.
+	// text says that it is free text, which is shown in quotes; any other argument names something, and is never empty.
 	text bool
-	// many says that there may be several of it: the last argument, with an ellipsis.
+	// many says that it may be repeated: the last argument, with an ellipsis.
 	many bool
 }
 
-// placeholders reads the arguments from a Use line: <taskId>, "<message>", and [...] around what may be left out.
+// placeholders parses the arguments of a Use line: <taskId>, "<message>", and [...] around optional ones.
 func placeholders(use string) []placeholder {
 	var found []placeholder
 	for _, word := range strings.Fields(use)[1:] {
@@ -90,7 +90,7 @@ func placeholders(use string) []placeholder {
 // Usage is the syntax of a command id, without the name of the program, and its description.
 type Usage struct{ ID, Syntax, Description string }
 
-// Usages returns the usage of every command id that a command line stands for and prompts tell of, in the order of the
+// Usages returns the usage of every command id that a command line stands for and prompts show, in the order of the
 // permission table.
 func Usages(root *cobra.Command) []Usage {
 	var usages []Usage
@@ -112,7 +112,7 @@ func Usages(root *cobra.Command) []Usage {
 	return usages
 }
 
-// syntaxOf returns a command line with its arguments and the flags that agents are shown.
+// syntaxOf returns a command line with its arguments and the flags that agents see.
 func syntaxOf(cmd *cobra.Command) string {
 	parts := []string{strings.TrimPrefix(cmd.CommandPath(), "maestro ")}
 	told := strings.Split(cmd.Annotations[toldFlags], ",")
@@ -147,7 +147,7 @@ func syntaxOf(cmd *cobra.Command) string {
 	return strings.Join(parts, " ")
 }
 
-// flagSyntax returns a flag with what its value is called.
+// flagSyntax returns a flag with the placeholder of its value.
 func flagSyntax(cmd *cobra.Command, name string) string {
 	flag := cmd.Flags().Lookup(name)
 	if flag == nil {

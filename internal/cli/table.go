@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// pipeWidth is how wide a line with a text may be in a file or a program: a sentence or two are whole.
+	// pipeWidth is the maximum width of a line with a text in a file or a pipe, enough for a sentence or two.
 	pipeWidth = 400
 	// textAtLeast is the minimum width of a text, however wide the other cells are.
 	textAtLeast = 12
@@ -19,12 +19,12 @@ const (
 	between = "  "
 )
 
-// textColumns are the columns that are cut where a table is wider than the terminal. Ids are never cut, as people
-// copy them.
+// textColumns are the columns that are cut if a table is wider than the terminal. Ids are never cut, so that they can
+// be copied.
 var textColumns = []string{"TITLE", "NAME", "NOTE", "TEXT", "WHAT", "DETAIL"}
 
 // table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, texts
-// are cut at its width, empty columns are left out, and cells do not repeat their header.
+// are cut to its width, empty columns are omitted, and cells do not repeat their header.
 func (a *Run) table(columns []string, rows [][]string) {
 	harmless(rows)
 	screen := a.onScreen()
@@ -65,8 +65,8 @@ func (a *Run) table(columns []string, rows [][]string) {
 	})
 }
 
-// withoutHeader takes the words of a column's header from a cell, which without one must say what it is: "says failed"
-// below SAYS is "failed", and "3 tasks" below TASKS is 3.
+// withoutHeader removes the words of a column's header from a cell, which contains them for output without headers:
+// "says failed" below SAYS is "failed", and "3 tasks" below TASKS is 3.
 func withoutHeader(header, cell string) string {
 	word := strings.ToLower(header)
 	if word == "" {
@@ -82,7 +82,7 @@ func withoutHeader(header, cell string) string {
 	return cell
 }
 
-// withoutEmpty leaves out the columns that have a header and are empty in each row.
+// withoutEmpty omits the columns that have a header and are empty in each row.
 func withoutEmpty(columns []string, rows [][]string) ([]string, [][]string) {
 	for i := len(columns) - 1; i >= 0; i-- {
 		if columns[i] == "" || slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
@@ -96,7 +96,7 @@ func withoutEmpty(columns []string, rows [][]string) ([]string, [][]string) {
 	return columns, rows
 }
 
-// fitted is table for rows with a text in the last column: it is cut also where no terminal says how wide it is.
+// fitted is table for rows with a text in the last column, which is cut even without a terminal.
 func (a *Run) fitted(columns []string, rows [][]string) {
 	harmless(rows)
 	if a.onScreen() == nil {
@@ -105,7 +105,7 @@ func (a *Run) fitted(columns []string, rows [][]string) {
 	a.table(columns, rows)
 }
 
-// lineWidth is how long a line may be.
+// lineWidth returns the maximum length of a line.
 func (a *Run) lineWidth() int {
 	if screen := a.onScreen(); screen != nil {
 		return screen.Width
@@ -113,7 +113,7 @@ func (a *Run) lineWidth() int {
 	return pipeWidth
 }
 
-// harmless escapes foreign text and puts it on one line, before widths are measured and colours are added.
+// harmless escapes foreign text and joins its lines, before widths are measured and colours are added.
 func harmless(rows [][]string) {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -122,7 +122,7 @@ func harmless(rows [][]string) {
 	}
 }
 
-// aligned prints rows of harmless texts with each column as wide as its widest cell.
+// aligned prints rows of escaped texts with each column as wide as its widest cell.
 func (a *Run) aligned(rows [][]string, paint func(line, column int, cell string) string) {
 	widths := widthsOf(rows)
 	for n, row := range rows {
@@ -141,7 +141,7 @@ func (a *Run) aligned(rows [][]string, paint func(line, column int, cell string)
 	}
 }
 
-// widthsOf returns how wide each column of rows is, in columns of a terminal.
+// widthsOf returns the width of each column, in columns of a terminal.
 func widthsOf(rows [][]string) []int {
 	var widths []int
 	for _, row := range rows {
@@ -155,7 +155,8 @@ func widthsOf(rows [][]string) []int {
 	return widths
 }
 
-// fit shortens the cells that may be cut, the longest first, until rows fit a width; nil cuts the last of each row.
+// fit shortens the cells that may be cut, the longest first, until rows fit a width; nil cuts the last cell of each
+// row.
 func fit(rows [][]string, width int, cut func(column int) bool) {
 	widths := widthsOf(rows)
 	if cut == nil {
@@ -186,7 +187,8 @@ func fit(rows [][]string, width int, cut func(column int) bool) {
 	}
 }
 
-// wrapped breaks a text between words into lines of a width; the last of so many lines is cut. No text is no line.
+// wrapped breaks a text between words into lines of a width, and cuts the last of at most lines lines. An empty text
+// has no lines.
 func wrapped(text string, width, lines int) []string {
 	var out []string
 	line := ""

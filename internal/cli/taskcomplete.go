@@ -82,7 +82,7 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 	return c.each(ctx, ids, "task:complete", of, c.key, words, afterThoseBelow)
 }
 
-// childrenFirst returns the ids of tasks in their order, but for parents, which come after the tasks below them.
+// childrenFirst returns the ids of tasks in their order, except that parents come after the tasks below them.
 func childrenFirst(tasks []wire.Task) []string {
 	listed := make(map[string]*wire.Task, len(tasks))
 	for i := range tasks {
@@ -112,7 +112,7 @@ func childrenFirst(tasks []wire.Task) []string {
 	return ids
 }
 
-// afterThoseBelow says of a parent that the run itself would complete it: all open tasks directly below it come first.
+// afterThoseBelow says of a parent that the real run would complete it: all open tasks directly below it come first.
 func afterThoseBelow(ctx context.Context, c *client.Client, id string, before []outcome) string {
 	children, err := c.Children(ctx, id)
 	if err != nil {

@@ -56,7 +56,7 @@ type editedTask struct {
 }
 
 func (c *taskEdit) run(ctx context.Context, args []string) error {
-	if c.again != "" { // an editor would make a new file
+	if c.again != "" { // an editor would create a new file
 		if err := CheckNamed(c.again); err != nil {
 			return err
 		}
@@ -93,12 +93,12 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 	return cmp.Or(err, os.Remove(file))
 }
 
-// continueEdit is the command that edits the text of an earlier edit.
+// continueEdit returns the command that continues to edit the text of an earlier edit.
 func continueEdit(task, file string) string {
 	return "maestro task edit " + task + " --file " + Quoted(file)
 }
 
-// changeOf returns the command that makes of a task what it was edited to, and whether that is a change.
+// changeOf returns the command for the edits of a task, and whether there are any.
 func changeOf(task string, was, now editedTask) (change commands.UpdateTask, changed bool) {
 	change.TaskID = task
 	if now.Title != was.Title {
@@ -115,7 +115,7 @@ func changeOf(task string, was, now editedTask) (change commands.UpdateTask, cha
 	return change, changed
 }
 
-// edit lets the user edit a task, and returns the result and the file that holds it. The file stays if this fails after
+// edit lets the user edit a task, and returns the result and the file that holds it. The file stays if edit fails after
 // the editor ran.
 func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now editedTask, file string, err error) {
 	var text bytes.Buffer
@@ -150,7 +150,7 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 	return now, file, nil
 }
 
-// fileToEdit returns the file to edit: that of an earlier edit, or a new one with this text.
+// fileToEdit returns the file to edit: that of an earlier edit, or a new one with the given text.
 func (c *taskEdit) fileToEdit(task string, text []byte) (string, error) {
 	if c.again != "" {
 		return c.again, nil
@@ -176,7 +176,7 @@ func (c *taskEdit) runEditor(ctx context.Context, file string) error {
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], file)...) //nolint:gosec // the user's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	if c.JSON {
-		cmd.Stdout = c.Stderr // stdout has the answer alone
+		cmd.Stdout = c.Stderr // stdout is for the result
 	}
 	if err := cmd.Run(); err != nil {
 		return failure.Usage("The editor %s failed, and nothing is changed", editor[0]).WithWhy("%s", err).

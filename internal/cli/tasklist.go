@@ -29,7 +29,7 @@ func taskRow(t wire.Task) []string {
 	}
 }
 
-// says shows a task's session status, as opposed to its own.
+// says shows a task's session status, as opposed to its own status.
 func says(status events.TaskSessionStatus) string {
 	if status == "" {
 		return ""
@@ -197,7 +197,8 @@ func showTask(a *Run, t wire.Task) {
 	}
 }
 
-// whyStatus returns the reason of a status. Why work was to go on is answered when a session says something since.
+// whyStatus returns the reason of a status. The reason for reopening work is obsolete once a session has reported
+// since.
 func whyStatus(t wire.Task) string {
 	answered := func(said wire.Said) bool { return t.StatusReason != nil && said.At > t.StatusReason.At }
 	if t.Status == events.TaskInProgress && slices.ContainsFunc(t.Says, answered) {
@@ -206,7 +207,7 @@ func whyStatus(t wire.Task) string {
 	return statement(t.StatusReason)
 }
 
-// waitsFor lists what a task waits for, and says of which tasks that is in vain.
+// waitsFor lists what a task waits for, and marks tasks that it waits for in vain.
 func waitsFor(t wire.Task) string {
 	why := map[string]string{}
 	for _, gone := range t.GoneDependencies {
@@ -261,7 +262,7 @@ func (p *Printer) timeline(entries []wire.Entry) {
 	}
 }
 
-// entryWords returns what an entry says: its message, the file that it is about, or else its data.
+// entryWords returns the text of an entry: its message, its file, or else its data.
 func entryWords(e wire.Entry) string {
 	var of struct {
 		File string `json:"file"`
@@ -275,7 +276,7 @@ func entryWords(e wire.Entry) string {
 	return string(e.Data)
 }
 
-// entryType names the type of an entry. Older clients know a report of a session by the name of what it claims; only a
+// entryType returns the type of an entry. Older clients know a session's report by the name of what it claims; only a
 // person or an orchestrator completes a task.
 func entryType(e wire.Entry) string {
 	claim, ok := map[string]string{"task_completed": "said completed", "task_blocked": "said blocked"}[e.Type]
@@ -285,7 +286,7 @@ func entryType(e wire.Entry) string {
 	return e.Type
 }
 
-// Prefixed puts something before a text, if there is one.
+// Prefixed adds a prefix to a text, if it is not empty.
 func Prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -293,8 +294,8 @@ func Prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// Who names the source of an event in short: a session's id, the name of a user's token, or the system. No two have the
-// same name, whatever a token or an older client's session is called.
+// Who returns a short name for the source of an event: a session's id, the name of a user's token, or the system. No
+// two sources have the same name, whatever a token or an older client's session is called.
 func Who(source string) string {
 	if _, session, ok := wire.SessionOfSource(source); ok {
 		if strings.HasPrefix(session, "sess_") {

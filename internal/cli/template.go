@@ -88,7 +88,7 @@ func (c *templateGet) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// templateText reads a workflow from a file, - for stdin, and checks it before anybody is asked.
+// templateText reads a workflow from a file, - for stdin, and checks it before the server is asked.
 func templateText(a *Run, file string) (string, error) {
 	content, err := readFile(a, file)
 	if err != nil {
@@ -188,7 +188,7 @@ func newTemplateDelete(a *Run) *cobra.Command {
 		"Delete a template; Maestro's own cannot be deleted", "Deleted template %[1]s")
 }
 
-// storedTemplates are the workflows that a prompt is written by, as the server has them.
+// storedTemplates are the workflows for prompts, as the server has them.
 type storedTemplates map[string]string
 
 // Template implements prompt.Templates.

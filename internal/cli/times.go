@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// withTimes returns the JSON of a value with its times as text: in the shapes that are shared with the server they are
-// numbers, which older clients read. What is JSON already, such as the payload of an event, stays as it is.
+// withTimes returns the JSON of a value with its times as text: in the shapes shared with the server they are numbers,
+// which older clients read. Raw JSON, such as the payload of an event, stays unchanged.
 func withTimes(text []byte, value any) []byte {
 	w := timesWriter{text: text, read: json.NewDecoder(bytes.NewReader(text))}
 	w.read.UseNumber()
@@ -20,7 +20,7 @@ func withTimes(text []byte, value any) []byte {
 	return append(w.out, text[w.done:]...)
 }
 
-// timesWriter reads JSON beside the value that it was made of.
+// timesWriter reads JSON alongside the value that it encodes.
 type timesWriter struct {
 	text, out []byte
 	read      *json.Decoder
@@ -34,7 +34,7 @@ var (
 	marshalerType = reflect.TypeFor[json.Marshaler]()
 )
 
-// value reads one value. An invalid v is one of which nothing is known.
+// value reads one value. An invalid v is a value of unknown type.
 func (w *timesWriter) value(v reflect.Value) {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -44,7 +44,7 @@ func (w *timesWriter) value(v reflect.Value) {
 	}
 	token, err := w.read.Token()
 	if err != nil {
-		return // the encoder wrote it: there is no such text
+		return // the encoder wrote it: this cannot happen
 	}
 	switch token {
 	case json.Delim('{'):
@@ -64,7 +64,7 @@ func (w *timesWriter) value(v reflect.Value) {
 	}
 }
 
-// scalar replaces what was just read if it is a time.
+// scalar replaces the last read scalar if it is a time.
 func (w *timesWriter) scalar(token json.Token, v reflect.Value) {
 	var written string
 	var at time.Time
@@ -92,7 +92,7 @@ func (w *timesWriter) scalar(token json.Token, v reflect.Value) {
 	w.done = end
 }
 
-// member returns what a member of a JSON object was made of.
+// member returns the value of a JSON object's member.
 func member(v reflect.Value, name string) reflect.Value {
 	switch v.Kind() {
 	case reflect.Map:
@@ -107,7 +107,7 @@ func member(v reflect.Value, name string) reflect.Value {
 	}
 }
 
-// fieldNamed returns the field of a name in JSON: of several the one that is embedded least deep.
+// fieldNamed returns the field with a JSON name: of several, the least deeply embedded one.
 func fieldNamed(v reflect.Value, name string) reflect.Value {
 	for level := []reflect.Value{v}; len(level) > 0; {
 		var below []reflect.Value

@@ -26,7 +26,7 @@ func newToken(a *Run) *cobra.Command {
 	)
 }
 
-// tokenMade is the JSON output of a command that makes a secret.
+// tokenMade is the JSON output of a command that creates a secret.
 type tokenMade struct {
 	written
 	Token string `json:"token,omitempty"`
@@ -89,7 +89,7 @@ func (c *tokenCreate) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// expiry reads --expires. The server counts a duration from the time of the event.
+// expiry parses --expires. The server counts a duration from the time of the event.
 func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	if text == "" {
 		return nil
@@ -121,7 +121,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	return nil
 }
 
-// tokenState returns a token's state, and until when it is valid.
+// tokenState returns a token's state, and its expiry.
 func (a *Run) tokenState(t wire.TokenView) string {
 	switch {
 	case t.RevokedAt != nil:
@@ -134,7 +134,7 @@ func (a *Run) tokenState(t wire.TokenView) string {
 	return "valid"
 }
 
-// tokenUse says when a token was used last, and from where.
+// tokenUse returns when a token was used last, and from where.
 func (a *Run) tokenUse(t wire.TokenView) string {
 	if t.LastUsedAt == nil {
 		return "not used"
@@ -179,7 +179,7 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// tellSpawned names the sessions that go on although the token that spawned them has expired.
+// tellSpawned names the sessions that continue although the token that spawned them has expired.
 func tellSpawned(a *Run, tokens []wire.TokenView) {
 	for _, t := range tokens {
 		if len(t.Running) == 0 {

@@ -58,7 +58,7 @@ func readTrees(ctx context.Context, a *Run, task, project, order string) ([]wire
 	return Ask(ctx, a, (*client.Client).ProjectTree, wire.TreeOf{ID: project, Order: order})
 }
 
-// progress sums up what lies below a task.
+// progress sums up everything below a task.
 func progress(p *wire.Progress) string {
 	if p == nil {
 		return ""
@@ -81,8 +81,8 @@ func progress(p *wire.Progress) string {
 	return text
 }
 
-// TreeLine shows a task in a tree: the authoritative status in brackets, after it the session status, and of a parent
-// how far it has come.
+// TreeLine shows a task in a tree: the authoritative status in brackets, then the session status, and for a parent its
+// progress.
 func TreeLine(t wire.Task) string {
 	line := t.ID + "  " + safetext.Clip(
 		t.Title,

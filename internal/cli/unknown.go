@@ -10,7 +10,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// meantBy are words that people try for a verb, and what they mean by each: of these, the first that the group has.
+// meantBy maps words that people try as a verb to what they may mean: the first one that the group has.
 var meantBy = map[string][]string{
 	"abort":    {"kill", "delete", "remove"},
 	"add":      {"create", "push", "spawn"},
@@ -42,8 +42,8 @@ var meantBy = map[string][]string{
 	"view":     {"get", "info", "show"},
 }
 
-// meantLines are words that people try, by the group that they try them in, where a verb of the group is not what they
-// mean: the whole command line.
+// meantLines maps words that people try, by group, to the whole command line that they mean, where no verb of the group
+// fits.
 var meantLines = map[string]map[string]string{
 	"": {
 		"add":      "task create",
@@ -160,7 +160,7 @@ var meantLines = map[string]map[string]string{
 	},
 }
 
-// unknownVerb is about a word that is no command, and names the command that was meant.
+// unknownVerb returns the error for an unknown command, with the command that was probably meant.
 func unknownVerb(cmd *cobra.Command, word string) error {
 	refused := fmt.Sprintf("there is no command `%s %s`; ", cmd.CommandPath(), word)
 	if meant := meant(cmd, word); meant != "" {
@@ -169,7 +169,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 	return fmt.Errorf("%ssee `%s --help`", refused, cmd.CommandPath())
 }
 
-// meant returns the command line, without the program's name, that a word in a group most likely means; else "".
+// meant returns the command line, without the program's name, that a word in a group most likely means; otherwise "".
 func meant(group *cobra.Command, word string) string {
 	_, path, _ := strings.Cut(group.CommandPath(), " ")
 	if line := meantLines[path][strings.ToLower(word)]; line != "" {

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UsageWidth is the width of a help text where no terminal is narrower.
+// UsageWidth is the width of a help text, unless a terminal is narrower.
 const UsageWidth = 120
 
-// wrapUsage makes the descriptions of flags fit the terminal in the usage of all commands below root.
+// wrapUsage wraps the descriptions of flags to the terminal's width in the usage of all commands below root.
 func (a *Run) wrapUsage(root *cobra.Command) {
 	show := root.UsageFunc()
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
@@ -36,5 +36,5 @@ func (a *Run) wrapUsage(root *cobra.Command) {
 	})
 }
 
-// trimmedLines is flags' text as the usage has it: without white space at its end.
+// trimmedLines returns the flags' text for the usage, without white space at its end.
 func trimmedLines(text string) string { return strings.TrimRight(text, " \n") }

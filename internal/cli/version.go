@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version that the build was stamped with.
+// Version returns the version stamped into the build.
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
@@ -18,10 +18,10 @@ func Version() string {
 // build is the build information of the binary.
 type build struct {
 	Version string `json:"version"`
-	// Commit and Date are of the source that it was built from; Date is RFC 3339. Empty when the build had none.
+	// Commit and Date describe the source of the build; Date is RFC 3339. They are empty if unknown.
 	Commit string `json:"commit,omitempty"`
 	Date   string `json:"date,omitempty"`
-	// Modified says that the source had changes that were not committed.
+	// Modified says that the source had uncommitted changes.
 	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -32,7 +32,7 @@ func thisBuild() build {
 	return buildOf(info)
 }
 
-// buildOf reads what the Go command wrote into the binary; info may be nil.
+// buildOf reads what the Go command stamped into the binary; info may be nil.
 func buildOf(info *debug.BuildInfo) build {
 	b := build{Version: Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {

@@ -14,19 +14,17 @@ import (
 )
 
 const (
-	// waitSlice is how long one call waits; the next continues from there.
+	// waitSlice is how long one call waits; the next call continues the wait.
 	waitSlice = 25 * time.Second
-	// betweenTries is the pause before a server that is away is asked again.
+	// betweenTries is the pause between attempts to reach a server that is away.
 	betweenTries = 500 * time.Millisecond
-	// waitDefault is how long a command waits that was not told how long: shells of agents end a command after two
-	// minutes.
+	// waitDefault is the default time limit of a waiting command: agents' shells end a command after two minutes.
 	waitDefault = 100 * time.Second
 )
 
-// inSlices asks for something that is waited for, again and again for as long as timeout says; each call waits on the
-// server, but for the first. A server that stops or goes away, as for a restart, is waited for too, also at another
-// address if it is the home's. It ends when ask says so, and tells whether the time was over before. It fails when the
-// process that started this one ends.
+// inSlices calls ask repeatedly until timeout; each call but the first waits on the server. It also waits for a server
+// that stops or goes away, as for a restart, and follows it to another address if it is the home's. It ends when ask
+// says so, and reports whether the time was over before. It fails when the process that started this one ends.
 func inSlices(
 	ctx context.Context, a *Run, c *client.Client, timeout time.Duration,
 	ask func(ctx context.Context, slice time.Duration) (bool, error),
@@ -75,13 +73,13 @@ func untilOver(
 	}
 }
 
-// stopping reports whether the server said that it stops, and to ask again.
+// stopping reports whether the server said that it is stopping, and to ask again.
 func stopping(err error) bool {
 	var said *client.Error
 	return errors.As(err, &said) && said.Code == wire.CodeStopping
 }
 
-// serverAway reports whether no server answered, or a proxy for it.
+// serverAway reports whether no server answered, or a proxy in its place.
 func serverAway(err error) bool {
 	var said *client.Error
 	return unreached(err) || stopping(err) || errors.As(err, &said) && said.Status == http.StatusBadGateway
@@ -92,7 +90,7 @@ func waitTimeout(cmd *cobra.Command, timeout *time.Duration) {
 	cmd.Flags().DurationVar(timeout, "timeout", waitDefault, "how long to wait, such as 30s or 10m")
 }
 
-// positive refuses a length of time that was given and is none.
+// positive refuses a duration that is not positive.
 func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	if cmd.Flags().Changed(flag) && value <= 0 {
 		return failure.Usage("--%s must be more than 0, such as 10m, not %s", flag, value).
@@ -101,7 +99,7 @@ func positive(cmd *cobra.Command, flag string, value time.Duration) error {
 	return nil
 }
 
-// AtLeastOne refuses a number that was given and is below 1: 0 would count as a flag that was left out.
+// AtLeastOne refuses a given number below 1: the server would take 0 for an omitted flag.
 func AtLeastOne(cmd *cobra.Command, flag string, value int) error {
 	if cmd.Flags().Changed(flag) && value < 1 {
 		return failure.Usage("--%s must be 1 or more, not %d", flag, value).WithNext("leave it out for the default")
@@ -109,7 +107,7 @@ func AtLeastOne(cmd *cobra.Command, flag string, value int) error {
 	return nil
 }
 
-// timeoutOfWait checks --timeout, which says nothing without --wait.
+// timeoutOfWait refuses --timeout without --wait, where it has no meaning.
 func timeoutOfWait(cmd *cobra.Command, wait bool, timeout time.Duration) error {
 	if cmd.Flags().Changed("timeout") && !wait {
 		return failure.Usage("--timeout is how long to wait, and nothing is waited for").

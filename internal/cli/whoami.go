@@ -66,7 +66,7 @@ func (c *whoami) run(ctx context.Context, _ []string) error {
 	return nil
 }
 
-// show prints who asks in a few lines; a user also the server, since people have several.
+// show prints the caller in a few lines; for a user also the server, because people have several.
 func (c *whoami) show(me identity, brief string) {
 	c.Print("%s %s%s\n", me.Kind, me.Actor, Prefixed("  ", safetext.OneLine(me.Name)))
 	c.Field("Role", me.Role+Prefixed(", strategy ", me.Strategy))
@@ -108,7 +108,7 @@ func commandsBrief(ctx context.Context, a *Run) (string, error) {
 	return prompt.Brief(p.Role, p.Strategy, p.AllowedCommands), nil
 }
 
-// whoamiPrompt prints what an agent is told: of a session, by the manifest that the server gave it.
+// whoamiPrompt prints what an agent is told: for a session, according to the manifest that the server gave it.
 func whoamiPrompt(ctx context.Context, a *Run, me identity) error {
 	shown := struct {
 		identity

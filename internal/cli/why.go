@@ -59,7 +59,7 @@ func merged(chains []wire.WhyChain) []*whyTold {
 			told = append(told, &whyTold{WhyChain: chain})
 		}
 	}
-	for _, chain := range chains { // in the order in which they were told
+	for _, chain := range chains { // in the order of the answer
 		for _, t := range told {
 			if len(chain.Steps) == 0 || !t.has(chain.Steps[0].Sequence) {
 				continue

@@ -39,7 +39,7 @@ func writtenOf(answer client.Answer, id string) written {
 	}
 }
 
-// warn shows what the server says about what a command did.
+// warn shows the server's warnings about a command's effects.
 func (a *Run) warn(answer client.Answer) {
 	for _, warning := range answer.Warnings {
 		a.Say("maestro: warning: %s\n", safetext.OneLine(warning))
@@ -69,7 +69,7 @@ func dataOf(answer client.Answer) (events.Data, error) {
 	return event.Data, nil
 }
 
-// made returns the id of the thing that a command made.
+// made returns the id of the object that a command created.
 func made(answer client.Answer) (string, error) {
 	data, err := dataOf(answer)
 	if err != nil || data == nil {
@@ -79,7 +79,7 @@ func made(answer client.Answer) (string, error) {
 	return id, nil
 }
 
-// change sends a command about the thing with this id, and prints the words.
+// change sends a command about the object with this id, and prints the words.
 func (a *Run) change(ctx context.Context, command string, body any, key, id, words string, args ...any) error {
 	answer, err := a.send(ctx, command, body, key)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *Run) change(ctx context.Context, command string, body any, key, id, wor
 	return nil
 }
 
-// wrote answers a write: with the words, or with those for a command that changed nothing.
+// wrote prints the result of a write: the words, or others for a command that changed nothing.
 func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
 	a.Result(writtenOf(answer, id), func() {
 		switch {
@@ -104,7 +104,7 @@ func (a *Run) wrote(answer client.Answer, id, words string, args ...any) {
 	})
 }
 
-// tellLeftOpen names the tasks that a session that is completed leaves open.
+// tellLeftOpen names the tasks that a completed session leaves open.
 func tellLeftOpen(a *Run, answer client.Answer) {
 	if len(answer.LeavesOpen) == 0 {
 		return
@@ -124,19 +124,19 @@ type change struct {
 	fields *fields
 	body   commands.Command
 	key    string
-	// words say what was done; its arguments are theirs.
+	// words say what was done; args are their arguments.
 	words string
-	// updates says that it gives fields new values, and is nothing without one.
+	// updates says that the command sets fields, and needs at least one.
 	updates bool
 }
 
-// newChange makes a command line that sends one command. The words say what was done; its arguments are theirs. told
-// are the flags that agents are shown.
+// newChange returns a command line that sends one command. The words say what was done; its arguments are theirs. told
+// are the flags that agents see.
 func newChange(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
 	return (&change{Run: a, body: body, words: words}).command(use, short, told)
 }
 
-// newUpdate is newChange for a command that gives fields new values.
+// newUpdate is newChange for a command that sets fields.
 func newUpdate(a *Run, body commands.Command, use, short, words string, told ...string) *cobra.Command {
 	return (&change{
 		Run:     a,
@@ -209,7 +209,7 @@ func ids(list []string) []string {
 	return kept
 }
 
-// wroteNew answers a command that made something with a name; quiet prints the id only.
+// wroteNew prints the result of a command that created something with a name; quiet prints only the id.
 func (a *Run) wroteNew(answer client.Answer, quiet bool, kind, name string) error {
 	id, err := made(answer)
 	if err != nil {

@@ -21,7 +21,7 @@ type backup struct {
 	*cli.Run
 }
 
-// NewBackup makes `maestro backup`.
+// NewBackup returns `maestro backup`.
 func NewBackup(a *cli.Run) *cobra.Command {
 	c := &backup{Run: a}
 	return &cobra.Command{
@@ -57,7 +57,7 @@ func (c *backup) run(ctx context.Context, args []string) error {
 	return wroteBackup(c.Run, args[0], size)
 }
 
-// wroteBackup reads back what was written, and says what it holds.
+// wroteBackup reads a written backup back, and reports its content.
 func wroteBackup(a *cli.Run, file string, size int64) error {
 	in, done, err := cli.OpenFile(a, file)
 	if err != nil {
@@ -105,7 +105,7 @@ func wroteBackup(a *cli.Run, file string, size int64) error {
 	return nil
 }
 
-// lostTexts has a line for each.
+// lostTexts returns a line for each.
 func lostTexts(lost []bus.LostBlob) string {
 	var text strings.Builder
 	for _, l := range lost {

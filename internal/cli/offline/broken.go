@@ -14,9 +14,10 @@ import (
 	"maestro/internal/failure"
 )
 
-// mustBeExport refuses a file that is no export by its first byte. what names the command that reads exports only.
+// mustBeExport refuses a file whose first byte is not that of an export. what names the command that reads only
+// exports.
 func mustBeExport(file string, in *bufio.Reader, what string) error {
-	if _, err := in.Peek(1); errors.Is(err, io.EOF) { // of an empty log
+	if _, err := in.Peek(1); errors.Is(err, io.EOF) { // the export of an empty log
 		return nil
 	}
 	exported, err := isExport(in)
@@ -50,7 +51,7 @@ func notAnExport(file string, err error) error {
 	}
 }
 
-// notWhole explains what is wrong with a backup or an export; other errors stay as they are.
+// notWhole explains what is wrong with a backup or an export; other errors stay unchanged.
 func notWhole(file string, err error) error {
 	var backup *bus.BackupError
 	var exported *export.DamageError

@@ -15,7 +15,7 @@ import (
 	"maestro/internal/oracle"
 )
 
-// judgeLog lets the oracle judge a log, the server's or that of an export. The oracle shares no code with the
+// judgeLog makes the oracle judge a log, the server's or that of an export. The oracle shares no code with the
 // decisions.
 func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 	var log io.Reader
@@ -85,7 +85,7 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 	return nil
 }
 
-// checkTexts has the server hold its long texts against their digests: an export, which the oracle reads, has none.
+// checkTexts makes the server verify its long texts against their digests: an export, which the oracle reads, has none.
 func checkTexts(ctx context.Context, a *cli.Run) error {
 	found, err := cli.Look(ctx, a, (*client.Client).Texts)
 	if err != nil || len(found.Lost) == 0 {

@@ -31,8 +31,8 @@ func (r *restoring) result() restored {
 	}
 }
 
-// noteOrigin puts into the store that is built what its home must know of it: what it was restored from, and which
-// backups are there now, beside the home and beside the file, since its log may be shorter than theirs.
+// noteOrigin puts into the new store what its home must know about its origin: what it was restored from, and which
+// backups exist now, beside the home and beside the file, because its log may be shorter than theirs.
 func (r *restoring) noteOrigin(h *home.Home, result restored) error {
 	note, err := json.MarshalIndent(result, "", "  ")
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *restoring) noteOrigin(h *home.Home, result restored) error {
 	return errors.Join(r.store.Note(home.RestoreNote, append(note, '\n')), r.store.Note(home.EarlierNote, list))
 }
 
-// settle moves the notes up into the home. It comes last: until then, running the restore again finishes it.
+// settle moves the notes up into the home. It is the last step: until then, running the restore again completes it.
 func (r *restoring) settle(lock *home.Lock) {
 	if err := lock.SettleOrigin(); err != nil {
 		r.Run.Say(
@@ -58,12 +58,12 @@ func (r *restoring) settle(lock *home.Lock) {
 	}
 }
 
-// finishKilled ends a restore that was killed when its log was in place, if it is one of the same log and no server had
-// the home since. It reports whether it did.
+// finishKilled completes a restore that was killed after its log was in place, if this restore is of the same log and
+// no server has had the home since. It reports whether it did.
 func (r *restoring) finishKilled(lock *home.Lock, in *bufio.Reader) (bool, error) {
 	note, err := lock.UnsettledRestore()
 	if err != nil {
-		return false, nil //nolint:nilerr // nothing was killed, or the home is not empty
+		return false, nil //nolint:nilerr // nothing was interrupted, or the home is not empty
 	}
 	for _, path := range []string{lock.Head(), lock.Snapshots()} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func (r *restoring) finishKilled(lock *home.Lock, in *bufio.Reader) (bool, error
 	return true, nil
 }
 
-// headOf reads the file for the head of its log, and whether that went through the head that was kept elsewhere.
+// headOf reads the file for the head of its log, and whether the log contains the head that was stored elsewhere.
 func (r *restoring) headOf(in *bufio.Reader) (head events.Head, err error) {
 	next := func(m events.Message) error {
 		head = events.Head{Sequence: m.Sequence, Hash: events.Next(head.Hash, events.BodyHash(m.Body))}

@@ -32,7 +32,7 @@ type replayOptions struct {
 type auditReplay struct {
 	*cli.Run
 	o replayOptions
-	// checkLimit refuses a --limit that is none.
+	// checkLimit refuses an invalid --limit.
 	checkLimit func() error
 }
 
@@ -76,7 +76,7 @@ func (c *auditReplay) run(ctx context.Context, args []string) error {
 	return replayLog(ctx, c.Run, cli.At(args, 0), c.o)
 }
 
-// moment is a place in the log, such as where a replay ends; the zero value is none.
+// moment is a position in the log, such as the end of a replay; the zero value is none.
 type moment struct {
 	sequence uint64
 	time     time.Time
@@ -99,12 +99,12 @@ func parseMoment(flag, text string) (moment, error) {
 	return moment{time: at}, nil
 }
 
-// before reports whether an event is behind the moment.
+// before reports whether the moment is before an event.
 func (m moment) before(sequence uint64, at time.Time) bool {
 	return m.sequence > 0 && sequence > m.sequence || !m.time.IsZero() && at.After(m.time)
 }
 
-// behind reports whether an event is before the moment.
+// behind reports whether the moment is after an event.
 func (m moment) behind(sequence uint64, at time.Time) bool {
 	return sequence < m.sequence || !m.time.IsZero() && at.Before(m.time)
 }
@@ -123,20 +123,20 @@ type told struct {
 	Type     string `json:"type"`
 	Project  string `json:"project,omitempty"`
 	What     string `json:"what"`
-	// SaidAt is when it was said, if it waited in an outbox.
+	// SaidAt is when the command was said, if it waited in an outbox.
 	SaidAt string `json:"saidAt,omitempty"`
 }
 
-// replayed is a log on its way through the fold.
+// replayed is a log that is being folded.
 type replayed struct {
 	options replayOptions
-	// from and until are where the story begins and ends.
+	// from and until bound the replay.
 	from, until moment
 	state       *projections.State
 	story       []told
 	// last records what moved each task last.
 	last map[string]told
-	// found says that the session or the task that was asked for exists.
+	// found says that the requested session or task exists.
 	found bool
 	// whole says that the log was read to its end.
 	whole bool
@@ -162,7 +162,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	if file != "" {
 		log, done, err = cli.OpenFile(a, file)
 	} else {
-		log, done, err = cli.ExportedLog(ctx, a, "", math.MaxUint64) // also of a damaged log
+		log, done, err = cli.ExportedLog(ctx, a, "", math.MaxUint64) // even of a damaged log
 	}
 	if err != nil {
 		return err
@@ -221,7 +221,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	return nil
 }
 
-// tellEnd says that the log ends before the story was to begin or end.
+// tellEnd warns that the log ends before the requested beginning or end.
 func (r *replayed) tellEnd(a *cli.Run) {
 	head, now := r.state.Head().Sequence, a.Wall()
 	for _, flag := range []struct {
@@ -278,7 +278,7 @@ func (r *replayed) fold(log io.Reader) error {
 	return nil
 }
 
-// unreadable says where an export cannot be read on.
+// unreadable says where an export can no longer be read.
 func unreadable(behind uint64, err error) error {
 	return &failure.Error{
 		Status:  http.StatusUnprocessableEntity,
@@ -290,7 +290,7 @@ func unreadable(behind uint64, err error) error {
 	}
 }
 
-// tell keeps the event if the story is about it.
+// tell keeps the event if the replay is about it.
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
 		Sequence: sequence,
@@ -332,7 +332,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 	}
 }
 
-// board is how a project stood at a moment.
+// board is the state of a project at a moment.
 type board struct {
 	Project projections.ProjectView `json:"project"`
 	Tasks   []projections.TaskTree  `json:"tasks"`

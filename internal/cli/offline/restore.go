@@ -41,7 +41,7 @@ type restore struct {
 	o restoreOptions
 }
 
-// NewRestore makes `maestro restore`.
+// NewRestore returns `maestro restore`.
 func NewRestore(a *cli.Run) *cobra.Command {
 	c := &restore{Run: a}
 	cmd := &cobra.Command{
@@ -79,7 +79,7 @@ func (c *restore) run(ctx context.Context, args []string) error {
 	return restoreHome(ctx, c.Run, args[0], c.o)
 }
 
-// restored is the result of a restore; it stays in the home.
+// restored is the result of a restore; it is stored in the home.
 type restored struct {
 	Home     string         `json:"home"`
 	From     string         `json:"from"`
@@ -112,7 +112,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	case exported && o.signer != "":
 		return exportIsUnsigned()
 	}
-	if o.blobsFrom != "" { // before anything is made
+	if o.blobsFrom != "" { // before anything is created
 		if err := holdsTexts(a, o.blobsFrom); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		}
 		err = errors.Join(err, lock.Release())
 	}()
-	left, err := bus.RemoveUnbuilt(lock.Store()) // whoever restores has the lock
+	left, err := bus.RemoveUnbuilt(lock.Store()) // the restore holds the lock
 	if err != nil {
 		return restoreFailed(o.home, err)
 	}
@@ -172,7 +172,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 	return nil
 }
 
-// holdsTexts fails when long texts cannot come from a file.
+// holdsTexts fails when a file cannot supply long texts.
 func holdsTexts(a *cli.Run, file string) error {
 	in, done, err := cli.OpenFile(a, file)
 	if err != nil {
@@ -206,7 +206,7 @@ func mustBeEmpty(lock *home.Lock, dir string) error {
 	return nil
 }
 
-// restoreFailed is about a home that could not be made, whatever the file is worth.
+// restoreFailed returns the error that a home could not be created, whatever the quality of the file.
 func restoreFailed(dir string, err error) error {
 	var own *failure.Error
 	var problem *home.Problem
@@ -233,8 +233,8 @@ func restoreFailed(dir string, err error) error {
 	}
 }
 
-// WarnOfOrigin logs what the log of a home lacks since the home was made: it was restored in spite of faults, or
-// salvaged and not whole.
+// WarnOfOrigin logs what a home's log lacks because of its origin: it was restored in spite of faults, or salvaged
+// incompletely.
 func WarnOfOrigin(h *home.Home, logger *slog.Logger) {
 	warnOfRestore(h, logger)
 	warnOfSalvage(h, logger)
@@ -271,7 +271,7 @@ func warnOfRestore(h *home.Home, logger *slog.Logger) {
 	}
 }
 
-// isExport looks at the first bytes: an export is lines of JSON, a backup is compressed.
+// isExport distinguishes by the first bytes: an export consists of lines of JSON, a backup is compressed.
 func isExport(in *bufio.Reader) (bool, error) {
 	first, err := in.Peek(len(export.Start))
 	if errors.Is(err, io.EOF) {

@@ -18,7 +18,7 @@ import (
 	"maestro/internal/home"
 )
 
-// restoring judges a log while it is put into a new store.
+// restoring verifies a log while it is put into a new store.
 type restoring struct {
 	Run      *cli.Run
 	options  restoreOptions
@@ -28,9 +28,9 @@ type restoring struct {
 	verdict  engine.Verdict
 	judging  bool
 	witness  *events.Head
-	// passed says that the log went through the head that was kept elsewhere.
+	// passed says that the log contains the head that was stored elsewhere.
 	passed bool
-	// signer must have signed, own is the home's key; "" if nobody is expected, and if the home has none.
+	// signer must have signed, own is the home's key; "" if no signer is expected, and if the home has no key.
 	signer, own string
 	// kept are the long texts in the store.
 	kept     map[string]bool
@@ -38,7 +38,7 @@ type restoring struct {
 	isExport bool
 }
 
-// expectSigner decides whose signature counts: who is named, else the home's own key.
+// expectSigner determines the expected signer: the named one, or else the home's own key.
 func (r *restoring) expectSigner(lock *home.Lock) error {
 	key, err := lock.BackupSigner()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func (r *restoring) expectSigner(lock *home.Lock) error {
 	return nil
 }
 
-// fill puts the log and its texts into the store, and refuses them if they have faults that were not accepted.
+// fill puts the log and its texts into the store, and refuses faults that were not accepted.
 func (r *restoring) fill(in *bufio.Reader) error {
 	var err error
 	if r.isExport {
@@ -78,7 +78,7 @@ func (r *restoring) fill(in *bufio.Reader) error {
 	return r.accept()
 }
 
-// line takes a line of an export, whose hash must be that of its message.
+// line handles a line of an export, whose hash must be that of its message.
 func (r *restoring) line(l export.Line) error {
 	if what := l.Differs(); what != "" {
 		r.verifier.Fault(l.Sequence, engine.FaultChain, "%s", what)
@@ -109,7 +109,7 @@ func (r *restoring) text(digest string, content []byte) error {
 	return r.store.Blob(content)
 }
 
-// textsFrom takes what is missing from another backup.
+// textsFrom takes missing texts from another backup.
 func (r *restoring) textsFrom() error {
 	if r.options.blobsFrom == "" {
 		return nil
@@ -152,7 +152,7 @@ func (r *restoring) checkSigner() {
 	}
 }
 
-// accept refuses a log that has faults, unless they were accepted and the log can be served with them.
+// accept refuses a log with faults, unless they were accepted and the log can be served with them.
 func (r *restoring) accept() error {
 	newer := r.verifier.Newer()
 	if len(r.verdict.Faults) == 0 || r.options.acceptFaults && r.judging && newer == nil {
@@ -187,7 +187,7 @@ func (r *restoring) accept() error {
 	}
 }
 
-// command returns the command line of this restore, with another flag.
+// command returns the command line of this restore, with an additional flag.
 func (r *restoring) command(flag string) string {
 	line := "maestro restore " + cli.Quoted(r.file)
 	if r.options.home != r.options.ownHome {
@@ -204,7 +204,7 @@ func startCommand(dir, own string) string {
 	return "MAESTRO_HOME=" + cli.Quoted(dir) + " maestro serve"
 }
 
-// rulesOf returns the rules that faults break, each once.
+// rulesOf returns the rules that the faults break, each once.
 func rulesOf(faults []engine.Fault) (rules []engine.FaultRule) {
 	for _, fault := range faults {
 		if !slices.Contains(rules, fault.Rule) {
@@ -224,7 +224,7 @@ func headDiffers(file, why string) error {
 	}
 }
 
-// Say reports what was restored, and what could not be checked.
+// say reports what was restored, and what could not be checked.
 func (r *restoring) say(result restored) {
 	a := r.Run
 	r.sayRestored(result)

@@ -39,7 +39,7 @@ type salvaging struct {
 	o salvageOptions
 }
 
-// NewSalvage makes `maestro salvage`.
+// NewSalvage returns `maestro salvage`.
 func NewSalvage(a *cli.Run) *cobra.Command {
 	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
@@ -105,7 +105,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	defer func() { _ = damaged.Close() }()
 	reading, err := damaged.LockForReading()
 	var held *home.HeldError
-	switch { // whatever else is in the place of the lock, nobody holds it
+	switch { // anything but a lock file in its place means that nobody holds the lock
 	case err == nil:
 		defer func() { _ = reading.Release() }()
 	case errors.As(err, &held):
@@ -192,8 +192,8 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	return nil
 }
 
-// signerOf names the key that signed a home's backups: the home's own, or where that is lost the one that the user
-// named. It is "" if there is neither. Another home's key in the place of the home's is as good as none.
+// signerOf returns the key that signed a home's backups: the home's own or, if that is lost, the one that the user
+// named. It is "" if there is neither. Another home's key in the place of the home's does not count.
 func signerOf(damaged *home.Home, named string) (string, error) {
 	if named != "" {
 		if _, err := bus.ParseSigner(named); err != nil {
@@ -202,10 +202,11 @@ func signerOf(damaged *home.Home, named string) (string, error) {
 	}
 	key, err := damaged.BackupSigner()
 	var foreign *home.KeyError
-	if errors.As(damaged.CheckKey(), &foreign) && foreign.Another { // it says nothing about this home's backups
+	// the other key says nothing about this home's backups
+	if errors.As(damaged.CheckKey(), &foreign) && foreign.Another {
 		return named, nil
 	}
-	if err != nil { // the key is lost, and with it what it would say
+	if err != nil { // the key is lost
 		return named, nil //nolint:nilerr // the report says which backups were not used
 	}
 	own := bus.SignerName(key)
@@ -216,7 +217,7 @@ func signerOf(damaged *home.Home, named string) (string, error) {
 	return own, nil
 }
 
-// checkSource refuses a file that is neither a backup nor an export, before anything is made.
+// checkSource refuses a file that is neither a backup nor an export, before anything is created.
 func checkSource(a *cli.Run, file string) error {
 	in, done, err := cli.OpenFile(a, file)
 	if err != nil {
@@ -242,7 +243,7 @@ func checkSource(a *cli.Run, file string) error {
 	return notWhole(file, err)
 }
 
-// isDirectory refuses a flag's value that is not there, or is no directory.
+// isDirectory refuses a flag's value that does not exist, or is not a directory.
 func isDirectory(path, flag string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -264,7 +265,7 @@ func isDirectory(path, flag string) error {
 	return nil
 }
 
-// notSalvaged says why no new home could be made.
+// notSalvaged returns the error that no new home could be created.
 func notSalvaged(to string, err error) error {
 	path, absErr := filepath.Abs(to)
 	if absErr != nil {
@@ -312,7 +313,7 @@ func noRoom(to string) error {
 	return f
 }
 
-// nextAfter advises how to recover more of what is lost, and how to go on without it.
+// nextAfter advises how to recover more of what is lost, and how to continue without it.
 func nextAfter(report *salvage.Report) string {
 	if report.Newer != "" {
 		return report.Install
@@ -324,7 +325,7 @@ func nextAfter(report *salvage.Report) string {
 	return next
 }
 
-// unused has a line for each backup or export that could not be used.
+// unused returns a line for each backup or export that could not be used.
 func unused(report *salvage.Report) (lines []string) {
 	for _, from := range slices.Sorted(maps.Keys(report.Unused)) {
 		lines = append(lines, "not used: "+from+": "+report.Unused[from])
@@ -332,7 +333,7 @@ func unused(report *salvage.Report) (lines []string) {
 	return lines
 }
 
-// lacking says in a few words why a report is not whole.
+// lacking says briefly why a report is not complete.
 func lacking(report *salvage.Report) string {
 	if onlyNewer(report) {
 		return "a newer maestro wrote that home"
@@ -346,7 +347,7 @@ func lacking(report *salvage.Report) string {
 	return "not everything is there"
 }
 
-// onlyNewer reports whether all that a report lacks is a maestro that can serve the new home.
+// onlyNewer reports whether the only thing that a report lacks is a maestro that can serve the new home.
 func onlyNewer(report *salvage.Report) bool {
 	known := *report
 	known.Newer = ""

@@ -24,19 +24,19 @@ import (
 	"maestro/internal/home"
 )
 
-// fileVerdict is about a server's log, or about a file and, of a backup, who signed it.
+// fileVerdict is the verdict on a server's log, or on a file and, for a backup, its signer.
 type fileVerdict struct {
 	engine.Verdict
-	// Signer is "" if a backup has no signature, nil for what is no backup.
+	// Signer is "" if a backup has no signature, nil for anything but a backup.
 	Signer *string `json:"signer,omitempty"`
-	// SignedBy says whose key that is; "" for what is no backup.
+	// SignedBy says whose key that is; "" for anything but a backup.
 	SignedBy signedBy `json:"signedBy,omitempty"`
 }
 
 // signedBy says whose key signed a backup.
 type signedBy string
 
-// whoSigned compares a backup's signer with the one that was named, and with the home's own key.
+// whoSigned compares a backup's signer with the named one, and with the home's own key.
 func whoSigned(a *cli.Run, signer, named string) signedBy {
 	switch {
 	case signer == "":
@@ -49,7 +49,7 @@ func whoSigned(a *cli.Run, signer, named string) signedBy {
 	return signedByUnknown
 }
 
-// ownSigner names the key of the home, "" if there is no home or it has no key.
+// ownSigner returns the key of the home, "" if there is no home or it has no key.
 func ownSigner(a *cli.Run) string {
 	dir, err := home.Path(a.Getenv)
 	if err != nil {
@@ -106,8 +106,8 @@ func verifyFile(a *cli.Run, file string, from *events.Head, signer string) (file
 	return verdict, notVerified(file, err)
 }
 
-// notVerified says what is wrong with a backup. One that is damaged has failed its audit, as an export has in which a
-// line cannot be read; what is no backup was named by mistake.
+// notVerified explains what is wrong with a backup. A damaged one has failed its audit, as has an export with an
+// unreadable line; a file that is not a backup was named by mistake.
 func notVerified(file string, err error) error {
 	var backup *bus.BackupError
 	var own *failure.Error
@@ -126,7 +126,7 @@ func exportIsUnsigned() error {
 		WithNext("leave --signer out and compare with a head that you kept, or name a backup")
 }
 
-// checkSigner refuses a --signer that is none.
+// checkSigner refuses an invalid --signer.
 func checkSigner(signer string) error {
 	if signer == "" {
 		return nil
@@ -137,8 +137,8 @@ func checkSigner(signer string) error {
 	return nil
 }
 
-// verifyBackup judges a backup: its log, the long texts in it, and its signature: the signer's, or whoever made it if
-// none is named.
+// verifyBackup verifies a backup: its log, the long texts in it, and its signature by the signer, or by anybody if none
+// is named.
 func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, error) {
 	verifier, kept := engine.NewVerifier(), map[string]bool{}
 	if from != nil {
@@ -167,12 +167,12 @@ func verifyBackup(in io.Reader, from *events.Head, signer string) (fileVerdict, 
 	return fileVerdict{Verdict: verdict, Signer: &contents.Signer}, err
 }
 
-// judgeSignature records as a fault what is wrong with a backup's signature. Who expects a signer, such as "this home",
-// is not satisfied with a backup without a signature either: whoever removes one also changes the format to 1.
+// judgeSignature records as a fault what is wrong with a backup's signature. If a signer is expected, such as "this
+// home", a backup without a signature is at fault too: removing the signature also means changing the format to 1.
 func judgeSignature(verifier *engine.Verifier, contents bus.BackupContents, signer, expects string) {
 	at := contents.Head.Sequence
 	switch {
-	case contents.Unsealed != nil && missingTexts(contents) == nil: // what is missing, loseTexts tells
+	case contents.Unsealed != nil && missingTexts(contents) == nil: // loseTexts reports what is missing
 		verifier.Fault(at, engine.FaultSignature, "%s", contents.Unsealed)
 	case signer == "" || contents.Signer == signer:
 	case contents.Signer == "":
@@ -182,7 +182,7 @@ func judgeSignature(verifier *engine.Verifier, contents bus.BackupContents, sign
 	}
 }
 
-// faultLine shows a fault in a line. A signature is about a whole file, other faults are about an event.
+// faultLine describes a fault in a line. A signature is about a whole file, other faults are about an event.
 func faultLine(fault engine.Fault) string {
 	if fault.Rule == engine.FaultSignature {
 		return fmt.Sprintf("signature: %s", fault.What)
@@ -199,7 +199,8 @@ func missingTexts(contents bus.BackupContents) []string {
 	return nil
 }
 
-// loseTexts records as faults what the events name, or a backup's signature covers, and nobody has brought.
+// loseTexts records as faults the texts that the events name, or a backup's signature covers, and that no file
+// supplied.
 func loseTexts(verifier *engine.Verifier, kept map[string]bool, contents bus.BackupContents) {
 	why, told := map[string]string{}, map[string]bool{}
 	for _, l := range contents.Lost {
@@ -236,7 +237,7 @@ func unjudged(v engine.Verdict) string {
 	return fmt.Sprintf("; events %d to %d were not judged", v.FirstUnjudged, v.LastUnjudged)
 }
 
-// showVerdict shows what an audit found in a file, or in the server's log if that is "".
+// showVerdict shows what an audit found in a file, or in the server's log if file is "".
 func showVerdict(a *cli.Run, v fileVerdict, file string) error {
 	if len(v.Faults) > 0 {
 		var why strings.Builder
@@ -316,7 +317,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string) error {
 	return nil
 }
 
-// NewAudit makes the noun audit, with the verbs that read files.
+// NewAudit returns the noun audit, with the verbs that read files.
 func NewAudit(a *cli.Run) *cobra.Command {
 	return cli.NewAudit(a, newAuditVerify(a), newAuditReplay(a))
 }
@@ -374,7 +375,7 @@ func (c *auditVerify) run(ctx context.Context, args []string) error {
 	return showVerdict(c.Run, verdict, file)
 }
 
-// parseHead reads what a flag says; nil for "".
+// parseHead parses the value of a flag; nil for "".
 func parseHead(text, flag string) (*events.Head, error) {
 	if text == "" {
 		return nil, nil
