@@ -145,7 +145,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = &stoppingBody{ReadCloser: r.Body, server: s, to: w}
 		body.within(bodyWithin)
 		r.Body = body
-		defer body.forget()
+		defer body.leave()
 	}
 	header := w.Header()
 	header["Cache-Control"] = s.noStore

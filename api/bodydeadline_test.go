@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"maestro/service"
@@ -27,31 +28,100 @@ func (d deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// The deadline of a body ends with the body: net/http would take a caller that waits longer for gone, and every later
-// call of its connection too.
-func TestADeadlineEndsWithItsBody(t *testing.T) {
+// bodyOf returns a body of a server, whose deadlines last is told.
+func bodyOf(t *testing.T, s *server, from io.Reader, last *time.Time) *stoppingBody {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", from)
+	return &stoppingBody{
+		ReadCloser: r.Body,
+		server:     s,
+		to:         deadlines{httptest.NewRecorder(), last},
+		counted:    countsNothing{},
+	}
+}
+
+func bodiesServer(t *testing.T) *server {
 	stopping, stop := context.WithCancel(t.Context())
-	defer stop()
-	for _, size := range []int{1, service.FreeBody - 1, 3 * service.FreeBody} {
-		at := time.Unix(1, 0)
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(strings.Repeat(" ",
-			size)))
-		w := deadlines{httptest.NewRecorder(), &at}
-		s := &server{Service: &service.Service{Config: service.Config{Stopping: stopping}}}
-		s.bodies.cutAt(stopping)
-		body := &stoppingBody{
-			ReadCloser: r.Body,
-			server:     s,
-			to:         w,
-			counted:    countsNothing{},
-		}
+	t.Cleanup(stop)
+	s := &server{Service: &service.Service{Config: service.Config{Stopping: stopping}}}
+	s.bodies.cutAt(stopping)
+	return s
+}
+
+// A body that is there at once sets no deadline. The deadline of a longer one ends with the body: net/http would take a
+// caller that waits longer for gone, and every later call of its connection too.
+func TestADeadlineEndsWithItsBody(t *testing.T) {
+	s := bodiesServer(t)
+	untouched := time.Unix(1, 0)
+	for size, want := range map[int]time.Time{1: untouched, service.FreeBody - 1: untouched, 3 * service.FreeBody: {}} {
+		at := untouched
+		body := bodyOf(t, s, strings.NewReader(strings.Repeat(" ", size)), &at)
 		body.within(bodyWithin)
-		if at.IsZero() {
-			t.Fatal("a body has no deadline")
-		}
-		if _, err := io.Copy(io.Discard, body); err != nil || !at.IsZero() {
+		if _, err := io.Copy(io.Discard, body); err != nil || at != want {
 			t.Errorf("%d bytes: %v; the deadline is %s", size, err, at)
 		}
+		if body.leave(); at != want {
+			t.Errorf("%d bytes, when they are handled: the deadline is %s", size, at)
+		}
 	}
-	stop()
+	if len(s.bodies.open) != 0 {
+		t.Errorf("%d bodies are left", len(s.bodies.open))
+	}
+}
+
+// Each body that does not come is cut when its time is over, whatever the times of the others are; none earlier.
+func TestLateBodiesAreCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bodiesServer(t)
+		begun := time.Now()
+		cut := time.Unix(1, 0)
+		var deadlines [4]time.Time
+		var bodies [4]*stoppingBody
+		for i, within := range []time.Duration{bodyWithin, endedBodyWithin, 2 * endedBodyWithin, bodyWithin} {
+			bodies[i] = bodyOf(t, s, strings.NewReader("x"), &deadlines[i])
+			bodies[i].within(within)
+			time.Sleep(time.Second)
+		}
+		for _, want := range []struct {
+			at   time.Duration
+			late [4]bool
+		}{
+			{endedBodyWithin, [4]bool{}},
+			{endedBodyWithin + 2*time.Second, [4]bool{false, true}},
+			{2*endedBodyWithin + 3*time.Second, [4]bool{false, true, true}},
+			{bodyWithin + time.Second, [4]bool{true, true, true}},
+			{bodyWithin + 4*time.Second, [4]bool{true, true, true, true}},
+		} {
+			time.Sleep(want.at - time.Since(begun))
+			synctest.Wait()
+			for i, body := range bodies {
+				body.mu.Lock()
+				if got := deadlines[i].Equal(cut); got != want.late[i] {
+					t.Errorf("after %s, body %d is cut: %t", time.Since(begun), i, got)
+				}
+				body.mu.Unlock()
+			}
+		}
+		var at time.Time
+		later := bodyOf(t, s, strings.NewReader("x"), &at)
+		later.within(bodyWithin)
+		time.Sleep(bodyWithin)
+		synctest.Wait()
+		later.mu.Lock()
+		defer later.mu.Unlock()
+		if !at.Equal(cut) {
+			t.Error("a body that began when nothing was waited for is not cut")
+		}
+	})
+}
+
+// What is left of a body when its call is over gets a deadline: net/http reads it.
+func TestTheRestOfABodyHasADeadline(t *testing.T) {
+	s := bodiesServer(t)
+	var at time.Time
+	body := bodyOf(t, s, strings.NewReader(strings.Repeat(" ", 100)), &at)
+	body.within(bodyWithin)
+	latest := body.latest
+	if body.leave(); !at.Equal(latest) || at.IsZero() {
+		t.Errorf("the deadline is %s, of %s", at, latest)
+	}
 }

@@ -147,3 +147,29 @@ func TestOneProtocol(t *testing.T) {
 		}
 	})
 }
+
+// What is refused without a look at its body holds its connection no longer than a body may take, also when the rest of
+// the body never comes.
+func TestABodyThatNobodyWantsHoldsNoConnection(t *testing.T) {
+	for _, request := range []string{
+		"POST /nothing/here HTTP/1.1\r\nHost: localhost\r\n",
+		"POST /api/tasks HTTP/1.1\r\nHost: localhost\r\n",
+		"POST /api/tasks HTTP/1.1\r\nHost: evil\r\n",
+		"GET /readyz HTTP/1.1\r\nHost: localhost\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := openInside(t, nil)
+			c := serve(t, w.api, &service.Limits{})()
+			begun := time.Now()
+			if _, err := io.WriteString(c, request+"Content-Length: 1000\r\n\r\n{"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(c); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(begun); took > 31*time.Second {
+				t.Errorf("%q holds its connection for %s", request, took)
+			}
+		})
+	}
+}

@@ -17,8 +17,8 @@ type stoppingBody struct {
 	io.ReadCloser
 	server *server
 	to     http.ResponseWriter
-	// begun says that the body is being read; open says that a stop cuts it.
-	begun, open bool
+	// open says that it is one of the server's bodies, which a stop cuts.
+	open bool
 	// busy is marked once the whole body has arrived.
 	busy served
 	// counted counts the received bytes, and may refuse the rest; nil if they are not counted.
@@ -29,19 +29,27 @@ type stoppingBody struct {
 	latest, next time.Time
 
 	mu sync.Mutex
-	// over says that the whole body was read: no further deadline may be set.
-	over bool
+	// over says that the whole body was read: no further deadline may be set. limited says that its connection has one.
+	over, limited bool
 }
 
-// within bounds the time for the body from now on.
+// within bounds the time for the body from now on. Its connection gets no deadline: nearly all bodies arrive with their
+// header, and a deadline for each takes time. The server's bodies share a timer instead.
 func (b *stoppingBody) within(d time.Duration) {
-	b.latest = time.Now().Add(d)
-	b.deadline(b.latest)
+	b.open = true
+	b.server.bodies.add(b, time.Now().Add(d))
 }
 
-// deadline sets when the next bytes must have arrived. The recorders of tests do not support it.
+// deadline sets when the next bytes must have arrived. The recorders of tests do not support it. The caller holds mu.
 func (b *stoppingBody) deadline(at time.Time) {
+	b.limited = !at.IsZero()
 	_ = http.NewResponseController(b.to).SetReadDeadline(at)
+}
+
+func (b *stoppingBody) limit(at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deadline(at)
 }
 
 // keepPace moves the deadline for more of the body.
@@ -57,9 +65,9 @@ func (b *stoppingBody) keepPace(n int64) {
 		b.next = stall
 	}
 	if b.next.Before(b.latest) {
-		b.deadline(b.next)
+		b.limit(b.next)
 	} else {
-		b.deadline(b.latest)
+		b.limit(b.latest)
 	}
 	if b.server.Stopping.Err() != nil { // the deadline that this set was just replaced
 		b.cut()
@@ -75,21 +83,30 @@ func (b *stoppingBody) cut() {
 	}
 }
 
+// leave ends the handling of the body. net/http may read the rest of a body that was not wanted, within the time that
+// the body had.
+func (b *stoppingBody) leave() {
+	b.forget()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && !b.limited {
+		b.deadline(b.latest)
+	}
+}
+
 // end removes the deadline: net/http continues reading, to detect whether the client is still connected, and would
 // treat a missed deadline as a disconnect.
 func (b *stoppingBody) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.over = true
-	b.deadline(time.Time{})
+	if b.limited {
+		b.deadline(time.Time{})
+	}
 }
 
 // Read implements io.Reader.
 func (b *stoppingBody) Read(p []byte) (int, error) {
-	if !b.begun {
-		b.begun, b.open = true, true
-		b.server.bodies.add(b)
-	}
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.counted != nil {
 		if over := b.counted.AddBodyBytes(int64(n)); over != nil {
@@ -132,7 +149,7 @@ func (b *stoppingBody) unwanted() {
 	if b.server.Stopping.Err() != nil {
 		return // it gets none at all
 	}
-	b.deadline(time.Now().Add(refusedBodyWithin))
+	b.limit(time.Now().Add(refusedBodyWithin))
 }
 
 // forget excludes the body from the cut at a stop.
@@ -143,11 +160,14 @@ func (b *stoppingBody) forget() {
 	}
 }
 
-// bodies are the bodies that are being read.
+// bodies are those that have not all come. A stop cuts them, and so does the end of their time.
 type bodies struct {
 	stopping context.Context
 	mu       sync.Mutex
 	open     map[*stoppingBody]struct{}
+	// timer looks for those whose time is over, at the time next; it does not run while next is zero.
+	timer *time.Timer
+	next  time.Time
 }
 
 // cutAt cuts them once the server stops.
@@ -162,13 +182,46 @@ func (all *bodies) cutAt(stopping context.Context) {
 	})
 }
 
-// add lets a stop cut a body; one that begins after the stop is cut soon.
-func (all *bodies) add(b *stoppingBody) {
+// add lets a stop cut a body, and the timer at its latest time; one that begins after the stop is cut soon.
+func (all *bodies) add(b *stoppingBody, latest time.Time) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	b.latest = latest
 	all.open[b] = struct{}{}
+	if all.next.IsZero() || latest.Before(all.next) {
+		all.lookAt(latest)
+	}
 	if all.stopping.Err() != nil {
 		context.AfterFunc(all.stopping, b.cut)
+	}
+}
+
+// lookAt starts the timer. The caller holds mu.
+func (all *bodies) lookAt(at time.Time) {
+	all.next = at
+	if all.timer == nil {
+		all.timer = time.AfterFunc(time.Until(at), all.cutLate)
+		return
+	}
+	all.timer.Reset(time.Until(at))
+}
+
+// cutLate cuts those whose time is over.
+func (all *bodies) cutLate() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.next = time.Time{}
+	now, earliest := time.Now(), time.Time{}
+	for b := range all.open {
+		switch {
+		case !b.latest.After(now):
+			b.cut()
+		case earliest.IsZero() || b.latest.Before(earliest):
+			earliest = b.latest
+		}
+	}
+	if !earliest.IsZero() {
+		all.lookAt(earliest)
 	}
 }
 

@@ -5,10 +5,15 @@ import (
 	"slices"
 )
 
-// batchSteps bounds the work of a batch: the batch ends with the command that exceeds it. It therefore bounds how long
-// a command whose turn is in the next batch waits. A step of an expensive command takes up to 0.7 µs. Ordinary commands
-// take few steps, so this limit does not shorten their batches.
-const batchSteps = 4000
+const (
+	// batchSteps bounds the expensive work of a batch: the batch ends with the command that exceeds it. It therefore
+	// bounds how long a command whose turn is in the next batch waits. A step of an expensive command takes up to
+	// 0.7 µs.
+	batchSteps = 4000
+	// ordinarySteps is how many steps of a command do not count, so that batches of ordinary commands are not
+	// shortened: a report takes up to 30.
+	ordinarySteps = 30
+)
 
 // rounds orders commands that did not all fit into one batch. Each share gets one command in each round; a share whose
 // commands took more work recently comes later in the round. Commands of one share keep their order.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -114,6 +115,25 @@ func TestDearCommandsWaitForTheirTurn(t *testing.T) {
 		synctest.Wait()
 		if w.h.rounds.spent["herd"] == 0 {
 			t.Error("the work of the herd does not count")
+		}
+	})
+}
+
+// Ordinary commands fill a batch, however many there are: only expensive ones end it early.
+func TestOrdinaryCommandsShareABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		defer w.h.Close()
+		before := len(w.log.appended())
+		const n = 500
+		_, errs := w.together(n, func(i int) (Answer, error) {
+			return w.withKey("w", "report:progress", `{"message":"Working","taskIds":["{t1}"]}`, fmt.Sprint("r", i))
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		if batches := w.log.appended()[before:]; len(batches) != 2 || len(batches[1]) != n-1 {
+			t.Errorf("%d reports take %d appends", n, len(batches))
 		}
 	})
 }

@@ -227,7 +227,7 @@ func (h *Handler) decideAll(batch []*pending) *decided {
 		before := *h.steps
 		r := h.decideOne(d, p)
 		r.at, r.steps = h.overlay.Head().Sequence, *h.steps-before
-		steps += r.steps
+		steps += r.steps - min(r.steps, ordinarySteps)
 		d.results = append(d.results, r)
 	}
 	return d
