@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// ActorKind says what sort of caller an actor is.
+// ActorKind is the kind of a caller.
 type ActorKind string
 
 // The kinds of actor.
@@ -19,7 +19,7 @@ const (
 	ActorSystem  ActorKind = "system"
 )
 
-// Access says what a user's token may be used for.
+// Access is the kind of a user's token.
 type Access string
 
 // The kinds of token: an admin may do what the table gives the user, an auditor reads everything, a reader reads its
@@ -30,23 +30,23 @@ const (
 	AccessReadOnly Access = "read-only"
 )
 
-// Actor is who asks, known from the credential alone.
+// Actor is a caller, identified by the credential alone.
 type Actor struct {
 	Kind ActorKind
-	// Name is the token's, the session's id, or the runner's.
+	// Name is the name of the token, or the id of the session or the runner.
 	Name string
 	// Project is a session's project.
 	Project string
-	// Access is a user's; Projects are those that a reader may read.
+	// Access is the kind of a user's token; Projects are those that a reader may read.
 	Access   Access
 	Projects []string
-	// Generation is which of its secrets the caller showed; 0 for one that is known without, as by the home's token.
+	// Generation is that of the secret that the caller showed; 0 if it needs none, as with the home's token.
 	Generation int
-	// Authn says how it is known: AuthnToken, AuthnSocket or AuthnNone.
+	// Authn says how it was authenticated: AuthnToken, AuthnSocket or AuthnNone.
 	Authn string
 }
 
-// How an actor was known.
+// The ways to authenticate an actor.
 const (
 	AuthnToken  = "token"
 	AuthnSocket = "socket"
@@ -63,7 +63,7 @@ func Admin(authn string) Actor {
 	}
 }
 
-// System returns the actor that does what time brings about. Nobody has to know it.
+// System returns the actor of what time causes. Nobody authenticates it.
 func System() Actor { return Actor{Kind: ActorSystem} }
 
 // SessionActor returns a session as an actor.
@@ -76,7 +76,8 @@ func SessionActor(project, id, authn string) Actor {
 	}
 }
 
-// Current returns the actor with the secret that is good in a state: of an event in the log nothing else is known.
+// Current returns the actor with the generation that is valid in a state: an event in the log does not say which it
+// was.
 func (a Actor) Current(s *projections.State) Actor {
 	switch a.Kind {
 	case ActorUser:
@@ -114,7 +115,7 @@ func (a Actor) String() string {
 	return string(a.Kind) + " " + a.Name
 }
 
-// ActorOf returns the actor that an event came from. Only an admin's token writes, so a user among them is one.
+// ActorOf returns the actor of an event. Only an admin's token writes, so a user is an admin.
 func ActorOf(e *events.Event) (Actor, error) {
 	if project, session, ok := projections.SessionOfSource(e.Source); ok {
 		return SessionActor(project, session, e.Authn), nil

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// CauseOf returns the event that led to what is about to happen; what a person began has none. It is decided on the
-// state before the event, like everything else, so that the audit can ask again.
+// CauseOf returns the event that caused a decision; what a person started has none. Like everything else it depends on
+// the state before the event, so that the audit can repeat it.
 func CauseOf(s *projections.State, by Actor, rules string, data events.Data) projections.Cause {
 	if rules != firstRules {
 		if cause, ok := ownCause(s, data); ok {
@@ -21,7 +21,7 @@ func CauseOf(s *projections.State, by Actor, rules string, data events.Data) pro
 	return projections.Cause{}
 }
 
-// ownCause returns the cause that lies in the thing itself, whoever asked for it.
+// ownCause returns the cause that the object itself determines, whoever asked for it.
 func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) {
 	switch d := data.(type) {
 	case *events.QueueItemStarted:
@@ -57,7 +57,7 @@ func ownCause(s *projections.State, data events.Data) (projections.Cause, bool) 
 	return projections.Cause{}, false
 }
 
-// causeOfItem returns what put an item into line, or caused its holder to start it.
+// causeOfItem returns what put an item into its queue, or caused its holder to start it.
 func causeOfItem(s *projections.State, session, queue, task string) (projections.Cause, bool) {
 	project := s.SessionProject(session)
 	if project == "" {

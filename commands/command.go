@@ -19,45 +19,42 @@ import (
 	"maestro/projections"
 )
 
-// Command is a wish. A type for each, in the file of its noun.
+// Command is a request to change the state. Each has a type, in the file of its noun.
 type Command interface {
 	// ID is the command's id in the permission table.
 	ID() string
-	// Decide answers what would happen: one event's data, nil for "already so", or a *Refusal. It is pure, and what it
-	// answers depends on its arguments alone.
+	// Decide returns the result: one event's data, nil for "already so", or a *Refusal. It is pure: the result depends
+	// on its arguments alone.
 	Decide(s *projections.State, c Call) (events.Data, error)
 
-	// project returns the project that the command acts in: what it names itself, or what its target belongs to; "" if
-	// none.
+	// project returns the project in which the command acts: the one that it names, or that of its target; "" if none.
 	project(s *projections.State, by Actor) string
-	// texts returns the free texts that go to the blobs when they are long, by field name, and where their digests
-	// belong.
+	// texts returns the free texts that become blobs when they are long, by field name, and where their digests belong.
 	texts() (map[string]*string, *events.Blobs)
 }
 
-// Call is what a decision is told beside the state and the command: who asks, in which project, when, and the id that
-// the event will have.
+// Call is a decision's input besides the state and the command: the caller, the project, the time, and the id of the
+// event.
 type Call struct {
 	By      Actor
 	Project string
 	At      time.Time
 	ID      uuid.UUID
-	// Rules is the version of the rules that it is decided by.
+	// Rules is the version of the rules for the decision.
 	Rules string
-	// OccurredAt is when the command was given, if it waited in an outbox; otherwise zero. It is the caller's word, and
-	// never after At.
+	// OccurredAt is when the command was given, if it waited in an outbox; otherwise zero. The caller states it, and it
+	// is never after At.
 	OccurredAt time.Time
 }
 
-// ProjectOf returns the project that a command acts in: the one that it names, or the one that its target belongs to;
-// "" if none.
+// ProjectOf returns the project in which a command acts: the one that it names, or that of its target; "" if none.
 func ProjectOf(s *projections.State, command Command, by Actor) string { return command.project(s, by) }
 
-// TextsOf returns the free texts of a command that go to the blobs when they are long, by field name, and where their
+// TextsOf returns the free texts of a command that become blobs when they are long, by field name, and where their
 // digests belong.
 func TextsOf(command Command) (map[string]*string, *events.Blobs) { return command.texts() }
 
-// ProjectRef is the project that a command's caller names; a session that names none means its own.
+// ProjectRef is the project that a caller names; a session's default is its own.
 type ProjectRef struct {
 	Project string `json:"project,omitempty" doc:"the project; a session's own if absent"`
 }
@@ -80,14 +77,13 @@ func IDs() []string { return slices.Sorted(maps.Keys(makers)) }
 // WhyPlanned says why a known id cannot be used.
 const WhyPlanned = "its id is reserved for a later version"
 
-// Parse reads a command from the body that its one route takes: a JSON object of its fields. It refuses unknown fields,
-// wrong types, anything behind the object, invalid UTF-8, and more than the limits of a body. Its work grows with the
-// body's length alone.
+// Parse parses a command from the body of its route: a JSON object of its fields. It refuses unknown fields, wrong
+// types, data after the object, invalid UTF-8, and bodies above the limits. Its work grows only with the body's length.
 func Parse(id string, body []byte) (Command, error) {
 	return ParseContext(context.Background(), id, body)
 }
 
-// ParseContext is Parse for a caller who may leave: it ends with ctx.
+// ParseContext is Parse, but ends with ctx.
 func ParseContext(ctx context.Context, id string, body []byte) (Command, error) {
 	row, known := current.Row(id)
 	switch {
@@ -116,7 +112,7 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	return command, nil
 }
 
-// UnknownCommand is about an id that no row has. It names the nearest id that there is.
+// UnknownCommand returns the refusal for an id without a row. It names the nearest known id.
 func UnknownCommand(id string) *Refusal {
 	refusal := &Refusal{
 		Code:    CodeNotFound,
@@ -167,10 +163,10 @@ func ReadBody(ctx context.Context, body []byte, into any) error {
 	return ctx.Err()
 }
 
-// unknownJSONField begins the only words that encoding/json has for a field that it does not know.
+// unknownJSONField begins encoding/json's only error for an unknown field.
 const unknownJSONField = "json: unknown field "
 
-// unknownField completes the refusal of a body with an unknown field: with the nearest field that there is, or all.
+// unknownField completes the refusal of an unknown field with the nearest known field, or all of them.
 func unknownField(refusal *Refusal, err error, fields []string) *Refusal {
 	quoted, ok := strings.CutPrefix(err.Error(), unknownJSONField)
 	if !ok || len(fields) == 0 {
@@ -184,7 +180,7 @@ func unknownField(refusal *Refusal, err error, fields []string) *Refusal {
 	return refusal
 }
 
-// ExplainJSON turns what encoding/json says of a body into words for the caller.
+// ExplainJSON translates an error of encoding/json into words for the caller.
 func ExplainJSON(err error) *Refusal {
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -47,13 +47,13 @@ func (x *TimeOutSession) project(s *projections.State, _ Actor) string {
 	return s.SessionProject(x.SessionID)
 }
 
-// MayBeLost reports whether silence of a session matters: one that said it is done is let go, unless it holds an item.
+// MayBeLost reports whether a session's silence matters: a session that said it is done may be silent, unless it holds
+// an item.
 func MayBeLost(s *projections.State, x *projections.Session) bool {
 	return !x.Ended() && !x.Lost() && (x.Status != events.SessionSaidDone || s.Holds(x) != nil)
 }
 
-// Decide implements Command. Silence is given as a length, so that no clock that was set back makes a session young
-// again.
+// Decide implements Command. Silence is given as a duration, so that setting back a clock does not shorten it.
 func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	session, err := session(s, c, ProjectRef{}, x.SessionID)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // fieldLimits holds the limit of each text, list, map and free JSON of the commands, by field name. A field with a
-// meaning of its own in one command is there as "command.field". A field that is one of some words, which its flag tag
-// lists, has that of a name.
+// special meaning in one command is listed as "command.field". A field with fixed values, which its flag tag lists, has
+// the limit of a name.
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
 	"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
@@ -36,7 +36,7 @@ var fieldLimits = map[string]Limit{
 	"metadata": LimitFree, "context": LimitFree, "data": LimitFree, "env": LimitEnv,
 }
 
-// fieldOf is a field of a command with what bounds it.
+// fieldOf is a field of a command with its limit.
 type fieldOf struct {
 	name  string
 	index []int
@@ -44,7 +44,7 @@ type fieldOf struct {
 	known bool
 }
 
-// fieldsOfTypes holds the bounded fields of each command. A client that decides nothing does not gather them.
+// fieldsOfTypes holds the bounded fields of each command. A client that decides nothing does not build it.
 var fieldsOfTypes = sync.OnceValue(func() map[reflect.Type][]fieldOf {
 	types := make(map[reflect.Type][]fieldOf, len(makers))
 	for id, maker := range makers {
@@ -54,7 +54,7 @@ var fieldsOfTypes = sync.OnceValue(func() map[reflect.Type][]fieldOf {
 	return types
 })
 
-// boundedFields returns a type's fields that may hold more or less: texts, lists, maps and free JSON.
+// boundedFields returns a type's fields of variable size: texts, lists, maps and free JSON.
 func boundedFields(id string, t reflect.Type) []fieldOf {
 	var fields []fieldOf
 	for _, field := range reflect.VisibleFields(t) {

@@ -16,14 +16,14 @@ type form struct {
 	pointers []string // one for each field
 	counts   map[string]string
 	places   []place // one for each field
-	// flat says that no field holds an object, so a body has the names of fields and no others.
+	// flat says that no field holds an object, so that all names in a body are those of fields.
 	flat bool
 }
 
-// forms caches the form of each type that was read. There is at most one per command.
+// forms caches the form of each type. There is at most one per command.
 var forms sync.Map
 
-// formOf returns the form of the type that a pointer leads to.
+// formOf returns the form of a pointer's element type.
 func formOf(into any) *form {
 	t := reflect.TypeOf(into).Elem()
 	if known, ok := forms.Load(t); ok {
@@ -41,7 +41,7 @@ func formOf(into any) *form {
 	return f
 }
 
-// isFlat reports whether a type has no object in its JSON, whatever the JSON is.
+// isFlat reports whether a type's JSON never contains an object.
 func isFlat(t reflect.Type) bool {
 	for !t.Implements(unmarshaler) && !reflect.PointerTo(t).Implements(unmarshaler) {
 		switch t.Kind() {
@@ -58,7 +58,7 @@ func isFlat(t reflect.Type) bool {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// place is where a struct keeps a field of its body.
+// place is the location of a body's field in its struct.
 type place struct {
 	index []int
 	kind  placeKind
@@ -74,7 +74,7 @@ const (
 
 var unmarshalsText = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// placesOf returns the places of fields, as appendFields names them.
+// placesOf returns the places of fields, by the names of appendFields.
 func placesOf(t reflect.Type, names []string) []place {
 	named := map[string]place{}
 	for _, field := range reflect.VisibleFields(t) {

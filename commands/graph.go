@@ -7,7 +7,7 @@ import (
 	"maestro/projections"
 )
 
-// graph limits the work of a decision on tasks and what depends on them. Rules before version 3 have no such limits.
+// graph limits the work of decisions about tasks and their dependents. Rules before version 3 have no such limits.
 type graph struct {
 	s       *projections.State
 	bounded bool
@@ -15,7 +15,7 @@ type graph struct {
 
 func graphOf(s *projections.State, c Call) graph { return graph{s, thirdOn(c.Rules)} }
 
-// most returns a limit, or no limit where the rules have none.
+// most returns a limit, or no limit if the rules have none.
 func (g graph) most(l Limit) int {
 	if !g.bounded {
 		return math.MaxInt
@@ -89,14 +89,14 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 	return nil
 }
 
-// circular refuses to let tasks wait for each other.
+// circular returns the refusal of a cycle of dependencies.
 func circular(pointer, next, format string, args ...any) *Refusal {
 	refusal := invalid(pointer, format, args...)
 	refusal.Why, refusal.Next = "each would wait for the other, and a parent waits for what is below it", next
 	return refusal
 }
 
-// waits refuses tasks whose dependencies are too many to look at.
+// waits refuses tasks with too many dependencies to check.
 func (g graph) waits(tasks []string) error {
 	steps := 0
 	for _, id := range tasks {
@@ -107,7 +107,7 @@ func (g graph) waits(tasks []string) error {
 	return nil
 }
 
-// joins refuses another session on tasks that already have the maximum.
+// joins refuses another session for tasks that already have the maximum.
 func (g graph) joins(session string, tasks []string) error {
 	for _, id := range tasks {
 		t := g.s.Task(id)
@@ -123,7 +123,7 @@ func (g graph) joins(session string, tasks []string) error {
 	return nil
 }
 
-// speaks refuses a report on a task from more sessions than the limit.
+// speaks refuses reports on a task from more sessions than the limit.
 func (g graph) speaks(session string, t *projections.Task) error {
 	n := t.Speakers()
 	if n < g.most(LimitTaskSessions) {
@@ -143,8 +143,8 @@ func (g graph) queues(task string) error {
 	return nil
 }
 
-// enters refuses tasks that come into a queue, if too many items would wait for one task, or stand in queues that trust
-// reports; q is nil for the own queue of a new session.
+// enters refuses tasks for a queue if too many items would wait for one task, or be in queues that trust reports; q is
+// nil for the own queue of a new session.
 func (g graph) enters(pointer string, q *projections.Queue, tasks ...string) error {
 	if !g.bounded || len(tasks) == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (g graph) enters(pointer string, q *projections.Queue, tasks ...string) err
 	return nil
 }
 
-// words refuses what would look at too many words of sessions on tasks.
+// words refuses a decision that would read too many statements of sessions on tasks.
 func (g graph) words(pointer, what string, tasks []string) error {
 	words := 0
 	for _, id := range tasks {
@@ -186,7 +186,7 @@ func (g graph) words(pointer, what string, tasks []string) error {
 	return nil
 }
 
-// deletes refuses tasks that go together if too much hangs on them.
+// deletes refuses to delete tasks together that have too many items and dependents.
 func (g graph) deletes(tasks []string) error {
 	if !g.bounded {
 		return nil

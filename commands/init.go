@@ -5,9 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// InitSession starts a session's work with the manifest that it was given. A manifest that was changed since is
-// refused. docs/spec/000-command-permissions.md, "Default Command Sets"; `maestro worker init` and `maestro
-// orchestrator init`.
+// InitSession starts a session's work with its manifest. It refuses a manifest that was changed since.
+// docs/spec/000-command-permissions.md, "Default Command Sets"; `maestro worker init` and `maestro orchestrator init`.
 type InitSession struct {
 	noTexts
 	ProjectRef

@@ -81,7 +81,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			"' needs no answer: its session has ended", Next: "see `maestro inbox`"}
 	case projections.InputOpen:
 	}
-	// What waits for a session are its messages and the answers to its questions.
+	// A session's unread mail consists of its messages and the answers to its questions.
 	if n := int64(len(s.Undelivered(asked.SessionID)) - mailOf(asker)); thirdOn(c.Rules) &&
 		c.By.Kind == ActorSession && n >= LimitMail.Value {
 		full := LimitMail.exceeded("/inputId", "what waits for session '"+asked.SessionID+"'", n+1)

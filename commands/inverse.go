@@ -6,18 +6,18 @@ import (
 	"maestro/events"
 )
 
-// maker ties a command to the event that it becomes.
+// maker links a command to the event that it becomes.
 type maker struct {
 	// event is the type of the event.
 	event string
-	// empty makes a command without fields.
+	// empty returns a command without fields.
 	empty func() Command
-	// from returns the command that an event of this type came from, or false if it came from another one.
+	// from returns the command that became an event of this type, or false if another command did.
 	from func(e *events.Event) (Command, bool)
 }
 
-// makerOf ties a command to the event of its inverse: from fills the command from the event that it became, and returns
-// false if the event came from another command.
+// makerOf links a command to its event: from reconstructs the command from the event, and returns false if another
+// command became the event.
 func makerOf[C, E any, PC interface {
 	*C
 	Command
@@ -28,7 +28,7 @@ func makerOf[C, E any, PC interface {
 	return makerOfKind(PC(new(C)), from)
 }
 
-// makerOfKind is makerOf for a command that shares its type with others: kind is the one without any other field.
+// makerOfKind is makerOf for a command that shares its type with others: kind is the command with no other field set.
 func makerOfKind[C, E any, PC interface {
 	*C
 	Command
@@ -61,7 +61,7 @@ var makers = func() map[string]*maker {
 	return byID
 }()
 
-// makersOf are the same by the type of their event, in the table's order.
+// makersOf are the same by event type, in the table's order.
 var makersOf = func() map[string][]*maker {
 	byEvent := map[string][]*maker{}
 	for _, row := range rows {
@@ -72,8 +72,8 @@ var makersOf = func() map[string][]*maker {
 	return byEvent
 }()
 
-// CommandOf returns the command that an event came from: decided again on the state before the event, it gives the
-// event's data again. That is how the audit shows that each event was permitted.
+// CommandOf returns the command that became an event: decided again on the state before the event, it yields the
+// event's data. The audit uses it to show that each event was permitted.
 func CommandOf(e *events.Event) (Command, error) {
 	for _, m := range makersOf[e.Data.EventType()] {
 		if command, ok := m.from(e); ok {

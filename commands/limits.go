@@ -6,10 +6,10 @@ import "fmt"
 type Limit struct {
 	// Name identifies the limit in errors and in docs/limits.md.
 	Name string
-	// Value is the largest number that is allowed, in Unit.
+	// Value is the maximum, in Unit.
 	Value int64
 	Unit  string
-	// Bounds says what the number counts, Answer what a caller above it gets.
+	// Bounds says what the number counts, Answer what a caller above the limit receives.
 	Bounds string
 	Answer string
 }
@@ -17,7 +17,7 @@ type Limit struct {
 // LimitGroup is a section of docs/limits.md.
 type LimitGroup struct {
 	Title string
-	// Intro is a paragraph above the table; may be empty.
+	// Intro is a paragraph above the table; it may be empty.
 	Intro  string
 	Limits []Limit
 }
@@ -98,7 +98,7 @@ func Limits() []LimitGroup {
 	}
 }
 
-// exceeded is the refusal of a call that exceeds a limit. what names the thing that is too large: "metadata".
+// exceeded returns the refusal of a call that exceeds a limit. what names what is too large: "metadata".
 func (l Limit) exceeded(pointer, what string, have int64) *Refusal {
 	code, number := CodeLimit, fmt.Sprintf("has %d", have)
 	if l.Answer == answerTooLarge {

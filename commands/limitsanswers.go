@@ -2,7 +2,7 @@ package commands
 
 import "maestro/projections"
 
-// ManifestAround is how many tasks below those of a session a manifest tells of, and how many that depend on them.
+// ManifestAround bounds how many tasks below a session's tasks a manifest describes, and how many of their dependents.
 const ManifestAround = 100
 
 // Limits of what one session, or one queue, adds to an inbox.

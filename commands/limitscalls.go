@@ -1,6 +1,6 @@
 package commands
 
-// MaxRequest is the longest body of a request, in bytes.
+// MaxRequest is the maximum size of a request's body, in bytes.
 const MaxRequest = 1 << 20
 
 // Limits of request bodies.

@@ -2,8 +2,8 @@ package commands
 
 import "maestro/events"
 
-// Limits of the fields of commands. What fields.go gives one of these is checked there, unless the answer is
-// VALIDATION_ERROR: that is for the decision.
+// Limits of the fields of commands. Fields with a limit in fields.go are checked there, unless the answer is
+// VALIDATION_ERROR: then the decision checks them.
 var (
 	LimitID = Limit{
 		Name:   "id",

@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// Limits of the messages that wait for a session which runs no command. Senders do not use up each other's share, nor
+// Limits of the messages that wait for a session that runs no command. Senders do not use up each other's share, nor
 // sessions that of the users.
 var (
 	LimitMail = Limit{

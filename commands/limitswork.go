@@ -93,8 +93,8 @@ var (
 	}
 )
 
-// CheckManifestSize fails with a *Refusal if a manifest is asked for of more tasks than a session may have, or of tasks
-// that wait for more than a new session may wait for.
+// CheckManifestSize fails with a *Refusal if a manifest is requested for more tasks than a session may have, or for
+// tasks with more dependencies than a new session may have.
 func CheckManifestSize(tasks, dependencies int) error {
 	if int64(tasks) > LimitSessionTasks.Value {
 		return LimitSessionTasks.exceeded("/taskIds", "a manifest", int64(tasks))

@@ -5,8 +5,8 @@ import (
 	"maestro/projections"
 )
 
-// mayHave refuses to give a session tasks that it may not start: session is nil for a new one, and tasks are all that
-// it has from then on. Those that it has already are not asked again.
+// mayHave refuses to give a session tasks that it may not start. session is nil for a new one, and tasks are all its
+// tasks afterwards. Tasks that it has already are not checked again.
 func mayHave(s *projections.State, c Call, command string, session *projections.Session, tasks []string, force bool) (
 	forced bool, err error,
 ) {
@@ -77,7 +77,7 @@ func noneCancelled(s *projections.State, c Call, tasks ...string) error {
 	return nil
 }
 
-// unmetDependencies returns the unmet dependencies of the tasks, without those that are worked on together with them.
+// unmetDependencies returns the unmet dependencies of tasks, except those that are worked on together with them.
 func unmetDependencies(s *projections.State, tasks, all []string) []string {
 	var unmet []string
 	known := setOf(all)

@@ -65,7 +65,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	}, nil
 }
 
-// Warnings implements Warner. Who may send mail to a session may know that it does not read it.
+// Warnings implements Warner. A caller that may send mail to a session may know that the session does not read it.
 func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warning {
 	if sent, ok := data.(*events.SessionMessaged); ok {
 		if x := s.Session(sent.SessionID); x != nil && !x.Active() {
@@ -77,8 +77,8 @@ func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warnin
 	return nil
 }
 
-// roomForMail refuses a message to a session that was not shown those before. A user's counts beside those of users,
-// a session's beside those of sessions. Notices have a limit of their own.
+// roomForMail refuses a message to a session with too many unread ones. Messages of users and of sessions count
+// separately. Notices have a limit of their own.
 func roomForMail(receiver *projections.Session, by Actor) error {
 	var own, alike int64
 	for _, m := range receiver.Mail {
@@ -116,8 +116,8 @@ func mayTellOf(s *projections.State, c Call, project string) bool {
 	return project == x.ProjectID || project == c.Project && createdProject(s, x, project)
 }
 
-// receiver returns the session that the message is for: the caller may write to the session that spawned it, to those
-// that it spawned, and a user to any.
+// receiver returns the message's session: a caller may write to the session that spawned it and to those that it
+// spawned, and a user to any.
 func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {
 	id := x.SessionID
 	if c.By.Kind != ActorSession {

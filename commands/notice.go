@@ -10,10 +10,10 @@ import (
 // mostNotified bounds how many sessions one event notifies.
 const mostNotified = 100
 
-// noticeOf returns the living sessions that are told of a move of a task's status: those that have the task or reported
-// on it, when a task that was done or blocked is open again; nil for any other move. again says that the command opens
-// a task which is only reported as done. The session that changes it is not notified, and neither is a session that was
-// not shown so many notices before.
+// noticeOf returns the living sessions that are notified of a change of a task's status: those that have the task or
+// reported on it, when a task that was done or blocked is open again; nil for any other change. again is set for a
+// command that also opens a task that is only reported as done. It omits the session that makes the change, and
+// sessions with too many unread notices.
 func noticeOf(
 	s *projections.State, c Call, t *projections.Task, to events.TaskStatus, again bool,
 ) *events.Notice {
@@ -43,7 +43,7 @@ func noticeOf(
 }
 
 // toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. It counts the lists
-// of each session that it looks through, and looks at no session after the last one to notify.
+// of each session that it searches, and stops after the last session to notify.
 func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
 	says := t.AllSays()
 	candidates := slices.Clone(t.SessionIDs)
@@ -77,7 +77,7 @@ func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
 	return told
 }
 
-// full reports whether so many notices wait for a session that no other joins them.
+// full reports whether so many unread notices wait for a session that no more are added.
 func full(x *projections.Session) bool {
 	notices := int64(0)
 	for _, m := range x.Mail {

@@ -83,7 +83,8 @@ func isServerWide(id string) bool {
 	return strings.HasPrefix(id, "audit:") || strings.HasPrefix(id, "token:") || strings.HasPrefix(id, "runner:")
 }
 
-// knownToken reports whether a named token is good, for what its bearer says, and none of its name that came later.
+// knownToken reports whether a named token is valid: it has the rights that its bearer claims, and was not replaced by
+// a later token of its name.
 func knownToken(s *projections.State, by Actor) bool {
 	token := s.Token(by.Name)
 	return token != nil && token.Live() && token.Generation == by.Generation && Access(token.Kind) == by.Access

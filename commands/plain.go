@@ -2,11 +2,11 @@ package commands
 
 import "reflect"
 
-// found is where a scanned body has the value of one of its fields.
+// found is the location of a field's value in a scanned body.
 type found struct{ field, from, to int }
 
-// readPlain fills a struct from a body of texts and lists of texts without escapes, as nearly all are, which the
-// scanner walked over. It reports false for any other body, which encoding/json reads then.
+// readPlain fills a struct from a scanned body of texts and lists of texts without escapes, as nearly all are. It
+// reports false for any other body, which encoding/json then reads.
 func (s *bodyScanner) readPlain(known *form, into any) bool {
 	if !s.whole || s.b[0] != '{' {
 		return false
@@ -34,7 +34,7 @@ func (s *bodyScanner) readPlain(known *form, into any) bool {
 	return true
 }
 
-// plainText returns what a JSON string without escapes says.
+// plainText returns the value of a JSON string without escapes.
 func plainText(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false
@@ -48,7 +48,7 @@ func plainText(raw []byte) (string, bool) {
 	return string(raw), true
 }
 
-// plainTexts returns what a JSON list of such strings says. The scanner has found the list well formed.
+// plainTexts returns the value of a JSON list of such strings. The scanner has checked the syntax.
 func plainTexts(raw []byte) ([]string, bool) {
 	if raw[0] != '[' {
 		return nil, false

@@ -18,7 +18,7 @@ type CreateQueue struct {
 	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
 }
 
-// QueueRef is what commands on a queue name: the session whose queue it is, or the queue.
+// QueueRef identifies a queue in commands: by the session that owns it, or by name.
 type QueueRef struct {
 	ProjectRef
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
@@ -109,7 +109,7 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 	return &events.QueueCreated{Queue: x.Queue, TrustReports: x.TrustReports, MaxAttempts: most}, nil
 }
 
-// otherQueue says in what a queue differs from the one that is asked for.
+// otherQueue says how a queue differs from the requested one.
 func otherQueue(q *projections.Queue, attempts int, trusts bool) string {
 	if q.SessionID != "" {
 		return "it is session " + q.SessionID + "'s own queue"
@@ -137,8 +137,8 @@ func (x *CreateQueue) from(e *events.Event, d *events.QueueCreated) bool {
 	return true
 }
 
-// find returns the queue that a caller means, and the session that pulls from it; the session is nil when a user names
-// the queue alone.
+// find returns the caller's queue, and the session that pulls from it; the session is nil when a user names only the
+// queue.
 func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.Queue, *projections.Session, error) {
 	if c.By.Kind == ActorUser && x.SessionID == "" {
 		if err := ValidID("/queue", x.Queue); err != nil {
@@ -312,7 +312,7 @@ func itemOf(s *projections.State, project, queue, task string) (*projections.Ite
 	return item, nil
 }
 
-// queueOf returns how a command refers to its queue: a user gives its name or the session that the user acts for.
+// queueOf returns how a command referred to its queue: a user gives its name or the session that the user acts for.
 func queueOf(e *events.Event, queue, session string) QueueRef {
 	named := QueueRef{ProjectRef: inProject(e), SessionID: session}
 	if session == "" {

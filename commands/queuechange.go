@@ -8,7 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// MoveItem moves a queued item within its queue: to the end, unless it says otherwise.
+// MoveItem moves a queued item within its queue: to the end by default.
 type MoveItem struct {
 	noTexts
 	ProjectRef
@@ -52,7 +52,7 @@ func (x *RemoveItem) project(s *projections.State, by Actor) string {
 
 func (x *DeleteQueue) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
-// itemMeant returns the item of a task in the queue that is named, or in the only one that it is in.
+// itemMeant returns the item of a task in the named queue, or in the only one that it is in.
 func itemMeant(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	if err := ValidID("/taskId", task); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (x *MoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.First {
 		moved.Before = line[0].TaskID
 	}
-	next := "" // what it stands before now
+	next := "" // what it precedes now
 	if at+1 < len(line) {
 		next = line[at+1].TaskID
 	}

@@ -37,7 +37,7 @@ func (*FailItem) ID() string { return "queue:fail" }
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
 
-// HoldsNothing ends the refusal to finish an item of a session that holds none. Older clients read other words.
+// HoldsNothing ends the refusal to finish an item of a session that holds none. Older clients get another text.
 const HoldsNothing = "holds no item"
 
 // heldItem returns the item that a session holds, or a refusal that names the current holder of the item it held.
@@ -99,7 +99,7 @@ func whoHas(item *projections.Item) string {
 	return "it is " + string(item.Status) + " by session '" + item.SessionID + "'"
 }
 
-// holding returns the item that a command of a session is about.
+// holding returns the item for a session's command.
 func (x QueueRef) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
 	_, session, err := x.find(s, c, rule)
 	if err != nil {
@@ -111,7 +111,7 @@ func (x QueueRef) holding(s *projections.State, c Call, rule, task string) (*pro
 	return heldItem(s, session, task)
 }
 
-// saidAlready reports whether the caller's session itself brought the item that it names to this status.
+// saidAlready reports whether the caller's session itself set the named item's status.
 func (x QueueRef) saidAlready(s *projections.State, c Call, task string, status events.QueueItemStatus) bool {
 	_, session, err := x.find(s, c, "")
 	if err != nil || session == nil || task == "" || s.Holds(session) != nil {

@@ -31,8 +31,8 @@ func (x *ReturnItem) project(_ *projections.State, by Actor) string { return x.p
 
 func (x *QuarantineItem) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 
-// abandoned returns an item whose holder can hold nothing any more, and what became of that session; no item if it has
-// no such holder.
+// abandoned returns an item whose holder can no longer hold anything, and what became of that session; no item if it
+// has no such holder.
 func abandoned(s *projections.State, project, queue, task string) (item *projections.Item, reason string, err error) {
 	if item, err = itemOf(s, project, queue, task); err != nil {
 		return nil, "", err
@@ -49,7 +49,7 @@ func abandoned(s *projections.State, project, queue, task string) (item *project
 	return item, reason, nil
 }
 
-// abandonedAfter is abandoned for an item whose attempts are spent, or are not.
+// abandonedAfter is abandoned for an item whose attempts are, or are not, used up.
 func abandonedAfter(s *projections.State, project, queue, task string, spent bool) (item *projections.Item,
 	reason string, err error,
 ) {

@@ -2,19 +2,19 @@ package commands
 
 import "fmt"
 
-// Code is the reason for a refusal. Clients match it, and the HTTP status and exit code follow from it.
+// Code is the reason for a refusal. Clients match it, and it determines the HTTP status and the exit code.
 type Code string
 
 // The codes of refusals.
 const (
 	CodeInvalid    Code = "VALIDATION_ERROR"    // 400: a field is missing or wrong
-	CodeNotAllowed Code = "NOT_ALLOWED"         // 403: the permission table says no
-	CodeNotFound   Code = "NOT_FOUND"           // 404: what it speaks of does not exist
+	CodeNotAllowed Code = "NOT_ALLOWED"         // 403: the permission table refuses
+	CodeNotFound   Code = "NOT_FOUND"           // 404: its target does not exist
 	CodeConflict   Code = "CONFLICT"            // 409: it conflicts with the current state
 	CodeKeyReused  Code = "KEY_REUSED"          // 409: the key was used for another command body
-	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log takes
+	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log accepts
 	CodeRule       Code = "BUSINESS_RULE_ERROR" // 422: the state forbids it
-	CodeLimit      Code = "LIMIT_EXCEEDED"      // 422: more than a documented limit (docs/limits.md) allows
+	CodeLimit      Code = "LIMIT_EXCEEDED"      // 422: above a documented limit (docs/limits.md)
 )
 
 // Refusal is the error for a command that was refused and became no event. Match it with errors.As.
@@ -26,7 +26,7 @@ type Refusal struct {
 	Why, Next string
 	// Rule is the id of the table's row that refused, if one did.
 	Rule string
-	// Pointer is the RFC 6901 location of the field that is wrong, if one is.
+	// Pointer is the RFC 6901 location of the faulty field, if any.
 	Pointer string
 	// Recorded says that the refusal is already recorded, or must not be.
 	Recorded bool
@@ -38,7 +38,7 @@ func invalid(pointer, format string, args ...any) *Refusal {
 	return &Refusal{Code: CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}
 }
 
-// elsewhere refuses to connect things in different projects. It does not name the other project, which the caller may
+// elsewhere refuses to connect objects of different projects. It does not name the other project, which the caller may
 // not be allowed to know.
 func elsewhere(pointer, what, id, project string) *Refusal {
 	return invalid(pointer, "%s '%s' is not in project '%s'", what, id, project)
@@ -51,7 +51,7 @@ func notFound(kind, id string) *Refusal {
 	}
 }
 
-// ListOf returns the command that lists things of a kind; "" if nothing lists it.
+// ListOf returns the command that lists a kind of object; "" if none does.
 func ListOf(kind string) string {
 	command, ok := map[string]string{
 		"Project":     "project list",

@@ -10,7 +10,7 @@ import (
 
 // Report is an agent's report on its work. It changes the sessionStatus of the tasks it names, never a task's status
 // (docs/spec/000-command-permissions.md, "Report vs Task Commands"; docs/spec/003-manifest-schema.md, "Status Types").
-// Only sessions report; one that has ended delivers what it kept, late, which touches no status.
+// Only sessions report. One that has ended may still deliver the reports it kept; these are late, and change no status.
 type Report struct {
 	ProjectRef
 	// Kind comes from the command's id.
@@ -22,7 +22,7 @@ type Report struct {
 	blobs events.Blobs
 }
 
-// reportIDs are the ids of reports, so that none is put together for each report.
+// reportIDs caches the ids of reports, so that no report allocates one.
 var reportIDs = func() map[events.ReportKind]string {
 	ids := map[events.ReportKind]string{}
 	for _, kind := range []events.ReportKind{
@@ -69,7 +69,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	tasks := unique(x.TaskIDs)
 	late := session.Ended()
-	if late && thirdOn(c.Rules) { // what became of the session counts for more than what became of its tasks
+	if late && thirdOn(c.Rules) { // the session's end matters more than that of its tasks
 		said := &events.SessionReported{
 			Message: x.Message,
 			TaskIDs: tasks,
@@ -126,12 +126,12 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	return reported, nil
 }
 
-// afterDone reports whether it tells of progress after its session said that it is done.
+// afterDone reports whether it reports progress after its session said that it is done.
 func (x *Report) afterDone(session *projections.Session, c Call) bool {
 	return thirdOn(c.Rules) && x.Kind == events.ReportProgress && session.Status == events.SessionSaidDone
 }
 
-// reports makes reports of a kind.
+// reports returns the maker of reports of a kind.
 func reports(kind events.ReportKind) *maker { return makerOfKind(&Report{Kind: kind}, (*Report).from) }
 
 func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
@@ -151,8 +151,8 @@ func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 const nextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
 
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
-// which is neither before the session was created nor after its end, and a session delivers a limited number of reports
-// and of bytes. When something was said is the session's own word, so the limits are what holds.
+// which is neither before the session was created nor after its end, and a session may deliver only a limited number of
+// reports and of bytes. The session itself states the time, so only the limits are enforceable.
 func mayReportLate(
 	s *projections.State, session *projections.Session, reported *events.SessionReported, c Call, rule string,
 ) error {
@@ -189,8 +189,8 @@ func tooMuchLate(limit Limit, session, format string, args ...any) *Refusal {
 	}
 }
 
-// mayReportOn lets a worker report on its session's tasks, what is below them, tasks it created, and queue items that
-// it holds or held; an orchestrator on its project's.
+// mayReportOn lets a worker report on its session's tasks, those below them, tasks it created, and queue items that it
+// holds or held; an orchestrator on its project's.
 func mayReportOn(
 	s *projections.State, session *projections.Session, within func(task string) bool, id, rule string,
 ) error {

@@ -20,8 +20,8 @@ const (
 )
 
 // rows are all versions of the table, in the order of docs/contract.md, "Permissions": a row that a later version added
-// or changed says since which, and who could use it before. A row whose command is there says what makes it; of the
-// others, those that name an event will write.
+// or changed names that version, and who could use it before. A row with a command names its maker; other rows with an
+// event are for writes yet to come.
 var rows = []Row{
 	{ID: "whoami", Who: agents | RoleUser | RoleRunner | RoleSystem, Core: true, Rule: reads},
 	{ID: "status", Who: agents | RoleUser | RoleRunner | RoleSystem, Core: true, Rule: reads},
@@ -240,7 +240,7 @@ var rows = []Row{
 	{ID: "limit:reached", Who: RoleSystem, Events: "limit.reached", Rule: "the deadline passed"},
 }
 
-// The permitted alternatives to a command that a session may not use, the best first. For all other commands, see asks.
+// The alternatives to a command that a session may not use, the best first. For all other commands, see asks.
 var alternatives = map[string][]string{
 	"task:complete":     {"report:complete"},
 	"task:block":        {"report:blocked"},
@@ -276,7 +276,7 @@ var alternatives = map[string][]string{
 	"report:error":      {"session:note"},
 }
 
-// asks are the commands with which a session asks somebody who may do it.
+// asks are the commands by which a session asks somebody who has the permission.
 var asks = []string{"report:needs-input", "session:message", "commands"}
 
 // spelled are the command lines of the alternatives.

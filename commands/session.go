@@ -10,7 +10,7 @@ import (
 	"maestro/projections"
 )
 
-// RegisterSession reports a session for work; a user may register one that nobody spawned, which makes it
+// RegisterSession reports a session for work; a user may register one that nobody spawned, which creates it
 // (docs/contract.md, "Permissions"); compat: POST /api/sessions, PATCH to running.
 type RegisterSession struct {
 	noTexts
@@ -28,7 +28,7 @@ type RegisterSession struct {
 	Env      map[string]string    `json:"env,omitempty" doc:"environment of a new session"`
 	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"metadata of a new session"`
 	AgentID  string               `json:"agentId,omitempty" doc:"agent of a new session"`
-	// ManifestDigest is of a manifest that was stored before.
+	// ManifestDigest is that of a manifest that was stored before.
 	ManifestDigest string `json:"manifestDigest,omitempty" doc:"digest of the stored manifest of a new session"`
 }
 
@@ -83,8 +83,8 @@ func (x *DeleteSession) project(s *projections.State, by Actor) string {
 	return projectOfSession(s, by, x.ProjectRef, x.SessionID)
 }
 
-// projectOfSession returns the project of a command's session; what the caller names counts only where there is no such
-// session.
+// projectOfSession returns the project of a command's session; the project that the caller names counts only if there
+// is no such session.
 func projectOfSession(s *projections.State, by Actor, in ProjectRef, session string) string {
 	if project := s.SessionProject(session); project != "" {
 		return project
@@ -92,7 +92,7 @@ func projectOfSession(s *projections.State, by Actor, in ProjectRef, session str
 	return in.projectOr(by)
 }
 
-// reservedSessions are no ids of sessions: as an actor or a receiver, each means somebody else.
+// reservedSessions may not be ids of sessions: as an actor or a receiver, each means somebody else.
 var reservedSessions = []string{"parent", AdminName, string(ActorSystem), string(ActorRunner)}
 
 // Decide implements Command.
@@ -157,10 +157,10 @@ func (x *RegisterSession) from(e *events.Event, d *events.SessionRegistered) boo
 		return true
 	}
 	*x = RegisterSession{ProjectRef: inProject(e), SessionID: d.SessionID}
-	return d.ManifestDigest == "" // else it began with its manifest
+	return d.ManifestDigest == "" // otherwise it began with its manifest
 }
 
-// differs reports whether other rights are asked for than a known session has.
+// differs reports whether the request asks for other rights than a known session has.
 func (x *RegisterSession) differs(known *projections.Session) bool {
 	strategy, err := ResolveStrategy(known.Role, x.Strategy)
 	return x.Role != "" && x.Role != known.Role || x.Strategy != "" && (err != nil || strategy != known.Strategy) ||
@@ -323,7 +323,7 @@ func (x *DeleteSession) from(e *events.Event, d *events.SessionDeleted) bool {
 	return true
 }
 
-// session returns the session that a caller means, in the project it means.
+// session returns the caller's target session, in the caller's project.
 func session(s *projections.State, c Call, in ProjectRef, id string) (*projections.Session, error) {
 	if id == "" && c.By.Kind == ActorSession {
 		id = c.By.Name
@@ -343,7 +343,7 @@ func session(s *projections.State, c Call, in ProjectRef, id string) (*projectio
 	return x, nil
 }
 
-// ownSession is for what a session does to itself; a user may do it to any.
+// ownSession is session for what a session does to itself; a user may do it to any.
 func ownSession(s *projections.State, c Call, in ProjectRef, id, rule string) (*projections.Session, error) {
 	x, err := session(s, c, in, id)
 	if err != nil {
@@ -356,7 +356,7 @@ func ownSession(s *projections.State, c Call, in ProjectRef, id, rule string) (*
 	return x, nil
 }
 
-// spawnedSession is for what an orchestrator does to sessions that it spawned; a user may do it to any.
+// spawnedSession is session for what an orchestrator does to sessions that it spawned; a user may do it to any.
 func spawnedSession(s *projections.State, c Call, in ProjectRef, id, rule string) (*projections.Session, error) {
 	x, err := session(s, c, in, id)
 	if err != nil {

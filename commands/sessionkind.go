@@ -16,7 +16,7 @@ type sessionKind struct {
 	tasks    []string
 }
 
-// resolve fills in the defaults and refuses combinations that conflict.
+// resolve sets the defaults and refuses invalid combinations.
 func (k sessionKind) resolve(s *projections.State, project string) (sessionKind, error) {
 	if k.role == "" {
 		k.role = events.RoleWorker

@@ -20,7 +20,7 @@ type UpdateSession struct {
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
 	Force     bool                  `json:"force,omitempty" doc:"add tasks although dependencies of them are not completed"`
 	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
-	// ManifestDigest issues its manifest again; that it gives the same rights is checked where the manifest is read.
+	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`
 }
 
@@ -108,7 +108,7 @@ func (x *UpdateSession) from(e *events.Event, d *events.SessionUpdated) bool {
 	return true
 }
 
-// fits holds what the session would have to the limits.
+// fits checks the session's new size against the limits.
 func (x *UpdateSession) fits(s *projections.State, c Call, session *projections.Session) error {
 	if x.TaskIDs != nil {
 		if err := graphOf(s, c).joins(session.ID, *x.TaskIDs); err != nil {

@@ -15,12 +15,12 @@ import (
 // longestTimeout is a year, in milliseconds.
 const longestTimeout = 365 * 24 * 60 * 60 * 1000
 
-// SpawnSession orders a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
+// SpawnSession creates a session: its tasks in todo move to in_progress (with the queue strategy, starting an item does
 // that), its permissions are frozen, and nothing is launched. docs/contract.md, "Permissions"; compat: POST
 // /api/sessions/spawn.
 //
-// What it shares with wire.NewManifest beside ForManifest is not one embedded struct: the request hash is of the fields
-// in this order, and others stand between them. A test of service/wire holds the two to the same fields.
+// Its other fields in common with wire.NewManifest are not embedded: the request hash covers the fields in this order,
+// and others come between them. A test of service/wire checks that the two have the same fields.
 type SpawnSession struct {
 	noTexts
 	ProjectRef
@@ -36,18 +36,18 @@ type SpawnSession struct {
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a stored manifest; one is generated if absent"`
 	ManifestOptions
-	// Generated is the digest of the manifest that was generated for it. It is no part of what was asked: a retry may
+	// Generated is the digest of the manifest that was generated for it. It is not part of the request: a retry may
 	// generate another.
 	Generated string `json:"-"`
-	// Strict is what Force turned around: versions of the rules before the third refuse only who asks for it.
+	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
 	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"end it as failed after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }
 
-// ManifestOptions is what a spawn says of its agent that no event has: it goes into the generated manifest, into the
-// fields of the same names.
+// ManifestOptions are options for the agent that no event holds: they become the fields of the same names in the
+// generated manifest.
 type ManifestOptions struct {
 	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
 	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
@@ -219,7 +219,7 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 	return g.enters("/taskIds", s.Queue(project, spawned.Queue), spawned.Queued...)
 }
 
-// spawner returns the session that the new one is spawned by: a session's own, or the one of the project that a user
+// spawner returns the session that spawns the new one: the calling session, or the one of the project that a user
 // names.
 func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (string, error) {
 	switch {
@@ -244,10 +244,10 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 	return parent.ID, nil
 }
 
-// atMostOwn limits what an orchestrator gives to a session that it spawns. A worker gets commands of its default set,
-// and beyond that only what the orchestrator may use itself; another orchestrator gets at most the spawner's own set,
-// to which a default is cut. An explicit list that has more is refused. What a user gives is limited by the child's
-// role alone.
+// atMostOwn limits the commands that an orchestrator gives to a session that it spawns. A worker gets commands of its
+// default set, and beyond that only what the orchestrator itself may use; another orchestrator gets at most the
+// spawner's own set, to which a default is cut. An explicit list with more is refused. For a user, only the child's
+// role is the limit.
 func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 	permissions events.Permissions,
 ) (events.Permissions, error) {
@@ -322,7 +322,7 @@ func defaultName(k sessionKind) string {
 	return name + " for " + k.tasks[0]
 }
 
-// validDigest accepts none, or one that names a blob.
+// validDigest accepts "", or the digest of a blob.
 func validDigest(digest string) error {
 	if digest == "" || isDigest(digest) {
 		return nil
@@ -332,7 +332,7 @@ func validDigest(digest string) error {
 	)
 }
 
-// isDigest reports whether text names a blob.
+// isDigest reports whether text is the digest of a blob.
 func isDigest(text string) bool {
 	digits, ok := strings.CutPrefix(text, "sha256-")
 	if !ok || digits != strings.ToLower(digits) {

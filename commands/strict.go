@@ -11,10 +11,10 @@ import (
 	"maestro/internal/safetext"
 )
 
-// CheckNames refuses a JSON body that is above a limit of docs/limits.md, before anything else reads it. The
-// body may hold fields that nobody knows. It also refuses what encoding/json lets through: a name that is there
-// twice, and a known name in the wrong case. Its work grows with the length of the body alone, and it ends with
-// ctx. It leaves a body that is not JSON to encoding/json.
+// CheckNames refuses a JSON body that exceeds a limit of docs/limits.md, before anything else reads it. The body may
+// hold unknown fields. It also refuses what encoding/json accepts: duplicate names, and known names in the wrong case.
+// Its work grows only with the length of the body, and it ends with ctx. It leaves a body that is not JSON to
+// encoding/json.
 func CheckNames(ctx context.Context, body []byte, into any) error {
 	s := newScanner(ctx, body)
 	s.lax = true
@@ -28,7 +28,7 @@ func CheckNames(ctx context.Context, body []byte, into any) error {
 	return s.fault
 }
 
-// checkFree refuses free JSON that is above a limit. what names the field.
+// checkFree refuses free JSON that exceeds a limit. what names the field.
 func checkFree(pointer, what string, raw json.RawMessage) error {
 	s := newScanner(context.Background(), raw)
 	s.what, s.root = what, pointer
@@ -39,7 +39,7 @@ func checkFree(pointer, what string, raw json.RawMessage) error {
 // fieldsOf returns the names that a command's body may have.
 func fieldsOf(command any) []string { return formOf(command).fields }
 
-// countsOfTypes holds the optional numbers of each command, each with what its absence means: its absent tag.
+// countsOfTypes holds the optional numbers of each command, each with the meaning of its absence: its absent tag.
 var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
 	types := make(map[reflect.Type]map[string]string, len(makers))
 	for _, maker := range makers {
@@ -70,48 +70,47 @@ func appendFields(names []string, t reflect.Type) []string {
 	return names
 }
 
-// fewNames is how many names of an object are compared one by one; more are looked up in a map.
+// fewNames is how many names of an object are compared one by one; for more, a map is used.
 const fewNames = 16
 
-// checkCallerEvery is how many bytes the scanner reads before it asks again whether the caller is still there.
+// checkCallerEvery is how many bytes the scanner reads between two checks whether the caller has left.
 const checkCallerEvery = 32 << 10
 
-// bodyScanner walks once over a JSON body, front to back. It finds what encoding/json lets through: a name in the wrong
-// case, a name that is there twice at any depth, and half of a surrogate pair. It stops at the first limit that the
-// body exceeds.
+// bodyScanner reads a JSON body once, front to back. It finds what encoding/json accepts: a name in the wrong case, a
+// duplicate name at any depth, and half of a surrogate pair. It stops at the first limit that the body exceeds.
 type bodyScanner struct {
 	ctx context.Context
 	b   []byte
 	i   int
-	// fields are the names that the body itself may have; nil if any.
+	// fields are the names that the body itself may have; nil for any.
 	fields []string
-	// pointers are those of fields.
+	// pointers are the pointers of fields.
 	pointers []string
-	// counts are those of them that are optional numbers, each with what its absence means.
+	// counts are the fields that are optional numbers, each with the meaning of its absence.
 	counts map[string]string
-	// lax lets other names through, unless they differ from one of these in their case alone.
+	// lax accepts other names, unless they differ from one of these only in case.
 	lax bool
 	// what and root name the document in refusals.
 	what, root string
 
 	depth  int
 	values int
-	// names are those of the open objects that have few, one behind the other.
+	// names are those of the open objects that have few, in one slice.
 	names [][]byte
-	// room is where names begins.
+	// room is the initial space of names.
 	room [8][]byte
-	// found are the values of fields, and whole says that the body is one value and nothing else.
+	// found are the values of fields, and whole says that the body is a single value.
 	found     []found
 	foundRoom [8]found
 	whole     bool
-	// steps counts the work; tests hold it against the length of the body.
+	// steps counts the work; tests compare it with the length of the body.
 	steps int
-	// nextCheck is where ctx is asked again.
+	// nextCheck is where ctx is checked again.
 	nextCheck int
 
-	// fault is the first thing that encoding/json would let through.
+	// fault is the first fault that encoding/json would accept.
 	fault error
-	// stop ended the walk: a limit, or the caller who is gone.
+	// stop is why the scan ended early: a limit, or the caller has left.
 	stop error
 }
 
@@ -126,12 +125,12 @@ func newScanner(ctx context.Context, body []byte) *bodyScanner {
 	return s
 }
 
-// expect says what the body is to hold.
+// expect sets what the body may hold.
 func (s *bodyScanner) expect(f *form) {
 	s.fields, s.pointers, s.counts = f.fields, f.pointers, f.counts
 }
 
-// scan walks over the whole body. It gives up silently where the body is not JSON.
+// scan reads the whole body. It stops silently where the body is not JSON.
 func (s *bodyScanner) scan() {
 	ok := s.value(s.root)
 	s.space()
@@ -145,7 +144,7 @@ func (s *bodyScanner) space() {
 	}
 }
 
-// next returns the byte here, or 0 at the end.
+// next returns the current byte, or 0 at the end.
 func (s *bodyScanner) next() byte {
 	if s.i < len(s.b) {
 		return s.b[s.i]
@@ -158,7 +157,7 @@ func (s *bodyScanner) exceeds(l Limit, pointer string) bool {
 	return false
 }
 
-// unknown judges a name that is none of fields.
+// unknown judges a name that is not one of fields.
 func (s *bodyScanner) unknown(pointer, name string) {
 	if !s.lax {
 		s.faulty(pointer, "there is no field %q here", safetext.Printable(name))
@@ -187,7 +186,7 @@ func (s *bodyScanner) gone() bool {
 	return s.stop != nil
 }
 
-// value walks over one value. It reports whether the walk continues.
+// value reads one value. It reports whether the scan continues.
 func (s *bodyScanner) value(pointer string) bool {
 	s.space()
 	s.steps++
@@ -313,7 +312,7 @@ func (s *bodyScanner) object(pointer string) bool {
 	}
 }
 
-// field returns the pointer of a name of the body itself and which field it is, and judges one that is none.
+// field returns the pointer and the index of a name of the body itself, and judges an unknown one.
 func (s *bodyScanner) field(name []byte) (pointer string, at int) {
 	s.steps += len(s.fields)
 	i := slices.IndexFunc(s.fields, func(field string) bool { return field == string(name) })
@@ -327,15 +326,15 @@ func (s *bodyScanner) field(name []byte) (pointer string, at int) {
 	return pointer, i
 }
 
-// count refuses an optional number of 0: it would be taken for a number that is absent, and mean "never" or "no limit".
-// Decisions refuse those below.
+// count refuses an optional number of 0: it would be taken for an absent number, and mean "never" or "no limit".
+// Decisions refuse negative ones.
 func (s *bodyScanner) count(pointer, name string, value []byte) {
 	if absent, known := s.counts[name]; known && (string(value) == "0" || string(value) == "-0") {
 		s.faulty(pointer, "%s must be at least 1, not 0; leave it out for %s", name, absent)
 	}
 }
 
-// repeats reports whether the object whose names begin at first has this one already, and notes it. It compares a few
+// repeats reports whether the object whose names begin at first has this one already, and adds it. It compares a few
 // names one by one and looks up many, so that its work does not grow with the number of names.
 func (s *bodyScanner) repeats(first int, many *map[string]struct{}, name []byte) bool {
 	if *many == nil {
@@ -360,7 +359,7 @@ func (s *bodyScanner) repeats(first int, many *map[string]struct{}, name []byte)
 	return false
 }
 
-// text walks over a string and returns what it says.
+// text reads a string and returns its value.
 func (s *bodyScanner) text(pointer string) ([]byte, bool) {
 	start, escaped := s.i, false
 	for s.i++; s.next() != '"'; s.i++ {
@@ -396,7 +395,7 @@ func (s *bodyScanner) text(pointer string) ([]byte, bool) {
 	return []byte(text), true
 }
 
-// surrogate reports whether an escape begins or ends a surrogate pair, and whether the pair is whole and begins there.
+// surrogate reports whether an escape is part of a surrogate pair, and whether the pair is complete and begins there.
 func surrogate(escape []byte) (pair, whole bool) {
 	unit := func(at int) (high, low bool) {
 		if len(escape) < at+6 || escape[at] != '\\' || escape[at+1] != 'u' || escape[at+2]|0x20 != 'd' {

@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// RoleSet is a set of the roles that the columns of the permission table stand for.
+// RoleSet is a set of the roles in the columns of the permission table.
 type RoleSet uint8
 
 // The roles of the permission table. Workers have one column for each strategy: simple, queue and tree.
@@ -32,48 +32,49 @@ type Row struct {
 	ID string
 	// Who may use it without an explicit list.
 	Who RoleSet
-	// Core commands are a session's whatever its explicit list says.
+	// Core commands belong to every session, whatever its explicit list says.
 	Core bool
-	// Write marks what may become an event; the others are reads. It follows from Events.
+	// Write marks commands that may become an event; the others are reads. It is derived from Events.
 	Write bool
-	// Events names the type that it may become, without "maestro." and version. It follows from what makes the command,
-	// if that is there.
+	// Events names the type that it may become, without "maestro." and version. It is derived from the maker, if there
+	// is one.
 	Events string
-	// Waits marks what nobody waits for the answer of: a session that does not reach the server keeps it in an outbox.
+	// Waits marks commands whose answer nobody waits for: a session that does not reach the server keeps them in an
+	// outbox.
 	Waits bool
 	// Alias is the row that this id is another name for.
 	Alias string
-	// Rule says what the decision rests on, for people.
+	// Rule says, for people, what the decision depends on.
 	Rule string
-	// Planned marks what this version has no command for: its id is known, and no list and no advice has it. It follows
-	// for what names an event that no command makes.
+	// Planned marks commands that this version does not have: the id is known, but no list and no advice includes it.
+	// It is derived for a row with an event but without a command.
 	Planned bool
 
-	// since is the version that added the row, or that let others use it; "" for the first.
+	// since is the version that added the row, or that permitted it to others; "" for the first.
 	since string
 	// before is who could use it until then, 0 for nobody.
 	before RoleSet
 	// beyond says where a session may use it besides the projects that it works in.
 	beyond beyond
-	// makes is nil for a read, an alias in rows, and a command that is not there yet.
+	// makes is nil for a read, an alias in rows, and a planned command.
 	makes *maker
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
 const RulesVersion = thirdRules
 
-// The versions of the rules. A row of the table says what differs there; what else they decide otherwise, each decision
-// says.
+// The versions of the rules. A row of the table says what differs there; each decision says what else differs.
 const (
-	// firstRules made no queues of sessions and no questions of reports, and knew no cause but a session's.
+	// firstRules gave sessions no queues and reports no questions, and knew no cause but a session's.
 	firstRules = "1"
-	// secondRules bounded neither what an orchestrator gives a child nor the size of a graph.
+	// secondRules limited neither what an orchestrator gives a child nor the size of a graph.
 	secondRules = "2"
-	// thirdRules let every session write to the one that spawned it and wait for its own mail, and queues be changed.
+	// thirdRules let every session write to the one that spawned it and wait for its own mail, and permit changes of
+	// queues.
 	thirdRules = "3"
 )
 
-// thirdOn reports whether a version of the rules is the third or a later one.
+// thirdOn reports whether a version of the rules is 3 or later.
 func thirdOn(version string) bool { return version != firstRules && version != secondRules }
 
 // Table is one version of the rules.
@@ -83,8 +84,8 @@ type Table struct {
 	index   map[string]int
 }
 
-// Rules returns the table of a version, or false for one that this maestro does not know. Old versions stay, so that
-// old events are judged by the rules of their time.
+// Rules returns the table of a version, or false for an unknown one. Old versions stay, so that old events are judged
+// by the rules of their time.
 func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
@@ -97,7 +98,7 @@ func Rules(version string) (*Table, bool) {
 	return nil, false
 }
 
-// tableOf returns the table of a version; the current one for none.
+// tableOf returns the table of a version, or the current one for "".
 func tableOf(version string) *Table {
 	if t, known := Rules(version); known {
 		return t
@@ -105,7 +106,7 @@ func tableOf(version string) *Table {
 	return current
 }
 
-// CurrentRules returns the table that decides now.
+// CurrentRules returns the table for new decisions.
 func CurrentRules() *Table { return current }
 
 // Rows returns the table's rows in the order of docs/contract.md, "Permissions".
@@ -142,8 +143,8 @@ func RoleSetOf(role events.Role, strategy events.Strategy) RoleSet {
 	return RoleWorker
 }
 
-// listed reports whether lists may have a row: it is no alias, and its command is there. Lists of the first two
-// versions had what was planned.
+// listed reports whether lists may have a row: it is not an alias, and its command exists. Lists of the first two
+// versions also had planned commands.
 func (t *Table) listed(row Row) bool {
 	return row.Alias == "" && (!row.Planned || !thirdOn(t.Version))
 }
@@ -159,8 +160,8 @@ func (t *Table) Defaults(who RoleSet) []string {
 	return ids
 }
 
-// Hidden returns, in the table's order, every id that is not in a list, without the runners' and the system's and
-// without what is planned.
+// Hidden returns, in the table's order, every id that is not in a list, without those of runners and of the system and
+// without planned ones.
 func (t *Table) Hidden(allowed []string) []string {
 	hidden := []string{}
 	for _, row := range t.rows {
@@ -171,7 +172,7 @@ func (t *Table) Hidden(allowed []string) []string {
 	return hidden
 }
 
-// Effective returns what an explicit list comes to for a column: those of the list that are there and the core
+// Effective returns the effect of an explicit list for a column: the existing commands of the list and the core
 // commands, in the table's order.
 func (t *Table) Effective(who RoleSet, list []string) []string {
 	named := make(map[string]bool, len(list))
@@ -190,7 +191,7 @@ func (t *Table) Effective(who RoleSet, list []string) []string {
 	return ids
 }
 
-// Offered returns those ids of a list that a session may be told of: a list of an older version has what is planned.
+// Offered returns the ids of a list that a session may be told of: a list of an older version contains planned ones.
 func (t *Table) Offered(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(id string) bool {
 		row, _ := t.Row(id)
@@ -207,7 +208,7 @@ func (t *Table) canonical(id string) string {
 }
 
 // MayList says why an explicit list of a column may not hold this id, or "" if it may. A list may add reads that the
-// default lacks, but no write that its role does not have, and nothing that belongs to another by its name.
+// default lacks, but no write that its role does not have, and nothing whose name says that it belongs to another role.
 func (t *Table) MayList(who RoleSet, id string) string {
 	row, ok := t.Row(id)
 	switch {

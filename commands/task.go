@@ -9,7 +9,7 @@ import (
 	"maestro/projections"
 )
 
-// CreateTask makes a task, with status todo. docs/contract.md, "Permissions"; compat: POST /api/tasks.
+// CreateTask creates a task, with status todo. docs/contract.md, "Permissions"; compat: POST /api/tasks.
 type CreateTask struct {
 	ProjectRef
 	Title              string          `json:"title" doc:"1 to 200 characters"`
@@ -29,7 +29,7 @@ type CreateTask struct {
 	blobs events.Blobs
 }
 
-// UpdateTask updates fields of a task, its status among them. docs/contract.md, "Permissions"; compat: PATCH
+// UpdateTask updates fields of a task, including its status. docs/contract.md, "Permissions"; compat: PATCH
 // /api/tasks/:id.
 type UpdateTask struct {
 	ProjectRef
@@ -57,12 +57,12 @@ type UpdateTask struct {
 	Force              bool               `json:"force,omitempty" doc:"complete it although tasks below it are open, or leave it open below a completed parent"`
 
 	blobs events.Blobs
-	// decided says that it is made from its event, whose dependencies are those that the update left: some may have
-	// been there before, and be deleted.
+	// decided says that the command was reconstructed from its event, whose dependencies are those after the update:
+	// some may be older, and deleted since.
 	decided bool
 }
 
-// ReopenTask sends a task that is completed, blocked or said to be done back to in_progress.
+// ReopenTask returns a task that is completed, blocked or said to be done to in_progress.
 type ReopenTask struct {
 	noTexts
 	ProjectRef
@@ -90,7 +90,8 @@ func (x *ReopenTask) project(s *projections.State, by Actor) string {
 	return projectOfTask(s, by, x.ProjectRef, x.TaskID)
 }
 
-// projectOfTask returns the project of a command's task; what the caller names counts only where there is no such task.
+// projectOfTask returns the project of a command's task; the project that the caller names counts only if there is no
+// such task.
 func projectOfTask(s *projections.State, by Actor, in ProjectRef, task string) string {
 	if project := s.TaskProject(task); project != "" {
 		return project
@@ -310,7 +311,7 @@ func (x *UpdateTask) from(e *events.Event, d *events.TaskUpdated) bool {
 	return true
 }
 
-// mayMove refuses the status and the place that the update leaves the task with.
+// mayMove checks the task's status and place after the update.
 func (x *UpdateTask) mayMove(s *projections.State, c Call, t *projections.Task, parent *string) (forced bool,
 	err error,
 ) {
@@ -362,7 +363,7 @@ func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {
 	return d.To == events.TaskInProgress
 }
 
-// task returns the task that a caller means, in the project it means.
+// task returns the caller's target task, in the caller's project.
 func task(s *projections.State, c Call, in ProjectRef, id string) (*projections.Task, error) {
 	if err := ValidID("/taskId", id); err != nil {
 		return nil, err

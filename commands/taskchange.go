@@ -11,7 +11,7 @@ import (
 	"maestro/projections"
 )
 
-// onlyChanges leaves out of an update what the task has already, so that the event says what changed.
+// onlyChanges removes from an update what the task has already, so that the event holds only the changes.
 func onlyChanges(t *projections.Task, update *events.TaskUpdated) *events.TaskUpdated {
 	kept := *update
 	dropSame(&kept.Title, t.Title)
@@ -44,7 +44,7 @@ func dropSameList(given **[]string, has []string) {
 	}
 }
 
-// dropSameText is dropSame for a text that may be in the blobs: then the digests are compared too.
+// dropSameText is dropSame for a text that may be a blob: then it compares the digests too.
 func dropSameText(update *events.TaskUpdated, field string, given **string, has string, t *projections.Task) {
 	if *given == nil || **given != has || update.Blobs[field] != t.Blobs[field] {
 		return
@@ -59,7 +59,7 @@ func dropSameText(update *events.TaskUpdated, field string, given **string, has 
 	}
 }
 
-// sameObject compares free JSON by its values, not by how they are written; an empty object is the same as none.
+// sameObject compares free JSON by its values, not by its form; an empty object equals none.
 func sameObject(given, has json.RawMessage) bool {
 	if given == nil {
 		return false
@@ -92,7 +92,7 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// sameNumber compares whole numbers by their digits, so that large ones stay apart, and others by value.
+// sameNumber compares whole numbers by their digits, so that large ones stay distinct, and others by value.
 func sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true

@@ -8,15 +8,15 @@ import (
 	"maestro/projections"
 )
 
-// DeleteTask takes a task out of the views, with recursive everything below it too.
+// DeleteTask removes a task from the views, with recursive everything below it too.
 type DeleteTask struct {
 	noTexts
 	ProjectRef
 	TaskID    string `json:"taskId" doc:"the task"`
 	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
 	Force     bool   `json:"force,omitempty" doc:"delete it although open tasks depend on it"`
-	// Whole refuses to leave tasks below it without a parent, and tasks that depend on it without a way to start. Only
-	// the route of older clients does without.
+	// Whole refuses to leave tasks below it without a parent, and dependents that could never start. Only the route of
+	// older clients omits it.
 	Whole bool `json:"-"`
 }
 
@@ -62,7 +62,7 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	return deleted, nil
 }
 
-// noneDepends refuses to delete tasks that open tasks wait for: a deleted dependency is never completed.
+// noneDepends refuses to delete tasks that open tasks depend on: a deleted dependency is never completed.
 func noneDepends(s *projections.State, deleted []string) error {
 	seen := setOf(deleted)
 	var waiting []string
@@ -89,7 +89,7 @@ func noneDepends(s *projections.State, deleted []string) error {
 	}
 }
 
-// noneBelow refuses a task that has tasks below it, and names the first of them.
+// noneBelow refuses a task with tasks below it, and names the first of them.
 func noneBelow(s *projections.State, id string) error {
 	var below []string
 	for child := range s.Children(id) {

@@ -8,7 +8,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// taskFields are what the creation and the update of a task check alike; nil is absent.
+// taskFields are the fields that the creation and the update of a task check in the same way; nil is absent.
 type taskFields struct {
 	title, description *string
 	criteria           *[]string

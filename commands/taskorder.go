@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// maxOrderKey is how long the key of a place among siblings is, in characters. Each task that is put at the same
-	// place makes the keys there a fraction of a character longer.
+	// maxOrderKey is the maximum length of the key of a place among siblings, in characters. Each task that is put at
+	// the same place makes the keys there a fraction of a character longer.
 	maxOrderKey = 256
-	// maxBeside is how many places next to a sibling are looked at to find out whether the task stands there already.
+	// maxBeside is how many places next to a sibling are searched to find out whether the task is there already.
 	maxBeside = 200
 )
 
-// order returns the place among its siblings that an update gives the task; nil if it is not about that, or if the task
-// stands there already.
+// order returns the place among its siblings that an update gives the task; nil if the update does not move it, or if
+// the task is there already.
 func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, parent *string) (*events.SiblingOrder,
 	error,
 ) {
@@ -49,8 +49,8 @@ func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, pa
 	return &events.SiblingOrder{Key: key, Before: x.Before, After: x.After}, nil
 }
 
-// sibling returns the task next to which another one is put. It must be below the parent that the update leaves that
-// with.
+// sibling returns the task next to which another one is put. It must be below the parent that the other one has after
+// the update.
 func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *string, pointer, id string) (
 	*projections.Task, error,
 ) {
@@ -80,7 +80,7 @@ func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *
 	return sibling, nil
 }
 
-// standsBeside reports whether a task stands directly before or after a sibling, as far as it is looked for.
+// standsBeside reports whether a task is directly before or after a sibling, as far as it searches.
 func standsBeside(s *projections.State, t, sibling *projections.Task, after bool) bool {
 	key := sibling.SiblingKey()
 	for range maxBeside {

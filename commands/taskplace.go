@@ -10,10 +10,10 @@ import (
 	"maestro/projections"
 )
 
-// maxPlanID is how long an id of a plan is, in characters.
+// maxPlanID is the maximum length of a plan id, in characters.
 const maxPlanID = maxID
 
-// rootParent is the word for no parent.
+// rootParent is the value for no parent.
 const rootParent = "null"
 
 // parentIn refuses a parent that does not exist or is in another project; "" is none.
@@ -34,7 +34,7 @@ func parentIn(s *projections.State, project, id string) error {
 	return nil
 }
 
-// planIDIn refuses a plan id that another task of the project has, or that names a task by its own id; task is "" for a
+// planIDIn refuses a plan id that another task of the project has, or that is another task's own id; task is "" for a
 // new one.
 func planIDIn(s *projections.State, c Call, project, task, id string) error {
 	if err := ValidLine("/planId", id, maxPlanID); err != nil {
@@ -62,7 +62,7 @@ func planIDIn(s *projections.State, c Call, project, task, id string) error {
 }
 
 // notOwnID refuses a plan id that is the own id of another task, of any project, or that may become one: an exported
-// plan names a task that has no plan id by its own.
+// plan uses a task's own id if it has no plan id.
 func notOwnID(s *projections.State, task, id string) error {
 	other := s.TaskEver(id)
 	if !IsTaskID(id) && (other == nil || other.ID == task) {
@@ -77,7 +77,7 @@ func notOwnID(s *projections.State, task, id string) error {
 	}
 }
 
-// validLabels trims labels and leaves out those that are given twice.
+// validLabels trims labels and removes duplicates.
 func validLabels(given []string) ([]string, error) {
 	kept := make([]string, 0, len(given))
 	for _, label := range given {
@@ -96,7 +96,7 @@ func validLabels(given []string) ([]string, error) {
 	return unique(kept), nil
 }
 
-// labels returns the labels that an update leaves the task with, nil if it is not about them.
+// labels returns the task's labels after an update, nil if the update does not change them.
 func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]string, error) {
 	if x.Labels == nil && len(x.AddLabels) == 0 && len(x.RemoveLabels) == 0 {
 		return nil, nil
@@ -116,7 +116,7 @@ func (x *UpdateTask) labels(s *projections.State, t *projections.Task) (*[]strin
 	return &labels, err
 }
 
-// place returns the parent and the dependencies that an update gives the task; nil for what it is not about.
+// place returns the parent and the dependencies that an update sets; nil for what it does not change.
 func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*string, *[]string, error) {
 	g := graphOf(s, c)
 	parent, above := x.ParentID, t.ParentID
@@ -156,7 +156,7 @@ func (x *UpdateTask) place(s *projections.State, c Call, t *projections.Task) (*
 	return parent, dependencies, nil
 }
 
-// mayDepend refuses dependencies. Whoever adds or removes some does not answer for the others.
+// mayDepend checks dependencies. A caller that adds or removes some is not refused because of the others.
 func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept []string) error {
 	if x.Dependencies == nil || x.decided {
 		has, added := setOf(t.Dependencies), setOf(x.AddDependencies)
@@ -170,8 +170,8 @@ func (x *UpdateTask) mayDepend(g graph, t *projections.Task, parent string, kept
 	return err
 }
 
-// changedList returns a list with what is added and without what is removed: the given one, or the one that is there.
-// It looks at each entry once, and counts that.
+// changedList returns a list after additions and removals: the given one, or the present one. It examines each entry
+// once, and counts that.
 func changedList(s *projections.State, has []string, given *[]string, add, remove []string) []string {
 	if given != nil {
 		has = *given
@@ -194,8 +194,8 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// moves refuses a new parent for a task if it is the task itself or below it, if the tree would be too deep, or if
-// what moves waits for a task that it would be part of.
+// moves refuses a new parent for a task if it is the task itself or below it, if the tree would be too deep, or if what
+// moves depends on a task that would contain it.
 func (g graph) moves(t *projections.Task, parent string, waitsFor []string) error {
 	above := g.s.Above(parent)
 	if above[t.ID] {

@@ -91,13 +91,13 @@ func moveTask(s *projections.State, c Call, in ProjectRef, id string, to events.
 	}, nil
 }
 
-// blocksAnew reports whether a task that is blocked already is blocked for another reason.
+// blocksAnew reports whether a blocked task is blocked for another reason.
 func blocksAnew(s *projections.State, c Call, t *projections.Task, to events.TaskStatus, reason string) bool {
 	return thirdOn(c.Rules) && to == events.TaskBlocked && reason != "" && reason != s.StatusReasonText(t)
 }
 
-// mayMove refuses to give a task a status, and a task above it ("" for none): only the user takes a cancellation back,
-// and a task is completed before those below it, or is open below a completed one, only if the caller forces it.
+// mayMove checks a task's new status and parent ("" for none): only the user revokes a cancellation, and a task is
+// completed before those below it, or open below a completed one, only if the caller forces it.
 func mayMove(s *projections.State, c Call, t *projections.Task, above string, to events.TaskStatus, force bool) (
 	forced bool, err error,
 ) {
@@ -120,7 +120,7 @@ func mayMove(s *projections.State, c Call, t *projections.Task, above string, to
 	return false, openBelow(s, t.ID)
 }
 
-// isOpen reports whether a task of this status keeps its parent from being done.
+// isOpen reports whether a task with this status prevents the completion of its parent.
 func isOpen(status events.TaskStatus) bool {
 	return status != events.TaskCompleted && status != events.TaskCancelled
 }
@@ -140,7 +140,7 @@ func mayBeOpen(s *projections.State, c Call, parent string, force bool) (forced 
 	return false, refusal
 }
 
-// openBelow is the refusal to complete a task before those below it.
+// openBelow returns the refusal to complete a task before those below it.
 func openBelow(s *projections.State, id string) *Refusal {
 	return &Refusal{
 		Code:    CodeRule,
@@ -175,7 +175,7 @@ func validReason(reason string) error {
 	return ValidText("/reason", reason)
 }
 
-// someOf lists ids that stand for so many.
+// someOf formats ids that stand for a total number.
 func someOf(ids []string, all int) string {
 	names := strings.Join(ids, ", ")
 	if all > len(ids) {

@@ -8,8 +8,8 @@ import (
 	"maestro/projections"
 )
 
-// OwnTemplates are the ids of the templates that Maestro comes with, one for each mode and strategy
-// (docs/spec/002-prompt-contract.md, "Workflow Matrix"). They can be changed and reset, and are always there.
+// OwnTemplates returns the ids of the built-in templates, one for each mode and strategy
+// (docs/spec/002-prompt-contract.md, "Workflow Matrix"). They can be changed and reset, and always exist.
 func OwnTemplates() []string {
 	return []string{
 		"execute-simple", "execute-queue", "execute-tree", "coordinate-default",
@@ -17,7 +17,8 @@ func OwnTemplates() []string {
 	}
 }
 
-// CreateTemplate makes a text that prompts are written by. docs/contract.md, "templateId"; compat: POST /api/templates.
+// CreateTemplate creates a text that prompts are generated from. docs/contract.md, "templateId"; compat: POST
+// /api/templates.
 type CreateTemplate struct {
 	noTexts
 	Name    string      `json:"name" doc:"the name that people use"`
@@ -25,7 +26,7 @@ type CreateTemplate struct {
 	Content string      `json:"content" doc:"the workflow, with slots"`
 }
 
-// UpdateTemplate updates fields of a template, also of one of Maestro's own.
+// UpdateTemplate updates fields of a template, which may be a built-in one.
 type UpdateTemplate struct {
 	noTexts
 	TemplateID string  `json:"templateId" doc:"the template"`
@@ -33,13 +34,13 @@ type UpdateTemplate struct {
 	Content    *string `json:"content,omitempty" doc:"new workflow"`
 }
 
-// ResetTemplate resets a template to the workflow that Maestro comes with.
+// ResetTemplate resets a template to its built-in workflow.
 type ResetTemplate struct {
 	noTexts
 	TemplateID string `json:"templateId" doc:"the template"`
 }
 
-// DeleteTemplate takes a template out of the views; Maestro's own stay.
+// DeleteTemplate removes a template from the views; built-in ones stay.
 type DeleteTemplate struct {
 	noTexts
 	TemplateID string `json:"templateId" doc:"the template"`
@@ -107,7 +108,7 @@ func validTemplate(name, content *string) error {
 	return ValidText("/content", *content)
 }
 
-// template says whether there is a template to change.
+// template refuses a template that does not exist.
 func template(s *projections.State, id string) error {
 	if err := ValidID("/templateId", id); err != nil {
 		return err

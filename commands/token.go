@@ -10,10 +10,11 @@ import (
 	"maestro/projections"
 )
 
-// AdminName is the name of the token that a home has from the start; no other may have it.
+// AdminName is the name of the initial token of a home; no other may have it.
 const AdminName = "admin"
 
-// CreateToken makes a named token. Its secret is made from the server's key: the answer holds it, the log does not.
+// CreateToken creates a named token. Its secret is derived from the server's key: the answer holds it, the log does
+// not.
 type CreateToken struct {
 	noTexts
 	Name       string           `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
@@ -23,14 +24,14 @@ type CreateToken struct {
 	ExpiresAt  int64            `json:"expiresAt,omitempty" absent:"a token that never expires" doc:"or when it expires, in milliseconds since 1970"`
 }
 
-// RevokeToken ends a named token and the tokens that it made, or a session's secret: the session gets another one. Of a
-// token that was revoked before, it ends the tokens that were kept then.
+// RevokeToken ends a named token and the tokens that it created, or a session's secret: the session gets another one.
+// For a token that was revoked before, it ends the tokens that were kept then.
 type RevokeToken struct {
 	noTexts
 	Name      string `json:"name,omitempty" doc:"the named token"`
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session whose secret is replaced, instead of a token"`
-	// KeepChildren leaves the tokens that it made as they are. Neither the token itself nor one that it made
-	// may ask for it.
+	// KeepChildren keeps the tokens that it created valid. Neither the token itself nor one that it created may use
+	// this.
 	KeepChildren bool `json:"keepChildren,omitempty" doc:"do not revoke the tokens that it made"`
 }
 
@@ -113,10 +114,10 @@ func (x *CreateToken) from(_ *events.Event, d *events.TokenCreated) bool {
 // latestExpiry is the last millisecond of the year 9999: later times have no RFC 3339 form.
 const latestExpiry = 253402300799999
 
-// expiry returns when the token expires, 0 for never. A token that expires itself makes none that outlives it.
+// expiry returns when the token expires, 0 for never. A token with an expiry creates none that outlives it.
 func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 	if !thirdOn(c.Rules) {
-		return 0, nil // older rules knew no expiry
+		return 0, nil // older rules have no expiry
 	}
 	now := c.At.UnixMilli()
 	expires := x.ExpiresAt

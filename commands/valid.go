@@ -11,13 +11,13 @@ import (
 	"maestro/projections"
 )
 
-// Limits of names and of the keys of commands, in characters.
+// Limits of names and of the idempotency keys of commands, in characters.
 const (
 	MaxName = 200
 	MaxKey  = 200
 )
 
-// KeyName is what callers call the key of a command: HTTP has it in the header of this name.
+// KeyName is the name of a command's idempotency key: HTTP uses it as the header.
 const KeyName = "Idempotency-Key"
 
 const (
@@ -26,11 +26,11 @@ const (
 	maxList  = 1000
 	maxID    = 128
 	maxType  = 100
-	// maxOptions is how many options a question has.
+	// maxOptions is the maximum number of options of a question.
 	maxOptions = 20
 )
 
-// ValidID says what is wrong with an id that a client gives, or nil: 1 to 128 characters of [A-Za-z0-9_-].
+// ValidID returns what is wrong with a client's id, or nil: 1 to 128 characters of [A-Za-z0-9_-].
 func ValidID(pointer, id string) error {
 	if id == "" {
 		return invalid(pointer, "%s is required", strings.TrimPrefix(pointer, "/"))
@@ -63,7 +63,7 @@ func validIDs(pointer string, ids []string) error {
 	return nil
 }
 
-// ValidText refuses what JSON lets through and no view could show: invalid UTF-8 and NUL.
+// ValidText refuses what JSON permits and no view could show: invalid UTF-8 and NUL.
 func ValidText(pointer, text string) error {
 	if !utf8.ValidString(text) {
 		return invalid(pointer, "%s is not valid UTF-8", nameOf(pointer))
@@ -74,7 +74,7 @@ func ValidText(pointer, text string) error {
 	return nil
 }
 
-// ValidLine is for names and titles: one line, no control characters.
+// ValidLine checks names and titles: one line, no control characters.
 func ValidLine(pointer, text string, most int) error {
 	if err := ValidText(pointer, text); err != nil {
 		return err
@@ -106,8 +106,8 @@ func nameOf(pointer string) string {
 	return strings.TrimPrefix(pointer, "/")
 }
 
-// What costs a decision as much as one look-up: so many names of a list to compare one with, so many to keep or to find
-// in a set, so many bytes of text to check, and so many of JSON to read.
+// What costs a decision as much as one look-up: comparing with so many names of a list, keeping or finding so many in a
+// set, checking so many bytes of text, and reading so many of JSON.
 const (
 	namesPerStep = 10
 	setPerStep   = 2
@@ -130,19 +130,19 @@ func unique(ids []string) []string {
 	return kept
 }
 
-// An id that is made has at least shortestID of these digits behind its prefix.
+// A generated id has at least shortestID of these digits after its prefix.
 const (
 	idDigits   = "0123456789abcdefghjkmnpqrstvwxyz"
 	shortestID = 10
 )
 
-// IsTaskID reports whether a text has the form of the ids that tasks are given.
+// IsTaskID reports whether a text has the form of a generated task id.
 func IsTaskID(text string) bool {
 	digits, ok := strings.CutPrefix(text, "task_")
 	return ok && len(digits) >= shortestID && strings.Trim(digits, idDigits) == ""
 }
 
-// newID makes "<prefix>_<characters of the event's id>": short, and the same whenever the decision is made again.
+// newID returns "<prefix>_<characters of the event's id>": short, and the same whenever the decision is repeated.
 func newID(prefix string, c Call, taken func(id string) bool) string {
 	var text []byte
 	var buffer uint32

@@ -5,17 +5,17 @@ import (
 	"maestro/projections"
 )
 
-// Warner is a command that may be allowed and still be a mistake. Warnings returns what its caller should know about
-// what it did; data is its event's payload, and s the state after it. It has no part in the decision.
+// Warner is a command that may be permitted and still be a mistake. Warnings returns what its caller should know about
+// its effects; data is its event's payload, and s the state after it. It does not influence the decision.
 type Warner interface {
 	Command
 	Warnings(s *projections.State, data events.Data) []Warning
 }
 
-// Warning is what the caller of a command should know about what it did.
+// Warning is what the caller of a command should know about its effects.
 type Warning struct {
 	Text string
-	// Tasks and Sessions are what the text tells of. Only a caller who may read them all gets it.
+	// Tasks and Sessions are those that the text mentions. Only a caller who may read them all receives it.
 	Tasks, Sessions []string
 }
 
