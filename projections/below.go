@@ -1,27 +1,27 @@
 package projections
 
-// SumsMost is how many steps one answer takes to sum up what lies below its tasks.
+// SumsMost bounds the steps of one answer for summing up what lies below its tasks.
 const SumsMost = 2_000_000
 
-// Sums remembers what lies below tasks, so that one answer looks at each task once, and bounds how much it looks at.
+// Sums caches what lies below tasks, so that one answer examines each task once, and bounds the work.
 type Sums struct {
 	known map[string]lower
 	// alive are the sessions that were looked up.
 	alive map[string]bool
-	// left is how many more steps it may take.
+	// left is the remaining number of steps.
 	left uint64
 }
 
-// NewSums returns sums that take so many steps together at most. A state that does not count steps takes none.
+// NewSums returns sums that take at most so many steps together. A state that does not count steps takes none.
 func NewSums(most uint64) *Sums { return &Sums{map[string]lower{}, map[string]bool{}, most} }
 
-// Size returns about how much memory the sums take, in bytes.
+// Size returns the approximate memory of the sums, in bytes.
 func (x *Sums) Size() int64 {
 	const entrySize, aliveSize = 112, 40
 	return int64(len(x.known))*entrySize + int64(len(x.alive))*aliveSize
 }
 
-// lower is what lies below a task.
+// lower sums up everything below a task.
 type lower struct {
 	tasks    int
 	progress Progress
@@ -29,15 +29,15 @@ type lower struct {
 
 func (b *lower) any() bool { return b.tasks > 0 || b.progress.Unread > 0 }
 
-// Sum is a sum of what lies below a task. [State.SumOn] makes it, in as many portions as it takes.
+// Sum is a sum over everything below a task. [State.SumOn] computes it, in as many portions as needed.
 type Sum struct {
 	sums  *Sums
 	below lower
-	// path leads down to where it is.
+	// path leads from the top to the current position.
 	path []summed
 }
 
-// summed is a task of which so many children are still to be added.
+// summed is a task with the number of its children still to be added.
 type summed struct {
 	// task is nil for the one whose sum it is.
 	task *Task
@@ -57,7 +57,7 @@ func (s *State) SumBelow(task string, sums *Sums) *Sum {
 	return x
 }
 
-// SumOn continues with a sum until the state has counted so many steps, and reports whether it is done.
+// SumOn continues a sum until the state has counted so many steps, and reports whether it is done.
 func (s *State) SumOn(x *Sum, until uint64) (done bool) {
 	for len(x.path) > 0 {
 		before := s.Steps()
@@ -81,7 +81,7 @@ func (s *State) SumOn(x *Sum, until uint64) (done bool) {
 	return true
 }
 
-// sumChild adds a task, or enters it if there may be something below it.
+// sumChild adds a task, or descends into it if there may be something below it.
 func (s *State) sumChild(x *Sum, at *summed, t *Task) {
 	id := t.ID
 	at.tasks++
@@ -95,7 +95,7 @@ func (s *State) sumChild(x *Sum, at *summed, t *Task) {
 	}
 }
 
-// sumUp leaves a task whose children are all added.
+// sumUp ascends from a task whose children are all added.
 func (s *State) sumUp(x *Sum) {
 	last := len(x.path) - 1
 	it := x.path[last]
@@ -116,7 +116,7 @@ func (s *State) sumUp(x *Sum) {
 	above.progress.add(it.progress)
 }
 
-// Progress returns the sum once it is made, nil when nothing lies below the task.
+// Progress returns the finished sum, nil when nothing lies below the task.
 func (x *Sum) Progress() *Progress {
 	if !x.below.any() {
 		return nil

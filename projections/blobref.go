@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// BlobRef says what names a blob: a project or a task in one of its fields, a session as its manifest, or an entry of
-// a session's or a task's timeline.
+// BlobRef is something that names a blob: a project or a task in one of its fields, a session as its manifest, or an
+// entry of a session's or a task's timeline.
 type BlobRef struct {
 	Kind Kind
 	ID   string
 }
 
-// BlobRefs returns what names a blob, or named it once: what changes stays in the list.
+// BlobRefs returns everything that names a blob, or once named it: references stay in the list after a change.
 func (s *State) BlobRefs(digest string) []BlobRef { return s.blobRefs.get(digest) }
 
-// newestRefs is how far back in a blob's list what names it is looked for: repeated references are there.
+// newestRefs is how far back in a blob's list an existing reference is searched: repeated references are at the end.
 const newestRefs = 8
 
-// refer notes that something names a blob.
+// refer adds a reference to a blob.
 func (s *State) refer(digest string, ref BlobRef) {
 	if digest == "" {
 		return
@@ -29,7 +29,7 @@ func (s *State) refer(digest string, ref BlobRef) {
 	}
 }
 
-// referFrom notes the blobs that changed values name; entries are noted as they are placed.
+// referFrom adds the references of changed values; entries are added when they are placed.
 func (s *State) referFrom(changes []Change) {
 	for i := range changes {
 		switch after := changes[i].After.(type) {

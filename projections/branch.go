@@ -2,8 +2,8 @@ package projections
 
 import "math"
 
-// Branch is a task with what is below it, before it is shown: it holds only immutable values, so that it can be put in
-// order and shown part by part when the state has moved on.
+// Branch is a task with everything below it, before it is shown: it holds only immutable values, so that it can be
+// sorted and shown in parts after the state has changed.
 type Branch struct {
 	Task     *Task
 	Children []*Branch
@@ -12,41 +12,41 @@ type Branch struct {
 	Progress *Progress
 }
 
-// TreeBuild is trees of tasks on their way. [State.BuildTrees] makes them, in as many portions as it takes.
+// TreeBuild is a set of trees under construction. [State.BuildTrees] builds them, in as many portions as needed.
 type TreeBuild struct {
-	// Branches are the trees, in the order of siblings, as are the children of each.
+	// Branches are the trees, in sibling order, as are the children of each.
 	Branches []*Branch
-	// left are the tasks that may be roots; roots is how many there may be, 0 for all.
+	// left are the remaining candidates for roots; roots is the maximum number of roots, 0 for all.
 	left  siblings
 	roots int
-	// most is how many tasks below roots may still be shown.
+	// most is how many more tasks below the roots may be shown.
 	most int
 	sums *Sums
 	made int
-	// path leads down to where it is.
+	// path leads from the top to the current position.
 	path []growing
 }
 
-// Made counts the tasks that the trees have so far.
+// Made returns the number of tasks in the trees so far.
 func (g *TreeBuild) Made() int { return g.made }
 
-// growing is a branch whose children are still to be found.
+// growing is a branch whose children are still being added.
 type growing struct {
 	branch *Branch
-	// levels is how many levels it may have, itself too.
+	// levels is the maximum number of its levels, including its own.
 	levels int
-	// rest are those of its children that are not looked at, next the first of the branches below it that is not grown.
+	// rest are its children that were not examined yet, next the first child branch that is not complete.
 	rest siblings
 	next int
-	// below sums up what is below it.
+	// below sums up everything below it.
 	below lower
-	// hidden sums up what is below it and not shown.
+	// hidden sums up what is below it but not shown.
 	hidden *Sum
 }
 
-// NewGrowth begins trees of a project's tasks, with so many tasks below the roots at most. A task whose parent was
-// deleted is a root. It begins behind the key of a sibling, "" for the beginning, and ends once it has so many roots,
-// 0 for all.
+// NewGrowth starts trees of a project's tasks, with at most so many tasks below the roots. A task whose parent was
+// deleted is a root. It begins after the key of a sibling, "" for the beginning, and ends after so many roots, 0 for
+// all.
 func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *TreeBuild {
 	return &TreeBuild{
 		Branches: []*Branch{},
@@ -57,21 +57,21 @@ func (s *State) NewGrowth(project, after string, roots, most int, sums *Sums) *T
 	}
 }
 
-// GrowthOf begins the tree of one task, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks below it.
+// GrowthOf starts the tree of one task, down to [MaxTreeDepth] levels and with [MaxTreeTasks] tasks below it.
 func (s *State) GrowthOf(t *Task, sums *Sums) *TreeBuild {
 	g := &TreeBuild{most: MaxTreeTasks, sums: sums}
 	g.root(s, t)
 	return g
 }
 
-// Branches returns a project's tasks as trees, as NewGrowth says, all at once.
+// Branches returns a project's tasks as trees, as NewGrowth does, in a single portion.
 func (s *State) Branches(project, after string, roots, most int) []*Branch {
 	g := s.NewGrowth(project, after, roots, most, NewSums(math.MaxUint64))
 	s.BuildTrees(g, math.MaxUint64)
 	return g.Branches
 }
 
-// BuildTrees continues with trees until the state has counted so many steps, and reports whether they are done.
+// BuildTrees continues trees until the state has counted so many steps, and reports whether they are done.
 func (s *State) BuildTrees(g *TreeBuild, until uint64) (done bool) {
 	for {
 		switch {
@@ -97,7 +97,7 @@ func (g *TreeBuild) root(s *State, t *Task) {
 	g.path = append(g.path, growing{branch: b, levels: MaxTreeDepth, rest: s.childrenInOrder(t.ID)})
 }
 
-// growOn takes one step: it finds a child, enters one, sums up those that are not shown, or leaves a branch.
+// growOn takes one step: it adds a child, descends into one, sums up hidden ones, or completes a branch.
 func (s *State) growOn(g *TreeBuild, until uint64) {
 	at := &g.path[len(g.path)-1]
 	switch b := at.branch; {
@@ -120,7 +120,7 @@ func (s *State) growOn(g *TreeBuild, until uint64) {
 	}
 }
 
-// grown leaves a branch that is complete.
+// grown ascends from a complete branch.
 func (s *State) grown(g *TreeBuild) {
 	last := len(g.path) - 1
 	it := g.path[last]
@@ -146,7 +146,7 @@ func (s *State) grown(g *TreeBuild) {
 	}
 }
 
-// tree fills in the branch as it is shown, with views that are still empty but for their progress, and adds them to
+// tree converts the branch to the form in which it is shown, with views that hold only their progress, and adds them to
 // unseen in order.
 func (b *Branch) tree(into *TaskTree, unseen *[]PendingView) {
 	into.Below, into.Children = b.Below, make([]TaskTree, len(b.Children))
@@ -156,20 +156,20 @@ func (b *Branch) tree(into *TaskTree, unseen *[]PendingView) {
 	}
 }
 
-// PendingView is a task of a tree whose view is still to be made.
+// PendingView is a task of a tree whose view is still to be created.
 type PendingView struct {
 	branch *Branch
 	tree   *TaskTree
 }
 
-// Tree returns the branch as a tree, and the tasks of it that [State.See] has to fill in.
+// Tree returns the branch as a tree, and the tasks in it whose views [State.See] has to fill in.
 func (b *Branch) Tree() (tree *TaskTree, unseen []PendingView) {
 	tree = new(TaskTree)
 	b.tree(tree, &unseen)
 	return tree, unseen
 }
 
-// See fills in the views of tasks of a tree.
+// See fills in the views of a tree's tasks.
 func (s *State) See(these []PendingView) {
 	for _, it := range these {
 		it.tree.TaskView = s.ListedTask(it.branch.Task)
@@ -177,7 +177,7 @@ func (s *State) See(these []PendingView) {
 	}
 }
 
-// Count counts the tasks of the branch, itself too.
+// Count counts the tasks of the branch, including its own.
 func (b *Branch) Count() int {
 	n := 1
 	for _, child := range b.Children {

@@ -13,12 +13,12 @@ const (
 	KindInput           Kind = "input"            // *Input
 	KindToken           Kind = "token"            // *Token
 	KindTemplate        Kind = "template"         // *Template
-	KindSessionTimeline Kind = "session_timeline" // *Entry: the one that the timeline gained; Before is nil
-	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the one that the timeline gained; Before is nil
+	KindSessionTimeline Kind = "session_timeline" // *Entry: the new entry of the timeline; Before is nil
+	KindTaskTimeline    Kind = "task_timeline"    // *Entry: the new entry of the timeline; Before is nil
 )
 
-// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer when the event
-// made the thing.
+// Change is one value of one view before and after an event. Both are immutable; Before is a nil pointer if the event
+// created the object.
 type Change struct {
 	Kind   Kind
 	ID     string

@@ -2,11 +2,12 @@ package projections
 
 import "math"
 
-// chores are work on a state that is done in portions: the state may move between two of them. A chore does one bit,
-// which takes a look-up at least, and says whether there is more; chores that it adds come before the rest of it.
+// chores are work on a state that is done in portions: the state may change between two of them. A chore does one step,
+// which takes at least one look-up, and reports whether there is more; chores that it adds run before its remaining
+// steps.
 type chores struct{ todo []func() (more bool) }
 
-// untilDone is a portion that is as large as the whole work.
+// untilDone makes a portion cover the whole work.
 const untilDone = math.MaxUint64
 
 func (c *chores) add(chore func() (more bool)) { c.todo = append(c.todo, chore) }
@@ -25,7 +26,7 @@ func (c *chores) on(s *State, until uint64) (done bool) {
 	return true
 }
 
-// finally is a chore of a single step.
+// finally returns a chore of a single step.
 func finally(do func()) func() (more bool) {
 	return func() bool {
 		do()
@@ -33,7 +34,7 @@ func finally(do func()) func() (more bool) {
 	}
 }
 
-// each is a chore with a bit for each of a list, which must not change.
+// each returns a chore with a step for each element of a list, which must not change.
 func each[T any](list []T, do func(T)) func() (more bool) {
 	return func() bool {
 		if len(list) == 0 {
@@ -46,7 +47,7 @@ func each[T any](list []T, do func(T)) func() (more bool) {
 	}
 }
 
-// each is a chore with a bit for each item of the line as it is now.
+// each returns a chore with a step for each item of the present line.
 func (l line) each(do func(task string)) func() (more bool) {
 	from := uint64(0)
 	return func() bool {
@@ -60,7 +61,7 @@ func (l line) each(do func(task string)) func() (more bool) {
 	}
 }
 
-// from returns the first item that stands at a place or behind it, nil if there is none.
+// from returns the first item at or after a place, nil if there is none.
 func (n *lineNode) from(place uint64) (first *lineNode) {
 	for n != nil {
 		if n.place < place {

@@ -7,10 +7,10 @@ import (
 	"maestro/events"
 )
 
-// Lost reports whether nothing was heard of the session for too long, and nothing since.
+// Lost reports whether the session was silent for too long, and has not been heard since.
 func (x *Session) Lost() bool { return x.LostAt != 0 }
 
-// Gone returns why a session can hold no item any more: lost, stopped, failed or deleted; "" for one that can.
+// Gone returns why a session can no longer hold an item: lost, stopped, failed or deleted; "" if it can.
 func (s *State) Gone(id string) string {
 	x := s.sessions.get(id)
 	switch {
@@ -24,13 +24,13 @@ func (s *State) Gone(id string) string {
 	return ""
 }
 
-// The types of the entries that say that a session was lost, and that it was heard again.
+// The types of the entries for the loss of a session, and for its return.
 const (
 	EntryLost      = "session_lost"
 	EntryRecovered = "session_recovered"
 )
 
-// Deadlines returns the sessions that are ended when their time is over, in order of creation.
+// Deadlines returns the sessions with a deadline, in order of creation.
 func (s *State) Deadlines() iter.Seq[*Session] { return s.sessionsIn(s.timed) }
 
 func (s *State) sessionLost(f fact, d *events.SessionLost) error {

@@ -7,15 +7,15 @@ import (
 	"maestro/events"
 )
 
-// Startable reports whether a task is still to do and all that it depends on is completed.
+// Startable reports whether a task is todo and all its dependencies are completed.
 func (s *State) Startable(t *Task) bool {
 	return t.Status == events.TaskTodo && !slices.ContainsFunc(t.Dependencies, func(id string) bool {
 		return !s.satisfied(id, false)
 	})
 }
 
-// UnmetDependencies returns those dependencies of a task that are not completed; one that was deleted before it was
-// never will be.
+// UnmetDependencies returns the dependencies of a task that are not completed; a dependency that was deleted before its
+// completion stays unmet.
 func (s *State) UnmetDependencies(t *Task) []string {
 	var unmet []string
 	for _, id := range t.Dependencies {
@@ -26,7 +26,7 @@ func (s *State) UnmetDependencies(t *Task) []string {
 	return unmet
 }
 
-// GoneDependencies returns those dependencies of a task that were deleted or are cancelled. Nothing completes them any
+// GoneDependencies returns the dependencies of a task that were deleted or are cancelled. Nothing completes them any
 // more.
 func (s *State) GoneDependencies(t *Task) []GoneDependency {
 	var gone []GoneDependency
@@ -71,10 +71,10 @@ func (s *State) WaitFor(task string) iter.Seq[*Task] {
 	}
 }
 
-// DependentCount counts the tasks that depend on one, deleted ones too.
+// DependentCount counts the tasks that depend on one, including deleted ones.
 func (s *State) DependentCount(task string) int { return len(s.dependents.get(task)) }
 
-// satisfied reports whether a dependency is: its task is completed, or, where reports are trusted, says so.
+// satisfied reports whether a dependency is met: its task is completed, or, where reports are trusted, said to be.
 func (s *State) satisfied(id string, trust bool) bool {
 	d := s.tasks.get(id)
 	if d == nil || d.Status == events.TaskCompleted {
@@ -86,7 +86,7 @@ func (s *State) satisfied(id string, trust bool) bool {
 	return s.saidDone(d)
 }
 
-// dependOn remembers who waits for a task, once however often it names it.
+// dependOn records a task as the dependent of others, once even if it names one repeatedly.
 func (s *State) dependOn(task string, dependencies []string) {
 	for id := range once(dependencies) {
 		s.dependents.put(id, append(s.dependents.get(id), task))
@@ -95,7 +95,7 @@ func (s *State) dependOn(task string, dependencies []string) {
 	s.await(dependencies, s.Open(task))
 }
 
-// dependNoMore forgets a task where it waits no longer.
+// dependNoMore removes a task from the dependents of those that it no longer depends on.
 func (s *State) dependNoMore(task string, before, after []string) {
 	gone := without(before, after)
 	for id := range once(gone) {
@@ -108,7 +108,7 @@ func (s *State) dependNoMore(task string, before, after []string) {
 // once yields each id once, in order.
 func once(ids []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if len(ids) == 1 { // most tasks wait for one, or for none
+		if len(ids) == 1 { // most tasks depend on one or none
 			yield(ids[0])
 			return
 		}
@@ -124,7 +124,7 @@ func once(ids []string) iter.Seq[string] {
 	}
 }
 
-// without returns those ids that are not among others.
+// without returns the ids that are not among others.
 func without(ids, others []string) []string {
 	if len(ids) == 0 {
 		return nil

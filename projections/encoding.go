@@ -15,10 +15,10 @@ import (
 	"maestro/events"
 )
 
-// Format is the version of what Encode writes. A snapshot of another format is not used.
+// Format is the version of Encode's format. A snapshot of another format is not used.
 const Format = 14
 
-// header is the first part of an encoded state: everything but the two long lists.
+// header is the first part of an encoded state: everything except the two long lists.
 type header struct {
 	Head      events.Head
 	Genesis   events.Hash
@@ -35,15 +35,15 @@ type header struct {
 	IDs       int
 }
 
-// Image is an unchanging picture of a state, cheap to take; encoding it may go on while the state moves.
+// Image is an immutable snapshot of a state that is cheap to take; it can be encoded while the state changes.
 type Image struct {
 	header  header
 	entries []*Entry
 	ids     []uuid.UUID
 }
 
-// Image takes a picture of a committed state. It costs a pointer for each project, task,
-// session, queue item and question.
+// Image takes a snapshot of a committed state. It costs a pointer for each project, task, session, queue item and
+// question.
 func (s *State) Image() *Image {
 	if s.under != nil {
 		panic("projections: only a committed state has an image")
@@ -63,7 +63,7 @@ func (s *State) Image() *Image {
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
 		}
-		for _, name := range s.queueNames.get(project) { // deleted ones too, with who held their items
+		for _, name := range s.queueNames.get(project) { // including deleted ones, with the holders of their items
 			image.header.Queues = append(image.header.Queues, s.queues.get(queueKey(project, name)))
 			for _, task := range s.itemTasks.get(queueKey(project, name)) {
 				image.header.Items = append(image.header.Items, s.items.get(itemKey(project, name, task)))
@@ -82,13 +82,13 @@ func (s *State) Image() *Image {
 	return image
 }
 
-// Head returns the place in the log that the picture shows.
+// Head returns the log position of the snapshot.
 func (i *Image) Head() events.Head { return i.header.Head }
 
-// Genesis returns the chain's hash behind sequence 1.
+// Genesis returns the chain's hash after sequence 1.
 func (i *Image) Genesis() events.Hash { return i.header.Genesis }
 
-// Encode returns the state as bytes: equal states give equal bytes, on any machine.
+// Encode returns the state as bytes: equal states have equal bytes, on any machine.
 func (i *Image) Encode() ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
@@ -111,7 +111,7 @@ func (i *Image) Encode() ([]byte, error) {
 // Encode returns the state as bytes; see [Image.Encode].
 func (s *State) Encode() ([]byte, error) { return s.Image().Encode() }
 
-// Entry strings that recur (types, sources, ids) are written once and then by number.
+// Recurring strings of entries (types, sources, ids) are written once and then referenced by number.
 func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
 	var flags uint64
 	if e.Bare {
@@ -145,8 +145,8 @@ func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
 	return append(b, e.Data...)
 }
 
-// Decode rebuilds a committed state from what Encode gave. It checks no more than the form: whether the state is the
-// log's is for the caller to see from [State.Head].
+// Decode restores a committed state from Encode's bytes. It checks only the format: the caller has to verify with
+// [State.Head] that the state belongs to the log.
 func Decode(b []byte) (*State, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -186,13 +186,13 @@ func Decode(b []byte) (*State, error) {
 	return s, nil
 }
 
-// restore puts in place what the header holds, and what follows from it.
+// restore restores the header's content, and what is derived from it.
 func (s *State) restore(h *header) error {
 	for _, p := range h.Projects {
 		if p == nil {
 			return errors.New("a project is missing")
 		}
-		p.Root = s.rootFor(p.CreatedBy, p.ID) // its creator's project comes before it
+		p.Root = s.rootFor(p.CreatedBy, p.ID) // the creator's project is restored before it
 		s.projects.put(p.ID, p)
 		s.countMade(nil, p)
 		s.referProject(p)
@@ -360,7 +360,7 @@ func (r *reader) entry(seen *[]string) *Entry {
 	}
 	e.Message = string(r.take(r.uvarint()))
 	if n := r.uvarint(); n > 0 {
-		e.Data = bytes.Clone(r.take(n)) // or the whole encoding would stay in memory
+		e.Data = bytes.Clone(r.take(n)) // otherwise the whole encoding would stay in memory
 	}
 	return e
 }

@@ -24,7 +24,7 @@ type EntryView struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 }
 
-// View shows the entry. What a client gave with words is its metadata, without words its data.
+// View shows the entry. A client's data is shown as metadata if the entry has text, otherwise as data.
 func (e *Entry) View() EntryView {
 	v := EntryView{
 		ID:         e.ID(),

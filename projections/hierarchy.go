@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Descendants returns the ids of the tasks below one, parents before children. It stops when it has more than most;
-// most 0 is all.
+// Descendants returns the ids of the tasks below one, parents before children. It stops when it has more than most; 0
+// is no limit.
 func (s *State) Descendants(task string, most int) []string {
 	var below []string
 	for next := -1; next < len(below); next++ {
@@ -50,8 +50,8 @@ func (s *State) Above(task string) map[string]bool {
 	return above
 }
 
-// Within answers for many tasks whether each is one of these tasks or below one of them. A task is looked at once,
-// however many are asked for.
+// Within returns a function that reports whether a task is one of these tasks or below one of them. It examines each
+// task once, however often it is called.
 func (s *State) Within(these []string) func(task string) bool {
 	known := make(map[string]bool, len(these))
 	for _, id := range these {
@@ -95,7 +95,7 @@ func (s *State) mayStandBelow(task string, parent *string) error {
 	return nil
 }
 
-// movedBelow keeps the lists of children when a task had another parent before. They stay in order of creation.
+// movedBelow updates the lists of children when a task had another parent before. They stay in order of creation.
 func (s *State) movedBelow(t *Task, before string) {
 	if t.ParentID == before {
 		return
@@ -112,8 +112,8 @@ func (s *State) movedBelow(t *Task, before string) {
 	}
 }
 
-// Height counts the levels from a task down: 1 for a task with nothing below it. It stops when it has looked at more
-// than most tasks.
+// Height counts the levels from a task down: 1 for a task with nothing below it. It stops after examining more than
+// most tasks.
 func (s *State) Height(task string, most int) (levels, looked int) {
 	level := []string{task}
 	for len(level) > 0 {

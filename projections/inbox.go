@@ -8,25 +8,27 @@ import (
 	"maestro/events"
 )
 
-// InboxKind says why something needs a person.
+// InboxKind is why something needs a person.
 type InboxKind string
 
-// The kinds of what needs a person.
+// The kinds of inbox items.
 const (
-	InboxQuestion    InboxKind = "question"    // a session asks
-	InboxBlocked     InboxKind = "blocked"     // a task is blocked, or is said to be, or a session says that it is
-	InboxFailed      InboxKind = "failed"      // a task or a session is said to have failed, or a session ended so
+	InboxQuestion InboxKind = "question" // a session asks
+	// a task is blocked, or is said to be, or a session says that it is itself
+	InboxBlocked InboxKind = "blocked"
+	// a task or a session is said to have failed, or a session ended as failed
+	InboxFailed      InboxKind = "failed"
 	InboxUnconfirmed InboxKind = "unconfirmed" // a task is said to be done, and nobody has confirmed it
-	InboxQuarantined InboxKind = "quarantined" // a queue's item was started too often
-	InboxStuck       InboxKind = "stuck"       // a queue's item waits for what will not come
+	InboxQuarantined InboxKind = "quarantined" // a queue item was started too often
+	InboxStuck       InboxKind = "stuck"       // a queue item waits for something that will not happen
 	InboxStranded    InboxKind = "stranded"    // a queue has items, and its session is gone
-	InboxUnattended  InboxKind = "unattended"  // work was begun on a task, and no session does it
+	InboxUnattended  InboxKind = "unattended"  // work was started on a task, and no session does it
 	InboxUnstarted   InboxKind = "unstarted"   // a session was spawned, and never started
 	InboxExited      InboxKind = "exited"      // the command of a session ended, and the session did not
-	InboxLost        InboxKind = "lost"        // nothing is heard of a session
+	InboxLost        InboxKind = "lost"        // a session is silent
 	InboxLate        InboxKind = "late"        // a report came after its session's end
 	InboxRefused     InboxKind = "refused"     // a kept command was refused
-	InboxUnread      InboxKind = "unread"      // a project has too much for one look
+	InboxUnread      InboxKind = "unread"      // a project has too much for one read
 )
 
 // InboxItem is one thing that needs a person's attention.
@@ -37,35 +39,35 @@ type InboxItem struct {
 	SessionID string    `json:"sessionId,omitempty"`
 	Queue     string    `json:"queue,omitempty"`
 	InputID   string    `json:"inputId,omitempty"`
-	// EntryID is the entry of the timeline, or the record of the refusal, that it shows.
+	// EntryID is the timeline entry, or the record of the refusal, that it shows.
 	EntryID string `json:"entryId,omitempty"`
-	// What names the thing, Message says what is the matter, in the words of who said it.
+	// What names the object, Message describes the problem, in the words of its reporter.
 	What    string   `json:"what"`
 	Message string   `json:"message,omitempty"`
 	Options []string `json:"options,omitempty"`
-	// Cut says that Message is only the beginning of it.
+	// Cut says that Message is only the beginning.
 	Cut bool `json:"cut,omitempty"`
-	// More is how many further items of its kind it stands for; 0 if it is an item itself.
+	// More is how many further items of its kind it stands for; 0 for an ordinary item.
 	More int `json:"more,omitempty"`
-	// Holds says who cannot go on: a session, or work; empty when nobody waits for it.
+	// Holds says who is blocked: a session, or work; empty if nobody is.
 	Holds InboxHolds `json:"holds,omitempty"`
-	// Priority is that of its task, HoldsUp how many open tasks depend on that.
+	// Priority is that of its task, HoldsUp the number of open tasks that depend on the task.
 	Priority string `json:"priority,omitempty"`
 	HoldsUp  int    `json:"holdsUp,omitempty"`
-	// Since is since when it waits, in milliseconds since 1970; Waited is how long that is.
+	// Since is when the wait began, in milliseconds since 1970; Waited is its duration.
 	Since  events.Millis `json:"since"`
 	Waited int64         `json:"waited"`
 	// Next is what to do about it.
 	Next string `json:"next"`
 
-	// Order is where it stands in the list that was asked for, lowest first.
+	// Order is its position in the requested list, lowest first.
 	Order int64 `json:"-"`
 
-	// since are the times since when the items wait that it stands for.
+	// since are the times when the waits of the items began that it stands for.
 	since []int64
 }
 
-// StandsFor lets the item stand for n more that wait since a time.
+// StandsFor makes the item stand for n more that wait since a time.
 func (item *InboxItem) StandsFor(n int, since int64) {
 	item.More += n
 	for range n {
@@ -73,10 +75,10 @@ func (item *InboxItem) StandsFor(n int, since int64) {
 	}
 }
 
-// Things counts what needs a person: the item itself, or what it stands for.
+// Things counts the things that need a person: the item itself, or those that it stands for.
 func (item *InboxItem) Things() int { return max(1, item.More) }
 
-// NewThings counts those that wait since a time, or since later.
+// NewThings counts the things that have waited since a time or later.
 func (item *InboxItem) NewThings(at int64) (n int) {
 	if item.More == 0 && int64(item.Since) >= at {
 		return 1
@@ -89,37 +91,37 @@ func (item *InboxItem) NewThings(at int64) (n int) {
 	return n
 }
 
-// inbox gathers what needs a person.
+// inbox collects what needs a person.
 type inbox struct {
 	*listener
 	chores
 
 	project string
-	// concerns says whether a session is the reader's; nil for a reader whom everything concerns.
+	// concerns selects the reader's sessions; nil for a reader of everything.
 	concerns func(session string) bool
 	found    []found
-	// looks is at how many more dependencies it looks.
+	// looks is how many more dependencies it may examine.
 	looks int
 	dear  dear
-	// unread names what is still to be looked at, in order.
+	// unread names the remaining parts, in order.
 	unread []string
 }
 
-// found is an item before its words are built: many may be found, and few are shown.
+// found is an item without its text: many may be found, and few are shown.
 type found struct {
 	crowd
 	since int64
-	// tell builds the item but for what is known here.
+	// tell creates the item except for what is known here.
 	tell func() InboxItem
 }
 
-// on is chores.on: what they look at is the state as it is now.
+// on is chores.on, on the present state.
 func (b *inbox) on(s *State, until uint64) (done bool) {
 	b.State = s
 	return b.chores.on(s, until)
 }
 
-// newInbox starts to gather what needs a person's attention.
+// newInbox starts to collect what needs a person's attention.
 func (l *listener) newInbox(project string) *inbox {
 	s := l.State
 	b := &inbox{
@@ -153,29 +155,29 @@ func (l *listener) newInbox(project string) *inbox {
 	}))
 	b.part("what failed sessions left open", b.lookAtFailed())
 	b.part("tasks that nobody works on", b.lookAtBegun())
-	slices.Reverse(b.todo) // the last one comes first
+	slices.Reverse(b.todo) // the last one runs first
 	return b
 }
 
-// part adds a part of what is looked at, behind the others.
+// part adds a part of the search, after the others.
 func (b *inbox) part(name string, look func() (more bool)) {
 	b.unread = append(b.unread, name)
 	b.add(look)
 	b.add(finally(func() { b.unread = b.unread[1:] }))
 }
 
-// stop drops what is still to be done, and names the parts that it leaves out.
+// stop drops the remaining work, and returns the names of the unfinished parts.
 func (b *inbox) stop() (unread []string) {
 	b.todo, unread = nil, b.unread
 	return unread
 }
 
-// sort puts what was found in order, longest wait first.
+// sort sorts what was found, longest wait first.
 func (b *inbox) sort() {
 	slices.SortStableFunc(b.found, func(x, y found) int { return cmp.Compare(x.since, y.since) })
 }
 
-// item builds an item with the beginning of its message.
+// item creates an item with the beginning of its message.
 func (b *inbox) item(item *InboxItem, w wanted) {
 	*item = w.tell()
 	item.Kind, item.ProjectID, item.Since = w.kind, b.project, events.Millis(w.since)
@@ -189,7 +191,7 @@ func (b *inbox) item(item *InboxItem, w wanted) {
 	b.weigh(item)
 }
 
-// find finds an item of a queue, "" for none, that a session did.
+// find adds an item of a session and a queue, each "" for none.
 func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell func() InboxItem) {
 	if b.concerns != nil && !b.concerns(session) {
 		return
@@ -262,13 +264,13 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
-		said.Sequence = result.Sequence // a queue's completion has no words of its own
+		said.Sequence = result.Sequence // the completion of a queue item has no text of its own
 	}
 	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	return item
 }
 
-// at returns the last entry that an event put on the timeline, an empty one if it put none there.
+// at returns the last entry that an event added to the timeline, an empty one if there is none.
 func (t Timeline) at(sequence uint64) *Entry {
 	behind, _ := slices.BinarySearchFunc(t, sequence+1, func(e *Entry, sequence uint64) int {
 		return cmp.Compare(e.Sequence, sequence)
@@ -289,7 +291,7 @@ func (b *inbox) queue(q *Queue, served bool) {
 	}
 }
 
-// quarantine adds what was started too often.
+// quarantine adds quarantined items.
 func (b *inbox) quarantine(q *Queue) {
 	var items []*Item
 	b.add(finally(func() {
@@ -316,7 +318,7 @@ func (b *inbox) quarantine(q *Queue) {
 	}))
 }
 
-// UnreadInbox stands for the items that a project's inbox left out because there were too many.
+// UnreadInbox returns an item for those that a project's inbox omitted because there were too many.
 func UnreadInbox(p *Project, unread []string) InboxItem {
 	return InboxItem{
 		Kind:      InboxUnread,
@@ -329,7 +331,7 @@ func UnreadInbox(p *Project, unread []string) InboxItem {
 	}
 }
 
-// stranded adds a queue whose session is gone. It waits since then, or since the first of what is left was pushed.
+// stranded adds a queue whose session is gone. The wait began then, or when the first remaining item was pushed.
 func (b *inbox) stranded(q *Queue, gone string) {
 	var first *Item
 	b.add(finally(func() {

@@ -9,31 +9,31 @@ import (
 
 // What one session, or one queue, can add to an inbox.
 const (
-	// InboxListed is how many items of one kind are listed, the longest wait first; InboxLateListed how many late
-	// reports, the newest. One item more says how many there are beside.
+	// InboxListed bounds the listed items of one kind, the longest wait first; InboxLateListed the late reports, the
+	// newest. One more item counts the others.
 	InboxListed     = 100
 	InboxLateListed = 5
-	// InboxText is how much of a message is shown, in bytes.
+	// InboxText bounds the shown part of a message, in bytes.
 	InboxText = events.PreviewText
 )
 
-// crowd is what shares a bound: the items of a kind that one session or one queue adds.
+// crowd is the scope of a bound: the items of a kind that one session or one queue adds.
 type crowd struct {
 	kind           InboxKind
 	session, queue string
 }
 
-// wanted is what is to be told.
+// wanted is an item to be shown.
 type wanted struct {
 	found
 
-	// more counts the items of its crowd that it stands for, 0 if it is an item itself; they wait since moreSince.
+	// more counts the items of its crowd that it stands for, 0 for an ordinary item; they wait since moreSince.
 	more      int
 	moreSince []int64
 }
 
-// bounded lists what each crowd may list, and puts one item in the place of the others: where their first one stands.
-// Only what is listed, and wanted, gets words.
+// bounded lists each crowd's items up to its bound, and replaces the others by one item in the place of their first.
+// Only items that are listed, and wanted, get a text.
 func (b *inbox) bounded(part InboxPart) []wanted {
 	const unwanted = -1
 	b.sort()
@@ -70,7 +70,7 @@ func (b *inbox) bounded(part InboxPart) []wanted {
 	return kept
 }
 
-// others is the item that stands for the rest of its crowd.
+// others returns the item that stands for the rest of its crowd.
 func (item *InboxItem) others() InboxItem {
 	rest := InboxItem{
 		Kind:      item.Kind,
@@ -104,12 +104,12 @@ func (item *InboxItem) sayHowMany() {
 	}
 }
 
-// cut leaves the beginning of a long message, to a whole character.
+// cut truncates a long message at a character boundary.
 func (item *InboxItem) cut() {
 	item.Message, item.Cut = beginning(item.Message, InboxText)
 }
 
-// beginning returns at most so many bytes of a text, to a whole character, and whether there is more.
+// beginning returns at most so many bytes of a text, cut at a character boundary, and whether there is more.
 func beginning(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false

@@ -2,31 +2,31 @@ package projections
 
 import "maestro/events"
 
-// dear is the costliest work of an inbox, which it does last, and what it remembers for that.
+// dear is the state of an inbox's most expensive work, which runs last.
 type dear struct {
-	// failed are the sessions that failed, begun the tasks on which nobody may be at work.
+	// failed are the failed sessions, begun the tasks on which perhaps nobody works.
 	failed []string
 	begun  []begun
-	// working says of which tasks a session is at work, above whether one is at work on a task or above it.
+	// working caches on which tasks a session works, above whether a session works on a task or above it.
 	working, above map[string]bool
-	// left are the tasks whose last session failed, of each such session; leavers are these, in order.
+	// left are, by failed session, the tasks whose last session it was; leavers are these sessions, in order.
 	left    map[string][]*Task
 	leavers []string
 }
 
-// begun is a task on which work was begun; worker is the session whose word counts on it.
+// begun is a task on which work was started; worker is the session whose statement counts for it.
 type begun struct{ task, worker string }
 
 func newDear() dear {
 	return dear{working: map[string]bool{}, above: map[string]bool{}, left: map[string][]*Task{}}
 }
 
-// begun reports whether work on a task was begun, and has not come to an end.
+// begun reports whether work on a task was started, and has not ended.
 func (t *Task) begun() bool {
 	return t.Status == events.TaskInProgress || t.Status == events.TaskTodo && len(t.SessionIDs) > 0
 }
 
-// worked reports whether a session is at work on a task. It finds out once.
+// worked reports whether a session works on a task. It caches the result.
 func (b *inbox) worked(t *Task) bool {
 	working, known := b.dear.working[t.ID]
 	if !known {
@@ -36,7 +36,7 @@ func (b *inbox) worked(t *Task) bool {
 	return working
 }
 
-// lookAtFailed is a chore that adds the sessions that failed and left a task behind that nobody works on.
+// lookAtFailed returns a chore that adds the failed sessions that left a task on which nobody works.
 func (b *inbox) lookAtFailed() func() (more bool) {
 	return finally(func() {
 		b.add(each(b.dear.failed, func(id string) {
@@ -47,7 +47,7 @@ func (b *inbox) lookAtFailed() func() (more bool) {
 	})
 }
 
-// leftOver is a chore that adds a session that failed, once it finds a task that it left behind.
+// leftOver returns a chore that adds a failed session, once it finds a task that the session left.
 func (b *inbox) leftOver(x *Session) func() (more bool) {
 	ids := x.TaskIDs
 	return func() bool {
@@ -72,11 +72,11 @@ func (b *inbox) leftOver(x *Session) func() (more bool) {
 	}
 }
 
-// lookAtBegun is a chore that adds the tasks that were begun and that no session works on.
+// lookAtBegun returns a chore that adds the started tasks on which no session works.
 func (b *inbox) lookAtBegun() func() (more bool) {
 	return finally(func() {
 		b.add(finally(func() { b.add(each(b.dear.leavers, b.leftBy)) }))
-		b.add(each(b.dear.begun, func(it begun) { // it comes before the other
+		b.add(each(b.dear.begun, func(it begun) { // it runs before the other
 			if t := b.Task(it.task); t != nil {
 				b.unattended(t, it.worker)
 			}
@@ -84,8 +84,8 @@ func (b *inbox) lookAtBegun() func() (more bool) {
 	})
 }
 
-// unattended adds a task that was begun and that no session works on, or leaves it to a later chore. worker is the
-// session whose word counts on it.
+// unattended adds a started task on which no session works, or leaves it to a later chore. worker is the session whose
+// statement counts for it.
 func (b *inbox) unattended(t *Task, worker string) {
 	if !t.begun() || b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.worked(t) {
 		return
@@ -114,8 +114,8 @@ func (b *inbox) unattended(t *Task, worker string) {
 	b.addUnattended(t, last, max(ended, t.StatusAt))
 }
 
-// unlessWorkedOnAbove is a chore that adds a task that no session ever had, unless a session works on a task above. It
-// climbs no task twice.
+// unlessWorkedOnAbove returns a chore that adds a task that no session ever had, unless a session works on a task
+// above. It visits no task twice.
 func (b *inbox) unlessWorkedOnAbove(t *Task) func() (more bool) {
 	var climbed []string
 	at := t.ParentID
@@ -139,7 +139,7 @@ func (b *inbox) unlessWorkedOnAbove(t *Task) func() (more bool) {
 	}
 }
 
-// leftBy adds the tasks whose last session failed, but for those that its own item speaks of.
+// leftBy adds the tasks whose last session failed, except those that the session's own item mentions.
 func (b *inbox) leftBy(session string) {
 	last := b.sessions.get(session)
 	left := b.dear.left[session]

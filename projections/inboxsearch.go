@@ -1,12 +1,12 @@
 package projections
 
-// InboxSearch finds what needs a person in a project, and tells of it, in as many portions as it takes. The state may
-// move between two of them: each thing is told as it is when it is looked at. [State.SearchOn] takes it on, until all
-// is found; then Want says what is to be told, and SearchOn takes it on again.
+// InboxSearch finds and describes what needs a person in a project, in as many portions as needed. The state may change
+// between two of them: each thing is described as of the time when it is examined. [State.SearchOn] continues the
+// search until everything is found; then Want selects what to describe, and SearchOn continues with that.
 type InboxSearch struct {
 	in    *inbox
 	items []InboxItem
-	// told is how many of the items are told.
+	// told is the number of described items.
 	told int
 }
 
@@ -15,18 +15,17 @@ func (s *State) SearchInbox(project string) *InboxSearch {
 	return &InboxSearch{in: s.listen().newInbox(project), items: []InboxItem{}}
 }
 
-// SearchOn continues until the state has counted so many steps, and reports whether all is done. concerns narrows the
-// inbox to what certain sessions did, nil for everything; it is asked as the state is now.
+// SearchOn continues until the state has counted so many steps, and reports whether it is done. concerns restricts the
+// inbox to certain sessions, nil for all; it is applied to the present state.
 func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, until uint64) (done bool) {
 	x.in.concerns = concerns
 	return x.in.on(s, until)
 }
 
-// Stop ends the search before all is found, and names what was not looked at, or only in part; nothing if all was.
+// Stop ends the search early, and names what was not examined, or only in part; nothing if the search was complete.
 func (x *InboxSearch) Stop() (unread []string) { return x.in.stop() }
 
-// Want says what is to be told of what was found: a part, longest wait first, and of what one session or queue does a
-// limited number of items.
+// Want selects what to describe: a part, longest wait first, with a limit for each session or queue.
 func (x *InboxSearch) Want(part InboxPart) { x.tell(x.in.bounded(part)) }
 
 // WantAll is Want without a limit for each session or queue.
@@ -41,7 +40,7 @@ func (x *InboxSearch) WantAll(part InboxPart) {
 	x.tell(all)
 }
 
-// Items returns what was told.
+// Items returns the described items.
 func (x *InboxSearch) Items() []InboxItem { return x.items[:x.told] }
 
 func (x *InboxSearch) tell(all []wanted) {
@@ -52,8 +51,8 @@ func (x *InboxSearch) tell(all []wanted) {
 	}))
 }
 
-// Inbox returns what needs a person in a project, longest wait first. concerns narrows it to what certain sessions did;
-// nil for everything. Of what one session or queue does, it lists a limited number of items.
+// Inbox returns what needs a person in a project, longest wait first. concerns restricts it to certain sessions; nil
+// for all. The items of each session or queue are limited.
 func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
 	x := s.SearchInbox(project)
 	s.SearchOn(x, concerns, untilDone)
@@ -62,15 +61,15 @@ func (s *State) Inbox(project string, concerns func(session string) bool) []Inbo
 	return x.Items()
 }
 
-// InboxPart says which items of an inbox are wanted; all if it is zero.
+// InboxPart selects items of an inbox; all if it is zero.
 type InboxPart struct {
 	Kind InboxKind
-	// From is since when they wait, at most; Most how many are wanted of those that wait for less, 0 for all.
+	// From is the latest beginning of their waits; Most bounds the items with shorter waits, 0 for no limit.
 	From int64
 	Most int
 }
 
-// has reports whether an item is wanted, and counts those that wait since later than From. It is asked for one item
+// has reports whether an item is wanted, and counts those with waits that began after From. It is called for one item
 // after the other.
 func (p *InboxPart) has(f found) bool {
 	if p.Kind != "" && p.Kind != f.kind || f.since < p.From || p.Most < 0 {

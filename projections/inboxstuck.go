@@ -7,7 +7,8 @@ import (
 	"maestro/events"
 )
 
-// stuck adds what waits in a queue for what will not come. One item counts those that wait for more than is looked at.
+// stuck adds queue items that wait for something that will not happen. One item counts those with too many dependencies
+// to examine.
 func (b *inbox) stuck(q *Queue) {
 	unseen, since := 0, int64(0)
 	b.add(finally(func() {
@@ -41,7 +42,7 @@ func (b *inbox) stuck(q *Queue) {
 	}))
 }
 
-// dropGone is the command that frees a task from what nothing completes any more.
+// dropGone returns the command that removes dependencies that nothing completes any more.
 func (b *inbox) dropGone(t *Task) string {
 	var ids []string
 	for _, gone := range b.GoneDependencies(t) {
@@ -52,7 +53,7 @@ func (b *inbox) dropGone(t *Task) string {
 	return "maestro task update " + t.ID + " --remove-depends-on " + strings.Join(ids, ",")
 }
 
-// unseen adds the item that counts those of a queue that wait for more than is looked at.
+// unseen adds the item that counts a queue's items with too many dependencies to examine.
 func (b *inbox) unseen(q *Queue, items int, since int64) {
 	b.find(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
 		return InboxItem{

@@ -6,13 +6,13 @@ import (
 	"maestro/events"
 )
 
-// InboxHolds lists who is blocked until somebody deals with an item.
+// InboxHolds says who is blocked until somebody handles an item.
 type InboxHolds string
 
-// What may be held up.
+// What an item may block.
 const (
-	HoldsSession InboxHolds = "session" // a session at work waits for it
-	HoldsWork    InboxHolds = "work"    // nobody can go on with a task, or with a queue
+	HoldsSession InboxHolds = "session" // a working session waits for it
+	HoldsWork    InboxHolds = "work"    // nobody can continue a task, or a queue
 )
 
 // weigh determines whom the item blocks.
@@ -46,12 +46,12 @@ func (b *inbox) weigh(item *InboxItem) {
 		}
 		item.HoldsUp++
 		if item.Holds == "" {
-			item.Holds = HoldsWork // what depends on it starts once it is confirmed
+			item.Holds = HoldsWork // its dependents start once it is confirmed
 		}
 	}))
 }
 
-// Urgency orders the items of an inbox, lowest first: those that hold up a session, then those that hold up work; among
+// Urgency orders the items of an inbox, lowest first: those that block a session, then those that block work; among
 // these the highest priority, and among equals the longest wait.
 func (item *InboxItem) Urgency() int64 {
 	rank := int64(2)

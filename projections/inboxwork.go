@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// TypeExited is the type of the entry that says that the command of a session ended.
+// TypeExited is the type of the entry for the end of a session's command.
 const TypeExited = "command_exited"
 
 // Exited is the data of such an entry.
@@ -17,7 +17,7 @@ type Exited struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-// quarantined reports whether an item of the task says that somebody has to look at it.
+// quarantined reports whether an item of the task is quarantined, which its own inbox item shows.
 func (b *inbox) quarantined(t *Task) bool {
 	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
 		return item.Status == events.ItemQuarantined
@@ -39,7 +39,7 @@ func (b *inbox) works(session string) bool {
 	return x != nil && x.Active()
 }
 
-// addUnattended adds a task; last is the session that had it last, nil if none did.
+// addUnattended adds a task; last is the last session that had it, or nil.
 func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	session := ""
 	if last != nil {
@@ -88,7 +88,7 @@ func (b *inbox) session(x *Session) {
 	}
 }
 
-// silent adds a session that nothing is heard of.
+// silent adds a silent session.
 func (b *inbox) silent(x *Session) {
 	exit := b.exit(x)
 	kind, since := InboxLost, x.LostAt
@@ -115,11 +115,10 @@ func (b *inbox) silent(x *Session) {
 	})
 }
 
-// exitLooked is how many entries of a timeline are looked at for the end of a session's command.
+// exitLooked is how many entries of a timeline are searched for the end of a session's command.
 const exitLooked = 16
 
-// exit returns the entry that says that the session's command ended, nil if the session was heard since, or never said
-// so.
+// exit returns the entry for the end of the session's command, nil if the session was heard since, or there is none.
 func (s *State) exit(x *Session) *Entry {
 	looked := 0
 	for _, e := range slices.Backward(s.sessionTimelines.get(x.ID)) {
@@ -134,7 +133,7 @@ func (s *State) exit(x *Session) *Entry {
 	return nil
 }
 
-// exited says how the command ended.
+// exited describes how the command ended.
 func (e *Entry) exited() string {
 	var exited Exited
 	if json.Unmarshal(e.Data, &exited) != nil {
@@ -143,7 +142,7 @@ func (e *Entry) exited() string {
 	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
 }
 
-// word adds a session at work that says that it cannot go on, and names no task.
+// word adds a working session that says that it cannot continue, and names no task.
 func (b *inbox) word(x *Session, word *Entry) {
 	kind, next := InboxBlocked, "clear the way, then maestro session message "+x.ID+` "…"`
 	if word.Type == reportType(events.ReportError) {
@@ -160,8 +159,8 @@ func (b *inbox) word(x *Session, word *Entry) {
 	})
 }
 
-// SessionWord returns what a session at work last said of itself as a whole, if it is that it is blocked or has failed;
-// else nil. Its next report takes it back, whatever that is about.
+// SessionWord returns a working session's last report on itself as a whole, if it is that it is blocked or has failed;
+// otherwise nil. Its next report, on anything, replaces it.
 func (s *State) SessionWord(x *Session) *Entry {
 	if !x.Active() {
 		return nil
@@ -169,7 +168,7 @@ func (s *State) SessionWord(x *Session) *Entry {
 	return s.halted.get(x.ID)
 }
 
-// halt remembers what a session says of itself as a whole, as long as it is that it cannot go on.
+// halt records a session's report on itself as a whole, if it says that the session cannot continue.
 func (s *State) halt(e *Entry) {
 	if e.SessionID == "" || e.Late {
 		return
@@ -192,10 +191,10 @@ func (s *State) halt(e *Entry) {
 	}
 }
 
-// MostNamed is how many tasks an answer names.
+// MostNamed bounds the tasks that an answer names.
 const MostNamed = 20
 
-// LeftOpen names tasks of a session that are open and that it did not say are done, at most so many, and counts the
+// LeftOpen names at most so many of a session's tasks that are open and that it did not report as done, and counts the
 // others.
 func (s *State) LeftOpen(x *Session, most int) (ids []string, more int) {
 	if x == nil {

@@ -36,7 +36,7 @@ type Input struct {
 	AskedAt     int64
 	AnsweredAt  int64
 	DeliveredAt int64
-	// AnsweredSequence places the answer among others.
+	// AnsweredSequence orders the answer among others.
 	AnsweredSequence uint64
 	// Asked and Answered are the events.
 	Asked, Answered Cause
@@ -66,8 +66,7 @@ func (s *State) InputIDsFrom(project string, at int64) []string {
 	return ids[sort.Search(len(ids), func(i int) bool { return s.inputs.get(ids[i]).AskedAt >= at }):]
 }
 
-// Undelivered returns what a session was not shown yet: the ids of its questions that were answered, and of messages,
-// in the order in which they came.
+// Undelivered returns a session's unread mail: the ids of its answered questions, and of messages, in order of arrival.
 func (s *State) Undelivered(session string) []string { return s.undelivered.get(session) }
 
 // InputStatus returns the status of a question.
@@ -146,12 +145,12 @@ func (s *State) inputDelivered(f fact, d *events.InputDelivered) error {
 	return nil
 }
 
-// omit returns the ids without one; the list that it was given stays as it is.
+// omit returns the ids without one, and does not change the given list.
 func (s *State) omit(ids []string, id string) []string {
 	s.work(uint64(len(ids)))
 	rest := slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })
 	if len(rest) == 0 {
-		return nil // as where there never was one
+		return nil // as if there never was one
 	}
 	return rest
 }

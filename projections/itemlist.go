@@ -6,31 +6,31 @@ import (
 	"maestro/events"
 )
 
-// ItemsListed is how many items of a queue one answer lists at most.
+// ItemsListed bounds the items of a queue in one answer.
 const ItemsListed = 10_000
 
-// ItemSearch gathers items of a queue, in as many portions as it takes; the state may move between two of them.
-// [State.ItemsOn] takes it on until they are gathered, then Choose chooses those that are listed, and Show
-// begins to show them.
+// ItemSearch collects items of a queue, in as many portions as needed; the state may change between two of them.
+// [State.ItemsOn] continues the search until it is done, then Choose selects the listed items, and Show starts to show
+// them.
 type ItemSearch struct {
 	chores
 
 	state *State
 	queue *Queue
 	keep  func(*Item) bool
-	// after is behind which push the items are gathered, most how many are wanted; 0 for all.
+	// after is the push after which items are collected, most how many are wanted; 0 for all.
 	after uint64
 	most  int
-	// last is behind which push no item is wanted; 0 while that is not known.
+	// last is the push after which no item is wanted; 0 while unknown.
 	last  uint64
 	items []*Item
-	// found counts the items to be gathered, also those that are not kept because they come behind what is wanted.
+	// found counts the matching items, including those that were dropped because they come after the wanted ones.
 	found int
 	key   []byte
 }
 
-// SearchItems starts to gather the items of a queue that are to be kept, all if keep is nil: the first ones of those
-// that were pushed later than one, by its [Item.Push], or of all if after is 0; at most so many, or all if most is 0.
+// SearchItems starts to collect the items of a queue that keep accepts, all if it is nil: the first ones of those that
+// were pushed after one, by its [Item.Push], or of all if after is 0; at most so many, or all if most is 0.
 func (s *State) SearchItems(q *Queue, keep func(*Item) bool, after uint64, most int) *ItemSearch {
 	x := &ItemSearch{
 		state: s,
@@ -59,10 +59,10 @@ func (x *ItemSearch) gather(task string) {
 	}
 }
 
-// roomFor is how many items are gathered beside twice those that are wanted, before the last ones are dropped.
+// roomFor is how many items are collected in addition to twice the wanted number, before the last ones are dropped.
 const roomFor = 64
 
-// cut drops the items behind those that are wanted.
+// cut drops the items after the wanted ones.
 func (x *ItemSearch) cut() {
 	inOrder(x.items)
 	x.state.work(uint64(len(x.items)))
@@ -71,7 +71,7 @@ func (x *ItemSearch) cut() {
 	x.last = x.items[x.most-1].Push()
 }
 
-// item returns the item of a task if it is to be kept, or nil.
+// item returns the item of a task if keep accepts it, or nil.
 func (x *ItemSearch) item(task string) *Item {
 	prefix := len(x.key)
 	x.key = append(x.key, task...)
@@ -83,15 +83,14 @@ func (x *ItemSearch) item(task string) *Item {
 	return item
 }
 
-// ItemsOn continues until the state has counted so many steps, and reports whether all is done.
+// ItemsOn continues until the state has counted so many steps, and reports whether it is done.
 func (s *State) ItemsOn(x *ItemSearch, until uint64) (done bool) {
 	x.state = s
 	return x.on(s, until)
 }
 
-// Choose returns the items that are listed, those that were pushed first before the others, and counts the others. Of a
-// whole list with more than [ItemsListed] it leaves out those that are done with, the first first, and then the last.
-// It does not look at the state.
+// Choose returns the listed items, in order of their pushes, and counts the others. Of a whole list with more than
+// [ItemsListed] it drops the finished items, oldest first, and then the last ones. It does not read the state.
 func (x *ItemSearch) Choose() (listed []*Item, more int) {
 	inOrder(x.items)
 	if x.most > 0 {
@@ -112,15 +111,15 @@ func (x *ItemSearch) Choose() (listed []*Item, more int) {
 	return listed, more
 }
 
-// ItemViews makes the views of items that a search listed, a portion at a time; the state may move between two of them.
+// ItemViews creates the views of listed items, a portion at a time; the state may change between two of them.
 type ItemViews struct {
 	search ItemSearch
 	left   []*Item
-	// looks is at how many more dependencies it looks.
+	// looks is how many more dependencies it may examine.
 	looks int
 }
 
-// Show starts to make the views of items that the search listed.
+// Show starts to create the views of the listed items.
 func (x *ItemSearch) Show(listed []*Item) *ItemViews {
 	return &ItemViews{
 		search: ItemSearch{queue: x.queue, keep: x.keep, key: slices.Clone(x.key)},
@@ -130,7 +129,7 @@ func (x *ItemSearch) Show(listed []*Item) *ItemViews {
 }
 
 // ViewItems adds the views of the next items, until there are so many or the state has counted so many steps. An item
-// that is gone since it was gathered has none. It reports whether all are made.
+// that was removed since has none. It reports whether all are created.
 func (s *State) ViewItems(x *ItemViews, views []ItemView, most int, until uint64) (made []ItemView, done bool) {
 	x.search.state = s
 	for ; len(x.left) > 0 && len(views) < most && s.Steps() < until; x.left = x.left[1:] {
@@ -150,7 +149,7 @@ func (s *State) ViewItems(x *ItemViews, views []ItemView, most int, until uint64
 // Push orders the items of a queue by their last push.
 func (i *Item) Push() uint64 { return i.Place &^ notReturned }
 
-// done reports whether nothing is left to do about the item.
+// done reports whether the item is finished.
 func (i *Item) done() bool {
 	return i.Status == events.ItemCompleted || i.Status == events.ItemFailed || i.Status == events.ItemSkipped
 }

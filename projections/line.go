@@ -6,10 +6,10 @@ import (
 )
 
 // line is an ordered set of a queue's items by their place, smallest first; or of all held items, by the sequence of
-// their start. It is a value: with and without give another line and share what did not change, so an overlay is
-// dropped by forgetting its line. Every operation but walk costs the logarithm of the length.
+// their start. It is persistent: with and without return another line and share what did not change, so an overlay is
+// dropped by dropping its line. Every operation but walk costs the logarithm of the length.
 //
-// It is a treap; the priorities are made from the places, so its shape is the same on every machine.
+// It is a treap; the priorities are derived from the places, so its shape is the same on every machine.
 type line struct{ root *lineNode }
 
 type lineNode struct {
@@ -66,7 +66,7 @@ func (l line) before(place uint64) int {
 	return count
 }
 
-// walk calls yield for each item, first to last, until it says no.
+// walk calls yield for each item, first to last, until it returns false.
 func (l line) walk(yield func(task string) bool) { l.root.walk(yield) }
 
 // tasks returns all items, first to last.
@@ -98,7 +98,7 @@ func (l line) has(place uint64) bool {
 	return n != nil
 }
 
-// with puts an item at a place that nothing has.
+// with adds an item at an unused place.
 func (l line) with(place uint64, task string) line {
 	left, right := split(l.root, place)
 	return line{merge(merge(left, newLineNode(place, task, nil, nil)), right)}
@@ -114,13 +114,13 @@ type placed struct {
 
 func (p placed) compare(other placed) int { return cmp.Compare(p.place, other.place) }
 
-// withAll puts items at places that nothing has. It changes the list.
+// withAll adds items at unused places. It changes the given list.
 func (l line) withAll(items []placed) line {
 	slices.SortFunc(items, placed.compare)
 	return line{union(l.root, treapOf(slices.Compact(items)))}
 }
 
-// withoutAll takes items away. It changes the list.
+// withoutAll removes items. It changes the given list.
 func (l line) withoutAll(items []placed) line {
 	slices.SortFunc(items, placed.compare)
 	return line{difference(l.root, slices.Compact(items))}
@@ -140,7 +140,7 @@ func treapOf(items []placed) *lineNode {
 	return newLineNode(items[top].place, items[top].task, treapOf(items[:top]), treapOf(items[top+1:]))
 }
 
-// union returns what is in either; nothing may be in both.
+// union returns what is in either; the two must be disjoint.
 func union(a, b *lineNode) *lineNode {
 	switch {
 	case a == nil:
@@ -154,7 +154,7 @@ func union(a, b *lineNode) *lineNode {
 	return newLineNode(a.place, a.task, union(a.left, left), union(a.right, right))
 }
 
-// difference returns what is there without these items, which are in order.
+// difference returns a treap without the given items, which are in order.
 func difference(n *lineNode, gone []placed) *lineNode {
 	if n == nil || len(gone) == 0 {
 		return n
@@ -168,7 +168,7 @@ func difference(n *lineNode, gone []placed) *lineNode {
 	return merge(difference(n.left, gone[:at]), difference(n.right, gone[at+1:]))
 }
 
-// split returns what is before a place and what is behind it; the place itself must not be there.
+// split returns what is before and after a place; the place itself must be unused.
 func split(n *lineNode, place uint64) (left, right *lineNode) {
 	switch {
 	case n == nil:

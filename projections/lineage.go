@@ -3,10 +3,10 @@ package projections
 // DescendantSearch finds a session's descendants that have not ended. [State.FindDescendants] runs it, in as many steps
 // as it needs.
 type DescendantSearch struct {
-	// Living are those that were found: the ones that the session spawned, those that these spawned, and so on, also
-	// below one that has ended. Parents come before their children, older ones before younger ones.
+	// Living are the found sessions: those that the session spawned, those that these spawned, and so on, including
+	// those below one that has ended. Parents come before their children, older ones before younger ones.
 	Living []string
-	// lists are the children still to be looked at, of one session after the other.
+	// lists are the children still to be examined, by session.
 	lists [][]string
 }
 
@@ -15,7 +15,7 @@ func (s *State) DescentFrom(id string) *DescendantSearch {
 	return &DescendantSearch{lists: [][]string{s.spawned.get(id).tasks()}}
 }
 
-// FindDescendants continues until the state has counted so many steps, and reports whether all are found.
+// FindDescendants continues until the state has counted so many steps, and reports whether it is done.
 func (s *State) FindDescendants(d *DescendantSearch, until uint64) (done bool) {
 	for ; len(d.lists) > 0; d.lists = d.lists[1:] {
 		for list := &d.lists[0]; len(*list) > 0; *list = (*list)[1:] {
@@ -35,7 +35,7 @@ func (s *State) FindDescendants(d *DescendantSearch, until uint64) (done bool) {
 	return true
 }
 
-// IsBelow reports whether a session was spawned by another, or by one below that.
+// IsBelow reports whether another session spawned this one, directly or not.
 func (s *State) IsBelow(id, above string) bool {
 	for x := s.SessionEver(id); x != nil && x.SpawnedBy != ""; x = s.SessionEver(x.SpawnedBy) {
 		if x.SpawnedBy == above {

@@ -6,17 +6,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// What is alive or open is kept apart from what ever was, in lines by the sequence of the event that made it: who looks
-// for it walks past nothing that has ended. All of this follows from the sessions and questions, so nothing of it is
-// encoded.
+// Living and open objects are indexed separately, in lines by the sequence of the event that created them, so that a
+// search does not visit ended ones. The index is derived from the sessions and questions, so it is not encoded.
 
-// standing counts what may end, of a root and of all projects below it.
+// standing counts the living and open objects of a root and of all projects below it.
 type standing struct{ sessions, questions int }
 
 // Living returns the sessions of all projects that have not ended, in order of creation.
 func (s *State) Living() iter.Seq[*Session] { return s.sessionsIn(s.living) }
 
-// LivingIDs is Living by ids, as it is now. The ids may be gone through when the state has moved.
+// LivingIDs is the present Living, by id. The ids may be iterated after the state has changed.
 func (s *State) LivingIDs() iter.Seq[string] { return s.living.walk }
 
 func (s *State) sessionsIn(these line) iter.Seq[*Session] {
@@ -34,7 +33,7 @@ func (s *State) OpenQuestions(root string) int { return s.standing.get(root).que
 // OpenQuestionsOf counts a session's open questions.
 func (s *State) OpenQuestionsOf(session string) int { return s.asking.get(session).len() }
 
-// sequenceOf returns the sequence of a former event; 0 if there is none.
+// sequenceOf returns the sequence of an earlier event; 0 if there is none.
 func (s *State) sequenceOf(c Cause) uint64 {
 	event, err := uuid.Parse(c.Event)
 	if err != nil {
@@ -44,14 +43,14 @@ func (s *State) sequenceOf(c Cause) uint64 {
 	return sequence
 }
 
-// count adds to what stands in a project's root.
+// count adds to the counts of a project's root.
 func (s *State) count(project string, by standing) {
 	root := s.Root(project)
 	now := s.standing.get(root)
 	s.standing.put(root, standing{now.sessions + by.sessions, now.questions + by.questions})
 }
 
-// lives adds a newly created session to the living ones.
+// lives adds a new session to the living ones.
 func (s *State) lives(x *Session, at uint64) {
 	s.living = s.living.with(at, x.ID)
 	if x.Deadline > 0 {
@@ -62,7 +61,7 @@ func (s *State) lives(x *Session, at uint64) {
 	s.hang(x, at)
 }
 
-// ends takes a session that has ended away from the living, and its open questions with it: they are void.
+// ends removes an ended session from the living ones, and its open questions, which become void.
 func (s *State) ends(x *Session) {
 	at := s.sequenceOf(x.Cause)
 	s.living, s.timed = s.living.without(at), s.timed.without(at)
@@ -75,7 +74,7 @@ func (s *State) ends(x *Session) {
 	s.unhang(x)
 }
 
-// hang puts a living session among those below the one that spawned it, and that one too if it has ended, and so on.
+// hang adds a living session to those below its spawner, and that one to its own spawner's if it has ended, and so on.
 func (s *State) hang(x *Session, at uint64) {
 	for x.SpawnedBy != "" {
 		below := s.spawned.get(x.SpawnedBy)
@@ -91,7 +90,7 @@ func (s *State) hang(x *Session, at uint64) {
 	}
 }
 
-// unhang takes away a session that has ended and has nothing living below it, and those above it of which this is true.
+// unhang removes an ended session with nothing living below it, and those above it for which the same is true.
 func (s *State) unhang(x *Session) {
 	for x != nil && x.Ended() && x.SpawnedBy != "" && s.spawned.get(x.ID).len() == 0 {
 		at, below := s.sequenceOf(x.Cause), s.spawned.get(x.SpawnedBy)
@@ -104,7 +103,7 @@ func (s *State) unhang(x *Session) {
 	}
 }
 
-// asks opens a question; one of a session that has ended is void from the start.
+// asks opens a question; a question of an ended session is void from the start.
 func (s *State) asks(x *Input, at uint64) {
 	if s.InputStatus(x) != InputOpen {
 		return
@@ -115,7 +114,7 @@ func (s *State) asks(x *Input, at uint64) {
 	s.work(2 * lineCost)
 }
 
-// closes ends a question that is answered or void; one that is not open stays as it is.
+// closes removes a question that is answered or void; a question that is not open is unaffected.
 func (s *State) closes(x *Input) {
 	at := s.sequenceOf(x.Asked)
 	if !s.unanswered.get(x.ProjectID).has(at) {
@@ -127,7 +126,7 @@ func (s *State) closes(x *Input) {
 	s.work(2 * lineCost)
 }
 
-// restoreLiving finds what is alive and open among what a snapshot holds. The ids of the events are in place.
+// restoreLiving rebuilds the index from a snapshot. The ids of the events are restored already.
 func (s *State) restoreLiving(h *header) {
 	for _, x := range h.Sessions {
 		if !x.Ended() {

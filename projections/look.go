@@ -2,32 +2,33 @@ package projections
 
 import "maestro/events"
 
-// mostDependencies is the largest number of dependencies of a task, which bounds the cost of counting them again.
+// mostDependencies bounds the dependencies of a task, and so the cost of counting them again.
 const mostDependencies = 200
 
-// look is one look at the items that an event concerns.
+// look is one pass over the items that an event affects.
 type look struct {
 	state *State
 	seen  map[string]bool
-	// counted are the dependencies that were looked at, without and with trust in reports, counts how many times they
-	// were counted.
+	// counted are the examined dependencies, without and with trust in reports; counts is how many times they were
+	// counted.
 	counted [2]map[string]dependency
 	counts  int
-	// lines are those of the queues that were looked at, in this order.
+	// lines are those of the visited queues, in this order.
 	lines   []*queueLines
 	linesOf map[string]*queueLines
 }
 
-// queueLines are a queue's, and what moves between them at the end of the look.
+// queueLines are a queue's lines, and what moves between them at the end of the pass.
 type queueLines struct {
 	project, queue string
 	trust          bool
-	// were are what may be started, what waits, and what of that is over; to what comes there, and from what leaves it.
+	// were are the startable items, the waiting ones, and those of them that never start; to is what joins each, and
+	// from what leaves it.
 	were     [3]line
 	to, from [3][]placed
 }
 
-// The lines of a queue, as they are numbered in queueLines.
+// The lines of a queue, as indexes of queueLines.
 const (
 	lineReady = iota
 	lineWaiting
@@ -36,19 +37,19 @@ const (
 
 type dependency struct {
 	met bool
-	// last is where it was counted last: a task that is named twice counts once.
+	// last is the position where it was last counted: a task that is named twice counts once.
 	last int
 }
 
-// turned is a task that satisfies its dependents since an event, or no longer does: by is what that adds to what each
+// turned is a task that an event made satisfy its dependents, or no longer satisfy them: by is the change of what each
 // of them lacks, without and with trust in reports.
 type turned struct {
 	task string
 	by   [2]int32
 }
 
-// turn counts anew what the dependents of these tasks lack, and looks at those that lack nothing since, or something
-// since: at each once, however many dependencies it has.
+// turn recounts what the dependents of these tasks lack, and examines those that now lack nothing, or newly lack
+// something: each once, however many dependencies it has.
 func (l *look) turn(met, spoken []string) {
 	hubs, said := l.turned(met), l.turned(spoken)
 	if l.recountIsLess(said) {
@@ -60,7 +61,7 @@ func (l *look) turn(met, spoken []string) {
 	l.addUp(append(hubs, said...))
 }
 
-// addUp adds what each task lacks of these that it depends on.
+// addUp adds up what each task lacks of these dependencies.
 func (l *look) addUp(hubs []turned) {
 	if len(hubs) == 1 { // most events
 		for _, id := range l.state.dependents.get(hubs[0].task) {
@@ -90,7 +91,7 @@ func (l *look) addUp(hubs []turned) {
 	}
 }
 
-// turned returns those tasks that satisfy their dependents since, or no longer do.
+// turned returns the tasks that now satisfy their dependents, or no longer do.
 func (l *look) turned(tasks []string) (hubs []turned) {
 	for _, id := range tasks {
 		a := l.state.awaited.get(id)
@@ -112,7 +113,7 @@ func (l *look) turned(tasks []string) (hubs []turned) {
 	return hubs
 }
 
-// lacks adds to what a task lacks, and looks at its items if they may start since, or no longer.
+// lacks changes what a task lacks, and examines its items if they may now start, or no longer.
 func (l *look) lacks(task string, by [2]int32) {
 	w := l.state.open.get(task)
 	if w.items == 0 {
@@ -135,8 +136,8 @@ func (l *look) lacks(task string, by [2]int32) {
 	}
 }
 
-// recountIsLess reports whether looking at all that stands in the queues that trust reports is less work than looking
-// at the dependents of these tasks.
+// recountIsLess reports whether it is less work to examine all items in the queues that trust reports than the
+// dependents of these tasks.
 func (l *look) recountIsLess(hubs []turned) bool {
 	dependents := 0
 	for _, hub := range hubs {
@@ -160,7 +161,7 @@ func (l *look) projectsOf(hubs []turned) map[string]bool {
 	return projects
 }
 
-// recount looks at what stands in the queues of these tasks' projects that trust reports.
+// recount examines the items in those queues of these tasks' projects that trust reports.
 func (l *look) recount(hubs []turned) {
 	projects := l.projectsOf(hubs)
 	for _, key := range l.state.trusting {
@@ -177,7 +178,7 @@ func (l *look) recount(hubs []turned) {
 	}
 }
 
-// at looks at a task's queued items.
+// at examines a task's queued items.
 func (l *look) at(task string) {
 	if l.seen[task] {
 		return
@@ -204,7 +205,7 @@ func (l *look) at(task string) {
 	}
 }
 
-// lineUp puts an item that came into the line where it belongs.
+// lineUp puts a newly queued item into the right line.
 func (l *look) lineUp(item *Item) {
 	if item.Status == events.ItemQueued {
 		queue := l.linesWith(item)
@@ -236,14 +237,14 @@ func (l *look) linesWith(item *Item) *queueLines {
 	return queue
 }
 
-// put lets an item move into the lines that it belongs to, and out of the others.
+// put moves an item into the lines that it belongs to, and out of the others.
 func (l *look) put(queue *queueLines, item *Item, mayStart bool) {
 	l.belongs(queue, lineReady, item, mayStart)
 	l.belongs(queue, lineWaiting, item, !mayStart)
 	l.belongs(queue, lineOver, item, doneWith(l.state.Task(item.TaskID)))
 }
 
-// belongs lets an item come into a line, or leave it.
+// belongs makes an item join a line, or leave it.
 func (l *look) belongs(queue *queueLines, line int, item *Item, is bool) {
 	if queue.were[line].has(item.Place) == is {
 		return
@@ -257,7 +258,7 @@ func (l *look) belongs(queue *queueLines, line int, item *Item, is bool) {
 	l.state.work(lineCost)
 }
 
-// move moves what was put.
+// move applies what was put.
 func (l *look) move() {
 	for _, queue := range l.lines {
 		key := queueKey(queue.project, queue.queue)
@@ -312,7 +313,7 @@ func (l *look) unmet(t *Task, trust bool) (unmet int32) {
 	return unmet
 }
 
-// met reports whether a task that items wait for satisfies them.
+// met reports whether a task satisfies the items that wait for it.
 func (l *look) met(id string, trust bool) bool {
 	a, at := l.state.awaited.get(id), index(trust)
 	if !a.known[at] {

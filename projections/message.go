@@ -13,13 +13,13 @@ type NoticeKind string
 // The kinds of notices.
 const (
 	NoticeReopened  NoticeKind = "reopened"  // a task that was done is open again
-	NoticeUnblocked NoticeKind = "unblocked" // a task that was blocked is not any more
+	NoticeUnblocked NoticeKind = "unblocked" // a task is no longer blocked
 )
 
-// Message is a message or notice that its session was not shown yet. What was shown is on its timeline.
+// Message is a message or notice that its session has not received. Received ones are on its timeline.
 type Message struct {
 	ID string
-	// Notice is "" for what somebody wrote. A notice has no Text: that is the task's reason, see [State.MailText].
+	// Notice is "" for a written message. A notice has no Text: the task's reason is its text, see [State.MailText].
 	Notice NoticeKind `json:",omitempty"`
 	// From is the source of the event: the user, or a session.
 	From string
@@ -28,13 +28,13 @@ type Message struct {
 	About string
 	// At is in milliseconds since 1970.
 	At int64
-	// Sequence places it among the answers that wait for the session.
+	// Sequence orders it among the answers that wait for the session.
 	Sequence uint64
 	// Sent is the event.
 	Sent Cause
 }
 
-// Message returns a message that the session was not shown yet, or nil.
+// Message returns a message that the session has not received, or nil.
 func (x *Session) Message(id string) *Message {
 	at := slices.IndexFunc(x.Mail, func(m Message) bool { return m.ID == id })
 	if at < 0 {
@@ -43,7 +43,7 @@ func (x *Session) Message(id string) *Message {
 	return &x.Mail[at]
 }
 
-// MailFor returns the session that the change brought mail, "" if it brought none.
+// MailFor returns the session to which the change brought mail, "" if none.
 func (c Change) MailFor() string {
 	switch after := c.After.(type) {
 	case *Session:
@@ -86,7 +86,7 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 	return nil
 }
 
-// MailText returns the text of a message, or the reason that a notice tells, "" if nobody gave one.
+// MailText returns the text of a message, or the reason of a notice, "" if none was given.
 func (s *State) MailText(m *Message) string {
 	if m.Notice == "" {
 		return m.Text
@@ -94,7 +94,7 @@ func (s *State) MailText(m *Message) string {
 	return s.TaskTimeline(m.About).at(m.Sequence).Message
 }
 
-// StatusReasonText returns why the task's status was last moved, "" if nobody said so.
+// StatusReasonText returns the reason of the last change of the task's status, "" if none was given.
 func (s *State) StatusReasonText(t *Task) string {
 	reason := t.StatusReason()
 	if reason == nil {
@@ -103,7 +103,7 @@ func (s *State) StatusReasonText(t *Task) string {
 	return s.TaskTimeline(t.ID).at(reason.Sequence).Message
 }
 
-// notified checks whom a move of a task's status is told.
+// notified checks the sessions that a change of a task's status notifies.
 func (s *State) notified(n *events.Notice) error {
 	if n == nil {
 		return nil
@@ -157,7 +157,7 @@ func (s *State) mail(session string, m Message) {
 	s.deliver(session, m.ID)
 }
 
-// messageDelivered takes a message that was shown out of the session's mail.
+// messageDelivered removes a received message from the session's mail.
 func (s *State) messageDelivered(d *events.InputDelivered) error {
 	x := s.Session(d.SessionID)
 	if x == nil || x.Message(d.InputID) == nil {
@@ -169,7 +169,7 @@ func (s *State) messageDelivered(d *events.InputDelivered) error {
 		fields := x.ownFields()
 		fields.Mail = slices.DeleteFunc(slices.Clone(fields.Mail), func(m Message) bool { return m.ID == d.InputID })
 		if len(fields.Mail) == 0 {
-			fields.Mail = nil // as where there never was one
+			fields.Mail = nil // as if there never was one
 		}
 	})
 	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))

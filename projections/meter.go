@@ -1,6 +1,6 @@
 package projections
 
-// meter counts steps of work. Every so many steps it asks whether the work may go on.
+// meter counts steps of work. Every so many steps it checks whether the work may continue.
 type meter struct {
 	steps, next, every uint64
 	check              func(steps uint64)
@@ -13,8 +13,8 @@ func (m *meter) add(n uint64) {
 	}
 }
 
-// Reader returns s to one reader, with a counter of the reader's steps. Every so many steps check is called; it may
-// panic to end the read. s must not change while the reader lives, and the reader changes nothing.
+// Reader returns s for one reader, with a counter of the reader's steps. Every so many steps it calls check, which may
+// panic to end the read. s must not change while the reader is in use, and the reader changes nothing.
 func (s *State) Reader(every uint64, check func(steps uint64)) (reader *State, steps *uint64) {
 	r := *s
 	r.layers = r.tables()
@@ -23,8 +23,8 @@ func (s *State) Reader(every uint64, check func(steps uint64)) (reader *State, s
 	return &r, &m.steps
 }
 
-// CountReads counts from now on how often the state looks something up, and what it changes in lines: a measure of
-// work that is the same on every machine. A state that counts must not be read by two goroutines at once.
+// CountReads starts to count the state's look-ups, and its changes of lines: a measure of work that is the same on
+// every machine. A counting state must not be read concurrently.
 func (s *State) CountReads() (reads *uint64) {
 	m := new(meter)
 	s.countWith(m)
@@ -38,17 +38,17 @@ func (s *State) countWith(m *meter) {
 	}
 }
 
-// lineCost is how many look-ups a change of a line costs about.
+// lineCost is the approximate number of look-ups that a change of a line costs.
 const lineCost = 10
 
-// work counts work that is no look-up.
+// work counts work other than look-ups.
 func (s *State) work(n uint64) {
 	if s.meter != nil {
 		s.meter.add(n)
 	}
 }
 
-// Steps returns how many steps were counted so far, 0 if nobody counts.
+// Steps returns the number of steps so far, 0 if they are not counted.
 func (s *State) Steps() uint64 {
 	if s.meter == nil {
 		return 0
@@ -56,8 +56,8 @@ func (s *State) Steps() uint64 {
 	return s.meter.steps
 }
 
-// Worked counts steps that who reads the state takes beside the state's own, such as the items that a filter skips.
+// Worked counts a reader's own steps, such as the items that a filter skips.
 func (s *State) Worked(steps int) { s.work(uint64(max(steps, 0))) }
 
-// lookedThrough counts the work of looking through a list, whose entries lie side by side.
+// lookedThrough counts the work of scanning a list, whose entries are adjacent in memory.
 func (s *State) lookedThrough(n int) { s.work(uint64(n / 16)) }

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// OrderSize is how much memory [InDependencyOrder] takes at most for each task, and [OrderBranches] for each branch,
-// in bytes.
+// OrderSize bounds the memory that [InDependencyOrder] takes for each task, and [OrderBranches] for each branch, in
+// bytes.
 const OrderSize = 128
 
-// InDependencyOrder puts tasks in an order in which each comes after those of them that it depends on, directly or
-// not, and otherwise as they were.
+// InDependencyOrder sorts tasks so that each comes after its direct and indirect dependencies among them, and otherwise
+// keeps their order.
 func InDependencyOrder(tasks []*Task) []*Task {
 	at := make(map[string]int32, len(tasks))
 	for i, t := range tasks {
@@ -33,13 +33,14 @@ func InDependencyOrder(tasks []*Task) []*Task {
 	return ordered
 }
 
-// ranksOf ranks n things so that each comes after all that it needs. needOf returns the nth thing that one needs, or
-// the thing itself where that is none of them; more is false after the last. However long a chain of needs is, it takes
-// no more memory.
+// ranksOf ranks n things so that each comes after all that it needs. needOf returns the nth need of one, or the thing
+// itself if that need is not among them; more is false after the last. Its memory does not grow with the length of a
+// chain of needs.
 func ranksOf(n int, needOf func(i, nth int) (need int, more bool)) []int32 {
 	const unseen = -1
 	ranks := make([]int32, n)
-	// nth is which of its needs is next, unseen before its first; path is from where each thing was come to.
+	// nth is the index of the next need, unseen before the first; path holds the predecessor of each thing on the
+	// current path.
 	nth, path := make([]int32, n), make([]int32, n)
 	for i := range nth {
 		nth[i] = unseen
@@ -70,12 +71,12 @@ func ranksOf(n int, needOf func(i, nth int) (need int, more bool)) []int32 {
 	return ranks
 }
 
-// OrderBranches puts the tasks on each level of branches in an order in which each comes after those of which it, or
-// anything below it, depends on something; otherwise as they were, also where branches wait for each other. It costs
-// what they hold and depend on, times the logarithm of their depth.
+// OrderBranches sorts the tasks on each level of branches so that each comes after those on which it, or anything below
+// it, depends; otherwise it keeps their order, also for branches that wait for each other. It costs the number of tasks
+// and dependencies, times the logarithm of the depth.
 func OrderBranches(branches []*Branch) { orderBranches(branches) }
 
-// orderBranches is OrderBranches that gives how many places were looked at on the way up from tasks.
+// orderBranches is OrderBranches, but returns how many places it read on the way up from tasks.
 func orderBranches(branches []*Branch) (reads int) {
 	n := 0
 	for _, b := range branches {
@@ -99,11 +100,11 @@ func orderBranches(branches []*Branch) (reads int) {
 	return f.reads
 }
 
-// forest numbers the tasks of branches, parents before children; 0 stands above the roots.
+// forest numbers the tasks of branches, parents before children; 0 is above the roots.
 type forest struct {
 	places []place
 	at     map[string]int
-	// reads counts the places that were looked at.
+	// reads counts the places that were read.
 	reads int
 }
 
@@ -126,15 +127,15 @@ func (f *forest) enter(b *Branch, above int) {
 	}
 }
 
-// needOf returns the nth thing that has to come before a task: first what it depends on, then its children.
+// needOf returns the nth thing that must come before a task: first its dependencies, then its children.
 func (f *forest) needOf(i, nth int) (need int, more bool) {
 	b := f.places[i].branch
-	if b == nil { // it stands above the roots, which are visited in their turn
+	if b == nil { // it is above the roots, which are visited in their turn
 		return 0, false
 	}
 	if nth < len(b.Task.Dependencies) {
 		if dependency, there := f.at[b.Task.Dependencies[nth]]; there {
-			if branch := f.branchOf(dependency, i); branch != 0 { // all of it has to come first
+			if branch := f.branchOf(dependency, i); branch != 0 { // the whole branch must come first
 				return branch, true
 			}
 		}
@@ -146,8 +147,7 @@ func (f *forest) needOf(i, nth int) (need int, more bool) {
 	return 0, false
 }
 
-// branchOf returns the uppermost task that one is, or is below of, and another is not; 0 when the other is below the
-// one.
+// branchOf returns the topmost task that contains one but not other; 0 when other contains or is below the one.
 func (f *forest) branchOf(one, other int) int {
 	other = f.up(other, f.places[one].depth)
 	if one == other {
@@ -173,7 +173,7 @@ func (f *forest) branchOf(one, other int) int {
 	return branch
 }
 
-// up returns the task at a depth that one is or is below of; one itself if it stands no deeper.
+// up returns the task at a depth that contains one; one itself if it is no deeper.
 func (f *forest) up(one, depth int) int {
 	for f.places[one].depth > depth {
 		f.reads++

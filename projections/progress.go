@@ -6,24 +6,24 @@ import (
 	"maestro/events"
 )
 
-// Progress counts the leaves below a task: the tasks with nothing further below them. What was deleted does not count,
-// and a parent counts for what is below it, not for itself.
+// Progress counts the leaves below a task: the tasks without tasks below them. Deleted tasks do not count, and a parent
+// counts for what is below it, not for itself.
 type Progress struct {
-	// Total is what is to be done, or is done: all leaves but the cancelled ones.
+	// Total is what is or has to be done: all leaves except cancelled ones.
 	Total     int `json:"total"`
 	Completed int `json:"completed"`
-	// Said are those that an agent says are done and nobody has confirmed.
+	// Said are those that an agent reports as done and nobody has confirmed.
 	Said int `json:"said"`
-	// Blocked are those that are blocked, or of which that is said; Failed those of which that is said.
+	// Blocked are those that are blocked or reported as blocked; Failed those that are reported as failed.
 	Blocked   int `json:"blocked"`
 	Failed    int `json:"failed"`
 	Cancelled int `json:"cancelled"`
-	// Unread counts tasks below it that were not looked at, because there is too much of them: so much is missing at
-	// least. What lies below them is not counted either.
+	// Unread counts tasks below it that were not examined because there are too many: at least so much is missing. What
+	// lies below them is not counted either.
 	Unread int `json:"unread,omitempty"`
 }
 
-// Progress sums up what lies below a task, nil when nothing does.
+// Progress sums up what lies below a task, nil if nothing does.
 func (s *State) Progress(t *Task) *Progress {
 	sum := s.SumBelow(t.ID, NewSums(math.MaxUint64))
 	s.SumOn(sum, math.MaxUint64)
@@ -40,7 +40,7 @@ func (p *Progress) add(below Progress) {
 	p.Unread += below.Unread
 }
 
-// countLeaf adds a leaf. What is said of it is asked only where that tells something.
+// countLeaf adds a leaf. It looks up the reports on it only if they matter.
 func (s *State) countLeaf(p *Progress, t *Task, sums *Sums) {
 	var says events.TaskSessionStatus
 	if t.Status != events.TaskCompleted && t.Status != events.TaskCancelled {
@@ -50,7 +50,7 @@ func (s *State) countLeaf(p *Progress, t *Task, sums *Sums) {
 	p.count(t.Status, says)
 }
 
-// count adds a leaf. The authoritative status decides; what is said tells apart only what is still to be done.
+// count adds a leaf. The authoritative status decides; reports only distinguish unfinished leaves.
 func (p *Progress) count(status events.TaskStatus, says events.TaskSessionStatus) {
 	if status == events.TaskCancelled {
 		p.Cancelled++

@@ -14,9 +14,9 @@ type Project struct {
 	Description string
 	CreatedAt   int64
 	UpdatedAt   int64
-	// CreatedBy is the source of the event that made it: an orchestrator may work in projects that it created.
+	// CreatedBy is the source of the event that created it: an orchestrator may work in projects that it created.
 	CreatedBy string
-	// Root is the project that its quotas are counted in: see [State.Root]. It follows from CreatedBy.
+	// Root is the project whose quotas count it: see [State.Root]. It is derived from CreatedBy.
 	Root    string `json:"-"`
 	Blobs   events.Blobs
 	Deleted bool
@@ -32,13 +32,13 @@ func (s *State) Project(id string) *Project {
 	return nil
 }
 
-// ProjectExisted reports whether there is or was such a project: its history is there also when it was deleted.
+// ProjectExisted reports whether there is or was such a project: the history of a deleted one remains.
 func (s *State) ProjectExisted(id string) bool { return s.projects.get(id) != nil }
 
-// ProjectIDs returns the projects in order of creation, deleted ones too. The list does not change.
+// ProjectIDs returns the projects in order of creation, including deleted ones. The list does not change.
 func (s *State) ProjectIDs() []string { return s.projectIDs }
 
-// ProjectEver returns a project, also a deleted one, or nil.
+// ProjectEver returns a project, including a deleted one, or nil.
 func (s *State) ProjectEver(id string) *Project { return s.projects.get(id) }
 
 // Projects returns the projects in order of creation.
@@ -59,7 +59,7 @@ func (s *State) putProject(after *Project) {
 	s.countMade(before, after)
 }
 
-// change copies the project, lets edit work on the copy, and puts it in place.
+// changeProject copies the project, lets edit change the copy, and stores it.
 func (s *State) changeProject(id string, edit func(*Project)) {
 	after := *s.projects.get(id)
 	edit(&after)
@@ -115,7 +115,7 @@ func set[T any](field *T, value *T) {
 	}
 }
 
-// mergeBlobs replaces the digest of one field when that field has a new value, and leaves the others.
+// mergeBlobs replaces the digest of one field if that field has a new value, and keeps the others.
 func mergeBlobs(have, given events.Blobs, field string, changed bool) events.Blobs {
 	if !changed || have[field] == given[field] {
 		return have

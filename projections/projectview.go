@@ -2,7 +2,7 @@ package projections
 
 import "maestro/events"
 
-// The views are what HTTP, the CLI and the page show. They keep the shapes that existing clients know
+// The views are what HTTP, the CLI and the page show. They have the shapes that existing clients know
 // (docs/http-api-compat.md), with more members; times are milliseconds since 1970.
 
 // ProjectView shows a project.
@@ -35,10 +35,10 @@ func (p *Project) View() ProjectView {
 	}
 }
 
-// StatusListed is how long each list of a project's status is at most.
+// StatusListed bounds each list of a project's status.
 const StatusListed = 100
 
-// TaskReport shows what an agent says of a task beside where it stands.
+// TaskReport shows an agent's report on a task beside its status.
 type TaskReport struct {
 	TaskID        string                   `json:"taskId"`
 	Title         string                   `json:"title"`
@@ -47,12 +47,12 @@ type TaskReport struct {
 	SaidBy        string                   `json:"saidBy"`
 }
 
-// SessionReport shows that a session says that it cannot go on, without naming a task.
+// SessionReport shows a session's report that it cannot continue, without naming a task.
 type SessionReport struct {
 	SessionID string                   `json:"sessionId"`
 	Name      string                   `json:"name"`
 	Says      events.TaskSessionStatus `json:"says"`
-	// Message is the beginning of what it says, Cut that there is more.
+	// Message is the beginning of the report, Cut says that there is more.
 	Message string        `json:"message"`
 	Cut     bool          `json:"cut,omitempty"`
 	At      events.Millis `json:"at"`
@@ -66,7 +66,7 @@ type ExpiredSpawner struct {
 	ExpiredAt events.Millis `json:"expiredAt"`
 }
 
-// sessionSaid shows what a session says of itself.
+// sessionSaid shows a session's report on itself.
 func sessionSaid(x *Session, word *Entry) SessionReport {
 	said := SessionReport{
 		SessionID: x.ID,
@@ -81,27 +81,27 @@ func sessionSaid(x *Session, word *Entry) SessionReport {
 	return said
 }
 
-// ProjectStatus counts a project's tasks and sessions by where they stand.
+// ProjectStatus counts a project's tasks and sessions by status.
 type ProjectStatus struct {
 	Project ProjectView                      `json:"project"`
 	Tasks   map[events.TaskStatus]int        `json:"tasks"`
 	Says    map[events.TaskSessionStatus]int `json:"says"`
-	// Unconfirmed are the tasks that an agent says are done and nobody has confirmed, the first [StatusListed] of them;
-	// UnconfirmedMore counts the others. So it is with the other lists.
+	// Unconfirmed are the tasks that an agent reports as done and nobody has confirmed, the first [StatusListed] of
+	// them; UnconfirmedMore counts the others. The same applies to the other lists.
 	Unconfirmed     []string `json:"unconfirmed"`
 	UnconfirmedMore int      `json:"unconfirmedMore,omitempty"`
-	// ToConfirm shows the tasks of Unconfirmed, and Said the others of which an agent says something, open ones first.
+	// ToConfirm shows the tasks of Unconfirmed, and Said the others with a report, open ones first.
 	ToConfirm []TaskReport                 `json:"toConfirm"`
 	Said      []TaskReport                 `json:"said"`
 	SaidMore  int                          `json:"saidMore,omitempty"`
 	Sessions  map[events.SessionStatus]int `json:"sessions"`
-	// Lost are the sessions that nothing is heard of.
+	// Lost are the silent sessions.
 	Lost     []string `json:"lost"`
 	LostMore int      `json:"lostMore,omitempty"`
-	// SaidBySessions shows what sessions at work say of themselves as a whole, if they cannot go on.
+	// SaidBySessions shows the reports of working sessions that they cannot continue.
 	SaidBySessions     []SessionReport `json:"saidBySessions"`
 	SaidBySessionsMore int             `json:"saidBySessionsMore,omitempty"`
-	// SpawnedByExpired shows the sessions that go on although the token that spawned them has expired.
+	// SpawnedByExpired shows the sessions that continue although the token that spawned them has expired.
 	SpawnedByExpired     []ExpiredSpawner `json:"spawnedByExpired,omitempty"`
 	SpawnedByExpiredMore int              `json:"spawnedByExpiredMore,omitempty"`
 	Queues               []QueueView      `json:"queues"`

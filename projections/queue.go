@@ -12,23 +12,23 @@ import (
 // Queue is the state of a queue without its items. Times are milliseconds since 1970. Immutable.
 type Queue struct {
 	ProjectID string
-	// Name is the only one of its project; a session's own queue has the session's id.
+	// Name is unique within its project; a session's own queue has the session's id.
 	Name string
-	// SessionID is the session whose own it is; "" for a named one.
+	// SessionID is the owner of a session's own queue; "" for a named one.
 	SessionID    string
 	TrustReports bool
 	MaxAttempts  int
 	CreatedAt    int64
 	UpdatedAt    int64
 	CreatedBy    string
-	// Pushed counts what was ever put at its end.
+	// Pushed counts everything ever appended to it.
 	Pushed uint64
 	Stats  QueueStats
-	// Deleted: its name may be used again, and then its items are those that come later.
+	// Deleted: its name may be used again, for a queue with its own later items.
 	Deleted bool `json:",omitempty"`
 }
 
-// QueueStats counts a queue's items by where they stand.
+// QueueStats counts a queue's items by status.
 type QueueStats struct {
 	Total       int `json:"total"`
 	Queued      int `json:"queued"`
@@ -48,27 +48,27 @@ type Item struct {
 	AddedAt     int64
 	StartedAt   int64
 	CompletedAt int64
-	// SessionID holds it while it is processing; afterwards it is who held it last, or who skipped it.
+	// SessionID is the holder while it is processing; afterwards the last holder, or the session that skipped it.
 	SessionID string
 	// Holders are all sessions that ever held it.
 	Holders []string
-	// Attempts counts its starts since it was last put at the end.
+	// Attempts counts its starts since it was last appended.
 	Attempts   int
 	FailReason string
-	// Started is the sequence of the event that started it last.
+	// Started is the sequence of the event that last started it.
 	Started uint64
-	// Place orders the queue: what was given back stands before everything else, and otherwise who was pushed first.
+	// Place orders the queue: items that were given back come first, and the others in order of their pushes.
 	Place uint64
-	// Cause is the event that last put it in line, or that started it.
+	// Cause is the event that last queued it, or that started it.
 	Cause Cause
-	// Removed: it is in the queue no more. Its former holders are kept, because they may still report on the task.
+	// Removed: it is no longer in the queue. Its former holders are kept, because they may still report on the task.
 	Removed bool `json:",omitempty"`
 }
 
-// notReturned is the bit of a place that what was given back lacks.
+// notReturned is the bit that is unset in the place of a returned item.
 const notReturned = 1 << 63
 
-// Returned reports whether the item was given back and stands at the front.
+// Returned reports whether the item was given back and is at the front.
 func (i *Item) Returned() bool { return i.Place&notReturned == 0 }
 
 // HeldItem is the item that a session holds, or held last.
@@ -83,7 +83,7 @@ func queueKey(project, queue string) string { return project + "/" + queue }
 
 func itemKey(project, queue, task string) string { return project + "/" + queue + "/" + task }
 
-// Queue returns a project's queue, or nil when there is none of this name.
+// Queue returns a project's queue, or nil if there is none with this name.
 func (s *State) Queue(project, name string) *Queue {
 	if q := s.queues.get(queueKey(project, name)); q != nil && !q.Deleted {
 		return q
@@ -91,7 +91,7 @@ func (s *State) Queue(project, name string) *Queue {
 	return nil
 }
 
-// QueueNames returns a project's queues in order of creation, deleted ones too. The list does not change.
+// QueueNames returns a project's queues in order of creation, including deleted ones. The list does not change.
 func (s *State) QueueNames(project string) []string { return s.queueNames.get(project) }
 
 // Queues returns a project's queues in order of creation.
@@ -113,7 +113,7 @@ func (s *State) Item(project, queue, task string) *Item {
 	return nil
 }
 
-// Items returns a queue's items, those that were pushed first before the others.
+// Items returns a queue's items, in order of their pushes.
 func (s *State) Items(q *Queue) []*Item {
 	ids := s.itemTasks.get(queueKey(q.ProjectID, q.Name))
 	items := make([]*Item, 0, len(ids))
@@ -126,13 +126,13 @@ func (s *State) Items(q *Queue) []*Item {
 	return items
 }
 
-// inOrder sorts items of a queue: those that were pushed first come first.
+// inOrder sorts items of a queue in order of their pushes.
 func inOrder(items []*Item) { slices.SortFunc(items, byPush) }
 
 func byPush(a, b *Item) int { return cmp.Compare(a.Push(), b.Push()) }
 
-// Top returns the first item of a queue that may be started, nil if there is none, and how many before it wait for
-// something.
+// Top returns the first item of a queue that may be started, nil if there is none, and how many items before it wait
+// for something.
 func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 	key := queueKey(q.ProjectID, q.Name)
 	task, place, ok := s.ready.get(key).first()
@@ -142,8 +142,8 @@ func (s *State) Top(q *Queue) (top *Item, passedOver int) {
 	return s.Item(q.ProjectID, q.Name, task), s.waiting.get(key).before(place)
 }
 
-// LinesMoved returns the queues, "<project>/<queue>", in which the last event let items start or kept them from it.
-// Their own fields may not have changed. The next event overwrites the list.
+// LinesMoved returns the queues, "<project>/<queue>", in which the last event made items startable, or no longer
+// startable. Their own fields may not have changed. The next event overwrites the list.
 func (s *State) LinesMoved() []string { return s.linesMoved }
 
 // ReadyItems counts the items of a queue that may be started.
@@ -169,10 +169,10 @@ func (s *State) HeldOnce(session, task string) bool {
 	return false
 }
 
-// QueueCount counts the queues that a task is in, or was.
+// QueueCount counts the queues that a task is or was in.
 func (s *State) QueueCount(task string) int { return len(s.itemsOf.get(task)) }
 
-// QueuesOf returns the items of a task, one for each queue that it is in, by the queues' names.
+// QueuesOf returns the items of a task, one for each queue that it is in, in order of the queues' names.
 func (s *State) QueuesOf(task string) []*Item {
 	var items []*Item
 	for _, key := range s.itemsOf.get(task) {
@@ -207,7 +207,7 @@ func (s *State) changeQueue(key string, edit func(*Queue)) {
 	s.queues.put(key, &after)
 }
 
-// changeItem edits an item, counts it anew, and puts it into the line where it belongs.
+// changeItem edits an item, updates the counts, and puts it into the right line.
 func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	key := queueKey(before.ProjectID, before.Queue)
 	id := itemKey(before.ProjectID, before.Queue, before.TaskID)
@@ -256,7 +256,7 @@ func (n *QueueStats) counterOf(status events.QueueItemStatus) *int {
 	return &n.Quarantined
 }
 
-// openQueue makes a new queue.
+// openQueue creates a queue.
 func (s *State) openQueue(q *Queue) {
 	s.changes = append(s.changes, Change{
 		Kind:   KindQueue,
@@ -278,7 +278,7 @@ func (s *State) addQueue(q *Queue) {
 	}
 }
 
-// push puts a task at the end of a queue.
+// push appends a task to a queue.
 func (s *State) push(f fact, key, task string) {
 	var place uint64
 	s.changeQueue(key, func(q *Queue) {
@@ -308,7 +308,7 @@ func (s *State) push(f fact, key, task string) {
 	s.note(f, Entry{Type: "task_queued", TaskID: task, What: "Queued in " + q.Name})
 }
 
-// enter makes a new item known to its queue and to its task.
+// enter adds a new item to its queue and its task.
 func (s *State) enter(key, id string, item *Item) {
 	s.items.put(id, item)
 	s.itemTasks.put(key, append(s.itemTasks.get(key), item.TaskID))
@@ -332,7 +332,7 @@ func (s *State) queueCreated(f fact, d *events.QueueCreated) error {
 	if s.Project(f.Project) == nil {
 		return missing("project", f.Project)
 	}
-	var pushed uint64 // places are used once, also those of a queue that had the name before
+	var pushed uint64 // places are used once, even by an earlier queue of the same name
 	if before := s.queues.get(queueKey(f.Project, d.Queue)); before != nil {
 		pushed = before.Pushed
 	}
@@ -375,7 +375,7 @@ func (s *State) itemPushed(f fact, d *events.QueueItemPushed) error {
 	return nil
 }
 
-// item returns the item that an event speaks of, if it stands where the event needs it.
+// item returns the item of an event, if it has one of the required statuses.
 func (s *State) item(f fact, queue, task string, statuses ...events.QueueItemStatus) (*Item, error) {
 	item := s.Item(f.Project, queue, task)
 	if item == nil {

@@ -7,7 +7,8 @@ import (
 	"maestro/events"
 )
 
-// Line returns the queued items of a queue in the order in which they are started, but for what they wait for.
+// Line returns the queued items of a queue in the order in which they are started, whether they wait for something or
+// not.
 func (s *State) Line(q *Queue) []*Item {
 	key := queueKey(q.ProjectID, q.Name)
 	items := make([]*Item, 0, q.Stats.Queued)
@@ -45,7 +46,7 @@ func (s *State) itemMoved(f fact, d *events.QueueItemMoved) error {
 	return nil
 }
 
-// moveBefore puts a queued item before another. The places stay, and those between get another item each.
+// moveBefore puts a queued item before another. The places stay, and the items between get other ones.
 func (s *State) moveBefore(f fact, q *Queue, item *Item, before string) {
 	key := queueKey(q.ProjectID, q.Name)
 	old := s.Line(q)
@@ -82,7 +83,7 @@ func (s *State) itemRemoved(f fact, d *events.QueueItemRemoved) error {
 	return nil
 }
 
-// removeItem takes an item out of its queue. It counts nowhere any more.
+// removeItem removes an item from its queue and all counts.
 func (s *State) removeItem(f fact, item *Item) {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.CompletedAt, i.Cause, i.Removed = events.ItemSkipped, f.at, f.cause(), true
@@ -93,7 +94,7 @@ func (s *State) removeItem(f fact, item *Item) {
 	})
 }
 
-// pushAgain puts an item that was removed at the end. Its former holder is kept.
+// pushAgain appends an item that was removed. Its former holder is kept.
 func (s *State) pushAgain(f fact, before, item *Item) {
 	key := queueKey(item.ProjectID, item.Queue)
 	s.changeQueue(key, func(q *Queue) { // push counted it, and changeItem does too

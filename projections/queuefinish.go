@@ -2,7 +2,7 @@ package projections
 
 import "maestro/events"
 
-// finish ends the work on an item with its holder's word.
+// finish ends the work on an item with its holder's statement.
 func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus,
 	reason string,
 ) {

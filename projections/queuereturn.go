@@ -56,7 +56,7 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 	return nil
 }
 
-// dropItems skips what is queued of a task that was deleted; what is held stays there.
+// dropItems skips the queued items of a deleted task; held ones stay held.
 func (s *State) dropItems(f fact, task string) {
 	for _, id := range s.openOf.get(task) {
 		if item := s.items.get(id); item.Status == events.ItemQueued {

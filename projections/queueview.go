@@ -32,12 +32,12 @@ type ItemView struct {
 	CompletedAt events.Millis          `json:"completedAt,omitempty"`
 	FailReason  string                 `json:"failReason,omitempty"`
 	Queue       string                 `json:"queue"`
-	// SessionID holds it, or held it last.
+	// SessionID is its holder or last holder.
 	SessionID string `json:"sessionId,omitempty"`
 	Attempts  int    `json:"attempts"`
-	// Returned says that it was given back and stands at the front.
+	// Returned says that it was given back and is at the front.
 	Returned bool `json:"returned,omitempty"`
-	// Waits says what keeps a queued item from being started.
+	// Waits says what a queued item waits for.
 	Waits string `json:"waits,omitempty"`
 }
 
@@ -76,7 +76,7 @@ func (s *State) ItemView(q *Queue, i *Item) ItemView {
 	return view
 }
 
-// viewOfItem shows an item, but not what it waits for.
+// viewOfItem shows an item without what it waits for.
 func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
 		TaskID:      i.TaskID,
@@ -96,8 +96,8 @@ func (s *State) viewOfItem(i *Item) ItemView {
 	return view
 }
 
-// waitsWithin is WaitsFor for one of many items. It looks at no more dependencies than are left, and then says only how
-// many there are.
+// waitsWithin is WaitsFor for one of many items. It examines no more dependencies than left, and beyond that only
+// returns their number.
 func (s *State) waitsWithin(left *int, q *Queue, i *Item) string {
 	if s.ready.get(queueKey(q.ProjectID, q.Name)).has(i.Place) {
 		return ""
@@ -126,7 +126,7 @@ type InputView struct {
 	AskedAt     events.Millis  `json:"askedAt"`
 	AnsweredAt  *events.Millis `json:"answeredAt"`
 	DeliveredAt *events.Millis `json:"deliveredAt"`
-	// Waited is how long it waits, or waited until its answer or its session's end, in milliseconds.
+	// Waited is how long it has waited, or waited until its answer or its session's end, in milliseconds.
 	Waited int64 `json:"waited"`
 }
 
@@ -156,7 +156,7 @@ func (s *State) InputView(x *Input, now int64) InputView {
 	}
 }
 
-// TokenView shows a named token; its secret is nowhere to be shown.
+// TokenView shows a named token, without its secret.
 type TokenView struct {
 	Name       string           `json:"name"`
 	Kind       events.TokenKind `json:"kind"`

@@ -1,10 +1,10 @@
 package projections
 
-// Reaches returns one of these tasks that waits for another, directly or through others, "" if none does, and how many
-// dependencies it followed; it gives up above most. It walks from both ends, a level at a time, on the side that has
-// cost less so far, so that it costs about twice what the smaller side holds. What it answers depends on the
-// dependencies alone, never on the order in which the state holds them: a decision made on a snapshot must be the one
-// made on the whole log.
+// Reaches returns one of these tasks that depends on another, directly or not, "" if none does, and how many
+// dependencies it followed; it gives up above most. It searches from both ends, a level at a time, on the side that has
+// cost less so far, so that it costs about twice as much as the smaller side. The result depends only on the
+// dependencies, never on the order in which the state holds them: a decision on a snapshot must equal one on the whole
+// log.
 func (s *State) Reaches(these []string, other string, most int) (found string, steps int) {
 	w := walk{
 		state: s,
@@ -22,7 +22,7 @@ func (s *State) Reaches(these []string, other string, most int) (found string, s
 		return these[origin], 0
 	}
 	w.behind = []string{other}
-	// What each side costs up to the end of its next level.
+	// The cost of each side up to the end of its next level.
 	costAhead, costBehind := w.costAhead(), w.costBehind()
 	spentAhead, spentBehind := 0, 0
 	for len(w.ahead) > 0 && len(w.behind) > 0 {
@@ -48,15 +48,16 @@ func (s *State) Reaches(these []string, other string, most int) (found string, s
 	return "", steps
 }
 
-// walk is a search of what waits for what, from both ends.
+// walk is a search of dependencies from both ends.
 type walk struct {
 	state *State
-	// from says of each task on the one side which of the asked tasks leads to it; back holds those on the other side.
+	// from holds, for each task on the forward side, which of the given tasks leads to it; back holds the tasks on the
+	// other side.
 	from map[string]int
 	back map[string]bool
-	// ahead and behind are the levels reached last.
+	// ahead and behind are the last levels reached.
 	ahead, behind []string
-	// met is the first of the asked tasks by which the sides met; -1 while they have not.
+	// met is the first of the given tasks through which the sides met; -1 until then.
 	met int
 }
 
@@ -76,7 +77,7 @@ func (w *walk) costBehind() (cost int) {
 	return cost
 }
 
-// stepAhead continues with what the tasks of the level wait for.
+// stepAhead continues with the dependencies of the level.
 func (w *walk) stepAhead() {
 	level := map[string]int{}
 	for _, id := range w.ahead {
@@ -103,7 +104,7 @@ func (w *walk) stepAhead() {
 	}
 }
 
-// stepBack continues with what waits for the tasks of the level.
+// stepBack continues with the dependents of the level.
 func (w *walk) stepBack() {
 	level := w.behind
 	w.behind = nil

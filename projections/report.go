@@ -2,7 +2,7 @@ package projections
 
 import "maestro/events"
 
-// sessionReported moves what the session says, never a task's own status (docs/spec/003-manifest-schema.md,
+// sessionReported changes the sessionStatus of tasks, never a task's own status (docs/spec/003-manifest-schema.md,
 // "Two-Status Model").
 func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	if s.Session(d.SessionID) == nil {
@@ -59,8 +59,8 @@ func (s *State) noteReport(f fact, d *events.SessionReported, task string) {
 	})
 }
 
-// LateBytes is what a late report counts of its session's limit, in bytes: its message, task ids and options. A message
-// that went to the blobs counts as much as an event holds, however long it is.
+// LateBytes is the counted size of a late report, in bytes: its message, task ids and options. A message stored as a
+// blob counts as much as an event can hold, whatever its length.
 func LateBytes(d *events.SessionReported) int64 {
 	n := len(d.Message)
 	if d.Blobs["message"] != "" {

@@ -3,7 +3,7 @@ package projections
 import "slices"
 
 // Root returns the root of a project: the project of the session that created it, and so on up to one that a user or a
-// token created. A deleted project keeps its root. A project that never was is its own root.
+// token created. A deleted project keeps its root. A project that never existed is its own root.
 func (s *State) Root(project string) string {
 	if p := s.projects.get(project); p != nil {
 		return p.Root
@@ -19,15 +19,15 @@ func (s *State) rootFor(source, project string) string {
 	return project
 }
 
-// RootUsage is what there is below a root: the projects whose root it is, beside itself. Immutable.
+// RootUsage is the usage below a root: the projects with this root, except itself. Immutable.
 type RootUsage struct {
-	// Projects are those that are not deleted, in order of creation.
+	// Projects are the existing ones, in order of creation.
 	Projects []string
-	// Tasks counts those in them that are not deleted.
+	// Tasks counts the existing tasks in them.
 	Tasks int
 }
 
-// RootUsage returns what there is below a root.
+// RootUsage returns the usage below a root.
 func (s *State) RootUsage(root string) RootUsage { return s.made.get(root) }
 
 // countMade counts a change of a project below its root. before is nil for a new one.

@@ -7,15 +7,15 @@ import (
 	"maestro/events"
 )
 
-// mostTogether is how many words of a task lie in one list. A new word copies two such lists at most, however many
-// sessions spoke before.
+// mostTogether bounds the statements in one list. A new statement copies two such lists at most, however many sessions
+// made statements before.
 const mostTogether = 32
 
 // EarlierReports holds all but the newest reports on a task, oldest first, in parts of at most mostTogether. Two
 // neighbouring parts together hold more than that, so there are few parts. Immutable.
 type EarlierReports struct{ Parts [][]StatusReport }
 
-// parts returns the words in parts, oldest first; the last are the newest.
+// parts returns the statements in parts, oldest first; the last part is the newest.
 func (t *Task) parts() iter.Seq[[]StatusReport] {
 	return func(yield func([]StatusReport) bool) {
 		for _, part := range t.earlierParts() {
@@ -29,7 +29,7 @@ func (t *Task) parts() iter.Seq[[]StatusReport] {
 	}
 }
 
-// AllSays returns what each of the task's sessions last said of it, oldest first.
+// AllSays returns the last statement of each of the task's sessions, oldest first.
 func (t *Task) AllSays() []StatusReport {
 	if t.earlier() == nil {
 		return t.Says
@@ -37,7 +37,7 @@ func (t *Task) AllSays() []StatusReport {
 	return slices.Concat(slices.Collect(t.parts())...)
 }
 
-// newestSays returns the newest words, at most so many, oldest first, and how many others there are.
+// newestSays returns at most so many of the newest statements, oldest first, and the number of the others.
 func (t *Task) newestSays(most int) (says []StatusReport, more int) {
 	all := t.Speakers()
 	if all <= most {
@@ -62,13 +62,13 @@ func (t *Task) newestSays(most int) (says []StatusReport, more int) {
 	return says, all - most
 }
 
-// saysTheSame reports whether no word was said or taken away between two versions of a task.
+// saysTheSame reports whether no statement was added or removed between two versions of a task.
 func (t *Task) saysTheSame(other *Task) bool {
 	return t.earlier() == other.earlier() && len(t.Says) == len(other.Says) &&
 		(len(t.Says) == 0 || &t.Says[0] == &other.Says[0])
 }
 
-// Speakers counts the sessions whose word is on the task.
+// Speakers counts the sessions with a statement on the task.
 func (t *Task) Speakers() int {
 	n := len(t.Says)
 	for _, part := range t.earlierParts() {
@@ -77,7 +77,7 @@ func (t *Task) Speakers() int {
 	return n
 }
 
-// SaidBy returns what a session says of the task, zero if it says nothing.
+// SaidBy returns a session's statement on the task, zero if there is none.
 func (t *Task) SaidBy(session string) StatusReport {
 	for part := range t.parts() {
 		if i := indexOf(part, session); i >= 0 {
@@ -91,7 +91,7 @@ func indexOf(says []StatusReport, session string) int {
 	return slices.IndexFunc(says, func(said StatusReport) bool { return said.SessionID == session })
 }
 
-// newest returns the newest word that is as wanted; zero if there is none.
+// newest returns the newest statement that wanted accepts; zero if there is none.
 func (t *Task) newest(wanted func(StatusReport) bool) StatusReport {
 	for _, said := range slices.Backward(t.Says) {
 		if wanted(said) {
@@ -108,7 +108,7 @@ func (t *Task) newest(wanted func(StatusReport) bool) StatusReport {
 	return StatusReport{}
 }
 
-// addSaid puts a word last, in place of the session's former one, and returns how many words it copied.
+// addSaid appends a statement, in place of the session's former one, and returns how many statements it copied.
 func (t *Task) addSaid(said StatusReport) (copied int) {
 	if i := indexOf(t.Says, said.SessionID); i >= 0 { // as below, in one step
 		rest := len(t.Says) - 1
@@ -128,7 +128,7 @@ func (t *Task) addSaid(said StatusReport) (copied int) {
 	return copied
 }
 
-// dropSaid takes a session's word away, and returns how many words it copied.
+// dropSaid removes a session's statement, and returns how many statements it copied.
 func (t *Task) dropSaid(session string) (copied int) {
 	if i := indexOf(t.Says, session); i >= 0 {
 		t.Says = slices.Delete(slices.Clone(t.Says), i, i+1)
@@ -158,7 +158,7 @@ func (t *Task) dropSaid(session string) (copied int) {
 	return 0
 }
 
-// keepSays takes away the words that are not as wanted, and returns how many it looked at.
+// keepSays removes the statements that wanted rejects, and returns how many it examined.
 func (t *Task) keepSays(wanted func(StatusReport) bool) (copied int) {
 	all := t.AllSays()
 	rest := slices.DeleteFunc(slices.Clone(all), func(said StatusReport) bool { return !wanted(said) })
@@ -194,8 +194,8 @@ func (t *Task) setEarlier(parts [][]StatusReport) {
 	t.stated(s)
 }
 
-// SessionStatus returns what is said of a task and by which session: the newest word of a session that has not ended,
-// or, if all have, the newest of all; "" when nobody said anything.
+// SessionStatus returns the reported status of a task and its session: the newest statement of a session that has not
+// ended, or, if all have, the newest of all; "" if there is none.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
 	return t.saysBy(s.alive)
 }
@@ -239,13 +239,14 @@ func (l *listener) says(t *Task) (says events.TaskSessionStatus, session string)
 	return says, session
 }
 
-// saidDone reports whether the word that counts on a task is that it is done.
+// saidDone reports whether the statement that counts for a task says that it is done.
 func (s *State) saidDone(t *Task) bool {
 	says, _ := s.SessionStatus(t)
 	return says == events.SaysCompleted
 }
 
-// say puts a session's word on a task last, in place of its former one. A completion's words are the task's result.
+// say appends a session's statement on a task, in place of its former one. The text of a completion is the task's
+// result.
 func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
@@ -258,7 +259,7 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	s.speaksOf(session, s.tasks.get(task))
 }
 
-// retract removes a session's word on a task.
+// retract removes a session's statement on a task.
 func (s *State) retract(f fact, task, session string) {
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
@@ -271,7 +272,7 @@ func (s *State) retract(f fact, task, session string) {
 	}
 }
 
-// speaksOf remembers that a session's word is on a task.
+// speaksOf records that a session has a statement on a task.
 func (s *State) speaksOf(session string, t *Task) {
 	if of := s.spokeOf.get(session); !of.has(t.CreatedSequence) {
 		s.spokeOf.put(session, of.with(t.CreatedSequence, t.ID))
@@ -279,11 +280,11 @@ func (s *State) speaksOf(session string, t *Task) {
 	}
 }
 
-// StatusReport is a session's status report on a task, and since when it holds.
+// StatusReport is a session's status report on a task, and its time.
 type StatusReport struct {
 	SessionID string                   `json:"sessionId"`
 	Status    events.TaskSessionStatus `json:"status"`
 	At        events.Millis            `json:"at"`
-	// Sequence is the event that said so.
+	// Sequence is the event of the report.
 	Sequence uint64 `json:"sequence"`
 }

@@ -9,27 +9,27 @@ import (
 	"maestro/events"
 )
 
-// Session is what is true of a session. Times are milliseconds since 1970, 0 for never. Immutable; what moves with
-// every event stands apart from the fields that rarely change, which the versions of a session share.
+// Session is the state of a session. Times are milliseconds since 1970, 0 for never. Immutable. What changes with every
+// event is separate from the fields that rarely change, which the versions of a session share.
 type Session struct {
 	*SessionFields
 	Status       events.SessionStatus
 	LastActivity int64
 	CompletedAt  int64
 	EndedAt      int64
-	// LostAt is when it was marked lost, 0 while it is heard; Losses counts how often it was.
+	// LostAt is when it was marked lost, 0 otherwise; Losses counts how often it was.
 	LostAt int64
 	Losses int
 	// LateReports counts the reports that came after its end.
 	LateReports int `json:",omitempty"`
 	// LateBytes sums up their [LateBytes].
 	LateBytes int64 `json:",omitempty"`
-	// LastItem is the item of a queue that it holds, or held last.
+	// LastItem is the queue item that it holds, or held last.
 	LastItem *HeldItem `json:",omitempty"`
 	Deleted  bool
 }
 
-// SessionFields are what a session's creation and its updates gave. Immutable.
+// SessionFields are the fields that a session's creation and its updates set. Immutable.
 type SessionFields struct {
 	ID        string
 	ProjectID string
@@ -39,35 +39,35 @@ type SessionFields struct {
 	TaskIDs   []string
 	// Unlinked are the tasks that were taken from it and not given back: the newest [MaxUnlinked], oldest first.
 	Unlinked []Unlinked `json:",omitempty"`
-	// Permissions are nil when they are unknown: then the session may do nothing.
+	// Permissions are nil if unknown: then the session may do nothing.
 	Permissions *events.Permissions
-	// SpawnedBy is the session that ordered it, "" if a user did.
+	// SpawnedBy is the session that spawned it, "" if a user did.
 	SpawnedBy string
-	// CreatedBy is the source of the event that made it.
+	// CreatedBy is the source of the event that created it.
 	CreatedBy string `json:",omitempty"`
 	Spawned   bool
 	Model     string
 	Agent     string
 	AgentID   string
 	Skills    []string
-	// Absent stays absent in the encoding: null would come back as a value.
+	// An absent value stays absent in the encoding: null would be decoded as a value.
 	Context        json.RawMessage `json:",omitempty"`
 	Metadata       json.RawMessage `json:",omitempty"`
 	Env            map[string]string
 	ManifestDigest string
-	// Generation goes into the session's secret: raising it revokes the secret.
+	// Generation is part of the session's secret: raising it revokes the secret.
 	Generation int
-	// Cause is the event that made it, Gone the one that ended it, or that marked it lost.
+	// Cause is the event that created it, Gone the one that ended it, or that marked it lost.
 	Cause, Gone Cause
-	// DoneSequence is the event with which it last said that it is done; 0 until it does.
+	// DoneSequence is the event with which it last said that it is done; 0 if there is none.
 	DoneSequence uint64
 	StartedAt    int64
-	// Deadline is when it is ended as failed, 0 for never.
+	// Deadline is when it ends as failed, 0 for never.
 	Deadline  int64
 	EndReason string
 	// Queue is the queue that it pulls from, "" if it has none.
 	Queue string
-	// Mail is what others wrote to it and it was not shown yet, oldest first.
+	// Mail is its unread mail from others, oldest first.
 	Mail []Message `json:",omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (s *State) EndedBy(x *Session) string {
 	return s.sessionTimelines.get(x.ID).at(s.sequenceOf(x.Gone)).Source
 }
 
-// Active reports whether the session is at work or about to be.
+// Active reports whether the session works or is about to.
 func (x *Session) Active() bool { return !x.Ended() && x.Status != events.SessionSaidDone }
 
 // Session returns the session, or nil when there is none or it was deleted.
@@ -104,10 +104,10 @@ func (s *State) Session(id string) *Session {
 	return nil
 }
 
-// SessionEver returns the session, also a deleted one, or nil when there never was one.
+// SessionEver returns the session, including a deleted one, or nil if it never existed.
 func (s *State) SessionEver(id string) *Session { return s.sessions.get(id) }
 
-// SessionProject returns the project of a session, also of a deleted one, and "" when there never was such a session.
+// SessionProject returns the project of a session, including a deleted one, and "" if it never existed.
 func (s *State) SessionProject(id string) string {
 	if x := s.sessions.get(id); x != nil {
 		return x.ProjectID
@@ -126,8 +126,8 @@ func (s *State) Sessions(project string) iter.Seq[*Session] {
 	}
 }
 
-// SessionIDsFrom returns the ids of a project's sessions that were created at a time or later, deleted ones too, in
-// order of creation.
+// SessionIDsFrom returns the ids of a project's sessions that were created at a time or later, including deleted ones,
+// in order of creation.
 func (s *State) SessionIDsFrom(project string, at int64) []string {
 	ids := s.sessionIDs.get(project)
 	if at == 0 {
@@ -136,7 +136,7 @@ func (s *State) SessionIDsFrom(project string, at int64) []string {
 	return ids[sort.Search(len(ids), func(i int) bool { return s.sessions.get(ids[i]).StartedAt >= at }):]
 }
 
-// ownFields lets an edit change the fields of a session without changing its former versions.
+// ownFields makes the fields of a session editable without changing its former versions.
 func (x *Session) ownFields() *SessionFields {
 	fields := *x.SessionFields
 	x.SessionFields = &fields
@@ -162,7 +162,7 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	}
 }
 
-// gone remembers what ended a session, or marked it lost.
+// gone records what ended a session, or marked it lost.
 func (s *State) gone(f fact, id string, edit func(*Session)) {
 	s.changeSession(id, func(x *Session) {
 		x.ownFields().Gone = f.cause()
@@ -170,7 +170,7 @@ func (s *State) gone(f fact, id string, edit func(*Session)) {
 	})
 }
 
-// heard moves the activity of the session that the event comes from, and of the one that it happened to.
+// heard updates the last activity of the session that the event comes from, and of the one that it is about.
 func (s *State) heard(e *events.Event) {
 	at := e.Time.UnixMilli()
 	_, author, _ := SessionOfSource(e.Source)
@@ -194,7 +194,7 @@ func (s *State) heard(e *events.Event) {
 	}
 }
 
-// admit puts a new session in place, with its tasks linked to it and its first timeline entries.
+// admit adds a new session, with its tasks linked to it and its first timeline entries.
 func (s *State) admit(f fact, x *Session, started []string) error {
 	if s.sessions.get(x.ID) != nil {
 		return exists("session", x.ID)
@@ -417,8 +417,8 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 	return nil
 }
 
-// resultFromNote takes the words of an older client's report: it moves the session's status first, without words, and
-// notes them after that. A session that does not say that the task is completed gives it no result.
+// resultFromNote takes the result from an older client's report: that client first changes the session's status,
+// without a text, and then notes the text. A session that does not report the task as completed gives no result.
 func (s *State) resultFromNote(f fact, d *events.SessionNoted) {
 	said := s.Task(d.TaskID).SaidBy(d.SessionID)
 	if said.Status == events.SaysCompleted {

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// MaxUnlinked bounds what a session keeps of the tasks that were taken from it.
+// MaxUnlinked bounds how many tasks that were taken from it a session remembers.
 const MaxUnlinked = 100
 
 // Unlinked is a task that was taken from a session.
@@ -73,7 +73,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 	return nil
 }
 
-// unlinkedWithout returns a list of its own without these tasks, nil if it is empty.
+// unlinkedWithout returns a new list without these tasks, nil if it is empty.
 func (s *State) unlinkedWithout(list []Unlinked, tasks ...string) []Unlinked {
 	if len(list) == 0 {
 		return nil

@@ -19,16 +19,16 @@ type SessionView struct {
 	Status       events.SessionStatus `json:"status"`
 	StartedAt    events.Millis        `json:"startedAt"`
 	LastActivity events.Millis        `json:"lastActivity"`
-	// LastHeard is when it last called, which heartbeats and reads do too. The state does not know; who does sets it.
+	// LastHeard is when it last called, including heartbeats and reads. It is not in the state; the service sets it.
 	LastHeard   events.Millis  `json:"lastHeard,omitempty"`
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`
-	// LostAt is when it was marked lost, absent while it is heard.
+	// LostAt is when it was marked lost, absent otherwise.
 	LostAt *events.Millis `json:"lostAt,omitempty"`
-	// Deadline is when it is ended as failed.
+	// Deadline is when it ends as failed.
 	Deadline *events.Millis `json:"deadline,omitempty"`
-	// Queue is what it pulls from, Item the task of it that it holds.
+	// Queue is the queue that it pulls from, Item the task of the item that it holds.
 	Queue          string              `json:"queue,omitempty"`
 	Item           string              `json:"item,omitempty"`
 	SpawnedBy      string              `json:"spawnedBy,omitempty"`

@@ -6,20 +6,20 @@ import (
 	"maestro/events"
 )
 
-// MaxTrusted is how many items that are queued or held a project has in queues that trust reports. It bounds what a
-// session's word, or its end, can set free.
+// MaxTrusted bounds the queued or held items of a project in queues that trust reports, and so what a session's
+// statement, or its end, can make startable.
 const MaxTrusted = 10_000
 
-// unsettled is what an event changed that lets items start, or keeps them from it. [State.settle] looks at all of it at
-// the end of the event, at each task once.
+// unsettled holds what an event changed that may make items startable, or no longer startable. [State.settle] examines
+// all of it at the end of the event, each task once.
 type unsettled struct {
-	// queued are keys of items that came into the line.
+	// queued are keys of newly queued items.
 	queued []string
-	// opened counts items that came to be queued or held, or ended, by their task.
+	// opened counts items that became queued or held, or ended, by task.
 	opened []opening
 	// moved are tasks that changed themselves.
 	moved []string
-	// met are tasks that satisfy a dependency since, or no longer do; spoken those that may where reports are trusted.
+	// met are tasks that now satisfy a dependency, or no longer do; spoken those that may, where reports are trusted.
 	met, spoken []string
 }
 
@@ -32,23 +32,23 @@ func isOpen(status events.QueueItemStatus) bool {
 	return status == events.ItemQueued || status == events.ItemProcessing
 }
 
-// waits says how many items of a task are queued or held, and for how much they wait.
+// waits counts a task's queued or held items, and the dependencies that they wait for.
 type waits struct {
 	items int
-	// unmet counts the dependencies that are not satisfied, without and with trust in reports. A count is valid if it
-	// was made in the state's era.
+	// unmet counts the unsatisfied dependencies, without and with trust in reports. A count is valid if it was made in
+	// the state's era.
 	unmet [2]int32
 	era   [2]uint32
 }
 
-// awaiting says how many items, queued or held, wait for a task, and whether it satisfies them, without and with
-// trust in reports. What is known is kept up to date as long as an item waits.
+// awaiting counts the queued or held items that wait for a task, and says whether it satisfies them, without and with
+// trust in reports. Known values are updated as long as an item waits.
 type awaiting struct {
 	items      int
 	known, met [2]bool
 }
 
-// opens counts an item that came to be queued or held, or that ended.
+// opens counts an item that became queued or held, or that ended.
 func (s *State) opens(item *Item, by int) {
 	u := &s.unsettled
 	if last := len(u.opened) - 1; last >= 0 && u.opened[last].task == item.TaskID {
@@ -61,7 +61,7 @@ func (s *State) opens(item *Item, by int) {
 	}
 }
 
-// listOpen keeps the list of a task's items that are queued or held. Taking away the first costs nothing, so taking
+// listOpen updates the list of a task's items that are queued or held. Removing the first costs nothing, so removing
 // all one after the other is cheap.
 func (s *State) listOpen(item *Item, key string, is bool) {
 	keys := s.openOf.get(item.TaskID)
@@ -92,7 +92,7 @@ func (s *State) Awaited(task string) int { return s.awaited.get(task).items }
 // Trusted counts the items, queued or held, in the queues of a project that trust reports.
 func (s *State) Trusted(project string) int { return s.trusted.get(project) }
 
-// settle puts the items that an event concerns into the lines where they belong.
+// settle puts the items that an event affects into the right lines.
 func (s *State) settle() {
 	u := &s.unsettled
 	for _, o := range u.opened {
@@ -109,7 +109,7 @@ func (s *State) settle() {
 		}
 	}
 	l := look{state: s}
-	l.turn(u.met, u.spoken) // first, for the others look at what it counts
+	l.turn(u.met, u.spoken) // first, because the others use its counts
 	for _, key := range u.queued {
 		l.lineUp(s.items.get(key))
 	}
@@ -120,7 +120,7 @@ func (s *State) settle() {
 	*u = unsettled{u.queued[:0], u.opened[:0], u.moved[:0], u.met[:0], u.spoken[:0]}
 }
 
-// await moves the count of what waits for tasks. A task that is named twice is waited for once.
+// await changes the count of what waits for tasks. A task that is named twice counts once.
 func (s *State) await(dependencies []string, by int) {
 	if by == 0 {
 		return
@@ -134,7 +134,7 @@ func (s *State) await(dependencies []string, by int) {
 	}
 }
 
-// countAnew forgets for how many dependencies a task waits.
+// countAnew invalidates the count of a task's unmet dependencies.
 func (s *State) countAnew(task string) {
 	if w := s.open.get(task); w.items > 0 {
 		s.open.put(task, waits{items: w.items})

@@ -10,15 +10,16 @@ import (
 	"maestro/events"
 )
 
-// Siblings stand in the order of their keys, which compare as text: 16 hexadecimal digits, and perhaps a fraction that
-// does not end in 0. The key of a task that was never put before or after another says which event created it, so that
-// such tasks stand in order of creation. All tasks of a project have different keys, whatever they are below.
+// Siblings are in the order of their keys, which compare as text: 16 hexadecimal digits, and perhaps a fraction that
+// does not end in 0. The key of a task that was never put before or after another is derived from the event that
+// created it, so that such tasks are in order of creation. All tasks of a project have different keys, whatever their
+// parents.
 const (
 	wholeDigits = 16
 	wholeMiddle = 1 << 63
 )
 
-// createdKey is the key of a task that an event created.
+// createdKey returns the key of a task that an event created.
 func createdKey(sequence uint64) string { return wholeKey(wholeMiddle + sequence) }
 
 func wholeKey(whole uint64) string {
@@ -28,7 +29,7 @@ func wholeKey(whole uint64) string {
 
 const zeros = "0000000000000000"
 
-// SiblingKey returns the key that says where among its siblings a task stands.
+// SiblingKey returns the key of a task's place among its siblings.
 func (t *Task) SiblingKey() string {
 	if t.Order != "" {
 		return t.Order
@@ -39,12 +40,12 @@ func (t *Task) SiblingKey() string {
 // SiblingPosition is a key that a task of a project has, or had when it was created.
 type SiblingPosition struct {
 	Key string
-	// Task has the key; nil if it has another one since, which only stands for too many of them.
+	// Task has the key; nil if it has another one since, where too many such tasks follow each other.
 	Task *Task
 }
 
-// PositionBeside returns the position next to a key among all tasks of a project, before it or after it; false if there
-// is none.
+// PositionBeside returns the position next to a key among all tasks of a project, before or after it; false if there is
+// none.
 func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition, bool) {
 	created, ordered := s.taskIDs.get(project), s.ordered.get(orderOf(project))
 	i := sort.Search(len(created), func(i int) bool {
@@ -73,11 +74,11 @@ func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition
 	return beside, found
 }
 
-// mostElsewhere is how many tasks that were created next to each other, and stand elsewhere, are passed over.
+// mostElsewhere bounds how many tasks that were created next to each other, and then moved, are skipped.
 const mostElsewhere = 10_000
 
-// inPlace returns the first of these tasks, from one on, that stands where it was created; or one that does not, behind
-// too many.
+// inPlace returns the first of these tasks, from one on, that is still where it was created; or one that is not, after
+// too many of them.
 func (s *State) inPlace(created []string, from int, after bool) int {
 	step := -1
 	if after {
@@ -91,13 +92,13 @@ func (s *State) inPlace(created []string, from int, after bool) int {
 	return i
 }
 
-// beyond says where a search for a key ends: behind it, or at it.
+// beyond returns the key where a search ends: just after the key, or at it.
 func (s *State) beyond(at, key string, after bool) bool {
 	s.work(1)
 	return at > key || !after && at == key
 }
 
-// ParentOf returns the parent below which a task is shown: "" for a root, also for a task whose parent was deleted.
+// ParentOf returns the parent below which a task is shown: "" for a root, and for a task whose parent was deleted.
 func (s *State) ParentOf(t *Task) string {
 	if s.Task(t.ParentID) == nil {
 		return ""
@@ -105,7 +106,7 @@ func (s *State) ParentOf(t *Task) string {
 	return t.ParentID
 }
 
-// KeyBeside returns a key between that of a task and the position next to it, before or after; lowest and highest where
+// KeyBeside returns a key between that of a task and the position next to it, before or after; or beyond all others if
 // there is none.
 func (s *State) KeyBeside(t *Task, after bool) string {
 	key := t.SiblingKey()
@@ -115,7 +116,7 @@ func (s *State) KeyBeside(t *Task, after bool) string {
 		return keyBetween(key, beside.Key)
 	case found:
 		return keyBetween(beside.Key, key)
-	case after: // behind all that this event and those before it created
+	case after: // after everything that this event and those before it created
 		return createdKey(s.head.Sequence) + "8"
 	}
 	return wholeKey(wholeMiddle - s.head.Sequence)
@@ -170,18 +171,18 @@ func ValidOrder(key string) bool {
 type siblings struct {
 	// created are in order of creation.
 	created []string
-	// apart is nil where all stand in that order.
+	// apart is nil if all are in that order.
 	apart *apart
 }
 
-// apart are tasks of a list that stand elsewhere than their creation says, in the order of siblings.
+// apart are the tasks of a list that were moved from where they were created, in sibling order.
 type apart struct {
 	ordered []string
-	// passed is how many of them were come to where they were created, which does not count.
+	// passed is how many of them were found where they were created, which does not count.
 	passed, all int
 }
 
-// siblingsIn returns the tasks of a project, or below a task, in the order of siblings, behind a key; "" for all.
+// siblingsIn returns the tasks of a project, or below a task, in sibling order, after a key; "" for all.
 func (s *State) siblingsIn(list []string, of, behind string) siblings {
 	l := siblings{created: list}
 	if ordered := s.ordered.get(of); len(ordered) > 0 {
@@ -209,7 +210,7 @@ func (l *siblings) empty() bool {
 	return len(l.created) == 0 && (l.apart == nil || len(l.apart.ordered) == 0)
 }
 
-// left counts the tasks that are left, if the list was begun at the first.
+// left counts the remaining tasks, if the list was begun at the first.
 func (l *siblings) left() int {
 	if l.apart == nil {
 		return len(l.created)
@@ -217,7 +218,7 @@ func (l *siblings) left() int {
 	return len(l.created) - (l.apart.all - l.apart.passed) + len(l.apart.ordered)
 }
 
-// next returns the next task, deleted ones too; nil where one of the list was created that stands elsewhere.
+// next returns the next task, including deleted ones; nil for one of the list that is elsewhere now.
 func (s *State) next(l *siblings) *Task {
 	a := l.apart
 	if a != nil && len(l.created) == 0 {
@@ -248,7 +249,7 @@ func (s *State) validOrder(d *events.TaskUpdated) error {
 	return fmt.Errorf("%q is no key that a task can have among its siblings", d.Order.Key)
 }
 
-// reordered keeps the lists of tasks that have a place of their own.
+// reordered updates the lists of tasks that have a place of their own.
 func (s *State) reordered(before, after *Task) {
 	if before.Order == after.Order && before.ParentID == after.ParentID {
 		return
@@ -261,15 +262,15 @@ func (s *State) reordered(before, after *Task) {
 	s.enterOrder(after, after.ParentID)
 }
 
-// orderOf is the name of the list of all tasks of a project that have a place of their own. No task has such an id.
+// orderOf is the key of the list of all tasks of a project that have a place of their own. No task has such an id.
 func orderOf(project string) string { return "/" + project }
 
-// byPlace compares tasks that have a place of their own. Only a log at fault has two with the same key.
+// byPlace compares tasks that have a place of their own. Only a faulty log has two with the same key.
 func byPlace(a, b *Task) int {
 	return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.CreatedSequence, b.CreatedSequence))
 }
 
-// orderedPerStep is how many entries of a list are copied in the time of a step.
+// orderedPerStep is how many entries of a list are copied in the time of one step.
 const orderedPerStep = 16
 
 func (s *State) leaveOrder(t *Task, of string) {
@@ -291,7 +292,7 @@ func (s *State) enterOrder(t *Task, of string) {
 	s.ordered.put(of, slices.Insert(slices.Clone(list), at, t.ID))
 }
 
-// restoreOrder puts the lists of tasks that have a place of their own in order, which hold them as they were created.
+// restoreOrder sorts the lists of tasks that have a place of their own, which are in order of creation before.
 func (s *State) restoreOrder(tasks []*Task) {
 	of := map[string]bool{}
 	for _, t := range tasks {

@@ -26,7 +26,7 @@ type State struct {
 	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
 	sessionIDs table[[]string] // by project, in order of creation
-	spawned    table[line]     // by session: those that it spawned and that live, or have living ones below them
+	spawned    table[line]     // by session: those that it spawned and that live, or have living descendants
 	standing   table[standing] // by root
 
 	queues      table[*Queue]
@@ -36,39 +36,39 @@ type State struct {
 	itemsOf     table[[]string] // by task: keys of its items, sorted
 	openOf      table[[]string] // by task: keys of those that are queued or held, sorted
 	ready       table[line]     // by queue: what may be started
-	waiting     table[line]     // by queue: what waits for something
-	over        table[line]     // by queue: what of that never starts, for its task is done with
-	dependents  table[[]string] // by task: the tasks that may wait for it
+	waiting     table[line]     // by queue: items that wait for something
+	over        table[line]     // by queue: queued items that never start, because their task is done with
+	dependents  table[[]string] // by task: the tasks that may depend on it
 	open        table[waits]    // by task: its items that are queued or held
-	awaited     table[awaiting] // by task: such items of the tasks that depend on it
+	awaited     table[awaiting] // by task: such items of its dependents
 	trusted     table[int]      // by project: such items in queues that trust reports
-	spokeOf     table[line]     // by session: the tasks that its word is on, by the events that made them
+	spokeOf     table[line]     // by session: the tasks with its statement, by the events that created them
 	inputs      table[*Input]
 	inputIDs    table[[]string] // by project, in the order in which they were asked
 	unanswered  table[line]     // by project: open questions
 	asking      table[line]     // by session: its open questions
-	undelivered table[[]string] // by session: answers and messages, in their order
+	undelivered table[[]string] // by session: answers and messages, in order
 	tokens      table[*Token]
 	templates   table[*Template]
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
-	halted           table[*Entry]    // by session: its last report, if it says that the session cannot go on
-	late             table[Timeline]  // by project: reports that came after their session's end
+	halted           table[*Entry]    // by session: its last report, if it says that the session cannot continue
+	late             table[Timeline]  // by project: reports after their session's end
 	blobRefs         table[[]BlobRef] // by digest
 
 	changes []Change
-	// linesMoved are the queues in which the last event let items start, or kept them from it.
+	// linesMoved are the queues in which the last event made items startable, or no longer startable.
 	linesMoved []string
 	unsettled  unsettled
-	meter      *meter // counts work, if somebody counts it
+	meter      *meter // counts work; nil if it is not counted
 
-	layers []layer // every table of the above
+	layers []layer // all tables above
 	untabled
 }
 
-// untabled is the part of a state that is outside its tables. An overlay starts with a copy of it and passes its own
-// down on commit.
+// untabled is the part of a state that is not in tables. An overlay starts with a copy of it and passes its own down on
+// commit.
 type untabled struct {
 	head    events.Head
 	genesis events.Hash
@@ -83,15 +83,15 @@ type untabled struct {
 	tokenNames  []string
 	templateIDs []string
 	entries     []*Entry
-	// era is raised when what tasks lack is counted anew, without and with trust in reports.
+	// era is raised when all counts of unmet dependencies become invalid, without and with trust in reports.
 	era [2]uint32
 }
 
 // New returns the state of the empty log.
 func New() *State { return build(nil) }
 
-// Overlay returns a state that reads through to s and keeps every change to itself until [State.Commit]. s must not
-// change while the overlay lives, but by that Commit.
+// Overlay returns a state that reads through to s and holds every change until [State.Commit]. s must not change while
+// the overlay is in use, except by that Commit.
 func (s *State) Overlay() *State {
 	if s.under != nil {
 		panic("projections: an overlay has no overlay")
@@ -125,7 +125,7 @@ func (s *State) tables() []layer {
 	}
 }
 
-// Commit moves everything the overlay holds into the state under it and leaves the overlay empty, ready for more.
+// Commit moves the overlay's changes into the state under it and leaves the overlay empty, ready for more.
 func (s *State) Commit() {
 	for id, sequence := range s.accepted {
 		s.under.accepted[id] = sequence
@@ -137,7 +137,7 @@ func (s *State) Commit() {
 	s.under.untabled = s.untabled
 }
 
-// Drop forgets everything the overlay holds and leaves it where the state under it stands.
+// Drop discards the overlay's changes and resets it to the state under it.
 func (s *State) Drop() {
 	clear(s.accepted)
 	for _, layer := range s.layers {
@@ -146,16 +146,16 @@ func (s *State) Drop() {
 	s.untabled = s.under.untabled
 }
 
-// Head returns the sequence of the last event applied and the chain's hash behind it.
+// Head returns the sequence of the last event applied and the chain's hash after it.
 func (s *State) Head() events.Head { return s.head }
 
-// Genesis returns the chain's hash behind sequence 1, which tells one log from another; zero for the empty log.
+// Genesis returns the chain's hash after sequence 1, which identifies the log; zero for the empty log.
 func (s *State) Genesis() events.Hash { return s.genesis }
 
 // At returns the time of the last event applied; the next is never before it.
 func (s *State) At() time.Time { return s.at }
 
-// Accepted returns the sequence of the event with this id, if it was ever accepted.
+// Accepted returns the sequence of the event with this id, if it was accepted.
 func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 	if sequence, ok = s.accepted[id]; !ok && s.under != nil {
 		sequence, ok = s.under.accepted[id]
@@ -163,7 +163,7 @@ func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 	return sequence, ok
 }
 
-// EventID returns the id of the event at a sequence that was applied.
+// EventID returns the id of the applied event at a sequence.
 func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 	if sequence == 0 || sequence > uint64(len(s.ids)) {
 		return uuid.UUID{}, false
@@ -173,7 +173,7 @@ func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
 
 // Apply folds the event at sequence into the state and returns what it changed, in order; the slice is valid until the
 // next Apply. body is the event's hash, [events.BodyHash]. An event that is not the next one of the chain gives
-// *events.DamageError and changes nothing, as does one that contradicts the state, which no writer of ours appends.
+// *events.DamageError and changes nothing, as does one that contradicts the state, which no correct writer appends.
 func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Change, error) {
 	if sequence != s.head.Sequence+1 {
 		return nil, &events.DamageError{
@@ -307,7 +307,7 @@ func (s *State) fold(sequence uint64, e *events.Event) error {
 	return &events.UnknownTypeError{Type: e.Data.EventType()}
 }
 
-// fact is an event at its place in the log.
+// fact is an event at its position in the log.
 type fact struct {
 	*events.Event
 	sequence uint64

@@ -6,23 +6,23 @@ import (
 	"maestro/events"
 )
 
-// StatusSearch finds how a project stands, in as many portions as it takes. The state may move between two of them:
-// each thing counts once, as it is when it is looked at, and what comes after the search began does not count.
-// [State.StatusOn] takes it on.
+// StatusSearch determines a project's status, in as many portions as needed. The state may change between two of them:
+// each object counts once, as of the time when it is examined, and objects created after the search began do not count.
+// [State.StatusOn] continues it.
 type StatusSearch struct {
 	in *inbox
-	// inboxParts is how many parts its inbox has.
+	// inboxParts is the number of parts of its inbox.
 	inboxParts int
-	// decided comes behind what is said of open tasks.
+	// decided follows the reports on open tasks.
 	decided []TaskReport
 	status  ProjectStatus
-	now     int64 // 0 if expired tokens are not looked for
+	now     int64 // 0 if expired tokens are not searched for
 }
 
-// Now has the search look for sessions of tokens that have expired at a time in milliseconds since 1970.
+// Now makes the search include sessions of tokens that have expired at a time in milliseconds since 1970.
 func (x *StatusSearch) Now(at int64) { x.now = at }
 
-// SearchStatus begins to look at a project.
+// SearchStatus starts to examine a project.
 func (s *State) SearchStatus(p *Project) *StatusSearch {
 	x := &StatusSearch{
 		in: s.listen().newInbox(p.ID),
@@ -45,13 +45,13 @@ func (s *State) SearchStatus(p *Project) *StatusSearch {
 	x.in.part("tasks", each(s.taskIDs.get(p.ID), x.task))
 	x.in.part("sessions", each(s.sessionIDs.get(p.ID), x.session))
 	x.in.part("queues", each(s.queueNames.get(p.ID), x.queue))
-	slices.Reverse(x.in.todo) // the last one comes first
+	slices.Reverse(x.in.todo) // the last one runs first
 	x.in.todo = append(inbox, x.in.todo...)
 	x.in.unread, x.inboxParts = append(x.in.unread, parts...), len(parts)
 	return x
 }
 
-// Stop ends the search before all is found. The status then says what was not looked at, or only in part.
+// Stop ends the search early. The status then says what was not examined, or only in part.
 func (x *StatusSearch) Stop() {
 	if unread := x.in.stop(); len(unread) > 0 {
 		own := max(0, len(unread)-x.inboxParts)
@@ -59,10 +59,10 @@ func (x *StatusSearch) Stop() {
 	}
 }
 
-// StatusOn continues until the state has counted so many steps, and reports whether all is done.
+// StatusOn continues until the state has counted so many steps, and reports whether it is done.
 func (s *State) StatusOn(x *StatusSearch, until uint64) (done bool) { return x.in.on(s, until) }
 
-// Status returns what was found.
+// Status returns the result.
 func (x *StatusSearch) Status() ProjectStatus {
 	status := x.status
 	status.Inbox = len(x.in.found)
@@ -72,7 +72,7 @@ func (x *StatusSearch) Status() ProjectStatus {
 	return status
 }
 
-// ProjectStatus shows how a project stands, found at once.
+// ProjectStatus returns a project's status, in a single portion.
 func (s *State) ProjectStatus(p *Project) ProjectStatus {
 	x := s.SearchStatus(p)
 	s.StatusOn(x, untilDone)

@@ -1,18 +1,18 @@
 package projections
 
-// table maps ids to immutable values; as an overlay's, it holds only what the overlay changed.
+// table maps ids to immutable values; an overlay's table holds only the overlay's changes.
 type table[V any] struct {
 	under *table[V]
 	rows  map[string]V
-	// meter counts the look-ups, if somebody counts them.
+	// meter counts the look-ups; nil if they are not counted.
 	meter *meter
 }
 
-// layer is a table of any values, as a state's overlay handles it.
+// layer is a table of any type, as a state's overlay handles it.
 type layer interface {
-	// open makes an empty table, over another of the same values if under is not nil.
+	// open initializes an empty table, over another of the same type if under is not nil.
 	open(under layer)
-	// settle moves an overlay's rows down into the table under it, drop forgets them.
+	// settle moves an overlay's rows down into the table under it; drop discards them.
 	settle()
 	drop()
 	// count adds each look-up to a meter.
@@ -39,7 +39,7 @@ func (t *table[V]) get(id string) V {
 	return value
 }
 
-// at is get for an id that was put together for it: it makes no string of it.
+// at is get for an id in a buffer, without allocating a string.
 func (t *table[V]) at(id []byte) V {
 	if t.meter != nil {
 		t.meter.add(1)

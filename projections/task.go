@@ -8,18 +8,18 @@ import (
 	"maestro/events"
 )
 
-// Task is what is true of a task. Times are milliseconds since 1970, 0 for never. Immutable; what moves with every
-// report stands apart from the fields that rarely change, which the versions of a task share.
+// Task is the state of a task. Times are milliseconds since 1970, 0 for never. Immutable. What changes with every
+// report is separate from the fields that rarely change, which the versions of a task share.
 type Task struct {
 	*TaskFields
 	// Status is the authoritative one: only a user or an orchestrator moves it.
 	Status events.TaskStatus
-	// StatusSequence is the event that last moved Status, StatusAt its time; 0 until one does.
+	// StatusSequence is the event that last changed Status, StatusAt its time; 0 if none did.
 	StatusSequence uint64
 	StatusAt       int64
-	// Stated is nil as long as nothing is.
+	// Stated is nil if there is no statement.
 	Stated *TaskOutcome `json:",omitempty"`
-	// Says holds what its sessions last said of it, oldest first: of many only the newest, and Stated the others.
+	// Says holds the last statements of its sessions, oldest first; of many only the newest, and Stated the others.
 	// AllSays returns them together.
 	Says []StatusReport
 	// SessionIDs are the sessions that have or had it.
@@ -30,7 +30,7 @@ type Task struct {
 	Deleted     bool
 }
 
-// TaskFields are what a task's creation and its updates gave. Immutable.
+// TaskFields are the fields that a task's creation and its updates set. Immutable.
 type TaskFields struct {
 	ID                 string
 	ProjectID          string
@@ -47,28 +47,28 @@ type TaskFields struct {
 	// PlanID is its id in a plan, unique among the project's tasks that are not deleted; "" if it has none.
 	PlanID string   `json:",omitempty"`
 	Labels []string `json:",omitempty"`
-	// Order is the task's place among its siblings, "" for the place that its creation gave it.
+	// Order is the task's place among its siblings, "" for its original place.
 	Order string `json:",omitempty"`
-	// Absent stays absent in the encoding: null would come back as a value.
+	// An absent value stays absent in the encoding: null would be decoded as a value.
 	Metadata  json.RawMessage `json:",omitempty"`
 	Blobs     events.Blobs
 	CreatedAt int64
 	CreatedBy string
-	// CreatedSequence is the event that made it.
+	// CreatedSequence is the event that created it.
 	CreatedSequence uint64
 }
 
-// TaskOutcome is what was said of a task and stays true of it. Immutable.
+// TaskOutcome holds lasting statements on a task. Immutable.
 type TaskOutcome struct {
-	// Reason is why its status was last moved, nil if nobody said so.
+	// Reason is why its status was last changed, nil if not given.
 	Reason *Statement `json:",omitempty"`
-	// Result is what was said when it was last said to be completed, nil if nothing was; reopening it clears it.
+	// Result is the statement of the last completion, nil if there is none; reopening clears it.
 	Result *Statement `json:",omitempty"`
-	// Earlier are words of its sessions that are older than those in Says, nil unless there are many.
+	// Earlier are statements of its sessions that are older than those in Says, nil unless there are many.
 	Earlier *EarlierReports `json:",omitempty"`
 }
 
-// StatusReason returns why the task's status was last moved, nil if nobody said so.
+// StatusReason returns why the task's status was last changed, nil if not given.
 func (t *Task) StatusReason() *Statement {
 	if t.Stated == nil {
 		return nil
@@ -76,7 +76,7 @@ func (t *Task) StatusReason() *Statement {
 	return t.Stated.Reason
 }
 
-// Result returns what was said when the task was last said to be completed, or nil.
+// Result returns the statement of the task's last completion, or nil.
 func (t *Task) Result() *Statement {
 	if t.Stated == nil {
 		return nil
@@ -84,7 +84,7 @@ func (t *Task) Result() *Statement {
 	return t.Stated.Result
 }
 
-// state puts statements on the task.
+// state sets statements on the task.
 func (t *Task) state(reason, result *Statement) {
 	t.stated(TaskOutcome{reason, result, t.earlier()})
 }
@@ -103,7 +103,7 @@ func (s *State) Task(id string) *Task {
 	return nil
 }
 
-// TaskProject returns the project of a task, also of a deleted one, and "" when there never was such a task.
+// TaskProject returns the project of a task, including a deleted one, and "" if it never existed.
 func (s *State) TaskProject(id string) string {
 	if t := s.tasks.get(id); t != nil {
 		return t.ProjectID
@@ -111,10 +111,10 @@ func (s *State) TaskProject(id string) string {
 	return ""
 }
 
-// TaskEver returns a task, also a deleted one, or nil.
+// TaskEver returns a task, including a deleted one, or nil.
 func (s *State) TaskEver(id string) *Task { return s.tasks.get(id) }
 
-// ActiveSession returns the newest of a task's sessions that is at work, or "".
+// ActiveSession returns the newest of a task's sessions that works, or "".
 func (s *State) ActiveSession(t *Task) string {
 	for _, id := range slices.Backward(t.SessionIDs) {
 		if owner := s.Session(id); owner != nil && owner.Active() {
@@ -135,7 +135,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
 		s.unsettled.moved = append(s.unsettled.moved, id)
 	}
-	// Only these moves satisfy a dependency, or no longer do.
+	// Only these changes satisfy a dependency, or no longer do.
 	completed := (before.Status == events.TaskCompleted) != (after.Status == events.TaskCompleted)
 	switch {
 	case completed || gone:
@@ -145,7 +145,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	}
 }
 
-// moveTo moves the status; the first move to in_progress and to completed is remembered permanently.
+// moveTo changes the status; the first change to in_progress and to completed is recorded permanently.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
 	t.state(nil, t.Result())
@@ -203,7 +203,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	}
 	s.countUnfinished(nil, t)
 	s.dependOn(t.ID, t.Dependencies)
-	s.unsettled.met = append(s.unsettled.met, t.ID) // a task that was not there kept nobody waiting
+	s.unsettled.met = append(s.unsettled.met, t.ID) // nothing waited for a task that did not exist
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
 	s.note(f, Entry{
 		Type:      "task_created",
@@ -306,7 +306,8 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	return nil
 }
 
-// noteStatus shows a move of a task's status on the task, and on the session of the orchestrator that made it.
+// noteStatus adds a change of a task's status to the timelines of the task, and of the orchestrator session that made
+// it.
 func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
 	s.note(f, Entry{
 		Type:      "task_status_changed",

@@ -12,10 +12,10 @@ func (s *State) Tasks(project string) iter.Seq[*Task] { return s.tasksIn(s.taskI
 // Children returns the tasks directly below one, in order of creation.
 func (s *State) Children(task string) iter.Seq[*Task] { return s.tasksIn(s.children.get(task)) }
 
-// ChildIDs returns the tasks directly below one in order of creation, deleted ones too. The list does not change.
+// ChildIDs returns the tasks directly below one in order of creation, including deleted ones. The list does not change.
 func (s *State) ChildIDs(task string) []string { return s.children.get(task) }
 
-// DependentIDs returns the tasks that depend on one, deleted ones too. The list does not change.
+// DependentIDs returns the tasks that depend on one, including deleted ones. The list does not change.
 func (s *State) DependentIDs(task string) []string { return s.dependents.get(task) }
 
 func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
@@ -28,15 +28,15 @@ func (s *State) tasksIn(ids []string) iter.Seq[*Task] {
 	}
 }
 
-// Walk goes through tasks in order of creation, in as many portions as it takes. [State.WalkTasks] adds the tasks of a
-// project, of which those that are made later are no part of it; [State.WalkOn] takes it on.
+// Walk iterates over tasks in order of creation, in as many portions as needed. [State.WalkTasks] adds the tasks of a
+// project, except those that are created later; [State.WalkOn] continues it.
 type Walk struct {
 	lists inTurn
-	// Last is the task that it came to last, also a deleted one; nil at the beginning.
+	// Last is the last task that it reached, which may be deleted; nil at the beginning.
 	Last *Task
 }
 
-// Left counts the tasks that it has still to come to, deleted ones too.
+// Left counts the remaining tasks, including deleted ones.
 func (w *Walk) Left() (n int) {
 	for _, list := range w.lists {
 		n += list.left()
@@ -44,8 +44,8 @@ func (w *Walk) Left() (n int) {
 	return n
 }
 
-// WalkTasks adds the tasks of a project to a walk that has not begun, those behind the one that was made at a sequence;
-// 0 for all.
+// WalkTasks adds the tasks of a project to a walk that has not begun, starting after the one that was created at a
+// sequence; 0 for all.
 func (s *State) WalkTasks(w *Walk, project string, after uint64) {
 	ids := s.taskIDs.get(project)
 	if after > 0 {
@@ -54,14 +54,14 @@ func (s *State) WalkTasks(w *Walk, project string, after uint64) {
 	w.add(s, siblings{created: ids})
 }
 
-// WalkSiblings adds the tasks of a project to a walk in the order of siblings, behind the key of one of them; "" for
-// all. The walk has those of no other project.
+// WalkSiblings adds the tasks of a project to a walk in sibling order, starting after the key of one of them; "" for
+// all. The walk must have no other project.
 func (s *State) WalkSiblings(w *Walk, project, after string) {
 	w.add(s, s.siblingsIn(s.taskIDs.get(project), orderOf(project), after))
 }
 
-// WalkChildren begins a walk through the tasks directly below one in the order of siblings, behind the key of one of
-// them; "" for all.
+// WalkChildren starts a walk through the tasks directly below one in sibling order, after the key of one of them; ""
+// for all.
 func (s *State) WalkChildren(task, after string) *Walk {
 	w := new(Walk)
 	w.add(s, s.siblingsIn(s.children.get(task), task, after))
@@ -81,8 +81,8 @@ func (s *State) firstCreated(list siblings) uint64 {
 	return s.tasks.get(list.created[0]).CreatedSequence
 }
 
-// WalkOn calls see with the next tasks that are not deleted, until see returns false or the state has counted so many
-// steps. It reports whether the walk is done.
+// WalkOn calls see with the next existing tasks, until see returns false or the state has counted so many steps. It
+// reports whether the walk is done.
 func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) {
 	for len(w.lists) > 0 {
 		if s.Steps() >= until {
@@ -106,18 +106,18 @@ func (s *State) WalkOn(w *Walk, until uint64, see func(*Task) bool) (done bool) 
 	return len(w.lists) == 0
 }
 
-// behind returns where the tasks begin that were made after a sequence. ids are in order of creation.
+// behind returns the index of the first task that was created after a sequence. ids are in order of creation.
 func (s *State) behind(ids []string, after uint64) int {
 	return sort.Search(len(ids), func(i int) bool { return s.tasks.get(ids[i]).CreatedSequence > after })
 }
 
-// taskList is the rest of a list of tasks, by when the first of them was made.
+// taskList is the rest of a list of tasks, ordered by when the first of them was created.
 type taskList struct {
 	first uint64
 	siblings
 }
 
-// inTurn is a heap of lists: first the one whose first task was made first.
+// inTurn is a heap of lists: the list whose first task was created first is on top.
 type inTurn []taskList
 
 func (l inTurn) Len() int { return len(l) }

@@ -25,46 +25,47 @@ type TaskView struct {
 	SkillIDs      []string          `json:"skillIds"`
 	AgentIDs      []string          `json:"agentIds"`
 	Dependencies  []string          `json:"dependencies"`
-	// SessionStatus is what is said of it, absent until something is; SaidBy says by which session.
+	// SessionStatus is the reported status, absent if there is none; SaidBy is the session that reported it.
 	SessionStatus events.TaskSessionStatus `json:"sessionStatus,omitempty"`
 	SaidBy        string                   `json:"saidBy,omitempty"`
-	// Result is what was said when it was last said to be completed.
+	// Result is the statement of the last completion.
 	Result *StatementView `json:"result,omitempty"`
-	// StatusReason says why its status was last moved.
+	// StatusReason says why its status was last changed.
 	StatusReason *StatementView `json:"statusReason,omitempty"`
-	// SessionReason says why SaidBy says that it is blocked or has failed, or what it asks.
+	// SessionReason says why SaidBy reports that it is blocked or has failed, or what it asks.
 	SessionReason *StatementView `json:"sessionReason,omitempty"`
-	// Says are the words of its sessions, oldest first; in a list the newest [ListedSays], SaysMore counts the others.
+	// Says are the statements of its sessions, oldest first; in a list the newest [ListedSays], and SaysMore counts the
+	// others.
 	Says               []StatusReport `json:"says,omitempty"`
 	SaysMore           int            `json:"saysMore,omitempty"`
 	Model              string         `json:"model,omitempty"`
 	AcceptanceCriteria []string       `json:"acceptanceCriteria"`
 	UnmetDependencies  []string       `json:"unmetDependencies,omitempty"`
-	// GoneDependencies are those of Dependencies that were deleted or are cancelled.
+	// GoneDependencies are the dependencies that were deleted or are cancelled.
 	GoneDependencies []GoneDependency `json:"goneDependencies,omitempty"`
 	ActiveSessionID  string           `json:"activeSessionId,omitempty"`
 	CreatedBy        string           `json:"createdBy"`
-	// Queues are the queues that it stands in, by name.
+	// Queues are the queues that it is in, by name.
 	Queues []TaskInQueue `json:"queues,omitempty"`
 	// PlanID is its id in the plan that it comes from.
 	PlanID   string          `json:"planId,omitempty"`
 	Labels   []string        `json:"labels,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Blobs    events.Blobs    `json:"blobs,omitempty"`
-	// Progress sums up what lies below it, absent when nothing does.
+	// Progress sums up what lies below it, absent if nothing does.
 	Progress *Progress `json:"progress,omitempty"`
 }
 
-// ListedText is how much of a statement a list of tasks shows, in bytes.
+// ListedText bounds the part of a statement that a list of tasks shows, in bytes.
 const ListedText = events.PreviewText
 
-// ListedSays is how many words of its sessions a task in a list shows.
+// ListedSays bounds the statements of a task in a list.
 const ListedSays = 20
 
-// StatementView shows words that somebody said.
+// StatementView shows a statement.
 type StatementView struct {
 	Text string `json:"text"`
-	// Cut says that Text is only the beginning of what the event holds, as in a list.
+	// Cut says that Text is only the beginning of the event's text, as in a list.
 	Cut bool `json:"cut,omitempty"`
 	// Blob is the digest of the whole text, if Text is only its beginning.
 	Blob     string        `json:"blob,omitempty"`
@@ -73,7 +74,7 @@ type StatementView struct {
 	Sequence uint64        `json:"sequence"`
 }
 
-// Unconfirmed reports whether an agent says of a task that it is done, and nobody has confirmed it.
+// Unconfirmed reports whether an agent reports a task as done, and nobody has confirmed it.
 func Unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
 	return says == events.SaysCompleted && status != events.TaskCompleted && status != events.TaskCancelled
 }
@@ -100,7 +101,7 @@ func (s *State) TaskViewAlone(t *Task) TaskView {
 	return v
 }
 
-// ListedTask shows a task for a list: without what lies below it, and with the beginning of what is long.
+// ListedTask shows a task for a list: without what lies below it, and with the beginning of long texts.
 func (s *State) ListedTask(t *Task) TaskView {
 	v := s.taskView(t)
 	v.Says, v.SaysMore = t.newestSays(ListedSays)
@@ -113,7 +114,7 @@ func (s *State) ListedTask(t *Task) TaskView {
 	return v
 }
 
-// What the parts of a view take, in bytes.
+// The sizes of the parts of a view, in bytes.
 var (
 	viewSize      = sizeOf[TaskView]()
 	saidSize      = sizeOf[StatusReport]()
@@ -128,7 +129,7 @@ func sizeOf[T any]() int64 {
 	return int64(reflect.TypeFor[T]().Size()) //nolint:gosec // some hundred bytes
 }
 
-// Size returns how much memory the view takes beside what it shares with the state, in bytes.
+// Size returns how much memory the view takes in addition to what it shares with the state, in bytes.
 func (v *TaskView) Size() int64 {
 	size := viewSize + int64(cap(v.Says))*saidSize + int64(cap(v.Queues))*placeSize +
 		int64(cap(v.UnmetDependencies))*nameSize + int64(cap(v.GoneDependencies))*goneSize
@@ -143,7 +144,7 @@ func (v *TaskView) Size() int64 {
 	return size
 }
 
-// ListedSize returns about how much [TaskView.Size] of a task in a list is.
+// ListedSize returns the approximate [TaskView.Size] of a task in a list.
 func (s *State) ListedSize(t *Task) int64 {
 	return viewSize + statementSize + progressSize + int64(min(t.Speakers(), ListedSays))*saidSize +
 		int64(len(s.itemsOf.get(t.ID)))*placeSize
@@ -187,10 +188,10 @@ func (s *State) taskView(t *Task) TaskView {
 	}
 }
 
-// Result returns what was said when a task was last said to be completed, or nil.
+// Result returns the statement of a task's last completion, or nil.
 func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result()) }
 
-// statementOn reads words on the timeline of a task.
+// statementOn reads a statement from the timeline of a task.
 func (s *State) statementOn(t *Task, said *Statement) *StatementView {
 	if said == nil {
 		return nil
@@ -205,7 +206,7 @@ func (s *State) statementOn(t *Task, said *Statement) *StatementView {
 	}
 }
 
-// sessionReason returns why a session says of a task that it cannot go on, nil if it gave no reason.
+// sessionReason returns why a session reports that a task cannot continue, nil if it gave no reason.
 func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session string) *StatementView {
 	switch says {
 	case events.SaysBlocked, events.SaysFailed, events.SaysNeedsInput:

@@ -6,16 +6,16 @@ import (
 	"maestro/events"
 )
 
-// Template is what is true of a text that prompts are written by. Times are milliseconds since 1970. Immutable.
+// Template is the state of a text that prompts are generated from. Times are milliseconds since 1970. Immutable.
 //
-// Of Maestro's own, only what was changed is here: one that nobody changed is not in the state.
+// Unchanged built-in templates are not in the state.
 type Template struct {
 	ID   string
 	Name string
 	Role events.Role
-	// Content is "" for the workflow that Maestro comes with.
+	// Content is "" for the built-in workflow.
 	Content string
-	// Version counts its contents.
+	// Version counts its changes.
 	Version   int
 	CreatedAt int64
 	UpdatedAt int64
@@ -23,7 +23,7 @@ type Template struct {
 	Deleted   bool
 }
 
-// Template returns a template that was made or changed, or nil.
+// Template returns a created or changed template, or nil.
 func (s *State) Template(id string) *Template {
 	if t := s.templates.get(id); t != nil && !t.Deleted {
 		return t
@@ -31,14 +31,14 @@ func (s *State) Template(id string) *Template {
 	return nil
 }
 
-// TemplateEver reports whether there is or was a template of this id in the log.
+// TemplateEver reports whether there is or was a template with this id in the log.
 func (s *State) TemplateEver(id string) bool { return s.templates.get(id) != nil }
 
-// TemplateIDs returns the templates that were made or changed, in that order, deleted ones too. The list does not
+// TemplateIDs returns the created or changed templates, in that order, including deleted ones. The list does not
 // change.
 func (s *State) TemplateIDs() []string { return s.templateIDs }
 
-// Templates returns the templates that were made or changed, in that order.
+// Templates returns the created or changed templates, in that order.
 func (s *State) Templates() iter.Seq[*Template] {
 	return func(yield func(*Template) bool) {
 		for _, id := range s.templateIDs {
@@ -75,7 +75,7 @@ func (s *State) templateCreated(f fact, d *events.TemplateCreated) error {
 	return nil
 }
 
-// editTemplate returns a template to edit; one of Maestro's own that nobody changed before comes to be by that.
+// editTemplate returns a template to edit; the first change adds a built-in one to the state.
 func (s *State) editTemplate(f fact, id string) (*Template, error) {
 	before := s.Template(id)
 	if before == nil {

@@ -8,9 +8,9 @@ import (
 	"maestro/events"
 )
 
-// Entry is one line of a timeline. Immutable once made.
+// Entry is one line of a timeline. Immutable.
 type Entry struct {
-	// Sequence and Index place it: several entries may come from one event.
+	// Sequence and Index order it: several entries may come from one event.
 	Sequence uint64
 	Index    int
 	// At is when it was decided, OccurredAt when it was said if that was earlier; milliseconds since 1970.
@@ -18,28 +18,27 @@ type Entry struct {
 	// Type is progress, task_completed, task_blocked, error, needs_input, task_status_changed, session_started, …
 	Type   string
 	Source string
-	// SessionID and TaskID say on whose timelines it stands, unless it is Apart; "" for none.
+	// SessionID and TaskID name the timelines that have it, unless it is Apart; "" for none.
 	SessionID, TaskID string
-	// What says what happened, "" where only somebody's words stand. Nothing reads it for meaning.
+	// What describes the event, "" if there is only somebody's text. No code interprets it.
 	What string
-	// Message is what somebody said: a report's text, a reason, an answer, a note.
+	// Message is somebody's text: that of a report, a reason, an answer, a note.
 	Message string
 	// Blob is the digest of the whole message, if Message is only its beginning.
 	Blob string
 	Data json.RawMessage
-	// Bare marks an entry without words, such as a tracked file: older clients read it as an event, not in the
-	// timeline.
+	// Bare marks an entry without text, such as a tracked file: older clients read it as an event, not in the timeline.
 	Bare bool
-	// Apart marks an entry that names a task without standing on that task's timeline.
+	// Apart marks an entry that names a task without being on that task's timeline.
 	Apart bool
-	// Late marks a report that came after the session's end.
+	// Late marks a report after the session's end.
 	Late bool
 }
 
 // TypeUnlinked is the type of the entry that shows a task being taken from a session.
 const TypeUnlinked = "task_unlinked"
 
-// Statement points to words that somebody said: the entry of an event on a timeline has them. Immutable.
+// Statement refers to somebody's text: it is in the entry of an event on a timeline. Immutable.
 type Statement struct {
 	Sequence uint64
 	At       int64
@@ -47,10 +46,10 @@ type Statement struct {
 	By string
 }
 
-// statement points to the words of the event itself.
+// statement refers to the text of the event itself.
 func (f fact) statement() *Statement { return &Statement{f.sequence, f.at, f.Source} }
 
-// ID names an entry within its log.
+// ID identifies an entry within its log.
 func (e *Entry) ID() string {
 	id := "evt_" + strconv.FormatUint(e.Sequence, 10)
 	if e.Index > 0 {
@@ -59,7 +58,7 @@ func (e *Entry) ID() string {
 	return id
 }
 
-// Text returns the entry in words: what happened, and what was said.
+// Text returns the entry as text: what happened, and what was said.
 func (e *Entry) Text() string {
 	if e.What == "" || e.Message == "" {
 		return e.What + e.Message
@@ -67,8 +66,7 @@ func (e *Entry) Text() string {
 	return e.What + ": " + e.Message
 }
 
-// Timeline is a list of entries, oldest first. As a value it is a length: later entries may lie behind it in the same
-// array, unseen.
+// Timeline is a list of entries, oldest first. It is a slice whose array may hold later entries beyond its length.
 type Timeline []*Entry
 
 // SessionTimeline returns the entries of a session.
@@ -77,7 +75,7 @@ func (s *State) SessionTimeline(id string) Timeline { return s.sessionTimelines.
 // TaskTimeline returns the entries of a task.
 func (s *State) TaskTimeline(id string) Timeline { return s.taskTimelines.get(id) }
 
-// note puts an entry on the timelines that it names.
+// note adds an entry to the timelines that it names.
 func (s *State) note(f fact, e Entry) {
 	e.Sequence, e.At, e.Source = f.sequence, f.at, f.Source
 	if !f.OccurredAt.IsZero() {
@@ -96,7 +94,7 @@ func (s *State) note(f fact, e Entry) {
 	}
 }
 
-// place puts an entry at the end of the timelines that it stands on.
+// place appends an entry to its timelines.
 func (s *State) place(e *Entry) {
 	if e.SessionID != "" {
 		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
@@ -113,13 +111,13 @@ func (s *State) place(e *Entry) {
 	}
 }
 
-// Cause names an event in a chain of causes.
+// Cause identifies an event in a chain of causes.
 type Cause struct {
 	// Event is its id, First that of the first event of the chain.
 	Event, First string
 }
 
-// cause returns the event as the cause of others.
+// cause returns the event as a cause of others.
 func (f fact) cause() Cause {
 	id := f.ID.String()
 	if f.CorrelationID != "" {
@@ -128,7 +126,7 @@ func (f fact) cause() Cause {
 	return Cause{id, id}
 }
 
-// author returns the session that an event comes from, or "" if it does not come from one.
+// author returns the session that an event comes from, or "".
 func (f fact) author() string {
 	_, session, _ := SessionOfSource(f.Source)
 	return session
@@ -143,8 +141,8 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return strings.Cut(rest, "/sessions/")
 }
 
-// IsReserved reports whether entries of a type say what was decided, so that a session cannot write notes of it. What
-// its reports write, it may note too.
+// IsReserved reports whether a type of entries is for decisions, so that a session cannot write notes of it. It may
+// note what its reports write.
 func IsReserved(kind string) bool {
 	switch {
 	case kind == reportType(events.ReportComplete), kind == reportType(events.ReportBlocked):

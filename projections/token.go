@@ -13,20 +13,20 @@ type Token struct {
 	Name       string
 	Kind       events.TokenKind
 	ProjectIDs []string
-	// Generation says which of its secrets is good.
+	// Generation is that of its valid secret.
 	Generation int
 	CreatedAt  int64
 	CreatedBy  string
 	RevokedAt  int64
 	// ExpiresAt is when it expires.
 	ExpiresAt int64 `json:",omitempty"`
-	// MakerGeneration is the generation of the named token that made it, 0 if none did.
+	// MakerGeneration is the generation of the named token that created it, 0 if none did.
 	MakerGeneration int `json:",omitempty"`
-	// Earlier says who made the token's earlier generations, the oldest first.
+	// Earlier are the creators of the token's earlier generations, oldest first.
 	Earlier []TokenCreator `json:",omitempty"`
 }
 
-// TokenCreator is one generation of a named token that made another token. Generation is 0 for the home's own token.
+// TokenCreator is one generation of a named token that created another token. Generation is 0 for the home's own token.
 type TokenCreator struct {
 	Name       string
 	Generation int
@@ -35,11 +35,12 @@ type TokenCreator struct {
 // Live reports whether the token was not revoked.
 func (t *Token) Live() bool { return t.RevokedAt == 0 }
 
-// Expired reports whether the token's time is over at a time in milliseconds since 1970.
+// Expired reports whether the token has expired at a time in milliseconds since 1970.
 func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.ExpiresAt }
 
 // ExpiredSpawner returns the token that spawned a session, if the token has expired at a time in milliseconds since
-// 1970 and the session continues; else nil. A token that was revoked then, or made anew under its name, is dealt with.
+// 1970 and the session continues; otherwise nil. A token that was revoked since, or created again under its name, needs
+// no attention.
 func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
 	name, user := strings.CutPrefix(x.CreatedBy, usersPrefix)
 	if !user || x.Ended() {
@@ -60,8 +61,8 @@ func UserSource(name string) string { return usersPrefix + name }
 
 const usersPrefix = "/users/"
 
-// TokensCreatedBy returns the live tokens that tokens of this name created, directly or through others, in order of
-// their first creation. It counts all generations of the name, and follows tokens that were revoked or replaced.
+// TokensCreatedBy returns the live tokens that tokens of this name created, directly or not, in order of their first
+// creation. It counts all generations of the name, and follows tokens that were revoked or replaced.
 func (s *State) TokensCreatedBy(name string) []string {
 	return TokensCreatedAmong(slices.Collect(s.Tokens()), name)
 }
@@ -104,7 +105,7 @@ func TokensCreatedAmong(tokens []*Token, name string) []string {
 	return names
 }
 
-// makers returns who made each generation of the token, the newest last.
+// makers returns the creator of each generation of the token, newest last.
 func (t *Token) makers() []TokenCreator {
 	name, user := strings.CutPrefix(t.CreatedBy, usersPrefix)
 	if !user {
@@ -113,7 +114,7 @@ func (t *Token) makers() []TokenCreator {
 	return append(slices.Clip(t.Earlier), TokenCreator{name, t.MakerGeneration})
 }
 
-// Token returns a named token, also one that was revoked, or nil.
+// Token returns a named token, including a revoked one, or nil.
 func (s *State) Token(name string) *Token { return s.tokens.get(name) }
 
 // TokenNames returns the names of all named tokens in order of their first creation. The list does not change.
@@ -174,7 +175,7 @@ func (s *State) tokenRevoked(f fact, d *events.TokenRevoked) error {
 			return missing("token", name)
 		}
 	}
-	if s.Token(d.Name).Live() { // else only what it made is revoked
+	if s.Token(d.Name).Live() { // otherwise only what it created is revoked
 		s.revoke(d.Name, d.Generation, f.at)
 	}
 	for _, name := range d.Children {

@@ -1,10 +1,10 @@
 package projections
 
-// MaxTreeDepth is how many levels of tasks one tree shows: JSON readers take about ten thousand levels, and each task
+// MaxTreeDepth bounds the levels of tasks in one tree: JSON readers support about ten thousand levels, and each task
 // has two.
 const MaxTreeDepth = 1000
 
-// MaxTreeTasks is how many tasks below their roots the trees of one answer show.
+// MaxTreeTasks bounds the tasks below their roots in the trees of one answer.
 const MaxTreeTasks = 20_000
 
 // TaskTree shows a task with everything below it.
@@ -15,7 +15,7 @@ type TaskTree struct {
 	Below int `json:"below,omitempty"`
 }
 
-// TaskTrees shows a project's tasks as trees, as [State.Branches] finds them.
+// TaskTrees shows a project's tasks as trees, as found by [State.Branches].
 func (s *State) TaskTrees(project string, most int) []TaskTree {
 	return s.Trees(s.Branches(project, "", 0, most))
 }

@@ -5,8 +5,7 @@ import "maestro/events"
 // Unfinished counts the tasks directly below one that are neither completed nor cancelled.
 func (s *State) Unfinished(task string) int { return s.unfinished.get(task) }
 
-// SomeUnfinished names some of them, at most so many, and counts all. Of very many tasks below it looks at the oldest
-// only.
+// SomeUnfinished names at most so many of them, and counts all. Of very many tasks below it examines only the oldest.
 func (s *State) SomeUnfinished(task string, most int) (ids []string, all int) {
 	for i, id := range s.children.get(task) {
 		if len(ids) == most || i == mostLooked {
@@ -19,10 +18,10 @@ func (s *State) SomeUnfinished(task string, most int) (ids []string, all int) {
 	return ids, s.Unfinished(task)
 }
 
-// mostLooked is how many tasks are looked at to name a few.
+// mostLooked bounds how many tasks are examined to name a few.
 const mostLooked = 1000
 
-// unfinishedBelow returns the parent for which the task counts as open, "" if it counts for none.
+// unfinishedBelow returns the parent for which the task counts as open, "" if none.
 func (t *Task) unfinishedBelow() string {
 	if t == nil || t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
 		return ""
@@ -30,7 +29,7 @@ func (t *Task) unfinishedBelow() string {
 	return t.ParentID
 }
 
-// countUnfinished counts a task for its parent, before and after a change; nil is a task that is not there yet.
+// countUnfinished counts a task for its parent, before and after a change; before is nil for a new task.
 func (s *State) countUnfinished(before, after *Task) {
 	was, is := before.unfinishedBelow(), after.unfinishedBelow()
 	if was == is {

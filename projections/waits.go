@@ -8,14 +8,13 @@ import (
 	"maestro/events"
 )
 
-// WaitsNamed is how many of the dependencies that an item waits for are named; the others are counted.
+// WaitsNamed bounds the dependencies that are named as what an item waits for; the others are counted.
 const WaitsNamed = 5
 
-// WaitsLooked is at how many dependencies one list of items looks to say what they wait for.
+// WaitsLooked bounds the dependencies that one list of items examines to say what they wait for.
 const WaitsLooked = 100_000
 
-// WaitsFor says what keeps a queued item from being started, "" if nothing does. It names first what will not come by
-// itself.
+// WaitsFor says what a queued item waits for, "" if nothing. It first names what will not happen by itself.
 func (s *State) WaitsFor(q *Queue, item *Item) string {
 	t := s.Task(item.TaskID)
 	if t == nil {
@@ -54,8 +53,8 @@ func (s *State) WaitsFor(q *Queue, item *Item) string {
 	return text
 }
 
-// Stuck reports whether a queued item waits for what will not come by itself: a dependency that was deleted or
-// cancelled.
+// Stuck reports whether a queued item waits for something that will not happen by itself: a dependency that was deleted
+// or cancelled.
 func (s *State) Stuck(q *Queue, item *Item) bool {
 	t := s.Task(item.TaskID)
 	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// SessionMessageKind says what a [SessionMessage] is: a kind of report, or one of those below.
+// SessionMessageKind is the kind of a [SessionMessage]: a kind of report, or one of those below.
 type SessionMessageKind string
 
 // The kinds of messages besides the kinds of reports.
@@ -14,10 +14,10 @@ const (
 	SessionMessageFailed   SessionMessageKind = "failed"   // why it failed an item of a queue
 	SessionMessageAnswer   SessionMessageKind = "answer"   // the answer to its question
 	SessionMessageMail     SessionMessageKind = "message"  // what somebody wrote to it
-	SessionMessageReopened SessionMessageKind = "reopened" // why a task that it works on was opened again
+	SessionMessageReopened SessionMessageKind = "reopened" // why a task that it works on was reopened
 )
 
-// The types of the entries that hold words to a session, and its reason for failing an item. No note has them.
+// The types of the entries with texts for a session, and with its reason for failing an item. No note has them.
 const (
 	typeFailed   = "task_failed"
 	typeAnswered = "input_answered"
@@ -25,8 +25,8 @@ const (
 	typeReopened = "task_reopened"
 )
 
-// wordsOf are the entries that hold words of a session, wordsTo those that hold words to it. Each other entry shows
-// what was decided.
+// wordsOf are the types of entries with texts of a session, wordsTo those with texts for it. Every other entry shows a
+// decision.
 var (
 	wordsOf = map[string]SessionMessageKind{
 		typeFailed:                          SessionMessageFailed,
@@ -43,23 +43,23 @@ var (
 	}
 )
 
-// IsMail reports whether an entry holds what was written to its session: the answer to a question, or a message.
+// IsMail reports whether an entry holds mail to its session: the answer to a question, or a message.
 func (e *Entry) IsMail() bool { return e.Type == typeAnswered || e.Type == typeMessage }
 
-// SessionMessage is what a session said of its work, or was told. TaskIDs are the tasks that it is about.
+// SessionMessage is what a session said about its work, or was told. TaskIDs are the tasks that it is about.
 type SessionMessage struct {
 	Kind    SessionMessageKind
 	TaskIDs []string
 	Text    string
 	// Blob is the digest of the whole text, if Text is only its beginning.
 	Blob string
-	// Late says that it was delivered after the session's end, when nobody saw any more what the session did.
+	// Late says that it was delivered after the session's end, when it was too late for anybody to act on.
 	Late bool
 }
 
 // SessionMessages returns the newest messages from and to a session, at most this many, oldest first. A report about
-// several tasks counts once. Entries whose text the state generates do not count. Late reports fill the places that
-// the other messages leave.
+// several tasks counts once. Entries with generated text do not count. Late reports fill the places that the other
+// messages leave.
 func (x *Session) SessionMessages(timeline Timeline, most int) []SessionMessage {
 	words, sequences := x.newestWords(timeline, most, false)
 	late, lateSequences := x.newestWords(timeline, most-len(words), true)
@@ -70,7 +70,7 @@ func (x *Session) SessionMessages(timeline Timeline, most int) []SessionMessage 
 	return words
 }
 
-// newestWords returns the newest words that are late, or those that are not, oldest first, with their sequences.
+// newestWords returns the newest messages that are late, or that are not, oldest first, with their sequences.
 func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []SessionMessage, sequences []uint64) {
 	words = []SessionMessage{}
 	last := uint64(0)
