@@ -11,7 +11,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// TestReadOnly: a worker that may only read is told so, and no step asks it to change or to record a file.
+// TestReadOnly: a worker that may only read is told so, and no step asks it to change or to record a file,
+// or to make tasks.
 func TestReadOnly(t *testing.T) {
 	for _, kind := range kinds {
 		if kind.role != events.RoleWorker {
@@ -19,7 +20,7 @@ func TestReadOnly(t *testing.T) {
 		}
 		for _, mode := range []manifest.PermissionMode{manifest.AcceptEdits, manifest.ReadOnly} {
 			m := full(kind.role, kind.strategy)
-			m.Session.PermissionMode = mode
+			m.Session.PermissionMode, m.Session.AllowedCommands = mode, nil
 			system, _ := prompts(t, m, session)
 			workflow, _, ok := strings.Cut(string(system), "</workflow>")
 			if !ok {
@@ -28,6 +29,10 @@ func TestReadOnly(t *testing.T) {
 			if reads := mode == manifest.ReadOnly; strings.Contains(workflow, "change no file") != reads ||
 				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
+			}
+			listed := bytes.Contains(system, []byte(`<command name="task:create"`))
+			if listed == (mode == manifest.ReadOnly) {
+				t.Errorf("%s, %s: the list has task:create: %t", kind.name, mode, listed)
 			}
 			if !bytes.Contains(system, []byte("<workflow>")) {
 				t.Errorf("%s has no workflow", kind.name)
