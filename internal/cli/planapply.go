@@ -360,7 +360,7 @@ func showApplied(a *Run, i applying) {
 		Created:   i.Count(plan.Created),
 		Updated:   i.Count(plan.Updated),
 		Unchanged: i.Count(plan.Unchanged),
-		NotInPlan: i.Beside,
+		NotInPlan: len(i.Beside),
 	}
 	if i.absent {
 		data.Project = ""
@@ -384,8 +384,24 @@ func showApplied(a *Run, i applying) {
 			a.Print("Dry run: nothing was changed. ")
 		}
 		a.Print("%s in %s: %s\n", Many(len(i.Done), "task"), where, counts)
-		if i.Beside > 0 {
-			a.Print("Not in the file, and unchanged: %s of earlier plans\n", Many(i.Beside, "task"))
+		if len(i.Beside) > 0 {
+			a.Print("Not in the file, and unchanged: %s\n", ofEarlierPlans(i.Beside))
 		}
 	})
+}
+
+// mostBeside is how many tasks of earlier plans are named.
+const mostBeside = 5
+
+// ofEarlierPlans names the tasks that a plan no longer has, by both ids: the plan id is in the older file.
+func ofEarlierPlans(tasks []wire.Task) string {
+	named := make([]string, min(len(tasks), mostBeside))
+	for n := range named {
+		named[n] = fmt.Sprintf("%s (%s)", tasks[n].ID, tasks[n].PlanID)
+	}
+	text := fmt.Sprintf("%s of earlier plans: %s", Many(len(tasks), "task"), strings.Join(named, ", "))
+	if more := len(tasks) - len(named); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

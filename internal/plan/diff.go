@@ -47,8 +47,8 @@ type Diff struct {
 	given   bool
 	// Done are the tasks that were applied, in order.
 	Done []Applied
-	// Beside counts the tasks of the project that have a plan id and are not in the plan.
-	Beside int
+	// Beside are the tasks of the project that have a plan id and are not in the plan.
+	Beside []wire.Task
 }
 
 // NewDiff begins the comparison of a plan with a project. content is the plan's file: the same file and key give the
@@ -71,7 +71,7 @@ func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 	for _, t := range planned {
 		d.there[t.PlanID] = t
 	}
-	d.Beside = len(planned)
+	inPlan := map[string]bool{}
 	for _, t := range p.Tasks {
 		task, known := d.there[t.ID]
 		if !known {
@@ -79,10 +79,15 @@ func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 		}
 		if known {
 			d.there[t.ID] = task
-			d.Beside--
+			inPlan[task.ID] = true
 		}
 		if strings.HasPrefix(t.ID, "task_") {
 			named = append(named, t.ID)
+		}
+	}
+	for _, t := range planned {
+		if !inPlan[t.ID] {
+			d.Beside = append(d.Beside, t)
 		}
 	}
 	return named
@@ -94,8 +99,8 @@ func (d *Diff) Named(t wire.Task) {
 	if d.Project != "" && t.ProjectID != d.Project {
 		return
 	}
-	if _, known := d.there[t.ID]; known {
-		d.Beside++
+	if known, ok := d.there[t.ID]; ok {
+		d.Beside = append(d.Beside, known)
 	}
 	d.there[t.ID] = t
 }

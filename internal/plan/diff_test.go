@@ -19,8 +19,8 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 	d := plan.NewDiff([]byte("x"), "")
 	d.Project = "p"
 	named := d.Found(p, []wire.Task{{ID: "task_9", PlanID: "a"}, {ID: "task_8", PlanID: "gone"}})
-	if !slices.Equal(named, []string{"task_1", "task_2"}) || d.Beside != 1 {
-		t.Fatalf("it names %v, and %d are beside", named, d.Beside)
+	if !slices.Equal(named, []string{"task_1", "task_2"}) || len(d.Beside) != 1 || d.Beside[0].ID != "task_8" {
+		t.Fatalf("it names %v, and %v are beside", named, d.Beside)
 	}
 	d.Named(wire.Task{ID: "task_1", ProjectID: "p"})
 	d.Named(wire.Task{ID: "task_2", ProjectID: "another"})
@@ -66,8 +66,8 @@ func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
 		t.Fatalf("%v are looked up", named)
 	}
 	d.Named(wire.Task{ID: own, ProjectID: "p"})
-	if task, there := d.There(entry); !there || task.ID != own || d.Beside != 1 {
-		t.Errorf("it means %q, and %d are beside", task.ID, d.Beside)
+	if task, there := d.There(entry); !there || task.ID != own || len(d.Beside) != 1 {
+		t.Errorf("it means %q, and %v are beside", task.ID, d.Beside)
 	}
 	elsewhere := plan.NewDiff([]byte("x"), "")
 	elsewhere.Project = "q"
@@ -83,7 +83,7 @@ func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
 	again := plan.NewDiff([]byte("x"), "")
 	again.Project = "q"
 	again.Found(p, []wire.Task{{ID: "task_copy", PlanID: created.PlanID}})
-	if task, there := again.There(entry); !there || task.ID != "task_copy" || again.Beside != 0 {
-		t.Errorf("applied again it means %q, and %d are beside", task.ID, again.Beside)
+	if task, there := again.There(entry); !there || task.ID != "task_copy" || len(again.Beside) != 0 {
+		t.Errorf("applied again it means %q, and %v are beside", task.ID, again.Beside)
 	}
 }
