@@ -237,8 +237,9 @@ func unjudged(v engine.Verdict) string {
 	return fmt.Sprintf("; events %d to %d were not judged", v.FirstUnjudged, v.LastUnjudged)
 }
 
-// showVerdict shows what an audit found in a file, or in the server's log if file is "".
-func showVerdict(a *cli.Run, v fileVerdict, file string) error {
+// showVerdict shows what an audit found in a file, or in the server's log if file is "". compared says that it was
+// compared with a head that was kept.
+func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 	if len(v.Faults) > 0 {
 		var why strings.Builder
 		var next []string
@@ -310,6 +311,9 @@ func showVerdict(a *cli.Run, v fileVerdict, file string) error {
 				)+" without bodies: their chain was checked, decisions from there on were not",
 			)
 		}
+		if file != "" && v.Signer == nil && !compared {
+			a.Field("End", "not checked: name a head that you kept with --from-head, to see whether the end was cut off")
+		}
 		if v.Unauthenticated > 0 {
 			a.Field("Unproved", cli.Many(int(v.Unauthenticated), "event")+" came without a credential (--auth off)")
 		}
@@ -372,7 +376,7 @@ func (c *auditVerify) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return showVerdict(c.Run, verdict, file)
+	return showVerdict(c.Run, verdict, file, from != nil)
 }
 
 // parseHead parses the value of a flag; nil for "".
