@@ -24,6 +24,8 @@ func (v View) GetWhoami() (wire.Whoami, error) {
 	}
 	if x := v.Session(by.Name); by.Kind == commands.ActorSession && x != nil {
 		v.whoamiSession(x, &body)
+	} else if by.Access == commands.AccessAuditor {
+		body.Next = "`maestro audit verify` checks the log; `maestro audit denials` shows what was refused"
 	} else if v.Permit("inbox", "") == nil {
 		body.Next = "`maestro inbox` shows what needs you"
 	}

@@ -206,16 +206,7 @@ func listFitted[T any](a *Run, items []T, none string, columns []string, row fun
 }
 
 func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {
-	if a.format == "jsonl" {
-		for _, item := range items {
-			a.WriteJSON(item)
-		}
-		return
-	}
-	if items == nil {
-		items = []T{}
-	}
-	a.Result(items, func() {
+	answerList(a, items, func() {
 		if len(items) == 0 {
 			a.Say("%s\n", none)
 			return
@@ -226,6 +217,20 @@ func listed[T any](a *Run, items []T, none string, row func(T) []string, show fu
 		}
 		show(rows)
 	})
+}
+
+// answerList answers with a list: as JSON, as lines of JSON, or as what text prints.
+func answerList[T any](a *Run, items []T, text func()) {
+	if a.format == "jsonl" {
+		for _, item := range items {
+			a.WriteJSON(item)
+		}
+		return
+	}
+	if items == nil {
+		items = []T{}
+	}
+	a.Result(items, text)
 }
 
 // Many writes "1 task", "2 tasks".

@@ -136,25 +136,37 @@ func (c *projectCreate) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.sayNamesakes(ctx)
+	c.sayNamesakes(ctx, c.body.Name)
 	return c.wroteNew(answer, c.quiet, "project", c.body.Name)
 }
 
 // sayNamesakes warns a user with several projects of one name: no command resolves that name.
-func (c *projectCreate) sayNamesakes(ctx context.Context) {
-	if c.isSession() || c.client == nil {
+func (a *Run) sayNamesakes(ctx context.Context, name string) {
+	if a.isSession() || a.client == nil {
 		return
 	}
-	named, err := c.client.Projects(ctx, wire.ProjectFilter{Name: c.body.Name})
+	named, err := a.client.Projects(ctx, wire.ProjectFilter{Name: name})
 	if own := usersOwn(named); err == nil && len(own) > 1 {
-		c.Say("maestro: %d projects have the name %q: %s\n", len(own), safetext.OneLine(c.body.Name),
+		a.Say("maestro: %d projects have the name %q: %s\n", len(own), safetext.OneLine(name),
 			namedIDs(candidates(own, ofProject)))
 	}
 }
 
 func newProjectUpdate(a *Run) *cobra.Command {
-	return newUpdate(a, &commands.UpdateProject{}, "update <projectId>", "Change fields of a project",
+	body := &commands.UpdateProject{}
+	cmd := newUpdate(a, body, "update <projectId>", "Change fields of a project",
 		"Updated project %[1]s", "name", "description", "working-dir")
+	update := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := update(cmd, args); err != nil {
+			return err
+		}
+		if body.Name != nil {
+			a.sayNamesakes(cmd.Context(), *body.Name)
+		}
+		return nil
+	}
+	return cmd
 }
 
 func newProjectDelete(a *Run) *cobra.Command {

@@ -37,7 +37,7 @@ func (c *taskTree) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.Result(trees, func() {
+	answerList(c.Run, trees, func() {
 		if len(trees) == 0 {
 			c.Say("No tasks\n")
 		}
