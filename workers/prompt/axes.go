@@ -30,26 +30,11 @@ func axesOf(m *manifest.Manifest) (axes, error) {
 	if len(m.Tasks) == 0 && a.Strategy != events.StrategyQueue {
 		return axes{}, fmt.Errorf("the manifest has no tasks; only strategy %q works without", events.StrategyQueue)
 	}
-	if a.readsOnly(m) {
+	if readsOnly(m, a) {
 		a.Commands = slices.DeleteFunc(slices.Clone(a.Commands), changesWork)
 		a.Capabilities.CanEditTasks = false
 	}
 	return a, nil
-}
-
-// readsOnly reports whether a manifest is that of a worker that changes nothing and was not given a list of commands.
-func (a axes) readsOnly(m *manifest.Manifest) bool {
-	return m.Session.PermissionMode == manifest.ReadOnly && m.Session.AllowedCommands == nil && a.Mode == manifest.Execute
-}
-
-// changesWork reports whether a command makes or changes tasks, or what is queued. Reports, and what becomes of the item
-// that a worker holds, are its result. The core commands belong to each session (docs/spec/000-command-permissions.md).
-func changesWork(id string) bool {
-	switch id {
-	case "task:create", "task:update", "task:complete", "task:block", "queue:push":
-		return true
-	}
-	return false
 }
 
 // may reports whether the session may use a command, by whatever name, and this binary has it.

@@ -312,7 +312,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 			)
 		}
 		if file != "" && v.Signer == nil && !compared {
-			a.Field("End", "not checked: name a head that you kept with --from-head, to see whether the end was cut off")
+			a.Field("End", "not checked: with --from-head and a head that you kept, you see whether it was cut off")
 		}
 		if v.Unauthenticated > 0 {
 			a.Field("Unproved", cli.Many(int(v.Unauthenticated), "event")+" came without a credential (--auth off)")
