@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Entry ties a literal type name to its payload.
+// Entry links a literal type name to its payload.
 type Entry struct {
-	// Type is the literal name that is stored.
+	// Type is the literal name, as stored.
 	Type string
-	// New makes an empty payload to decode into.
+	// New returns an empty payload to decode into.
 	New func() Data
-	// Doc says in a line what happened.
+	// Doc describes the event in one line.
 	Doc string
 }
 
 // Schema returns the dataschema attribute of an event of this type.
 func Schema(eventType string) string { return "urn:maestro:schema:" + eventType }
 
-// entry ties a payload to its literal type name.
+// entry links a payload to its literal type name.
 func entry[T any, P interface {
 	*T
 	Data
@@ -27,7 +27,7 @@ func entry[T any, P interface {
 	return Entry{Type: P(new(T)).EventType(), New: func() Data { return P(new(T)) }, Doc: doc}
 }
 
-// catalogue lists the events of each noun; they stand in the noun's file.
+// catalogue lists the events of each noun; they are declared in the noun's file.
 var catalogue = slices.Concat(
 	projectEvents,
 	taskEvents,
@@ -53,10 +53,10 @@ var byType = func() map[string]*Entry {
 // Catalogue lists every event type that this version knows, in the order of docs/events.md.
 func Catalogue() []Entry { return append([]Entry(nil), catalogue...) }
 
-// UnknownTypeError stops a fold: the log holds an event that this version cannot understand.
+// UnknownTypeError stops a fold: the log holds an event that this version does not understand.
 type UnknownTypeError struct {
 	Type string
-	// PrevHash is what the event says it follows; zero if it does not say that in a way that is known here.
+	// PrevHash is the hash of the predecessor that the event states; zero if it is not in a known form.
 	PrevHash Hash
 }
 

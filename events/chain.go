@@ -12,13 +12,13 @@ type Hash [sha256.Size]byte
 // String returns the 64 hexadecimal digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// IsZero reports whether h is the hash behind the empty log.
+// IsZero reports whether h is the hash of the empty log.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
 // MarshalText returns the 64 hexadecimal digits.
 func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
-// UnmarshalText takes the 64 hexadecimal digits.
+// UnmarshalText parses the 64 hexadecimal digits.
 func (h *Hash) UnmarshalText(text []byte) error {
 	parsed, err := ParseHash(string(text))
 	if err != nil {
@@ -28,7 +28,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseHash reads the 64 hexadecimal digits of a hash.
+// ParseHash parses the 64 hexadecimal digits of a hash.
 func ParseHash(text string) (Hash, error) {
 	var h Hash
 	if len(text) != hex.EncodedLen(len(h)) {
@@ -44,8 +44,8 @@ func ParseHash(text string) (Hash, error) {
 // BodyHash is the SHA-256 of one message's body.
 func BodyHash(body []byte) Hash { return sha256.Sum256(body) }
 
-// Next returns the chain's hash after a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash that the
-// following event carries. A body may therefore be withheld and replaced by its hash, and the chain still verifies.
+// Next returns the chain's hash after a message: SHA-256(prevhash ‖ SHA-256(body)). It is the prevhash of the following
+// event. So a body can be withheld and replaced by its hash, and the chain still verifies.
 func Next(prev, body Hash) Hash {
 	var both [2 * sha256.Size]byte
 	copy(both[:sha256.Size], prev[:])

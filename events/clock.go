@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FirstYear and LastYear bound the clock from which events get their times. After LastYear there is room for the times
-// of further events.
+// FirstYear and LastYear bound the clock that gives events their times. After LastYear there is room for the times of
+// further events.
 const (
 	FirstYear = 1970
 	LastYear  = 9000

@@ -94,7 +94,7 @@ func (h *RequestHash) parse(text string) error {
 func decodeWithSDK(body []byte) (*Event, error) {
 	var in cloudevent.Event
 	if err := json.Unmarshal(body, &in); err != nil {
-		why := strings.TrimSpace(syntax.Plain(err).Error()) // the SDK ends its own with a line break
+		why := strings.TrimSpace(syntax.Plain(err).Error()) // the SDK's errors end with a line break
 		return nil, fmt.Errorf("not a CloudEvent in structured JSON: %s", why)
 	}
 	return FromCloudEvent(in)

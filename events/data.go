@@ -7,16 +7,16 @@ package events
 type Data interface {
 	// EventType returns the literal type name that is stored, such as "maestro.task.created.v1".
 	EventType() string
-	// Aggregate returns what the event happened to: "project", "task", "session", "queue", "input", "token" or
-	// "template", and its id.
+	// Aggregate returns the object of the event: "project", "task", "session", "queue", "input", "token" or "template",
+	// and its id.
 	Aggregate() (kind, id string)
-	// Describe describes what happened in one line, for people.
+	// Describe describes the event in one line, for people.
 	Describe() string
 
 	sealed()
 }
 
-// Silent marks the payload of an event that happens to a session without a sign that the session is alive.
+// Silent marks the payload of an event about a session that is no sign that the session is alive.
 type Silent interface{ silent() }
 
 // Kinds of aggregate, as subjects name them.
@@ -31,14 +31,14 @@ const (
 )
 
 // Blobs lists the truncated texts of a payload: field name → digest of the full text in MAESTRO_BLOBS ("sha256-<64
-// hex>"). Texts above MaxText go there.
+// hex>"). Texts above MaxText are stored there.
 type Blobs map[string]string
 
 const (
-	// MaxText is the longest text, in bytes, that an event holds itself.
+	// MaxText is the maximum size, in bytes, of a text in an event.
 	MaxText = 64 << 10
-	// MaxBody is the longest event body, in bytes, that the log takes.
+	// MaxBody is the maximum size, in bytes, of an event's body.
 	MaxBody = 768 << 10
-	// PreviewText is how many bytes of a text in the blobs the event itself keeps.
+	// PreviewText is how many bytes of a text among the blobs the event itself has.
 	PreviewText = 1 << 10
 )

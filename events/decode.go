@@ -14,18 +14,18 @@ import (
 	"maestro/internal/syntax"
 )
 
-// Decoder reads stored events. It keeps the strings that recur (sources, projects), so one Decoder serves one replay
-// and must not be used by two goroutines at once. The zero Decoder is ready.
+// Decoder decodes stored events. It caches recurring strings (sources, projects), so one Decoder serves one replay. It
+// is not safe for concurrent use. The zero Decoder is ready for use.
 type Decoder struct {
 	interned map[string]string
 	sources  map[string]string
 }
 
-// maxInterned bounds what a Decoder remembers; a log has few sources for its length.
+// maxInterned bounds the cache of a Decoder; a log has few sources for its length.
 const maxInterned = 4096
 
-// Decode reads one stored event. An event in our own form is read in one pass; any other valid CloudEvents JSON goes
-// through the SDK. An unknown type gives *UnknownTypeError.
+// Decode decodes one stored event. It decodes an event in our own form in one pass, and any other valid CloudEvents
+// JSON with the SDK. An unknown type gives *UnknownTypeError.
 func (d *Decoder) Decode(body []byte) (*Event, error) {
 	event := new(Event)
 	return event, d.DecodeInto(body, event)
@@ -49,10 +49,10 @@ func (d *Decoder) DecodeInto(body []byte, event *Event) error {
 	return nil
 }
 
-// Decode reads one stored event; see [Decoder.Decode].
+// Decode decodes one stored event; see [Decoder.Decode].
 func Decode(body []byte) (*Event, error) { return new(Decoder).Decode(body) }
 
-// errNotOurShape passes a body on to the SDK. It does not mean that the body is invalid.
+// errNotOurShape leaves a body to the SDK. It does not mean that the body is invalid.
 var errNotOurShape = errors.New("not in the shape that Append writes")
 
 func (d *Decoder) intern(b []byte) string {
@@ -69,7 +69,7 @@ func (d *Decoder) intern(b []byte) string {
 	return s
 }
 
-// source is intern for a source attribute, and reports whether it is one of ours: what else is a URI, the SDK knows.
+// source is intern for a source attribute, and reports whether it is one of ours: the SDK checks other URIs.
 func (d *Decoder) source(b []byte) (string, bool) {
 	if s, ok := d.sources[string(b)]; ok {
 		return s, true
@@ -92,7 +92,7 @@ func (d *Decoder) source(b []byte) (string, bool) {
 	return s, true
 }
 
-// fast reads exactly what Event.Append writes.
+// fast decodes exactly what Event.Append writes.
 func (d *Decoder) fast(body []byte, e *Event) error {
 	s := scanner{b: body}
 	s.literal(`{"specversion":"1.0","id":"`)
@@ -201,7 +201,7 @@ func (d *Decoder) data(entry *Entry, raw []byte) (Data, error) {
 	return data, nil
 }
 
-// report reads exactly what SessionReported.append writes, if no string in it has an escape but those of plain text.
+// report decodes exactly what SessionReported.append writes, if its strings have only the escapes of plain text.
 func (d *Decoder) report(raw []byte, r *SessionReported) bool {
 	s := scanner{b: raw}
 	s.literal(`{"sessionId":"`)
@@ -321,7 +321,7 @@ func parseUUID(b []byte) (uuid.UUID, error) {
 	return id, nil
 }
 
-// parseInstant reads "2006-01-02T15:04:05.000Z".
+// parseInstant parses "2006-01-02T15:04:05.000Z".
 func parseInstant(b []byte) (time.Time, error) {
 	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
 		return time.Time{}, errNotOurShape

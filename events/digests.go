@@ -12,19 +12,19 @@ import (
 // DigestPrefix is the prefix of every digest. The hash of the content follows, as 64 hexadecimal digits.
 const DigestPrefix = "sha256-"
 
-// Digest identifies content that a payload keeps outside the log, in MAESTRO_BLOBS.
+// Digest identifies content of a payload that is stored outside the log, in MAESTRO_BLOBS.
 type Digest struct {
-	// Field is the payload's field that it belongs to, such as "message" or "manifestDigest".
+	// Field is the payload's field, such as "message" or "manifestDigest".
 	Field string
 	// Digest is "sha256-<64 hex>".
 	Digest string
 }
 
-// Digests returns every content that the payload keeps in MAESTRO_BLOBS, in the order of its fields. It finds them by
-// the payload's type: each field of type [Blobs], and each text field whose JSON name is "digest" or ends in "Digest".
+// Digests returns all content of the payload in MAESTRO_BLOBS, in the order of its fields. It finds them by the
+// payload's type: each field of type [Blobs], and each text field whose JSON name is "digest" or ends in "Digest".
 func Digests(data Data) []Digest {
 	if report, ok := data.(*SessionReported); ok && report.Blobs == nil {
-		return nil // nearly every event of a log
+		return nil // true for nearly every event of a log
 	}
 	v := reflect.ValueOf(data)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
@@ -37,10 +37,10 @@ func Digests(data Data) []Digest {
 	return found
 }
 
-// MayNameDigest reports whether a stored body can name a content at all. It is a quick look that spares the decoding.
+// MayNameDigest reports whether a stored body can name content at all. It is a quick check that avoids decoding.
 func MayNameDigest(body []byte) bool { return bytes.Contains(body, []byte(DigestPrefix)) }
 
-// digestField leads to one field of a payload.
+// digestField is the path to one field of a payload.
 type digestField struct {
 	path []int
 	name string

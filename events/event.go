@@ -2,7 +2,7 @@ package events
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // RFC 9562 makes version 5 of SHA-1
+	"crypto/sha1" //nolint:gosec // RFC 9562 bases version 5 on SHA-1
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -25,7 +25,7 @@ type Event struct {
 	OccurredAt time.Time
 	// Project is the partitionkey attribute.
 	Project string
-	// CausationID is the event that led to this one, CorrelationID the first of that chain; empty if a person started
+	// CausationID is the event that caused this one, CorrelationID the first of that chain; empty if a person started
 	// it.
 	CausationID, CorrelationID string
 	// TraceParent is the caller's W3C trace context, if it sent one.
@@ -54,10 +54,10 @@ const timeLayout = "2006-01-02T15:04:05.000Z"
 // Instant rounds t down to what an event can hold: whole milliseconds, UTC.
 func Instant(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// namespace of event ids; any fixed UUID would do, and it must never change.
+// namespace is the namespace of event ids; it must never change.
 var namespace = uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001")
 
-// ID returns the id of the event that a command with this key becomes: one caller's key never meets another's.
+// ID returns the id of the event that a command with this key becomes: keys of different callers never collide.
 func ID(source, project, command, key string) uuid.UUID {
 	var buffer [256]byte
 	name := append(buffer[:0], namespace[:]...)
@@ -68,14 +68,14 @@ func ID(source, project, command, key string) uuid.UUID {
 	name = append(name, command...)
 	name = append(name, 0)
 	name = append(name, key...)
-	sum := sha1.Sum(name) //nolint:gosec // RFC 9562 makes version 5 of SHA-1
+	sum := sha1.Sum(name) //nolint:gosec // RFC 9562 bases version 5 on SHA-1
 	id := uuid.UUID(sum[:16])
 	id[6] = id[6]&0x0f | 0x50
 	id[8] = id[8]&0x3f | 0x80
 	return id
 }
 
-// TooLargeError: the event's body is larger than the log takes.
+// TooLargeError: the event's body exceeds the maximum size.
 type TooLargeError struct{ Bytes int }
 
 func (e *TooLargeError) Error() string {
@@ -147,12 +147,12 @@ func AppendData(b []byte, data Data) ([]byte, error) {
 	return append(b, bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))...), nil
 }
 
-// isPlain reports whether the report has nothing but what nearly all reports have.
+// isPlain reports whether the report has only the fields of nearly all reports.
 func (d *SessionReported) isPlain() bool {
 	return d.Blobs == nil && d.InputID == "" && d.Options == nil && !d.AfterDone
 }
 
-// append writes what encoding/json would, at a fraction of the cost: reports are nearly all of a log.
+// append writes what encoding/json would, at a fraction of the cost: nearly all events of a log are reports.
 func (d *SessionReported) append(b []byte) []byte {
 	b = append(b, `{"sessionId":`...)
 	b = appendString(b, d.SessionID)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Message is one event as the log keeps it. Its Body is never modified once made.
+// Message is one event as stored in the log. Its Body is never modified.
 type Message struct {
 	// Sequence is the position in the log. The first is 1; 0 means not stored yet.
 	Sequence uint64
@@ -45,13 +45,13 @@ var (
 	ErrUnknown = errors.New("the outcome of the append is unknown")
 	// ErrFull: the log's disk has no room; nothing can be appended until there is.
 	ErrFull = errors.New("the log's disk is full")
-	// ErrUnreadable: a part of the store cannot be read now; nothing is written until it can be.
+	// ErrUnreadable: a part of the store cannot be read at present; nothing is written until it can be.
 	ErrUnreadable = errors.New("a part of the store cannot be read now")
-	// ErrReadOnly: the log is damaged, or behind a witness, and takes no writes.
+	// ErrReadOnly: the log is damaged, or behind a witness, and accepts no writes.
 	ErrReadOnly = errors.New("the log is read-only")
-	// ErrNoBlob: no long text with that digest is kept.
+	// ErrNoBlob: no long text with that digest is stored.
 	ErrNoBlob = errors.New("no such long text")
-	// ErrBadBlob: what is kept under a digest is not the text with that digest.
+	// ErrBadBlob: the content stored for a digest does not match it.
 	ErrBadBlob = errors.New("the long text is damaged")
 	// ErrNoSnapshot: there is no usable snapshot there.
 	ErrNoSnapshot = errors.New("no usable snapshot")
@@ -71,7 +71,7 @@ func (e *DamageError) Error() string {
 		"`maestro restore`", e.Sequence, e.Why)
 }
 
-// Is makes a damaged log a read-only one.
+// Is makes a damaged log count as read-only.
 func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
 
 // StoredDenial is the stored record of a refusal. Its key is an actor and a slot; storing another record under the same
@@ -79,8 +79,8 @@ func (e *DamageError) Is(target error) bool { return target == ErrReadOnly }
 type StoredDenial struct {
 	// Actor is "" except in records of earlier versions, which had slots for each actor.
 	Actor string
-	// Slot is of [A-Za-z0-9-].
+	// Slot consists of [A-Za-z0-9-].
 	Slot string
-	// Body is the record, as engine.Denial in JSON.
+	// Body is the record, an engine.Denial in JSON.
 	Body []byte
 }

@@ -31,10 +31,10 @@ func (d *SessionMessaged) MailFor() (sessionID, outline string) {
 
 func (*SessionMessaged) sealed() {}
 
-func (*SessionMessaged) silent() {} // who is written to may be lost
+func (*SessionMessaged) silent() {} // the receiver may be lost
 
-// Mail is implemented by the payloads whose text is for one session: others learn that it was written, not what.
+// Mail is implemented by the payloads whose text is for one session: others see that it was written, but not the text.
 type Mail interface {
-	// MailFor returns the session, and what others learn.
+	// MailFor returns the session, and what others see.
 	MailFor() (sessionID, outline string)
 }

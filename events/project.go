@@ -20,7 +20,7 @@ type ProjectUpdated struct {
 	Blobs       Blobs   `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
-// ProjectDeleted: the project is gone from the views; its history stays.
+// ProjectDeleted: the project is removed from the views; its history stays.
 type ProjectDeleted struct {
 	ProjectID string `json:"projectId" doc:"the project"`
 }

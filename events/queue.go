@@ -5,7 +5,7 @@ import "fmt"
 // QueueItemStatus is the status of a queue item.
 type QueueItemStatus string
 
-// The statuses of a queue's item; all but the last are those that older clients know.
+// The statuses of a queue item; all but the last are known to older clients.
 const (
 	ItemQueued      QueueItemStatus = "queued"
 	ItemProcessing  QueueItemStatus = "processing"
@@ -15,7 +15,7 @@ const (
 	ItemQuarantined QueueItemStatus = "quarantined"
 )
 
-// DefaultMaxAttempts is how often an item is started before it is quarantined instead of going back once more.
+// DefaultMaxAttempts is the number of starts after which an item is quarantined instead of being returned once more.
 const DefaultMaxAttempts = 3
 
 // QueueCreated: sessions of a project may pull from a queue of this name.
@@ -31,7 +31,7 @@ type QueueItemPushed struct {
 	TaskID string `json:"taskId" doc:"the task"`
 }
 
-// QueueItemStarted: a session holds an item, its task is in progress and says working.
+// QueueItemStarted: a session holds an item, whose task is in progress and reported as working.
 type QueueItemStarted struct {
 	Queue      string `json:"queue" doc:"the queue"`
 	TaskID     string `json:"taskId" doc:"the item's task"`
@@ -40,14 +40,14 @@ type QueueItemStarted struct {
 	PassedOver int    `json:"passedOver,omitempty" doc:"items before it that wait for something"`
 }
 
-// QueueItemCompleted: the holder says that its item is done; the task's own status stays.
+// QueueItemCompleted: the holder reports that its item is done; the task's own status stays.
 type QueueItemCompleted struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
 	SessionID string `json:"sessionId" doc:"who held it"`
 }
 
-// QueueItemFailed: the holder says that its item failed.
+// QueueItemFailed: the holder reports that its item failed.
 type QueueItemFailed struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
@@ -55,7 +55,7 @@ type QueueItemFailed struct {
 	Reason    string `json:"reason,omitempty" doc:"why"`
 }
 
-// QueueItemSkipped: an item was skipped. It stays so unless it is queued again.
+// QueueItemSkipped: an item was skipped. It stays skipped unless it is queued again.
 type QueueItemSkipped struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
@@ -100,7 +100,7 @@ type QueueItemRemoved struct {
 	TaskID string `json:"taskId" doc:"the item's task"`
 }
 
-// QueueDeleted: a queue and its finished items are gone; its name may be used again.
+// QueueDeleted: a queue and its finished items are removed; its name may be used again.
 type QueueDeleted struct {
 	Queue string `json:"queue" doc:"the queue"`
 }

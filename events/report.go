@@ -2,7 +2,7 @@ package events
 
 import "strings"
 
-// ReportKind says what an agent reports.
+// ReportKind is the kind of an agent's report.
 type ReportKind string
 
 // The five kinds of report (docs/spec/003-manifest-schema.md, "Report Commands").
@@ -14,7 +14,7 @@ const (
 	ReportNeedsInput ReportKind = "needs-input"
 )
 
-// TaskSessionStatus is what an agent says about a task; it never changes the task's own status.
+// TaskSessionStatus is an agent's report on a task; it never changes the task's own status.
 type TaskSessionStatus string
 
 // The session statuses (docs/spec/003-manifest-schema.md, "Status Types").

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Role says which set of commands a session has by default
-// (docs/spec/000-command-permissions.md, "Default Command Sets").
+// Role determines a session's default set of commands (docs/spec/000-command-permissions.md, "Default Command Sets").
 type Role string
 
 // The roles (docs/spec/003-manifest-schema.md, "TypeScript Definition").
@@ -121,7 +120,7 @@ type SessionKilled struct {
 	Status    SessionStatus `json:"status" doc:"stopped, or failed"`
 }
 
-// SessionDeleted: the session is gone from the views; its history stays.
+// SessionDeleted: the session is removed from the views; its history stays.
 type SessionDeleted struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 }

@@ -2,8 +2,8 @@ package events
 
 import "fmt"
 
-// StoppedError says why this process can never write to a log again although it is not damaged, and what to do.
-// errors.Is(err, ErrReadOnly) holds for it.
+// StoppedError says why this process can never again write to a log that is not damaged, and what to do. errors.Is(err,
+// ErrReadOnly) holds for it.
 type StoppedError struct {
 	Why, Next string
 	// Asked says that the server was started that way on purpose.
@@ -12,17 +12,17 @@ type StoppedError struct {
 
 func (e *StoppedError) Error() string { return e.Why }
 
-// Is makes the log a read-only one.
+// Is makes the log count as read-only.
 func (e *StoppedError) Is(target error) bool { return target == ErrReadOnly }
 
 // Advice says what to do.
 func (e *StoppedError) Advice() string { return e.Next }
 
-// NewerError says that an event was written by a newer version than this one, which must not append to a log that it
-// does not understand. It is also a *DamageError: code that does not handle versions must stop there too.
+// NewerError says that a newer version wrote an event. This version must not append to a log that it does not
+// understand. It is also a *DamageError: code that does not handle versions must stop there too.
 type NewerError struct {
 	Sequence uint64
-	// What says what is not known: rules, a type, a format.
+	// What says what is unknown: rules, a type, a format.
 	What string
 }
 
@@ -30,7 +30,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("a newer maestro wrote this log: at sequence %d there is %s", e.Sequence, e.What)
 }
 
-// Unwrap returns the same as damage.
+// Unwrap returns the error as damage.
 func (e *NewerError) Unwrap() error { return &DamageError{Sequence: e.Sequence, Why: e.What} }
 
 // Advice says what to do.

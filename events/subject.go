@@ -22,7 +22,7 @@ func DeniedSubject(actor, slot string) string {
 }
 
 // Subject returns "maestro.ev.<project>.<aggregate>.<id>". Every byte outside [A-Za-z0-9_-] is written =XX, so no id,
-// wherever it comes from, can hold a separator or a wildcard. An empty part is written "=".
+// whatever its source, can contain a separator or a wildcard. An empty part is written "=".
 func Subject(project, aggregate, id string) string {
 	var b strings.Builder
 	b.Grow(len(SubjectPrefix) + len(project) + len(aggregate) + len(id) + 2)
@@ -35,7 +35,7 @@ func Subject(project, aggregate, id string) string {
 	return b.String()
 }
 
-// LiveSubject turns the subject of a stored event into that of its announcement.
+// LiveSubject converts the subject of a stored event to that of its announcement.
 func LiveSubject(subject string) string {
 	return LivePrefix + strings.TrimPrefix(subject, SubjectPrefix)
 }

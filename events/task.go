@@ -94,7 +94,7 @@ type TaskStatusChanged struct {
 	Notice *Notice    `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 }
 
-// TaskDeleted: the task, and with recursive its descendants, are gone from the views; their history stays.
+// TaskDeleted: the task, and with recursive its descendants, are removed from the views; their history stays.
 type TaskDeleted struct {
 	TaskID      string   `json:"taskId" doc:"the task"`
 	Recursive   bool     `json:"recursive,omitempty" doc:"its descendants went with it"`

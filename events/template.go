@@ -10,19 +10,19 @@ type TemplateCreated struct {
 	Content    string `json:"content" doc:"the workflow, with slots for the commands that a session may use"`
 }
 
-// TemplateUpdated: the fields that are present have new values. One of Maestro's own is changed by that too.
+// TemplateUpdated: the fields that are present have new values. It may be a built-in template.
 type TemplateUpdated struct {
 	TemplateID string  `json:"templateId" doc:"the template"`
 	Name       *string `json:"name,omitempty" doc:"new name"`
 	Content    *string `json:"content,omitempty" doc:"new workflow"`
 }
 
-// TemplateReset: the template's workflow was reset to Maestro's own.
+// TemplateReset: the template's workflow was reset to the built-in one.
 type TemplateReset struct {
 	TemplateID string `json:"templateId" doc:"the template"`
 }
 
-// TemplateDeleted: the template is gone from the views; its history stays.
+// TemplateDeleted: the template is removed from the views; its history stays.
 type TemplateDeleted struct {
 	TemplateID string `json:"templateId" doc:"the template"`
 }

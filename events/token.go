@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TokenKind says what a named token is good for.
+// TokenKind is the kind of a named token.
 type TokenKind string
 
 // The kinds of token: an admin may do what the permission table gives the user, an auditor reads everything, a
@@ -16,7 +16,7 @@ const (
 	TokenReadOnly TokenKind = "read-only"
 )
 
-// TokenCreated: a named token is good from now on. Its secret is made from the server's key and is not stored.
+// TokenCreated: a named token is valid from now on. Its secret is derived from the server's key and is not stored.
 type TokenCreated struct {
 	Name       string    `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
 	Kind       TokenKind `json:"kind" doc:"admin, auditor or read-only"`
@@ -30,7 +30,7 @@ type TokenRevoked struct {
 	Name       string `json:"name,omitempty" doc:"the named token"`
 	SessionID  string `json:"sessionId,omitempty" doc:"or the session whose secret it is"`
 	Generation int    `json:"generation" doc:"of a session: its new secret; of a named token: the revoked secret"`
-	// Children are all tokens that it made, directly or not, and that were not revoked before.
+	// Children are all tokens that it created, directly or not, and that were not revoked before.
 	Children []string `json:"children,omitempty" doc:"the tokens that it made, directly or not, and that end with it"`
 }
 

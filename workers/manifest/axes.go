@@ -17,8 +17,8 @@ const (
 	Coordinate Mode = "coordinate"
 )
 
-// Axes are the three questions that a prompt answers
-// (docs/spec/002-prompt-contract.md, "Three-Axis Model"), worked out here and nowhere else.
+// Axes are the three questions that a prompt answers (docs/spec/002-prompt-contract.md, "Three-Axis Model"). Only this
+// package derives them.
 type Axes struct {
 	Mode Mode `json:"mode"`
 	// Strategy is never empty, and one of the mode's.
@@ -28,7 +28,7 @@ type Axes struct {
 	Capabilities Capabilities `json:"capabilities"`
 }
 
-// Capabilities are what the commands come to.
+// Capabilities are derived from the commands.
 type Capabilities struct {
 	CanSpawnSessions      bool `json:"can_spawn_sessions"`
 	CanEditTasks          bool `json:"can_edit_tasks"`
@@ -37,14 +37,13 @@ type Capabilities struct {
 	CanReportSessionLevel bool `json:"can_report_session_level"`
 }
 
-// Capability is one of them by its name.
+// Capability is a capability by name.
 type Capability struct {
 	Name    string
 	Enabled bool
 }
 
-// List returns them by name, in the order of
-// docs/spec/002-prompt-contract.md, "Three-Axis Model".
+// List returns them by name, in the order of docs/spec/002-prompt-contract.md, "Three-Axis Model".
 func (c Capabilities) List() []Capability {
 	return []Capability{
 		{"can_spawn_sessions", c.CanSpawnSessions},
@@ -55,8 +54,8 @@ func (c Capabilities) List() []Capability {
 	}
 }
 
-// Axes works them out from role, strategy and allowed commands. Of a manifest that Parse would refuse, a strategy that
-// does not fit counts as none, and a command that may not be listed stays out.
+// Axes derives them from role, strategy and allowed commands. For a manifest that Parse would refuse, it ignores an
+// invalid strategy, and commands that may not be listed.
 func (m *Manifest) Axes() Axes {
 	axes := Axes{Mode: Execute}
 	if m.Role == events.RoleOrchestrator {

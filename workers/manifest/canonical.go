@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 )
 
-// indentedTo is how deep a manifest is written on lines of its own. What is deeper, in metadata and custom, stays on
-// one, so that no nesting can blow a document up.
+// indentedTo is the depth down to which a manifest is indented. What is deeper, in metadata and custom, stays on one
+// line, so that nesting cannot inflate a document.
 const indentedTo = 4
 
-// Canonical returns the one form in which a manifest is written to a file: indented, its members in the order of the
-// schema, what is empty and optional left out, a line feed at the end. Parse of it gives the same manifest. It panics
-// if Metadata or Custom is no JSON, which cannot be after Parse or Generate.
+// Canonical returns the canonical form of a manifest in a file: indented, its members in the order of the schema,
+// without empty optional members, with a line feed at the end. Parsing it gives the same manifest. It panics if
+// Metadata or Custom is not JSON, which cannot happen after Parse or Generate.
 func (m *Manifest) Canonical() []byte {
 	compact := m.compact()
 	indented := indent(compact)
@@ -23,7 +23,7 @@ func (m *Manifest) Canonical() []byte {
 	return indented
 }
 
-// compact is the canonical form on one line, for what would be too large otherwise.
+// compact is the canonical form on one line, for manifests that would otherwise be too large.
 func (m *Manifest) compact() []byte {
 	written := *m
 	if written.Tasks == nil {
@@ -93,7 +93,7 @@ func indent(compact []byte) []byte {
 	return out
 }
 
-// Digest names the bytes of a manifest, as Canonical gives them: "sha256-" and 64 hexadecimal digits.
+// Digest returns the digest of a manifest's canonical bytes: "sha256-" and 64 hexadecimal digits.
 func Digest(canonical []byte) string {
 	sum := sha256.Sum256(canonical)
 	return "sha256-" + hex.EncodeToString(sum[:])

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// ParseContext reads what may stand in a manifest's context, alone. An *InvalidError has the pointers of the manifest
-// that it would be part of.
+// ParseContext parses a manifest's context by itself. An *InvalidError has the pointers of the whole manifest.
 func ParseContext(document []byte) (*Context, error) {
 	const before = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],"session":`
 	var session Session

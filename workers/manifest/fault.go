@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// maxFaults is how many faults of one document are reported. More would help nobody, and a document can be made to have
-// millions.
+// maxFaults bounds the reported faults of a document. More would not help, and a crafted document can have millions.
 const maxFaults = 100
 
-// Fault is one thing that is wrong with a document.
+// Fault is one fault of a document.
 type Fault struct {
-	// Pointer is its place (RFC 6901): a missing member's is the one that it would have, the whole document's is "".
+	// Pointer is its place (RFC 6901): for a missing member the place where it would be, for the whole document "".
 	Pointer string `json:"pointer"`
 	// Message says what is wrong and what is expected.
 	Message string `json:"message"`
 }
 
-// InvalidError says all that is wrong with a document, in its order. Match it with errors.As.
+// InvalidError lists the faults of a document, in document order. Match it with errors.As.
 type InvalidError struct {
 	Faults []Fault `json:"errors"`
-	// More is how many faults there are beside these, which are the first hundred.
+	// More is the number of further faults, after the first hundred.
 	More int `json:"more,omitempty"`
 }
 
@@ -49,12 +48,12 @@ func (e *InvalidError) Error() string {
 	return b.String()
 }
 
-// whole is a fault of the document as a whole.
+// whole returns a fault of the document as a whole.
 func whole(message string) *InvalidError {
 	return &InvalidError{Faults: []Fault{{Message: message}}}
 }
 
-// faultList keeps the first faults of a document by their place in it, whatever order they are found in.
+// faultList keeps the first faults of a document by their place, in whatever order they are found.
 type faultList struct {
 	kept  []placedFault
 	last  int
@@ -66,7 +65,7 @@ type placedFault struct {
 	Fault
 }
 
-// add takes a fault at a byte of the document. It is only spelled out if it will be told.
+// add adds a fault at a byte of the document. Its text is only created if the fault is kept.
 func (l *faultList) add(at int, pointer, message func() string) {
 	l.total++
 	if len(l.kept) >= maxFaults && at >= l.last {

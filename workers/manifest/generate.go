@@ -15,20 +15,19 @@ const DefaultCriterion = "Task completion as described"
 
 // Source is the input from which a manifest is generated. Zero values stand for the defaults.
 type Source struct {
-	// Said is what was said of the manifest itself: its role, strategy, skills, session and template.
+	// Said holds the requested parts of the manifest itself: its role, strategy, skills, session and template.
 	Said Manifest
 	// Tasks are the session's; the first is the primary one.
 	Tasks []TaskSource
-	// Around are other tasks of the project, as many as are known. Those that matter to the session's become related
-	// tasks.
+	// Around are other known tasks of the project. Those that matter to the session's become related tasks.
 	Around           []TaskSource
 	CodebaseContext  *CodebaseContext
 	ProjectStandards *ProjectStandards
 	// Custom is an object, or nil for one with the ids of the tasks, which existing clients look for.
 	Custom json.RawMessage
-	// Related come before those that are derived from Around, and instead of them.
+	// Related come before the tasks derived from Around, and replace those with the same id.
 	Related []RelatedTask
-	// Agents are those that are configured, as in Reader.
+	// Agents are the configured agents, as in Reader.
 	Agents []string
 }
 
@@ -46,15 +45,16 @@ type TaskSource struct {
 	// CreatedAt is in milliseconds since 1970.
 	CreatedAt int64
 	Metadata  json.RawMessage
-	// InitialPrompt is the maker's first instruction to the agent; of the primary task it goes into the free context.
+	// InitialPrompt is the creator's first instruction to the agent; that of the primary task is put into the free
+	// context.
 	InitialPrompt string
-	// Status and Result are told of related tasks only; Result is the last completing report, or "".
+	// Status and Result are used for related tasks only; Result is the last completing report, or "".
 	Status events.TaskStatus
 	Result string
 }
 
-// Generate makes a manifest. It is what Parse would read: an *InvalidError says what of the source cannot be in one, at
-// the pointers of the manifest that it would be.
+// Generate generates a manifest that Parse would accept. Otherwise an *InvalidError says what is wrong with the source,
+// at the pointers of the manifest.
 func Generate(from Source) (*Manifest, error) {
 	m := &Manifest{
 		ManifestVersion: Version,
@@ -92,14 +92,14 @@ func Generate(from Source) (*Manifest, error) {
 	return Reader{Agents: from.Agents}.Parse(m.Canonical())
 }
 
-// withInitialPrompt adds a prompt to the free context, unless there is one. What is no object is left for Parse to
-// refuse.
+// withInitialPrompt adds a prompt to the free context, unless there is one. It leaves anything but an object for Parse
+// to refuse.
 func withInitialPrompt(custom json.RawMessage, prompt string) json.RawMessage {
 	var members map[string]json.RawMessage
 	if prompt == "" || json.Unmarshal(custom, &members) != nil || members["initialPrompt"] != nil {
 		return custom
 	}
-	members["initialPrompt"], _ = json.Marshal(prompt) // a text has JSON
+	members["initialPrompt"], _ = json.Marshal(prompt) // a text can always be marshalled
 	merged, err := json.Marshal(members)
 	if err != nil {
 		return custom
@@ -114,7 +114,7 @@ func or[T ~string](value, otherwise T) T {
 	return value
 }
 
-// unreadable finds what is passed on as it is and is no JSON: without it there would be nothing to write.
+// unreadable finds raw values that are not JSON, with which the manifest could not be written.
 func unreadable(m *Manifest) error {
 	const message = "must be an object; it is no JSON"
 	for i, task := range m.Tasks {
@@ -128,8 +128,7 @@ func unreadable(m *Manifest) error {
 	return nil
 }
 
-// task is a task as its session is told of it. Status and sessions are left out: they would be old by the time they are
-// read.
+// task returns a task as its session sees it. It omits status and sessions, which would be outdated when they are read.
 func (s TaskSource) task() Task {
 	task := Task{
 		ID:                 s.ID,
@@ -151,13 +150,13 @@ func (s TaskSource) task() Task {
 	return task
 }
 
-// MostAround is how many tasks below its own a session is told of, and how many that depend on them; the others it can
-// list.
+// MostAround bounds how many tasks below its own a session is told of, and how many of their dependents; it can list
+// the others.
 const MostAround = commands.ManifestAround
 
-// related returns the tasks outside the session that it should know of: what its tasks depend on, with what came of it;
-// what they are part of, which they hold up; what waits for them; and what is directly below them. Each once, as the
-// first of these that it is.
+// related returns the tasks outside the session that it should know of: what its tasks depend on, with their results;
+// the tasks that contain them; their dependents; and the tasks directly below them. Each appears once, in the first of
+// these relations.
 func related(from Source) []RelatedTask {
 	tasks := slices.Clone(from.Related)
 	taken := map[string]bool{}

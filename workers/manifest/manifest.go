@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// Version is the only version of the schema that there is (docs/spec/003-manifest-schema.md, "Version Migration").
+// Version is the only version of the schema (docs/spec/003-manifest-schema.md, "Version Migration").
 const Version = "1.0"
 
 // Manifest describes a session: its identity, what it works on, and how. docs/spec/003-manifest-schema.md, "Complete
@@ -18,7 +18,7 @@ const Version = "1.0"
 type Manifest struct {
 	ManifestVersion string      `json:"manifestVersion" is:"version" doc:"version of the schema"`
 	Role            events.Role `json:"role" is:"role" use:"role" doc:"worker or orchestrator"`
-	// Strategy is as it was written; "" for the role's default. Axes resolves it.
+	// Strategy is the strategy as written; "" for the role's default. Axes resolves it.
 	Strategy events.Strategy `json:"strategy,omitempty" is:"strategy" use:"strategy" doc:"how it works through its tasks: a worker's simple (default), queue or tree, an orchestrator's default (also called simple), intelligent-batching or dag"`
 	// Tasks are never nil after Parse and Generate.
 	Tasks      []Task   `json:"tasks" use:"tasks" doc:"what it works on; the first is the primary one; only a worker with the queue strategy may have none"`
@@ -39,7 +39,7 @@ type Task struct {
 	Dependencies       []string `json:"dependencies,omitempty" is:"id" use:"dependency" doc:"tasks that must be completed first; they may be outside the manifest"`
 	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how pressing it is"`
 	ProjectID          string   `json:"projectId" is:"id" doc:"its project"`
-	// CreatedAt is as it was written.
+	// CreatedAt is the time as written.
 	CreatedAt       string            `json:"createdAt" is:"time" doc:"when it was created, with a zone"`
 	Metadata        json.RawMessage   `json:"metadata,omitempty" doc:"free"`
 	Status          events.TaskStatus `json:"status,omitempty" is:"status" doc:"where it stood; the server knows where it stands"`
@@ -57,17 +57,17 @@ const (
 	ReadOnly    PermissionMode = "readOnly"
 )
 
-// Session configures the agent. A default tag is what a generated manifest has if nothing else was said.
+// Session configures the agent. A default tag is the default in a generated manifest.
 type Session struct {
 	Model          string         `json:"model" is:"model" use:"model" default:"sonnet" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`
 	PermissionMode PermissionMode `json:"permissionMode" is:"acceptEdits|interactive|readOnly" default:"acceptEdits" doc:"what becomes of what the agent would ask a person"`
 	ThinkingMode   string         `json:"thinkingMode,omitempty" is:"auto|interleaved|disabled" default:"auto" doc:"how it thinks"`
-	// MaxTurns is 0 for no limit of its own.
+	// MaxTurns is 0 for no limit.
 	MaxTurns int `json:"maxTurns,omitempty" is:"turns" doc:"turns after which it ends"`
 	// Timeout is 0 for none.
 	Timeout          int64  `json:"timeout,omitempty" is:"milliseconds" doc:"milliseconds after which it is ended; 0 for never"`
 	WorkingDirectory string `json:"workingDirectory,omitempty" doc:"where it works"`
-	// AllowedCommands is nil for the commands of role and strategy; an empty list leaves the core commands only.
+	// AllowedCommands is nil for the commands of role and strategy; with an empty list only the core commands are left.
 	AllowedCommands *[]string `json:"allowedCommands,omitempty" is:"command" use:"command" doc:"exactly these commands and the core ones; absent: those of role and strategy"`
 	// Agent is "" for claude.
 	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, one that is configured, or auto: by the kind of the task"`
@@ -111,7 +111,7 @@ type DevelopmentScript struct {
 	Test    string `json:"test,omitempty" doc:"the command that tests it"`
 }
 
-// RelatedTask is a task beside those of the session. Status and relationship are kept as they were written.
+// RelatedTask is a task outside the session. Status and relationship stay as written.
 type RelatedTask struct {
 	ID           string `json:"id" is:"id" doc:"the task"`
 	Title        string `json:"title" doc:"its title"`
@@ -156,7 +156,7 @@ type GitWorkflow struct {
 	PRProcess         string `json:"prProcess,omitempty" doc:"how a change is accepted"`
 }
 
-// document is what Parse reads: a manifest, or one from before tasks were a list and strategies had one name.
+// document is the input of Parse: a manifest, or one in the form before tasks were a list and strategies had one name.
 type document struct {
 	Manifest
 	Task                 *Task           `json:"task,omitempty" legacy:"tasks" doc:"as tasks with this one task"`

@@ -1,7 +1,7 @@
 package manifest
 
-// Migrate brings a manifest of an old form to today's: task becomes tasks, orchestratorStrategy strategy. One that is
-// of today is given back as it is, with changed false. What Parse refuses it refuses, other versions among it.
+// Migrate converts a manifest of an old form to the present one: task becomes tasks, orchestratorStrategy strategy. It
+// returns a present one unchanged, with changed false. It refuses what Parse refuses, including other versions.
 func Migrate(document []byte) (migrated []byte, changed bool, err error) {
 	return Reader{}.Migrate(document)
 }

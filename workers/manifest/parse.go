@@ -12,23 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// Reader reads manifests. The zero value knows the agents that every maestro knows.
+// Reader parses manifests. The zero value knows the standard agents.
 type Reader struct {
-	// Agents are the names of agents that are configured here, beside claude, codex, gemini and auto.
+	// Agents are the names of additional agents that are configured here, besides claude, codex, gemini and auto.
 	Agents []string
 }
 
-// Parse reads a manifest strictly; an *InvalidError says all that is wrong with it. A manifest from before tasks were a
-// list is taken, and comes out as one of today. See Reader for agents beside the known ones.
+// Parse parses a manifest strictly; an *InvalidError lists all its faults. It accepts a manifest from before tasks were
+// a list, and converts it. See Reader for additional agents.
 func Parse(document []byte) (*Manifest, error) { return Reader{}.Parse(document) }
 
-// Parse is Parse with the reader's agents. The manifest holds nothing of the document's bytes.
+// Parse is Parse with the reader's agents. The manifest retains none of the document's bytes.
 func (r Reader) Parse(document []byte) (*Manifest, error) {
 	m, _, err := r.read(document)
 	return m, err
 }
 
-// read also says whether the document is one of today.
+// read also reports whether the document has an old form.
 func (r Reader) read(source []byte) (m *Manifest, legacy bool, err error) {
 	if err := envelope(source); err != nil {
 		return nil, false, err
@@ -52,14 +52,14 @@ func (r Reader) read(source []byte) (m *Manifest, legacy bool, err error) {
 		return nil, false, err
 	}
 	legacy = p.migrate(&d)
-	// Strings may grow when they are written, so that what was read could not be read again.
+	// Strings may grow when they are written, and the result must still be readable.
 	if len(source) > MaxSize/2 && len(d.compact()) > MaxSize {
 		return nil, false, whole(tooLarge(len(d.compact())))
 	}
 	return &d.Manifest, legacy, nil
 }
 
-// migrate moves what has another name today.
+// migrate moves members that were renamed.
 func (p *parser) migrate(d *document) (legacy bool) {
 	if d.Task != nil {
 		d.Tasks, legacy = []Task{*d.Task}, true
@@ -77,7 +77,7 @@ func tooLarge(size int) string {
 	return fmt.Sprintf("the document has %d bytes; a manifest has at most %d (16 MiB)", size, MaxSize)
 }
 
-// envelope checks what needs no reading, so that a document that is far too large costs nothing.
+// envelope checks what needs no parsing, so that a document that is far too large costs nothing.
 func envelope(document []byte) error {
 	switch {
 	case len(document) > MaxSize:
@@ -97,14 +97,14 @@ func envelope(document []byte) error {
 	return nil
 }
 
-// parser reads a document into the types, by their shapes.
+// parser decodes a document into the types, according to their shapes.
 type parser struct {
 	scanner
 	agents []string
 	found  [uses][]located
 }
 
-// use is a part of the document that is checked against another.
+// use marks a part of the document that is checked against another.
 type use uint8
 
 const (
@@ -129,19 +129,19 @@ var useNames = map[string]use{
 	"agent": useAgent,
 }
 
-// located is a text that keeps its own rule, or a list, and where it stands. There may be millions of them.
+// located is a valid text, or a list, with its place. There may be millions of them.
 type located struct {
 	text string
 	at   int32
 	// task is the position of its task, noTask for the legacy member task.
 	task int32
-	// item is its position in its list; the length, of a list.
+	// item is its index in its list; for a list its length.
 	item int32
 }
 
 const noTask = -1
 
-// locate keeps a text or a list for the checks that need the whole document.
+// locate records a text or a list for the checks that need the whole document.
 func (p *parser) locate(name, text string, at, length int) {
 	if name == "" {
 		return
@@ -165,7 +165,7 @@ func (p *parser) locate(name, text string, at, length int) {
 	p.found[u] = append(p.found[u], l)
 }
 
-// value reads what stands here as a shape has it. What is of another kind is a fault and passed over.
+// value decodes the next value according to a shape. A value of another kind is a fault, and skipped.
 func (p *parser) value(s *shape, into reflect.Value) bool {
 	at := p.at
 	found, is := kindAt(p.next())
@@ -212,7 +212,7 @@ func (p *parser) value(s *shape, into reflect.Value) bool {
 	}
 }
 
-// plain is the kind that is seen in the document.
+// plain returns the kind as it appears in the document.
 func (k kind) plain() kind {
 	switch k {
 	case freeObject:
@@ -252,7 +252,7 @@ func (p *parser) fields(s *shape, into reflect.Value) bool {
 		}
 		seen |= 1 << f.number
 		if f.legacy != "" {
-			// Written as what it is today it may stand one deeper, and has to be read then.
+			// In its present form it may be one level deeper, and must then still be readable.
 			p.depth++
 			defer func() { p.depth-- }()
 			if f.shape.kind == anObject {
@@ -314,7 +314,7 @@ func (p *parser) items(s *shape, into reflect.Value) bool {
 		if !p.value(s.items, item) {
 			return false
 		}
-		// What has a fault is not given to anybody, and need not be held.
+		// A document with a fault is not returned, so its values need not be kept.
 		if p.faults.total == 0 {
 			list = reflect.Append(list, item)
 		}
@@ -376,7 +376,7 @@ func (p *parser) amount(s *shape, into reflect.Value) bool {
 	return true
 }
 
-// integer returns the whole number that a JSON number is, whatever way it is written: 1e3 and 1.0 are some.
+// integer returns the value of a JSON number if it is whole, in any notation: 1e3 and 1.0 are.
 func integer(text string) (int64, bool) {
 	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
 	digits, fraction, _ := strings.Cut(mantissa, ".")

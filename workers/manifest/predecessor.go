@@ -11,12 +11,12 @@ type Predecessor struct {
 	Name      string               `json:"name"`
 	Status    events.SessionStatus `json:"status"`
 	EndReason string               `json:"endReason,omitempty"`
-	// Says is what it last said of the task, Result its words when it said that the task is completed.
+	// Says is its last report on the task, Result its text when it reported the task as completed.
 	Says   events.TaskSessionStatus `json:"says,omitempty"`
 	Result string                   `json:"result,omitempty"`
 	// Words are its newest reports and mail, oldest first.
 	Words []Word `json:"words"`
-	// Cut names those of endReason and result that are truncated.
+	// Cut names the truncated ones of endReason and result.
 	Cut []string `json:"cut,omitempty"`
 }
 

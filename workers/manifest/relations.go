@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// relations checks what no part of the document can tell alone. It goes by what was read rightly, so that one mistake
-// is one fault.
+// relations checks what involves several parts of the document. It uses only valid parts, so that one mistake is one
+// fault.
 func (p *parser) relations() {
 	p.legacyMembers()
 	role, strategy := p.roleAndStrategy()
@@ -21,7 +21,7 @@ func (p *parser) relations() {
 	p.tasks()
 }
 
-// relate takes a fault of something found; its pointer is spelled out if it is told.
+// relate adds a fault of a located text; its pointer is only created if the fault is kept.
 func (p *parser) relate(l located, pointer func(located) string, message func() string) {
 	p.faults.add(int(l.at), func() string { return pointer(l) }, message)
 }
@@ -53,7 +53,7 @@ func (p *parser) legacyMembers() {
 	}
 }
 
-// roleAndStrategy returns both, resolved, or "" for what is not known.
+// roleAndStrategy returns both, resolved, or "" for an unknown one.
 func (p *parser) roleAndStrategy() (events.Role, events.Strategy) {
 	said, ok := p.first(useRole)
 	if !ok {
@@ -93,7 +93,7 @@ func (p *parser) roleAndStrategy() (events.Role, events.Strategy) {
 	return role, resolved
 }
 
-// reason is the text of a refusal.
+// reason returns the text of a refusal.
 func reason(err error) string {
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
@@ -107,14 +107,14 @@ func (p *parser) emptyTasks(role events.Role, strategy events.Strategy) {
 	if !ok || tasks.item > 0 {
 		return
 	}
-	// Where role or strategy is wrong, it may be the one that would have allowed it.
+	// If role or strategy is wrong, the intended one might have permitted it.
 	if role == events.RoleOrchestrator || strategy != "" && strategy != events.StrategyQueue {
 		p.relate(tasks, at("/tasks"),
 			func() string { return `must not be empty; only a worker with the strategy "queue" may have no tasks` })
 	}
 }
 
-// columns returns the columns of the permission table that a session with this role and strategy may be in.
+// columns returns the columns of the permission table for a session with this role and strategy.
 func columns(role events.Role, strategy events.Strategy) []commands.RoleSet {
 	switch {
 	case role == "":
@@ -151,20 +151,21 @@ func (p *parser) allowedCommands(role events.Role, strategy events.Strategy) {
 	}
 }
 
-// makers say how the full names of an agent's models begin, maybe after where they are run: us.anthropic.claude-….
+// makers are the beginnings of the full names of an agent's models, possibly after a hosting prefix:
+// us.anthropic.claude-….
 var makers = map[string]*regexp.Regexp{
 	"claude": regexp.MustCompile(`(^|[._:/@-])claude-`),
 	"codex":  regexp.MustCompile(`(^|[._:/@-])(gpt-|codex-|o[1-9])`),
 	"gemini": regexp.MustCompile(`(^|[._:/@-])gemini-`),
 }
 
-// defaultAgent is the one of a session that names none.
+// defaultAgent is the agent of a session that names none.
 const defaultAgent = "claude"
 
 var shortModels = []string{"sonnet", "opus", "haiku"}
 
-// agentAndModel: a full name must be one of the agent's maker, so that a slip is not found when the agent is started.
-// Of an agent that is configured here nothing is known.
+// agentAndModel: a full model name must belong to the agent's maker, so that a mistake shows before the agent starts.
+// Nothing is known about an agent that is configured here.
 func (p *parser) agentAndModel() {
 	name := defaultAgent
 	if agent, ok := p.first(useAgent); ok {
@@ -198,7 +199,7 @@ func (p *parser) agentAndModel() {
 	}
 }
 
-// tasks checks the tasks' ids, and that neither dependencies nor parents go round in a circle.
+// tasks checks the tasks' ids, and that neither dependencies nor parents form a cycle.
 func (p *parser) tasks() {
 	byID := make(map[string]int32, len(p.found[useID]))
 	for _, id := range p.found[useID] {
@@ -217,10 +218,10 @@ func (p *parser) tasks() {
 	p.circles(p.found[useParent], byID, "is below", inTask("/parentId"))
 }
 
-// circles follows the edges from task to task, without recursion as the chain may be as long as the document, and takes
-// a fault at each edge that closes a circle.
+// circles follows the edges between tasks, without recursion because a chain may be as long as the document, and adds a
+// fault at each edge that closes a cycle.
 func (p *parser) circles(edges []located, byID map[string]int32, verb string, pointer func(located) string) {
-	// The edges of a task stand together, as its list does.
+	// The edges of a task are adjacent, as in its list.
 	from := map[int32]int{}
 	for i, edge := range edges {
 		if _, ok := from[edge.task]; !ok {

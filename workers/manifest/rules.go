@@ -13,15 +13,15 @@ import (
 	"maestro/events"
 )
 
-// rule is a constraint on one text or number of the schema. Parse checks it and Schema writes it down, so that they
-// cannot differ; wrong is the part that JSON Schema has no words for, or another.
+// rule is a constraint on one text or number of the schema. Parse checks it and Schema writes it, so that they cannot
+// differ; wrong is the part that JSON Schema cannot express, or expresses differently.
 type rule struct {
-	// enum lists the values that there are.
+	// enum lists the permitted values.
 	enum []string
-	// fits is an anchored pattern that RE2 and ECMAScript read alike; what says in words what it asks for.
+	// fits is an anchored pattern with the same meaning in RE2 and ECMAScript; what describes it in words.
 	fits *regexp.Regexp
 	what string
-	// is asks the same as fits, where a document may have millions of such texts.
+	// is is equivalent to fits, for texts of which a document may have millions.
 	is func(text string) bool
 	// least and most count code points; 0 is no limit.
 	least, most int
@@ -32,10 +32,11 @@ type rule struct {
 	wrong  func(text string) string
 }
 
-// maxMilliseconds is the longest timeout that a time.Duration holds.
+// maxMilliseconds is the longest timeout that a time.Duration can hold.
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
-// Ids are parts of paths and of lists with commas, and arguments of commands: nothing in them may be read as more.
+// Ids are parts of paths and of comma-separated lists, and arguments of commands: no character in them may have a
+// special meaning there.
 const idPattern = `^[^/\\,.\x00-\x1f\x7f-\x9f-](\.?[^/\\,.\x00-\x1f\x7f-\x9f])*\.?$`
 
 var rules = map[string]rule{
@@ -69,14 +70,14 @@ var rules = map[string]rule{
 	"status": {enum: enum(events.TaskTodo, events.TaskInProgress, events.TaskCompleted, events.TaskCancelled,
 		events.TaskBlocked)},
 
-	// Which full names there are depends on the agent: Reader.models.
+	// The valid full names depend on the agent: Reader.models.
 	"model": {
 		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
 		what: `"sonnet", "opus", "haiku" or the full name of a model`,
 	},
 	"turns":        {lowest: 1, highest: math.MaxInt32},
 	"milliseconds": {lowest: 0, highest: maxMilliseconds},
-	// Which commands there are, and which a list may hold, the permission table says.
+	// The permission table says which commands exist, and which a list may hold.
 	"command": {
 		fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
 		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get",
@@ -86,12 +87,12 @@ var rules = map[string]rule{
 		what: "the name of an agent, such as claude",
 	},
 
-	// The document's type and its example differ; either is taken, and written back as it was.
+	// The document's type and its example differ; either is accepted, and written back unchanged.
 	"relatedStatus": {enum: []string{"pending", "todo", "in_progress", "completed", "blocked", "cancelled"}},
 	"relationship":  {enum: []string{"dependency", "related", "blocking", "blocks"}},
 }
 
-// isID is idPattern by hand.
+// isID is idPattern written by hand.
 func isID(text string) bool {
 	if text == "" || text[0] == '-' || text[0] == '.' || strings.Contains(text, "..") {
 		return false
@@ -166,7 +167,7 @@ func choice(values []string) string {
 	return b.String()
 }
 
-// shown shortens foreign text for a message and takes out what a terminal would act on.
+// shown shortens foreign text for a message and removes control characters.
 func shown(text string) string {
 	const most = 60
 	var b strings.Builder

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Said returns what a command says of a manifest: each field of the manifest and of its session that the command has
-// under the same name in JSON.
+// Said returns the parts of a manifest that a command sets: each field of the manifest and of its session that the
+// command has under the same JSON name.
 func Said(command any) (m Manifest) {
 	for _, field := range inBoth(command, &m) {
 		field.here.Set(field.said.Convert(field.here.Type()))
@@ -16,8 +16,8 @@ func Said(command any) (m Manifest) {
 	return m
 }
 
-// Otherwise returns the first field of which a command says something else than the manifest, and what the manifest
-// has; "" if there is none. What a command leaves out it says nothing of.
+// Otherwise returns the first field in which a command contradicts the manifest, and the manifest's value; "" if there
+// is none. A command does not contradict what it omits.
 func (m *Manifest) Otherwise(command any) (name, has string) {
 	for _, field := range inBoth(command, m) {
 		said, here := reflect.Indirect(field.said), reflect.Indirect(field.here)
@@ -39,7 +39,7 @@ func (m *Manifest) Otherwise(command any) (name, has string) {
 	return "", ""
 }
 
-// shared is a field that a command and a manifest have both.
+// shared is a field that both a command and a manifest have.
 type shared struct {
 	name       string
 	said, here reflect.Value
@@ -66,7 +66,7 @@ func inBoth(command any, m *Manifest) (found []shared) {
 	return found
 }
 
-// jsonName returns the name of a field in JSON; "" for one that is not in it.
+// jsonName returns the name of a field in JSON; "" if it is not included.
 func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if field.Anonymous || name == "-" {
@@ -75,7 +75,7 @@ func jsonName(field reflect.StructField) string {
 	return name
 }
 
-// setDefaults sets every field without a value to that of its default tag.
+// setDefaults sets every empty field to the value of its default tag.
 func (s *Session) setDefaults() {
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a document (docs/limits.md).
+// The limits of a document (docs/limits.md).
 const (
 	MaxSize  = 16 << 20
 	MaxDepth = 512
 )
 
-// scanner reads JSON once, from front to back, without a tree of it. A method that reports false has met what makes the
-// document no JSON, and left it in broken; nothing is read after that. Faults of a document that is JSON go to faults.
+// scanner reads JSON once, front to back, without building a tree. A method returns false if the document is not JSON,
+// and leaves the error in broken; nothing is read after that. Faults of a valid JSON document are added to faults.
 type scanner struct {
 	document []byte
 	at       int
 	depth    int
 	path     []step
-	// names are the members seen so far of the objects that are open, one behind the other.
+	// names are the members so far of the open objects, in one slice.
 	names  []string
 	faults faultList
 	broken string
@@ -31,19 +31,19 @@ func (s *scanner) fault(at int, format string, args ...any) {
 	s.faults.add(at, func() string { return pointerOf(s.path) }, func() string { return fmt.Sprintf(format, args...) })
 }
 
-// faultAs is a fault whose words cost something: they are only found if they are told.
+// faultAs adds a fault whose text is expensive: it is only created if the fault is kept.
 func (s *scanner) faultAs(at int, message func() string) {
 	s.faults.add(at, func() string { return pointerOf(s.path) }, message)
 }
 
-// faultAtMember is a fault of a member of the object that is being read.
+// faultAtMember adds a fault of a member of the current object.
 func (s *scanner) faultAtMember(at int, name, format string, args ...any) {
 	s.path = append(s.path, step{name, -1})
 	s.fault(at, format, args...)
 	s.path = s.path[:len(s.path)-1]
 }
 
-// breaks says at which line and column the document ceases to be JSON.
+// breaks records the line and column where the document is no longer JSON.
 func (s *scanner) breaks(at int, format string, args ...any) bool {
 	before := s.document[:at]
 	line := bytes.Count(before, []byte{'\n'}) + 1
@@ -52,7 +52,7 @@ func (s *scanner) breaks(at int, format string, args ...any) bool {
 	return false
 }
 
-// unexpected breaks at what stands here instead of what should.
+// unexpected calls breaks with what was found and what was expected.
 func (s *scanner) unexpected(expected string) bool {
 	if s.at >= len(s.document) {
 		return s.breaks(s.at, "the document ends where %s is expected", expected)
@@ -72,7 +72,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next returns the byte here, or 0 at the end.
+// next returns the current byte, or 0 at the end.
 func (s *scanner) next() byte {
 	if s.at < len(s.document) {
 		return s.document[s.at]
@@ -87,8 +87,8 @@ func (s *scanner) enter() bool {
 	return true
 }
 
-// object reads an object; member is called at each value, and has to read it. The second of two members with one name
-// is a fault there, and is passed over.
+// object reads an object; member is called at each value, and has to read it. The second of two members with the same
+// name is a fault, and skipped.
 func (s *scanner) object(member func(name string, at int) bool) bool {
 	if !s.enter() {
 		return false
@@ -142,8 +142,8 @@ func (s *scanner) object(member func(name string, at int) bool) bool {
 	return true
 }
 
-// repeats reports whether the object whose names begin at first has this one already, and takes it. Few names are
-// looked through, many are looked up.
+// repeats reports whether the object whose names begin at first has this one already, and adds it. It scans few names
+// and looks up many.
 func (s *scanner) repeats(first int, many *map[string]struct{}, name string) bool {
 	const few = 16
 	if *many == nil {
@@ -197,7 +197,8 @@ func (s *scanner) list(item func(i int) bool) bool {
 	return true
 }
 
-// text reads a string. It is only made if it is kept. whole is false if an escape in it is half of a surrogate pair.
+// text reads a string. It only allocates the string if it is kept. whole is false if an escape in it is half of a
+// surrogate pair.
 func (s *scanner) text(keep bool) (text string, whole, ok bool) {
 	start := s.at
 	s.at++
@@ -244,7 +245,7 @@ func (s *scanner) text(keep bool) (text string, whole, ok bool) {
 	}
 }
 
-// escape reads an escape, a pair of surrogates as one. Half of a pair is -1.
+// escape reads an escape, or a surrogate pair as one. Half of a pair is -1.
 func (s *scanner) escape() (rune, bool) {
 	if s.at+1 >= len(s.document) {
 		return 0, s.breaks(s.at, "the document ends within an escape")
@@ -277,7 +278,7 @@ func (s *scanner) escape() (rune, bool) {
 	return 0, s.breaks(s.at, "there is no escape \\%s; a backslash is written \\\\", shown(string(rune(c))))
 }
 
-// hex reads an escape of four hexadecimal digits, \u and all, at a place.
+// hex reads an escape of four hexadecimal digits, including \u, at an offset.
 func (s *scanner) hex(at int) (rune, bool) {
 	if at+6 > len(s.document) || s.document[at] != '\\' || s.document[at+1] != 'u' {
 		return 0, false
@@ -334,7 +335,7 @@ func (s *scanner) word(word string) bool {
 	return true
 }
 
-// skip reads a value of which only its being JSON matters.
+// skip reads a value and only checks that it is JSON.
 func (s *scanner) skip() bool {
 	switch s.next() {
 	case '{':

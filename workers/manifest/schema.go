@@ -10,12 +10,13 @@ import (
 	"maestro/events"
 )
 
-// SchemaID names the schema.
+// SchemaID is the id of the schema.
 const SchemaID = "urn:maestro:schema:manifest:1.0"
 
-// Schema returns the JSON Schema (draft 2020-12) of what Parse reads, made from the same types and rules; the package's
-// schema.json is it. It has no words for what needs the whole document at once: commands that a role may not have, ids
-// that are taken, circles; nor for repeated names and the bounds of a document. What it refuses, Parse refuses.
+// Schema returns the JSON Schema (draft 2020-12) of what Parse accepts, generated from the same types and rules; the
+// package's schema.json is its copy. It cannot express what needs the whole document at once: commands that a role may
+// not have, ids that are taken, cycles; nor repeated names and the limits of a document. What it refuses, Parse
+// refuses.
 func Schema() []byte {
 	w := &schemaWriter{definitions: map[string]members{}}
 	root := w.object(documentShape())
@@ -43,7 +44,7 @@ func Schema() []byte {
 	return indented.Bytes()
 }
 
-// members is a JSON object in an order that people can read.
+// members is a JSON object in a readable order.
 type members []pair
 
 type pair struct {
@@ -162,7 +163,7 @@ func (s *shape) text() members {
 	return text
 }
 
-// conditions are the relations for which JSON Schema has words: tasks or task, strategies of a role, who may have no
+// conditions are the relations that JSON Schema can express: tasks or task, strategies of a role, who may have no
 // tasks, models of an agent.
 func conditions() members {
 	is := func(member, value string) members {
@@ -205,7 +206,7 @@ func conditions() members {
 	}
 }
 
-// strategiesOf asks the same as Parse does which strategies a role may have.
+// strategiesOf uses Parse's check to list the strategies of a role.
 func strategiesOf(role events.Role) []string {
 	var fit []string
 	for _, strategy := range rules["strategy"].enum {

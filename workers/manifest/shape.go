@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// kind is a kind of JSON value, as the schema knows them.
+// kind is a kind of JSON value, as in the schema.
 type kind uint8
 
 const (
@@ -18,9 +18,9 @@ const (
 	anInteger
 	aNumber
 	aBoolean
-	// freeObject is an object with anything in it.
+	// freeObject is an object with any members.
 	freeObject
-	// aNull is what no shape is of.
+	// aNull is the kind of no shape.
 	aNull
 )
 
@@ -44,15 +44,15 @@ func (k kind) String() string {
 	return "a value"
 }
 
-// shape is a Go type of the manifest as JSON: what Parse reads by and Schema is written from.
+// shape is a Go type of the manifest as JSON: Parse follows it, and Schema is generated from it.
 type shape struct {
 	kind kind
-	// name is the Go type's, of an object.
+	// name is the name of an object's Go type.
 	name   string
 	fields []*field
 	byName map[string]*field
 	items  *shape
-	// atLeast is how many items a list has; keepsEmpty tells an empty one from none.
+	// atLeast is the minimum length of a list; keepsEmpty distinguishes an empty list from none.
 	atLeast    int
 	keepsEmpty bool
 	rule       *rule
@@ -65,21 +65,21 @@ type field struct {
 	index    []int
 	number   int
 	required bool
-	// legacy names the member that took this one's place.
+	// legacy names the member that replaced this one.
 	legacy string
 	doc    string
 	shape  *shape
 }
 
-// documentShape is the shape of the whole, made once.
+// documentShape is the shape of the whole document, built once.
 var documentShape = sync.OnceValue(func() *shape {
 	return shapeOf(reflect.TypeFor[document](), "")
 })
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// shapeOf reads a type and the tags of the field that it is the type of. A type that the schema has no word for is a
-// mistake in this package, which its first test shows.
+// shapeOf derives a shape from a type and the tags of its field. A type that the schema cannot express is a bug in this
+// package, which its first test shows.
 func shapeOf(t reflect.Type, tag reflect.StructTag) *shape {
 	s := &shape{use: tag.Get("use"), nullable: tag.Get("null") != ""}
 	switch name := tag.Get("is"); {

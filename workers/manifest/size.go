@@ -2,7 +2,7 @@ package manifest
 
 import "fmt"
 
-// Least sums up the bytes of the texts that Generate would write. The manifest is no shorter.
+// Least adds up the bytes of the texts that Generate would write. The manifest is at least that long.
 func (from *Source) Least() int {
 	n := 0
 	for _, task := range from.Tasks {
@@ -17,7 +17,7 @@ func (from *Source) Least() int {
 	return n
 }
 
-// TooLong returns the *InvalidError of a manifest whose texts have so many bytes, nil if it may have them.
+// TooLong returns the *InvalidError of a manifest whose texts have so many bytes, nil if that is permitted.
 func TooLong(texts int) error {
 	if texts <= MaxSize {
 		return nil

@@ -10,16 +10,16 @@ import (
 	"maestro/internal/safetext"
 )
 
-// Damaged is an entry that is not delivered and was moved away: it cannot be read, has no proof, or may not wait; or a
-// file with another name than an entry has.
+// Damaged is an entry that was moved away instead of being delivered: it cannot be read, has no proof, or may not wait;
+// or a file whose name is not that of an entry.
 type Damaged struct {
-	// File is where it is now, below the session's outbox.
+	// File is its present path, below the session's outbox.
 	File string
 	// Why describes what is wrong with it.
 	Why string
 }
 
-// Unproven is an entry that can be read and must not be delivered.
+// Unproven is a readable entry that must not be delivered.
 type Unproven struct {
 	Entry Entry
 	// Why describes what is wrong with it.
@@ -34,18 +34,18 @@ type Delivery struct {
 	Damaged []Damaged
 }
 
-// Send sends an entry to the server. It returns nil once the server has answered it, also with a refusal that is for
-// good, and an error if the entry has to wait on.
+// Send sends an entry to the server. It returns nil once the server has given a final answer, including a refusal, and
+// an error if the entry has to wait.
 type Send func(ctx context.Context, e Entry) error
 
-// Reject is called with an entry that must not be delivered, before it is set aside. If it returns an error, the entry
-// and all behind it wait on.
+// Reject is called with an entry that must not be delivered, before it is set aside. If it returns an error, this entry
+// and all after it continue to wait.
 type Reject func(ctx context.Context, u Unproven) error
 
-// Deliver sends what waits, oldest first, and removes what was answered. It sends no entry without the proof of the
-// session's secret, and none whose command may not wait: these it sets aside, after reject was told. It ends when
-// nothing waits, when ctx ends, or with the error of the first send or reject that failed; then that entry and all
-// behind it wait on. It waits at most patience for another process that delivers, and then fails with a *BusyError.
+// Deliver sends the waiting entries, oldest first, and removes the answered ones. It sends no entry without the proof
+// of the session's secret, and none whose command may not wait: it sets these aside, after calling reject. It ends when
+// nothing waits, when ctx ends, or with the first error of send or reject; then that entry and all after it continue to
+// wait. It waits at most patience for another process that delivers, and then fails with a *BusyError.
 func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send, reject Reject) (Delivery, error) {
 	var d Delivery
 	unlock, err := o.lock(ctx, patience, deliverLock)
@@ -56,7 +56,7 @@ func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send,
 		return d, fmt.Errorf("lock the outbox: %w", err)
 	}
 	defer unlock()
-	left := false // whether any entry has left
+	left := false // whether any entry was removed
 	missing := map[position]bool{}
 	for {
 		positions, strays, err := o.settled(ctx, patience)
@@ -73,25 +73,25 @@ func (o *Outbox) Deliver(ctx context.Context, patience time.Duration, send Send,
 			case !errors.Is(err, errMissing):
 			case before[at]:
 				err = fmt.Errorf("read the outbox: the directory lists %s, but there is no such file", at.file())
-			default: // somebody took it away by hand
+			default: // somebody removed it by hand
 				missing[at], err = true, nil
 			}
 		}
 		if err == nil && len(positions) > 0 {
-			continue // others may have kept more meanwhile
+			continue // others may have added more meanwhile
 		}
 		if err == nil && len(strays) > 0 {
 			left, err = true, o.setAside(strays, &d)
 		}
 		if left {
-			// One sync for all: what comes back with a crash before it has its key, and is done once.
+			// One sync for all: an entry that reappears after a crash has the same key, and is executed once.
 			err = errors.Join(err, o.disk.Sync())
 		}
 		return d, err
 	}
 }
 
-// settled lists the entries that are not about to be taken back by a Keep that fails, and the strays.
+// settled lists the entries, without those that a failing Keep is about to remove, and the strays.
 func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]position, []string, error) {
 	unlock, err := o.lock(ctx, patience, keepingLock)
 	if err != nil {
@@ -101,13 +101,13 @@ func (o *Outbox) settled(ctx context.Context, patience time.Duration) ([]positio
 	return o.list()
 }
 
-// setAside moves files away whose names no entry has: a command in one of them would never be delivered, and nobody
-// would know.
+// setAside moves files away whose names are not those of entries: a command in one of them would silently never be
+// delivered.
 func (o *Outbox) setAside(strays []string, d *Delivery) error {
 	for _, name := range strays {
 		moved, err := o.disk.SetAside(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody took it away
+		case errors.Is(err, fs.ErrNotExist): // somebody removed it
 		case err != nil:
 			return fmt.Errorf("move away a file of the outbox that is no entry: %w", err)
 		default:
@@ -119,7 +119,7 @@ func (o *Outbox) setAside(strays []string, d *Delivery) error {
 	return nil
 }
 
-// errMissing: an entry that was listed has no file.
+// errMissing: a listed entry has no file.
 var errMissing = errors.New("the entry is missing")
 
 // deliver sends the entry at a position and removes it. It fails with errMissing if there is no such file.

@@ -15,32 +15,32 @@ import (
 	"maestro/internal/files"
 )
 
-// damagedDir is where entries go that are not delivered.
+// damagedDir is the directory of entries that are not delivered.
 const damagedDir = "damaged"
 
-// Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for a content, and
-// after a crash of the machine each change since may or may not be there. A file that is not there is fs.ErrNotExist.
+// Disk is the directory of one outbox. Nothing that it does is durable before Sync, or File.Sync for content, and after
+// a crash of the machine each change since then may or may not be there. A missing file gives fs.ErrNotExist.
 type Disk interface {
-	// Names lists the files, in no order; none while there is no directory.
+	// Names lists the files, unordered; none if there is no directory.
 	Names() ([]string, error)
 	Size(name string) (int64, error)
-	// Read returns a file's content; *NoEntryError if it is longer than most, or no regular file.
+	// Read returns a file's content; *NoEntryError if it is longer than most, or not a regular file.
 	Read(name string, most int64) ([]byte, error)
-	// Create makes an empty file, in the place of any that has the name, and the directory if there is none.
+	// Create creates an empty file, replacing any with the same name, and the directory if there is none.
 	Create(name string) (File, error)
-	// Rename takes the place of a file that has the name.
+	// Rename replaces any file with the new name.
 	Rename(from, to string) error
 	Remove(name string) error
 	// SetAside moves a file to damaged/, where its name is moved: its own, or one that begins with it.
 	SetAside(name string) (moved string, err error)
-	// Sync makes durable under which names the files are.
+	// Sync makes the names of the files durable.
 	Sync() error
-	// Lock waits until nobody else has the lock of that name, or ctx ends. It takes a free lock also when ctx has
-	// ended. The lock is free again after unlock, or however the process ends.
+	// Lock waits until nobody else has the lock of that name, or ctx ends. It takes a free lock even if ctx has ended.
+	// The lock is released by unlock, or when the process ends.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 }
 
-// NoEntryError says that a file is not one that Keep wrote. Match it with errors.As.
+// NoEntryError says that Keep did not write a file. Match it with errors.As.
 type NoEntryError struct{ Why string }
 
 func (e *NoEntryError) Error() string { return e.Why }
@@ -48,19 +48,19 @@ func (e *NoEntryError) Error() string { return e.Why }
 // File is a file of a Disk that is being written.
 type File interface {
 	io.Writer
-	// Sync makes durable what was written.
+	// Sync makes the written content durable.
 	Sync() error
 	Close() error
 }
 
-// outboxes is the directory of the home in which each session has its own.
+// outboxes is the directory in the home with one directory per session.
 const outboxes = "outbox"
 
 // Home is the directory of a home.
 type Home = disk.Root
 
-// Open returns a session's outbox in a home, which stays open for as long as the outbox is used. It makes nothing: the
-// first entry does. It refuses a directory that is a link or belongs to another user.
+// Open returns a session's outbox in a home, which must stay open as long as the outbox is used. It creates nothing:
+// the first entry does. It refuses a directory that is a link or belongs to another user.
 func Open(home *disk.Root, session string, secret Secret) (*Outbox, error) {
 	if !validSession(session) {
 		return nil, fmt.Errorf("'%s' is not a session's id: an id has 1 to 128 of A-Z, a-z, 0-9, '_' and '-'", session)
@@ -72,7 +72,7 @@ func Open(home *disk.Root, session string, secret Secret) (*Outbox, error) {
 	return On(d, secret), nil
 }
 
-// noSecret proves nothing. It is for those who only count.
+// noSecret returns no secret, for callers that only count.
 func noSecret() string { return "" }
 
 func validSession(id string) bool {
@@ -84,7 +84,7 @@ func validSession(id string) bool {
 	return id != "" && len(id) <= 128
 }
 
-// directory is a Disk: a directory of a home, which no path leaves, also not through symbolic links.
+// directory is a Disk: a directory in a home, which no path leaves, even through symbolic links.
 type directory struct {
 	home *disk.Root
 	dir  string
@@ -92,7 +92,7 @@ type directory struct {
 
 func (d directory) at(name string) string { return path.Join(d.dir, name) }
 
-// own refuses directories that this user did not make: a link would lead to another session's entries.
+// own refuses directories that this user did not create: a link would lead to another session's entries.
 func (d directory) own() error {
 	for _, dir := range []string{outboxes, path.Dir(d.dir), d.dir} {
 		info, err := d.home.Lstat(dir)
@@ -114,7 +114,7 @@ func (d directory) own() error {
 // Names implements Disk.
 func (d directory) Names() ([]string, error) { return namesIn(d.home, d.dir, maxNames) }
 
-// namesIn lists the files of a directory. Where there are as many as most or more, it gives most of them and an error.
+// namesIn lists the files of a directory. If there are most or more, it returns most of them and an error.
 func namesIn(root *disk.Root, dir string, most int) ([]string, error) {
 	f, err := files.OpenDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,8 +178,8 @@ func (d directory) Rename(from, to string) error { return d.home.Rename(d.at(fro
 // Remove implements Disk.
 func (d directory) Remove(name string) error { return d.home.Remove(d.at(name)) }
 
-// SetAside implements Disk. A session's process can put anything where the entry is to go, so whatever is in the way is
-// set aside too.
+// SetAside implements Disk. A session's process can put anything in the way of the entry's new place, so whatever is
+// there is set aside too.
 func (d directory) SetAside(name string) (moved string, err error) {
 	damaged := d.at(damagedDir)
 	info, err := d.home.Lstat(damaged)
@@ -201,14 +201,14 @@ func (d directory) SetAside(name string) (moved string, err error) {
 	return d.moveTo(damaged, d.at(name), name)
 }
 
-// moveTo moves a file into a directory, under a longer name where its own is taken.
+// moveTo moves a file into a directory, under a longer name if its own is taken.
 func (d directory) moveTo(dir, from, name string) (moved string, err error) {
 	if _, err := d.home.Lstat(path.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 		name += "." + rand.Text()
 	}
 	err = d.home.Rename(from, path.Join(dir, name))
 	if errors.Is(err, fs.ErrPermission) {
-		// A directory that may not be written cannot be moved, nor can anything be moved into one.
+		// A directory that is not writable cannot be moved, nor can anything be moved into it.
 		err = errors.Join(d.unlockDir(dir), d.unlockDir(from))
 		if err == nil {
 			err = d.home.Rename(from, path.Join(dir, name))
@@ -217,7 +217,7 @@ func (d directory) moveTo(dir, from, name string) (moved string, err error) {
 	return name, err
 }
 
-// unlockDir returns this user all rights on a directory; it leaves anything else as it is.
+// unlockDir gives this user all rights on a directory; it ignores anything else.
 func (d directory) unlockDir(dir string) error {
 	if info, err := d.home.Lstat(dir); err != nil || !info.IsDir() {
 		return err
@@ -225,7 +225,7 @@ func (d directory) unlockDir(dir string) error {
 	return d.home.Chmod(dir, 0o700)
 }
 
-// Sync implements Disk. It syncs the directories above too: whether whoever made them came to do it, nobody knows.
+// Sync implements Disk. It also syncs the parent directories, because their creator may not have got to it.
 func (d directory) Sync() error {
 	for _, dir := range []string{d.at(damagedDir), d.dir, outboxes, "."} {
 		f, err := files.OpenDir(d.home, dir)
@@ -243,7 +243,7 @@ func (d directory) Sync() error {
 	return nil
 }
 
-// lockPause is how long a process waits before it looks again whether a lock is free.
+// lockPause is the time between two attempts to take a lock.
 const lockPause = 5 * time.Millisecond
 
 // Lock implements Disk.
@@ -254,7 +254,7 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 			return nil, err
 		}
 		if err = d.lock(name, f); err == nil {
-			return func() { _ = f.Close() }, nil // the lock goes with the file
+			return func() { _ = f.Close() }, nil // closing the file releases the lock
 		}
 		if err = errors.Join(ignoring(err, files.ErrHeld), f.Close()); err != nil {
 			return nil, err
@@ -267,8 +267,8 @@ func (d directory) Lock(ctx context.Context, name string) (unlock func(), err er
 	}
 }
 
-// lock locks the open file of a name. It fails with files.ErrHeld also when the name is no longer that of the file:
-// RemoveEmpty removed it in between, and whoever comes next locks another.
+// lock locks the open file of a name. It fails with files.ErrHeld also if the name no longer refers to the file:
+// RemoveEmpty removed it in between, and the next process locks another.
 func (d directory) lock(name string, f *os.File) error {
 	if err := files.Lock(f); errors.Is(err, errors.ErrUnsupported) {
 		return fmt.Errorf("an outbox needs locks that this system does not have: %w", err)
@@ -285,8 +285,8 @@ func (d directory) lock(name string, f *os.File) error {
 	return nil
 }
 
-// lockFile opens the file of a lock. What is no regular file is set aside: it would stop the session's deliveries for
-// good.
+// lockFile opens the file of a lock. It sets aside anything but a regular file, which would block the session's
+// deliveries permanently.
 func (d directory) lockFile(name string) (*os.File, error) {
 	for try := 0; ; try++ {
 		if err := d.make(); err != nil {
@@ -309,5 +309,5 @@ func (d directory) lockFile(name string) (*os.File, error) {
 	}
 }
 
-// mostTries bounds how often a lock is tried against somebody who puts other files in its place.
+// mostTries bounds the attempts to take a lock against somebody who keeps replacing its file.
 const mostTries = 10

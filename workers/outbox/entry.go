@@ -13,20 +13,20 @@ import (
 	"maestro/internal/syntax"
 )
 
-// Entry is one command that waits.
+// Entry is one waiting command.
 type Entry struct {
 	// Command is its id in the permission table, Body the JSON object of its fields.
 	Command string          `json:"command"`
 	Body    json.RawMessage `json:"body"`
-	// Key makes it the same command at every try, the first one included.
+	// Key is the idempotency key of every attempt, including the first.
 	Key string `json:"key"`
 	// OccurredAt is when it was said.
 	OccurredAt time.Time `json:"occurredAt"`
-	// Proof shows that the session said it; Keep makes it: see [Entry.prove].
+	// Proof shows that the session said it. Keep computes it: see [Entry.prove].
 	Proof string `json:"proof,omitempty"`
 }
 
-// prove computes the proof of an entry: HMAC-SHA-256 of what it says, keyed with the session's secret, in hexadecimal.
+// prove computes the proof of an entry: HMAC-SHA-256 of its content, keyed with the session's secret, in hexadecimal.
 // The secret itself is in no file.
 func (e Entry) prove(secret string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
@@ -36,13 +36,13 @@ func (e Entry) prove(secret string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// proven reports whether the entry has the proof of this secret. Nothing is proven where there is no secret.
+// proven reports whether the entry has the proof of this secret. Without a secret nothing is proven.
 func (e Entry) proven(secret string) bool {
 	return secret != "" && hmac.Equal([]byte(e.Proof), []byte(e.prove(secret)))
 }
 
-// ProvenBy reports whether the entry was kept with this secret. What an entry says must not be believed for that when
-// the secret was revoked.
+// ProvenBy reports whether the entry was kept with this secret. With a revoked secret, that is no reason to trust the
+// entry's content.
 func (e Entry) ProvenBy(secret string) bool { return e.proven(secret) }
 
 // damageError means that the bytes of an entry were changed.
@@ -90,7 +90,7 @@ func encode(e Entry) ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
-// refused says why an entry must not be delivered with this secret; "" if it may be.
+// refused returns why an entry must not be delivered with this secret; "" if it may be.
 func (e Entry) refused(secret string) string {
 	switch {
 	case !commands.MayWait(e.Command):

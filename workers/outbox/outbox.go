@@ -18,34 +18,34 @@ import (
 )
 
 const (
-	// MaxBody is the longest body of a command that is kept; the server takes no longer one.
+	// MaxBody is the maximum body of a kept command; the server accepts no longer one.
 	MaxBody = 1 << 20
-	// maxFile is how long an entry can be with all that goes with its body.
+	// maxFile is the maximum size of an entry, with everything besides its body.
 	maxFile = 2 << 20
 
-	// maxEntries and maxBytes are what one session's outbox holds.
+	// maxEntries and maxBytes are the limits of one session's outbox.
 	maxEntries = 10_000
 	maxBytes   = 64 << 20
 )
 
-// The files beside the entries. The one that an entry is written to is always the same, so that a process that is
-// killed leaves no litter: the next overwrites it.
+// The files beside the entries. An entry is always written to the same name first, so that a killed process leaves no
+// litter: the next one overwrites it.
 const (
 	writtenFile  = "new"
 	keepingLock  = "keep.lock"
 	deliverLock  = "deliver.lock"
 	entryEnding  = ".json"
 	numberDigits = 12
-	// maxNames bounds how many files of its directory an outbox reads.
+	// maxNames bounds the number of files that an outbox lists in its directory.
 	maxNames = 10 * maxEntries
 )
 
-// FullError says that the outbox takes no more, and that nothing was kept. Match it with errors.As.
+// FullError says that the outbox is full, and that nothing was kept. Match it with errors.As.
 type FullError struct {
-	// Waiting and Bytes are what it holds.
+	// Waiting and Bytes are its present content.
 	Waiting int
 	Bytes   int64
-	// Err is the error of the disk, nil if it is the outbox's own limit.
+	// Err is the error of the disk, nil if the outbox's own limit is reached.
 	Err error
 }
 
@@ -59,9 +59,9 @@ func (e *FullError) Error() string {
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// BusyError says that another process continued delivering for as long as one waited for it. Match it with errors.As.
+// BusyError says that another process was still delivering when the wait for it ended. Match it with errors.As.
 type BusyError struct {
-	// Err is ctx's.
+	// Err is the error of ctx.
 	Err error
 }
 
@@ -69,7 +69,7 @@ func (e *BusyError) Error() string { return "another process of the session is d
 
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// Outbox is one session's. Safe for concurrent use, also by several processes.
+// Outbox is the outbox of one session. It is safe for concurrent use, even by several processes.
 type Outbox struct {
 	disk   Disk
 	secret Secret
@@ -78,10 +78,10 @@ type Outbox struct {
 	bytes   int64
 }
 
-// Secret returns the session's secret as it is now; "" if it has none. It makes and checks the proof of every entry.
+// Secret returns the session's present secret; "" if it has none. It makes and checks the proof of every entry.
 type Secret func() string
 
-// On returns the outbox that a disk holds. Open is what most want.
+// On returns the outbox on a disk. Most callers use Open.
 func On(disk Disk, secret Secret) *Outbox {
 	return &Outbox{
 		disk:    disk,
@@ -91,7 +91,7 @@ func On(disk Disk, secret Secret) *Outbox {
 	}
 }
 
-// position is an entry's place in the order: its number, then the digest of its content.
+// position is an entry's position in the order: its number, then the digest of its content.
 type position struct {
 	number uint64
 	digest string
@@ -101,8 +101,8 @@ func (p position) file() string {
 	return fmt.Sprintf("%0*d-%s%s", numberDigits, p.number, p.digest, entryEnding)
 }
 
-// parsePosition reads the name of an entry. It accepts only names that [position.file] returns: an entry is read, set
-// aside and removed under that name, so any other spelling of a position would never leave the directory.
+// parsePosition parses the name of an entry. It accepts only names that [position.file] returns: an entry is read, set
+// aside and removed by that name, so a file with any other spelling would never leave the directory.
 func parsePosition(file string) (position, bool) {
 	number, rest, _ := strings.Cut(file, "-")
 	digest, _ := strings.CutSuffix(rest, entryEnding)
@@ -114,13 +114,13 @@ func parsePosition(file string) (position, bool) {
 	return p, err == nil && p.file() == file
 }
 
-// waiting lists the entries in their order.
+// waiting lists the entries in order.
 func (o *Outbox) waiting() ([]position, error) {
 	positions, _, err := o.list()
 	return positions, err
 }
 
-// list returns the entries in their order, and the names of files that no outbox makes.
+// list returns the entries in order, and the names of files that no outbox creates.
 func (o *Outbox) list() (positions []position, strays []string, err error) {
 	names, err := o.disk.Names()
 	if err != nil {
@@ -146,8 +146,8 @@ func (o *Outbox) Waiting() (int, error) {
 	return len(positions), err
 }
 
-// Keep proves an entry and puts it behind those that wait. It returns how many wait then. Once it returns, the entry
-// survives a crash of the machine. If it fails the entry is not kept; with *FullError when there is no room for it.
+// Keep adds the proof to an entry and appends it. It returns how many entries wait then. Once it returns, the entry
+// survives a crash of the machine. If it fails the entry is not kept; with *FullError there is no room for it.
 func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	secret := o.secret()
 	e.Proof = e.prove(secret)
@@ -185,7 +185,7 @@ func (o *Outbox) Keep(ctx context.Context, e Entry) (waiting int, err error) {
 	return len(positions) + 1, nil
 }
 
-// put makes the file, whole and durable or not at all.
+// put creates the file, completely and durably or not at all.
 func (o *Outbox) put(file string, content []byte) error {
 	err := o.write(content)
 	if err == nil {
@@ -218,7 +218,7 @@ func (o *Outbox) write(content []byte) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// room refuses an entry that the limits leave no room for.
+// room refuses an entry that would exceed the limits.
 func (o *Outbox) room(positions []position, length int) error {
 	full := &FullError{Waiting: len(positions)}
 	if full.Waiting >= o.entries {
@@ -226,7 +226,7 @@ func (o *Outbox) room(positions []position, length int) error {
 	}
 	for _, p := range positions {
 		size, err := o.disk.Size(p.file())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // one that is not there was delivered meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing one was delivered meanwhile
 			return fmt.Errorf("look at the outbox: %w", err)
 		}
 		full.Bytes += size
@@ -245,7 +245,7 @@ func roomless(err error) error {
 	return err
 }
 
-// lock waits at most patience for a lock. It takes one that is free also when ctx has ended.
+// lock waits at most patience for a lock. It takes a free one even if ctx has ended.
 func (o *Outbox) lock(ctx context.Context, patience time.Duration, name string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

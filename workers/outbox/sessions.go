@@ -17,12 +17,12 @@ import (
 const listed = 1000
 
 // Sessions lists the sessions of a home for which something waits, or whose outbox holds a file that Deliver moves
-// away, by id. Next to an error it gives those that it found.
+// away, by id. With an error it also returns those that it found.
 func Sessions(ctx context.Context, home *disk.Root) (sessions []string, err error) {
 	err = eachOutbox(ctx, home, func(name string) error {
 		o, err := Open(home, name, noSecret)
 		if err != nil {
-			sessions = append(sessions, name) // who opens it is told why it cannot be read
+			sessions = append(sessions, name) // opening it reports why it cannot be read
 			return nil
 		}
 		waiting, strays, err := o.list()
@@ -35,9 +35,9 @@ func Sessions(ctx context.Context, home *disk.Root) (sessions []string, err erro
 	return sessions, err
 }
 
-// SetAside counts the entries of each session of a home that Deliver moved to damaged/; no session without any is in
-// it. Of very many it counts the first. Next to an error it gives what it could count, and the error names each session
-// whose entries it could not count.
+// SetAside counts the entries of each session of a home that Deliver moved to damaged/; sessions without any are
+// omitted. Of very many it counts only the first. With an error it also returns what it could count, and the error
+// names each session whose entries it could not count.
 func SetAside(ctx context.Context, home *disk.Root) (map[string]int, error) {
 	return setAside(ctx, home, maxNames)
 }
@@ -61,7 +61,7 @@ func setAside(ctx context.Context, home *disk.Root, most int) (map[string]int, e
 }
 
 // RemoveEmpty removes the outboxes of a home in which nothing waits and nothing was set aside, and counts them. It
-// leaves those that somebody uses.
+// skips those that are in use.
 func RemoveEmpty(ctx context.Context, home *disk.Root) (removed int, err error) {
 	err = eachOutbox(ctx, home, func(session string) error {
 		d := directory{home: home, dir: path.Join(outboxes, session)}
@@ -77,7 +77,7 @@ func RemoveEmpty(ctx context.Context, home *disk.Root) (removed int, err error) 
 	return removed, err
 }
 
-// empty reports whether the directory holds nothing but what the outbox makes beside its entries.
+// empty reports whether the directory holds nothing but the outbox's files beside its entries.
 func (d directory) empty() bool {
 	names, err := namesIn(d.home, d.dir, len(besideEntries)+1)
 	return err == nil &&
@@ -87,11 +87,11 @@ func (d directory) empty() bool {
 // besideEntries are the files of an outbox in which nothing waits.
 var besideEntries = []string{writtenFile, keepingLock, deliverLock}
 
-// removeEmpty removes the directory while it holds both locks, so that no entry is lost: whoever waits for one of them
-// finds its file gone, and makes the directory again.
+// removeEmpty removes the directory while it holds both locks, so that no entry is lost: a process that waits for one
+// of them finds its file gone, and creates the directory again.
 func (d directory) removeEmpty() (gone bool, err error) {
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // a lock that somebody has is left to them
+	cancel() // skip a lock that somebody holds
 	for _, name := range []string{deliverLock, keepingLock} {
 		unlock, err := d.Lock(now, name)
 		if errors.Is(err, context.Canceled) {
@@ -114,8 +114,8 @@ func (d directory) removeEmpty() (gone bool, err error) {
 	return err == nil, err
 }
 
-// eachOutbox calls f with the name of each session's directory, in no order, until ctx ends. It joins the errors of the
-// first few.
+// eachOutbox calls f with the name of each session's directory, unordered, until ctx ends. It joins the first few
+// errors.
 func eachOutbox(ctx context.Context, home *disk.Root, f func(session string) error) error {
 	dir, err := files.OpenDir(home, outboxes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,5 +148,5 @@ func eachOutbox(ctx context.Context, home *disk.Root, f func(session string) err
 	}
 }
 
-// mostErrors bounds how many sessions one error names.
+// mostErrors bounds the sessions that one error names.
 const mostErrors = 20

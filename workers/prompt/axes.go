@@ -10,12 +10,11 @@ import (
 	"maestro/workers/manifest"
 )
 
-// axes are the three axes of a manifest (docs/spec/002-prompt-contract.md, "Three-Axis Model"), and what they come to
-// in this binary.
+// axes are the three axes of a manifest (docs/spec/002-prompt-contract.md, "Three-Axis Model"), restricted to this
+// binary's commands.
 type axes struct{ manifest.Axes }
 
-// axesOf returns the axes of a manifest. An error says which of them cannot be: a prompt is not written for what is
-// only meant.
+// axesOf returns the axes of a manifest. An error says which of them is invalid: no prompt is generated from a guess.
 func axesOf(m *manifest.Manifest) (axes, error) {
 	switch {
 	case m == nil:
@@ -37,7 +36,7 @@ func axesOf(m *manifest.Manifest) (axes, error) {
 	return a, nil
 }
 
-// may reports whether the session may use a command, by whatever name, and this binary has it.
+// may reports whether the session may use a command, by any of its names, and this binary has it.
 func (a axes) may(id string) bool {
 	row, ok := commands.CurrentRules().Row(id)
 	if !ok {
@@ -50,7 +49,7 @@ func (a axes) may(id string) bool {
 	return has && slices.Contains(a.Commands, row.ID)
 }
 
-// shown returns the ids, aliases among them, that the session is told of, in the table's order.
+// shown returns the ids, including aliases, that the session is told of, in the table's order.
 func (a axes) shown() []string {
 	var ids []string
 	for _, row := range commands.CurrentRules().Rows() {

@@ -9,8 +9,7 @@ import (
 )
 
 // Brief returns the command brief (docs/spec/000-command-permissions.md, "Command Brief Generation") in markdown: role
-// and strategy, the commands by group, and how many there are beside them. What this binary does not have is not
-// shown.
+// and strategy, the commands by group, and the number of the others. It omits commands that this binary does not have.
 func Brief(role, strategy string, allowed []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Maestro Commands\n\n**Role:** %s\n", oneLine(role))
@@ -34,7 +33,7 @@ func Brief(role, strategy string, allowed []string) string {
 	return b.String()
 }
 
-// shown returns those of the ids that this binary has, in the table's order, without aliases.
+// shown returns the ids that this binary has, in the table's order, without aliases.
 func shown(allowed []string) []string {
 	var ids []string
 	for _, row := range commands.CurrentRules().Rows() {

@@ -9,10 +9,10 @@ import (
 // usage is the syntax and the description of a command.
 type usage struct{ syntax, description string }
 
-// Syntax returns the executable form of a command id and what it does, for every id of the permission table that this
-// binary has; false for any other. What stands in angle brackets is to be replaced, what stands in square brackets may
-// be left out, a bar separates words to choose from, and an ellipsis says that what is before it may be repeated. `make
-// generate` makes the forms of the command line's own commands and flags.
+// Syntax returns the executable form of a command id and its description, for every id of the permission table that
+// this binary has; false for any other. Angle brackets mark what is to be replaced, square brackets what is optional, a
+// bar separates alternatives, and an ellipsis marks what may be repeated. `make generate` derives the forms from the
+// command line's own commands and flags.
 func Syntax(id string) (syntax, description string, ok bool) {
 	u, ok := syntaxes[id]
 	if !ok {
@@ -32,13 +32,13 @@ func groupOf(id string) string {
 	return "overview"
 }
 
-// group is commands that are shown together.
+// group is a set of commands that are shown together.
 type group struct {
 	name string
 	ids  []string
 }
 
-// grouped puts command ids under their groups, both in the order in which they come.
+// grouped groups command ids, and keeps the order of both.
 func grouped(ids []string) []group {
 	var groups []group
 	at := map[string]int{}

@@ -7,24 +7,24 @@ import (
 	"maestro/workers/manifest"
 )
 
-// version is that of the prompts' shape (docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape").
+// version is the version of the prompts' shape (docs/spec/002-prompt-contract.md, "Canonical System Prompt Shape").
 const version = "3.0"
 
-// Session is what a prompt says about a session beside its manifest. Empty fields are left out.
+// Session is what a prompt says about a session besides its manifest. Empty fields are omitted.
 type Session struct {
 	ID, Name               string
 	ProjectID, ProjectName string
 	// Queue is the queue that it pulls from.
 	Queue string
-	// SpawnedBy is the orchestrator that it was spawned by.
+	// SpawnedBy is the orchestrator that spawned it.
 	SpawnedBy string
-	// Workspace is the directory that it has for itself.
+	// Workspace is its own directory.
 	Workspace string
 }
 
-// Renderer writes prompts. The zero value goes by the workflows that Maestro comes with.
+// Renderer writes prompts. The zero value uses the built-in workflows.
 type Renderer struct {
-	// Templates are asked first for the workflow that a manifest names, and for those of Maestro; nil for none.
+	// Templates are searched first for the workflow that a manifest names, and for the built-in ones; nil for none.
 	Templates Templates
 }
 
@@ -109,7 +109,7 @@ func (r Renderer) workflow(m *manifest.Manifest, a axes) (template, error) {
 	return workflow, nil
 }
 
-// asking gathers what a template may ask of a session.
+// asking collects the values of a session that a template may use.
 func asking(a axes, m *manifest.Manifest, s Session) asked {
 	q := asked{axes: a, values: map[string]string{
 		"session": s.ID, "project": projectOf(m, s), "project-name": s.ProjectName, "queue": s.Queue,
@@ -128,7 +128,7 @@ func asking(a axes, m *manifest.Manifest, s Session) asked {
 	return q
 }
 
-// projectOf returns a session's project: its own word, or that of its tasks.
+// projectOf returns a session's project: its own, or that of its tasks.
 func projectOf(m *manifest.Manifest, s Session) string {
 	if s.ProjectID == "" && len(m.Tasks) > 0 {
 		return m.Tasks[0].ProjectID
@@ -136,7 +136,7 @@ func projectOf(m *manifest.Manifest, s Session) string {
 	return s.ProjectID
 }
 
-// permissionModes say in words what an agent may do unasked.
+// permissionModes describe what an agent may do without asking.
 var permissionModes = map[manifest.PermissionMode]string{
 	manifest.AcceptEdits: "You may change files without asking.",
 	manifest.Interactive: "What needs a permission becomes a question to the user, and is denied if nobody answers in time.",

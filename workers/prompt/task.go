@@ -12,8 +12,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// Task returns the task prompt of a session: what it works on, how it is set up, and what it should know beside that.
-// Every text is kept whole. An error says what is wrong with the manifest.
+// Task returns the task prompt of a session: what it works on, its configuration, and further context. It truncates no
+// text. An error says what is wrong with the manifest.
 func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	a, err := axesOf(m)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r Renderer) Task(m *manifest.Manifest, s Session) ([]byte, error) {
 	return w.b.Bytes(), nil
 }
 
-// related returns the ids of the manifest's tasks below each of them, and what is known of the tasks beside them.
+// related returns the indexes of the manifest's tasks below each of them, and the known tasks outside the session.
 func related(m *manifest.Manifest) (children map[string][]int, beside map[string]*manifest.RelatedTask) {
 	given := map[string]bool{}
 	for i := range m.Tasks {
@@ -55,8 +55,7 @@ func related(m *manifest.Manifest) (children map[string][]int, beside map[string
 	return children, beside
 }
 
-// tasks writes the session's tasks. What the maker of the primary one tells its agent first is taken from the free
-// context.
+// tasks writes the session's tasks. It takes the creator's first instruction for the primary one from the free context.
 func (w *xmlWriter) tasks(m *manifest.Manifest, a axes, c *custom) error {
 	if len(m.Tasks) == 0 {
 		words := "No task is given: the queue says what is next."
@@ -119,7 +118,7 @@ func value(text *string) string {
 	return *text
 }
 
-// custom is the free part of a manifest's context, and in it what a predecessor did last.
+// custom is the free part of a manifest's context, including what a predecessor did last.
 type custom struct {
 	entries     []entry
 	predecessor json.RawMessage
@@ -141,8 +140,8 @@ func customOf(m *manifest.Manifest) (custom, error) {
 	return c, err
 }
 
-// dropTaskIDs leaves out the ids of the tasks, which the tasks themselves have: a manifest that was generated has them
-// for older clients.
+// dropTaskIDs removes the ids of the tasks, which the tasks themselves have: a generated manifest lists them for older
+// clients.
 func (c *custom) dropTaskIDs(m *manifest.Manifest) {
 	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool {
 		var ids []string
@@ -150,7 +149,7 @@ func (c *custom) dropTaskIDs(m *manifest.Manifest) {
 	})
 }
 
-// takeInitialPrompt returns the text that is to be told with the primary task, and leaves it out of the rest.
+// takeInitialPrompt removes the text for the primary task from the free context and returns it.
 func (c *custom) takeInitialPrompt() (text string) {
 	at := slices.IndexFunc(c.entries, func(e entry) bool {
 		return e.key == "initialPrompt" && json.Unmarshal(e.value, &text) == nil
@@ -201,8 +200,7 @@ func (w *xmlWriter) limits(s manifest.Session) {
 	}
 }
 
-// predecessor shows what the session before this one said last: a text, or an object, whose words have lines of their
-// own.
+// predecessor shows what the previous session said last: a text, or an object, whose words are on lines of their own.
 func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	if raw == nil {
 		return
@@ -327,7 +325,7 @@ func (w *xmlWriter) standards(p *manifest.ProjectStandards) {
 	w.end()
 }
 
-// referenceContext shows the tasks beside those of the session: first what came of those that it builds on.
+// referenceContext shows the tasks outside the session: first the results of those that it builds on.
 func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
 	needed := map[string]bool{}
 	for i := range m.Tasks {
@@ -353,7 +351,8 @@ func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
 	w.end()
 }
 
-// relations returns what tells an agent how a task has to do with its own. The words of a manifest do not say which of
+// relations returns a function that tells an agent how a task relates to its own. The words of a manifest do not say
+// which of
 // the two waits.
 func relations(m *manifest.Manifest) func(*manifest.RelatedTask) string {
 	needed, above := map[string]bool{}, map[string]bool{}

@@ -10,16 +10,16 @@ import (
 	"maestro/commands"
 )
 
-// Templates returns workflows by their ids. Those of Maestro are called by mode and strategy, such as "execute-simple".
+// Templates returns workflows by id. Built-in ones are named by mode and strategy, such as "execute-simple".
 type Templates interface {
-	// Template returns the text of a template, in the form that CheckTemplate asks for; false if there is none.
+	// Template returns the text of a template, in the form of CheckTemplate; false if there is none.
 	Template(id string) (text string, ok bool)
 }
 
 //go:embed templates/*.txt
 var builtIn embed.FS
 
-// BuiltIn returns the workflows that Maestro comes with: one for each strategy of each mode.
+// BuiltIn returns the built-in workflows: one for each strategy of each mode.
 func BuiltIn() Templates { return files{} }
 
 type files struct{}
@@ -38,7 +38,7 @@ var templateID = regexp.MustCompile(`^[a-z-]+$`)
 // instruction is the only text that is not a workflow: it applies to every session of a mode.
 const instruction = "instruction"
 
-// phases are those of a workflow, in order.
+// phases are the phases of a workflow, in order.
 var phases = []string{"analyze", "plan", "execute_or_delegate", "report", "complete"}
 
 // CheckTemplate returns what is wrong with the text of a workflow, or nil.
@@ -64,31 +64,31 @@ func CheckTemplate(text string) error {
 // template is a parsed text: the steps below each heading.
 type template map[string][]step
 
-// step is left out if one of its conditions does not hold, or a part of it that is not optional cannot be written.
+// step is omitted if one of its conditions does not hold, or a required part of it cannot be written.
 type step struct {
 	conditions []condition
 	parts      []part
 }
 
-// part is a stretch of a step that is there or left out as a whole.
+// part is a portion of a step that is written or omitted as a whole.
 type part struct {
 	optional   bool
 	conditions []condition
 	pieces     []piece
 }
 
-// condition is a command id or a fact, which must hold, or must not.
+// condition is a command id or a fact that must hold, or must not.
 type condition struct {
 	name string
 	not  bool
 }
 
-// piece is words, a value by its name, or a command by its id.
+// piece is literal text, a value by its name, or a command by its id.
 type piece struct {
 	words, value, id, arguments string
 }
 
-// values and facts are what a template may ask of a session.
+// values and facts are what a template may use of a session.
 var (
 	values = []string{"session", "project", "project-name", "queue", "task"}
 	facts  = []string{
@@ -154,7 +154,7 @@ func parseTemplate(text string, headings []string) (template, error) {
 	return t, nil
 }
 
-// always reports whether a step is never left out.
+// always reports whether a step is never omitted.
 func (s step) always() bool {
 	return len(s.conditions) == 0 && !slices.ContainsFunc(s.parts, func(p part) bool {
 		return !p.optional && slices.ContainsFunc(p.pieces, func(p piece) bool { return p.id != "" || p.value != "" })
@@ -210,7 +210,7 @@ func isCommand(id string) bool {
 	return ok
 }
 
-// spelled finds a command that is named in words.
+// spelled finds a command that is named in literal text.
 var spelled = regexp.MustCompile(`\bmaestro\s+([a-z]|$)`)
 
 func parsePart(text string, optional bool) (p part, err error) {
@@ -257,7 +257,7 @@ func parsePart(text string, optional bool) (p part, err error) {
 	return p, nil
 }
 
-// asked is a template's condition on a session.
+// asked holds the values and facts of a session.
 type asked struct {
 	axes
 	values map[string]string
@@ -273,7 +273,7 @@ func (q asked) holds(conditions []condition) bool {
 	return true
 }
 
-// write returns a part's words; false if it has to be left out.
+// write returns a part's text; false if it has to be omitted.
 func (q asked) write(p part) (string, bool) {
 	if !q.holds(p.conditions) {
 		return "", false
@@ -300,7 +300,7 @@ func (q asked) write(p part) (string, bool) {
 	return b.String(), true
 }
 
-// lines writes the steps of a heading that this session can take.
+// lines returns the steps of a heading that apply to this session.
 func (q asked) lines(steps []step) []string {
 	var lines []string
 	for _, s := range steps {

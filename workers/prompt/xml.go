@@ -11,8 +11,7 @@ import (
 	"maestro/internal/safetext"
 )
 
-// longText is how many characters a text may have before its element says that it is long. It is kept whole all the
-// same.
+// longText is how many characters a text may have before its element says that it is long. It is not truncated.
 const longText = 20_000
 
 // name is the name of an element or attribute. Only constants of this package are names.
@@ -32,8 +31,8 @@ func some(n name, value string) []attr {
 	return []attr{{n, value}}
 }
 
-// xmlWriter writes elements, each on a line of its own. All text and all values of attributes are escaped here and
-// nowhere else; what it writes is always well-formed.
+// xmlWriter writes elements, each on a line of its own. It alone escapes text and attribute values, and its output is
+// always well-formed.
 type xmlWriter struct {
 	b    bytes.Buffer
 	open []name
@@ -79,7 +78,7 @@ func (w *xmlWriter) empty(n name, attrs ...attr) {
 	w.b.WriteString(" />\n")
 }
 
-// text writes an element that holds a text as it is.
+// text writes an element with a text, unchanged.
 func (w *xmlWriter) text(n name, text string, attrs ...attr) {
 	if length := utf8.RuneCountInString(text); length > longText {
 		attrs = append(attrs[:len(attrs):len(attrs)], attr{"long", fmt.Sprintf("%d characters, nothing left out",
@@ -98,7 +97,7 @@ func (w *xmlWriter) optional(n name, text string, attrs ...attr) {
 	}
 }
 
-// lines writes an element that holds lines, each below the other.
+// lines writes an element with lines, one below the other.
 func (w *xmlWriter) lines(n name, lines []string, attrs ...attr) {
 	w.start(n, attrs...)
 	for _, line := range lines {
@@ -109,7 +108,7 @@ func (w *xmlWriter) lines(n name, lines []string, attrs ...attr) {
 	w.end()
 }
 
-// list writes an element with one below it for each text, or nothing if there are none.
+// list writes an element with a child for each text, or nothing if there are none.
 func (w *xmlWriter) list(n, each name, texts []string, attrs ...attr) {
 	if len(texts) == 0 {
 		return
@@ -155,7 +154,7 @@ func entriesOf(raw json.RawMessage) ([]entry, error) {
 	return entries, nil
 }
 
-// entries writes members of a free JSON object. Their names are values of an attribute: they are anybody's.
+// entries writes members of a free JSON object. Their names become attribute values, because they are untrusted.
 func (w *xmlWriter) entries(n name, entries []entry) {
 	if len(entries) == 0 {
 		return
@@ -190,5 +189,5 @@ var (
 		"&#x9;")
 )
 
-// oneLine returns a text as one line in which nothing is hidden.
+// oneLine returns a text on one line, with hidden characters spelled out.
 func oneLine(text string) string { return strings.Join(strings.Fields(safetext.Spell(text)), " ") }
