@@ -270,7 +270,9 @@ Look for yourself:
   maestro why %-38s # who finished what %s held
   maestro audit replay --session %-19s # what %s did, and what it was told
   maestro audit verify --oracle %s
-`, d.home, d.project, dead.holding.TaskID, dead.name, told.session, told.name, d.log)
+
+Then stop the server, and remove everything: rm -r %s
+`, d.home, d.project, dead.holding.TaskID, dead.name, told.session, told.name, d.log, d.Dir)
 }
 
 // audit is a fact that an audit of the command line shows.
