@@ -27,7 +27,8 @@ func (v View) denials(in *wire.DenialFilter, asked PageOf) Page[engine.Denial] {
 	}
 	wanted := func(d *engine.Denial) bool {
 		named := in.Actor == "" || in.Actor == d.Actor || strings.HasSuffix(d.Actor, "/"+in.Actor)
-		return named && (in.Project == "" || in.Project == d.Project) && (in.Command == "" || in.Command == d.Command)
+		return named && (in.Project == "" || in.Project == d.Project) &&
+			(in.Command == "" || in.Command == d.Command) && (in.Code == "" || in.Code == string(d.Code))
 	}
 	if in.Limit != "" && !v.Caller.Paged {
 		page.Items = v.Service.Denials.Newest(asked.Limit, wanted)

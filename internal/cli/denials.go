@@ -28,7 +28,7 @@ func newAuditDenials(a *Run) *cobra.Command {
 	}
 	bindQuery(cmd, &c.filter)
 	a.ListFlags(cmd)
-	return Tell(cmd, "audit:denials", "actor", "command", "limit")
+	return Tell(cmd, "audit:denials", "actor", "code", "command", "limit")
 }
 
 func (c *auditDenials) run(ctx context.Context, _ []string) error {

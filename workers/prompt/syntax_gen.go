@@ -319,7 +319,7 @@ var syntaxes = map[string]usage{
 		"Show the log's head, which you can keep elsewhere as a witness",
 	},
 	"audit:denials": {
-		"audit denials [--actor <actor>] [--command <commandId>] [--limit <number>]",
+		"audit denials [--actor <actor>] [--code word] [--command <commandId>] [--limit <number>]",
 		"List the recorded refusals, newest last",
 	},
 	"audit:can": {
