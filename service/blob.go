@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"maestro/commands"
+	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -84,10 +85,35 @@ func (s *Service) GetBlob(ctx context.Context, c *Caller, digest string) (conten
 			"/digest", "'%s' is not a digest; it is sha256- and 64 hexadecimal digits", safetext.Printable(digest),
 		)
 	}
-	if err := s.Look(ctx, c, func(v View) error { return v.mayReadBlob(digest) }); err != nil {
+	named := false
+	err = s.Look(ctx, c, func(v View) error {
+		named = len(v.BlobRefs(digest)) > 0
+		return v.mayReadBlob(digest)
+	})
+	if err != nil {
 		return nil, err
 	}
-	return s.readBlob(ctx, digest, c.readText)
+	if !named {
+		return s.readBlob(ctx, digest, c.readText)
+	}
+	return s.readNamed(ctx, c, digest, "The long text is lost")
+}
+
+// readNamed reads a text that the log names. If the store does not have it, it fails with a Problem with the code
+// TEXT_LOST and the message lost.
+func (s *Service) readNamed(ctx context.Context, c *Caller, digest, lost string) ([]byte, error) {
+	content, err := s.readBlob(ctx, digest, c.readText)
+	var p *Problem
+	if errors.As(err, &p) && p.Kind == KindNotFound {
+		return nil, &Problem{
+			Kind:    KindInternal,
+			Code:    "TEXT_LOST",
+			Message: lost,
+			Why:     "the log names " + digest + ", and the server cannot read it",
+			Next:    engine.FaultText.Next(),
+		}
+	}
+	return content, err
 }
 
 // readBlob returns the bytes for a digest. It charges for them before it reads them if their number is known, so that a

@@ -86,8 +86,8 @@ func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 	})
 }
 
-// TestATextThatCannotBeReadNowIsNotGone: it is found later, so the answer says to try again; one that is lost is not
-// there. However many calls fail, the log has a line a second.
+// TestATextThatCannotBeReadNowIsNotGone: it is found later, so the answer says to try again; one that the log names and
+// the store lacks is lost. However many calls fail, the log has a line a second.
 func TestATextThatCannotBeReadNowIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}
@@ -97,8 +97,8 @@ func TestATextThatCannotBeReadNowIsNotGone(t *testing.T) {
 		longTasks(w, 1)
 		for digest := range blobs.kept {
 			for err, want := range map[error]Kind{
-				events.ErrNoBlob:               KindNotFound,
-				events.ErrBadBlob:              KindNotFound,
+				events.ErrNoBlob:               KindInternal,
+				events.ErrBadBlob:              KindInternal,
 				errors.New("the disk is slow"): KindUnavailable,
 				context.DeadlineExceeded:       KindUnavailable,
 			} {

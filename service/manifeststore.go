@@ -130,18 +130,6 @@ func (s *Service) SessionManifest(
 	if err != nil {
 		return nil, "", err
 	}
-	if content, err = s.readBlob(ctx, digest, c.readText); err != nil {
-		var p *Problem
-		if !errors.As(err, &p) || p.Kind != KindNotFound {
-			return nil, "", err
-		}
-		return nil, "", &Problem{
-			Kind:    KindInternal,
-			Code:    "TEXT_LOST",
-			Message: "The manifest's text is lost",
-			Why:     "the log names " + digest + ", and the server cannot read it",
-			Next:    engine.FaultText.Next(),
-		}
-	}
-	return content, digest, nil
+	content, err = s.readNamed(ctx, c, digest, "The manifest's text is lost")
+	return content, digest, err
 }
