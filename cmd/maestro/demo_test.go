@@ -29,16 +29,20 @@ func TestFleetByScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
+	dir := t.TempDir()
 	evidence, err := demo.Run(t.Context(), demo.Options{
 		Binary: binary,
 		Plan:   examples.Plan,
-		Dir:    t.TempDir(),
+		Dir:    dir,
 		Lease:  demoLease,
 		Out:    &out,
 	})
 	t.Logf("%s", &out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.HasSuffix(out.String(), "rm -r "+dir+"\n") {
+		t.Error("the demonstration does not say what it leaves behind")
 	}
 	for _, fact := range demo.Judge(evidence) {
 		if fact.Err != nil {
