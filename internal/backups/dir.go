@@ -18,14 +18,14 @@ import (
 )
 
 // Dir is a directory of automatic backups, as one home sees it. Several homes may share it: each one lists, prunes and
-// removes only files whose names carry its own key.
+// removes only files whose names contain its own key.
 type Dir struct {
 	path string
 	key  string
 }
 
-// At returns the directory of a home's backups: dir, or else the home's name and "-backups" beside it. The signer is
-// the public part of the key that signs them, as bus.SignerName gives it; "" if the home has none.
+// At returns the directory of a home's backups: dir, or by default the home's name and "-backups" beside it. signer is
+// the public part of the key that signs them, as bus.SignerName returns it; "" if the home has none.
 func At(home, dir, signer string) Dir {
 	if dir == "" {
 		dir = filepath.Clean(home) + "-backups"
@@ -33,7 +33,7 @@ func At(home, dir, signer string) Dir {
 	return Dir{dir, keyOf(signer)}
 }
 
-// signerPattern is what a signer looks like: "ed25519:<64 hex>". The first 16 digits are the KEY in a file's name.
+// signerPattern matches a signer: "ed25519:<64 hex>". The first 16 digits are the KEY in a file's name.
 var signerPattern = regexp.MustCompile(`^ed25519:([0-9a-f]{16})[0-9a-f]{48}$`)
 
 func keyOf(signer string) string {
@@ -43,8 +43,8 @@ func keyOf(signer string) string {
 	return ""
 }
 
-// CheckPlace fails when backups would lie in what they are backups of: in the home, or in a directory of it that is
-// elsewhere by way of a link.
+// CheckPlace fails if backups would be inside what they back up: in the home, or in a directory of it that is elsewhere
+// through a link.
 func CheckPlace(dir string, home ...string) error {
 	path, err := files.Resolve(dir)
 	if err != nil {
@@ -58,30 +58,30 @@ func CheckPlace(dir string, home ...string) error {
 	return nil
 }
 
-// Path is the directory itself.
+// Path returns the directory.
 func (d Dir) Path() string { return d.path }
 
-// make makes the directory if there is none.
+// make creates the directory if there is none.
 func (d Dir) make() error { return disk.MkdirAll(d.path, 0o700) }
 
-// stamp is the time in a file's name, in UTC.
+// stamp is the format of the time in a file's name, in UTC.
 const stamp = "20060102T150405Z"
 
-// namePattern is what automatic backups are called: maestro-KEY-TIME-SEQUENCE-HASH.tar.gz, and -partial where texts
-// were lost. Earlier versions left KEY out.
+// namePattern matches the names of automatic backups: maestro-KEY-TIME-SEQUENCE-HASH.tar.gz, with -partial if texts
+// were lost. Earlier versions omitted KEY.
 var namePattern = regexp.MustCompile(
 	`^maestro-(?:([0-9a-f]{16})-)?(\d{8}T\d{6}Z)-(\d{1,20})-([0-9a-f]{8})(-partial)?\.tar\.gz$`)
 
 // Made is one automatic backup.
 type Made struct {
 	Path string
-	// Key is the beginning of the signer's; "" in the name of an earlier version's.
+	// Key is the beginning of the signer's key; "" in a name of an earlier version.
 	Key      string
 	Time     time.Time
 	Sequence uint64
-	// Hash is the beginning of the head's.
+	// Hash is the beginning of the head's hash.
 	Hash string
-	// Partial says that long texts were lost when it was made.
+	// Partial says that long texts were missing when it was made.
 	Partial bool
 	Bytes   int64
 }
@@ -101,7 +101,7 @@ func (d Dir) nameOf(head events.Head, at time.Time, partial bool) string {
 		d.key, at.UTC().Format(stamp), head.Sequence, head.Hash.String()[:8], suffix)
 }
 
-// parse reads the name of an automatic backup.
+// parse parses the name of an automatic backup.
 func parse(name string) (made Made, ok bool) {
 	parts := namePattern.FindStringSubmatch(name)
 	if parts == nil {
@@ -121,14 +121,14 @@ func parse(name string) (made Made, ok bool) {
 	}, err == nil
 }
 
-// Named reads what the name of an automatic backup says; false if it is not the name of one.
+// Named parses the name of an automatic backup; false if path is not the name of one.
 func Named(path string) (made Made, ok bool) {
 	made, ok = parse(filepath.Base(path))
 	made.Path = path
 	return made, ok
 }
 
-// List returns the backups that carry the home's key, newest first.
+// List returns the backups with the home's key, newest first.
 func (d Dir) List() ([]Made, error) {
 	return d.list(func(made Made) bool { return d.key != "" && made.Key == d.key })
 }
@@ -160,7 +160,7 @@ func (d Dir) list(wanted func(Made) bool) ([]Made, error) {
 	return list, nil
 }
 
-// Others returns the paths that have the name of a backup of the home, and are no plain files, such as symbolic links:
+// Others returns the paths that have the name of a backup of the home but are not plain files, such as symbolic links:
 // they are never read.
 func (d Dir) Others() (paths []string) {
 	entries, _ := disk.ReadDir(d.path) // List says why not
@@ -174,7 +174,7 @@ func (d Dir) Others() (paths []string) {
 }
 
 // Files returns the paths of the backups that may be the home's, newest first: those with its key, and those of earlier
-// versions, whose names have none. A home that has lost its key gets all of them. Their signatures say whose they are.
+// versions, whose names have none. For a home that has lost its key it returns all. Their signatures identify them.
 func (d Dir) Files() ([]string, error) {
 	list, err := d.list(func(made Made) bool { return d.key == "" || made.Key == "" || made.Key == d.key })
 	files := make([]string, 0, len(list))
@@ -184,10 +184,10 @@ func (d Dir) Files() ([]string, error) {
 	return files, err
 }
 
-// makingPrefix begins the name of a file that a home has not finished.
+// makingPrefix begins the names of a home's unfinished files.
 func (d Dir) makingPrefix() string { return ".making-" + d.key + "-" }
 
-// create writes a new backup: whole, durably, or not at all. write answers whether long texts are lacking.
+// create writes a new backup: completely, durably, or not at all. write returns whether long texts are missing.
 func (d Dir) create(
 	head events.Head, at time.Time, write func(*os.File) (partial bool, err error),
 ) (made Made, err error) {
@@ -229,13 +229,13 @@ func (d Dir) create(
 	return made, syncDir(d.path)
 }
 
-// syncDir makes the names in a directory durable; tests replace it.
+// syncDir syncs the entries of a directory. Tests replace it.
 var syncDir = files.SyncDir
 
 // prune removes backups that are not needed: it keeps the one just made, the newest good ones up to keep, and as many
-// partial ones, so that those never push out a whole one. Backups that a wrong clock dated in the future count as the
-// oldest. A backup that check refuses pushes out none, and stays: it is damaged, or holds events that the log does not
-// hold (errElsewhere), and may be all there is of what it holds. An error of a context that ended stops the work before
+// partial ones, so that those never replace a complete one. Backups that a wrong clock dated in the future count as the
+// oldest. A backup that check refuses replaces none, and stays: it is damaged, or holds events that the log lacks
+// (errElsewhere), and may be the only copy of its content. An error of a context that ended stops the work before
 // anything is removed.
 func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) error {
 	list, err := d.List()
@@ -262,10 +262,10 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) e
 	return err
 }
 
-// making is what CreateTemp puts behind the prefix.
+// making matches what CreateTemp appends to the prefix.
 var making = regexp.MustCompile(`^\d+$`)
 
-// clean removes what this home's server left half made when it was killed.
+// clean removes unfinished files of this home that a killed server left.
 func (d Dir) clean() error {
 	entries, err := disk.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) || d.key == "" {

@@ -9,28 +9,28 @@ import (
 	"maestro/internal/syntax"
 )
 
-// Earlier are the backups that were there when a restore or a salvage made a home. The home's log may be shorter than
-// they are, so they do not witness against it; every later one does. It is kept in the home, needs no clock, and is
-// copied with it.
+// Earlier lists the backups that existed when a restore or a salvage created a home. The home's log may be shorter than
+// theirs, so they are not witnesses against it; every later one is. It is stored in the home, needs no clock, and is
+// copied with the home.
 type Earlier struct {
-	// Served says that a server had the home since: no further backup is from before it.
+	// Served says that a server has used the home since: no further backup is from before it.
 	Served bool `json:"served"`
-	// Salvaged says that a salvage made the home, of all that it was told of. Backups in another place that know more
-	// were not asked, and are witnesses.
+	// Salvaged says that a salvage created the home, from everything that it was told of. Backups elsewhere that reach
+	// further were not consulted, and are witnesses.
 	Salvaged bool `json:"salvaged,omitempty"`
 	// Places are the directories that were listed; "" is the default one.
 	Places  []string `json:"places"`
 	Backups []Seen   `json:"backups"`
 }
 
-// Seen is what a backup's name says of its head.
+// Seen is the head in a backup's name.
 type Seen struct {
 	Sequence uint64 `json:"sequence"`
-	// Hash is the beginning of the head's.
+	// Hash is the beginning of the head's hash.
 	Hash string `json:"hash"`
 }
 
-// NewHome lists the backups in directories, whoever signed them, for a home that is made now. The default directory is
+// NewHome lists the backups in directories, by any signer, for a home that is being created. The default directory is
 // one of them.
 func NewHome(home string, dirs ...string) (Earlier, error) {
 	e := Earlier{Places: []string{}, Backups: []Seen{}}
@@ -41,20 +41,20 @@ func NewHome(home string, dirs ...string) (Earlier, error) {
 	return e, err
 }
 
-// ParseEarlier reads what Encode wrote.
+// ParseEarlier parses what Encode wrote.
 func ParseEarlier(note []byte) (e Earlier, err error) {
 	err = json.Unmarshal(note, &e)
 	return e, syntax.Plain(err)
 }
 
-// Encode writes it for the home.
+// Encode encodes it for the home.
 func (e *Earlier) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(e, "", "  ")
 	return append(text, '\n'), err
 }
 
-// Serve lists a directory that the home was not made with, before its first server. It reports whether there is
-// anything new to keep.
+// Serve lists a directory that was not listed when the home was created, before its first server. It reports whether
+// there is anything new to store.
 func (e *Earlier) Serve(home, dir string) (changed bool, err error) {
 	if e.Served {
 		return false, nil

@@ -6,17 +6,17 @@ import (
 	"maestro/internal/failure"
 )
 
-// Options say when a server makes backups by itself, and where, as the flags of `maestro serve` give them.
+// Options determine when a server makes automatic backups, and where, according to the flags of `maestro serve`.
 type Options struct {
 	// Every is a duration, or Off; Dir is "" for the directory beside the home.
 	Every, Dir string
 	Keep       int
 }
 
-// Off is the interval that makes no backups.
+// Off is the interval that disables backups.
 const Off = "off"
 
-// Interval reads Every; 0 is off.
+// Interval parses Every; 0 is off.
 func (o Options) Interval() (time.Duration, error) {
 	if o.Every == Off {
 		return 0, nil
@@ -32,7 +32,7 @@ func (o Options) Interval() (time.Duration, error) {
 	return every, nil
 }
 
-// CheckPlace refuses a directory of backups that lies in the home, which is in the directories of.
+// CheckPlace refuses a directory of backups inside the home, whose directories are of.
 func (o Options) CheckPlace(home string, of []string) error {
 	if o.Dir == "" && o.Every == Off {
 		return nil

@@ -16,35 +16,35 @@ import (
 )
 
 const (
-	// look is how often a schedule looks whether a backup is due: timers stand still while a machine sleeps.
+	// look is how often a schedule checks whether a backup is due: timers stop while a machine sleeps.
 	look = 10 * time.Minute
-	// firstLook is how long a server that starts is left alone.
+	// firstLook is the delay of the first check after a start.
 	firstLook = time.Minute
-	// ahead is how far the newest backup's time may be in the future. Beyond that a wrong clock wrote it.
+	// ahead is how far in the future the newest backup's time may be. Beyond that, a wrong clock wrote it.
 	ahead = time.Hour
 	// reserve is the room that a backup leaves on its disk.
 	reserve = 256 << 20
 )
 
-// Config is what a schedule is made of.
+// Config configures a schedule.
 type Config struct {
 	Dir Dir
 	// Of are the directories that are backed up. No backup is made inside one of them; see CheckPlace.
 	Of []string
-	// Every is how long after a backup the next is due; 0 makes none. Keep is how many are kept.
+	// Every is the interval between backups; 0 makes none. Keep is how many are kept.
 	Every time.Duration
 	Keep  int
 	// Head returns the log's head; an error says why no backup can be made now.
 	Head func() (events.Head, error)
-	// Write writes a backup of the log up to a head and reads it back. It answers whether long texts are lacking.
+	// Write writes a backup of the log up to a head and reads it back. It returns whether long texts are missing.
 	Write func(ctx context.Context, f *os.File, head events.Head, at time.Time) (partial bool, err error)
 	// Check reads a backup and fails if it is damaged, or if the home's key did not sign it.
 	Check func(ctx context.Context, made Made) error
-	// Holds reports whether the log as it is now holds a backup's head. After a restore of an older backup it may not.
+	// Holds reports whether the present log contains a backup's head. After a restore of an older backup it may not.
 	Holds func(ctx context.Context, made Made) (bool, error)
-	// Estimate returns the room that a first backup may need; later ones are measured by the one before.
+	// Estimate returns the room that a first backup may need; for later ones the size of the one before counts.
 	Estimate func() int64
-	// Free returns the room on the disk of a directory; false if that is not known.
+	// Free returns the room on the disk of a directory; false if unknown.
 	Free func(dir string) (uint64, bool)
 	// Now is the clock, After its timer.
 	Now    func() time.Time
@@ -56,8 +56,8 @@ type Config struct {
 type Schedule struct {
 	Config
 
-	// Owned by Run: the newest backup that Check found good; those that it found bad; and when it last read each of
-	// the others, counted in reads.
+	// Owned by Run: the newest backup that Check accepted; those that it refused; and when each of the others was last
+	// read, as a count of reads.
 	good  Made
 	bad   map[string]bool
 	read  map[Made]int
@@ -67,7 +67,7 @@ type Schedule struct {
 	problem string
 }
 
-// New makes a schedule, which does nothing before its Run.
+// New returns a schedule, which does nothing before its Run.
 func New(config Config) *Schedule {
 	return &Schedule{Config: config, bad: map[string]bool{}, read: map[Made]int{}}
 }
@@ -85,7 +85,7 @@ func (s *Schedule) setProblem(problem string) {
 	s.problem = problem
 }
 
-// Run makes backups when they are due, until ctx ends. One that fails is reported and tried again.
+// Run makes backups when they are due, until ctx ends. It reports a failed one and retries it.
 func (s *Schedule) Run(ctx context.Context) {
 	if s.Every == 0 {
 		return
@@ -114,7 +114,7 @@ func (s *Schedule) Run(ctx context.Context) {
 	}
 }
 
-// once makes a backup if one is due. It answers how long it is until the next, 0 if that cannot be said.
+// once makes a backup if one is due. It returns the time until the next, 0 if unknown.
 func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	head, err := s.Head()
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if head.Sequence == 0 || last.Of(head) { // there is nothing new to keep
+	if head.Sequence == 0 || last.Of(head) { // there is nothing new to back up
 		s.setProblem(s.lacking(last))
 		return 0, nil
 	}
@@ -167,13 +167,13 @@ func (s *Schedule) once(ctx context.Context) (due time.Duration, err error) {
 	return s.Every, nil
 }
 
-// errElsewhere says that a backup holds events that the log does not hold.
+// errElsewhere says that a backup holds events that the log lacks.
 var errElsewhere = errors.New("the log does not hold the backup's head")
 
-// prune removes what is not needed once a new backup is there, and notes what cannot be read.
+// prune removes unneeded backups once there is a new one, and notes which ones cannot be read.
 func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
 	return s.Dir.prune(made, s.Keep, now, func(old Made) error {
-		if err := s.judge(ctx, old); err != nil { // also one whose head the log does not hold
+		if err := s.judge(ctx, old); err != nil { // including one whose head the log lacks
 			return err
 		}
 		if holds, err := s.Holds(ctx, old); err != nil || !holds {
@@ -183,7 +183,7 @@ func (s *Schedule) prune(ctx context.Context, made Made, now time.Time) error {
 	})
 }
 
-// judge reads a backup, and notes whether it is bad. A context that ends says nothing about a backup.
+// judge reads a backup, and notes whether it is bad. A context that ends is not evidence against a backup.
 func (s *Schedule) judge(ctx context.Context, made Made) error {
 	err := s.Check(ctx, made)
 	if isCanceled(err) {
@@ -202,9 +202,9 @@ func (s *Schedule) judge(ctx context.Context, made Made) error {
 	return err
 }
 
-// readOne reads one of the backups besides the newest good one: one that was not read yet, or else the bad one that
-// was not read for longest, for it may be good again. So the bad ones are known within a few looks of a start, and no
-// look reads many.
+// readOne reads one of the backups besides the newest good one: one that was not read yet, or else the bad one that was
+// read least recently, because it may be good again. So the bad ones are known after a few checks, and no check reads
+// many.
 func (s *Schedule) readOne(ctx context.Context, list []Made, last Made) error {
 	var next *Made
 	for _, made := range list {
@@ -228,7 +228,7 @@ func isCanceled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lacking says what is wrong with the backups when the newest is this one; "" if nothing is.
+// lacking says what is wrong with the backups, given the newest one; "" if nothing is.
 func (s *Schedule) lacking(last Made) string {
 	partial := ""
 	if last.Partial {
@@ -237,10 +237,10 @@ func (s *Schedule) lacking(last Made) string {
 	return joined(partial, s.badOnes())
 }
 
-// mostNamed is how many bad backups are named.
+// mostNamed bounds how many bad backups are named.
 const mostNamed = 7
 
-// badOnes names the backups that are bad; "" if there are none.
+// badOnes names the bad backups; "" if there are none.
 func (s *Schedule) badOnes() string {
 	if len(s.bad) == 0 {
 		return ""
@@ -255,15 +255,16 @@ func (s *Schedule) badOnes() string {
 		len(s.bad), strings.Join(paths, ", "), more)
 }
 
-// joined joins what is said.
+// joined joins the non-empty parts.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }
 
-// credible reports whether a clock that is right could have written the backup's time.
+// credible reports whether a correct clock could have written the backup's time.
 func (m Made) credible(now time.Time) bool { return m.Time.Before(now.Add(ahead)) }
 
-// newest returns the newest good backup whose time is credible: a file that cannot be restored puts off no new one.
+// newest returns the newest good backup whose time is credible: a file that cannot be restored does not delay a new
+// one.
 func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made, error) {
 	for _, made := range byWorth(list, now) {
 		if !made.credible(now) {
@@ -286,7 +287,7 @@ func (s *Schedule) newest(ctx context.Context, list []Made, now time.Time) (Made
 	return Made{}, nil
 }
 
-// byWorth returns the backups newest first, and behind them those that a wrong clock dated in the future.
+// byWorth returns the backups newest first, and after them those that a wrong clock dated in the future.
 func byWorth(list []Made, now time.Time) []Made {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Made) int {

@@ -20,21 +20,21 @@ type Log interface {
 	Backup(ctx context.Context, w io.Writer, o bus.BackupOptions) (bus.BackupSeal, error)
 }
 
-// Source is the log that a home's backups are made of, and what signs them.
+// Source is the log that a home's backups are made from, and their signer.
 type Source struct {
 	Log Log
-	// Store is the directory of the log, Of are all directories that the home is in.
+	// Store is the directory of the log, Of are all directories of the home.
 	Store string
 	Of    []string
 	// Head returns the log's head, Health the reason why no backup can be made of it now.
 	Head   func() events.Head
 	Health func() error
 	Key    ed25519.PrivateKey
-	// Signer is the public part of Key, as bus.SignerName gives it.
+	// Signer is the public part of Key, as bus.SignerName returns it.
 	Signer string
 }
 
-// Config returns what a schedule of backups of this log needs, but for its clock and its Logger.
+// Config returns the configuration of a schedule for this log, without its clock and its Logger.
 func (s Source) Config(dir Dir, every time.Duration, keep int) Config {
 	return Config{
 		Dir:   dir,
@@ -70,6 +70,6 @@ func (s Source) holds(ctx context.Context, made Made) (bool, error) {
 }
 
 func (s Source) estimate() int64 {
-	size, _ := files.TreeSize(s.Store) // what cannot be seen is not counted
+	size, _ := files.TreeSize(s.Store) // what cannot be read is not counted
 	return int64(size)                 //nolint:gosec // no disk holds more
 }

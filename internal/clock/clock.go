@@ -6,34 +6,34 @@ import (
 )
 
 const (
-	// Tolerance is how far the wall clock may move against the time since the machine's start before it is not trusted.
+	// Tolerance is how far the wall clock may deviate from the time since boot before it is no longer trusted.
 	Tolerance = time.Hour
-	// Notable is how far the Clock may be ahead of the wall clock before it is worth a message.
+	// Notable is how far the Clock may be ahead of the wall clock before that is reported.
 	Notable = 5 * time.Second
-	// pace is the part of the real pace, in tenths, at which a Clock that is ahead of the wall clock lets it catch up.
+	// pace is the speed, in tenths of the real one, of a Clock that lets the wall clock catch up.
 	pace = 9
 )
 
-// Clock is the clock of one process. Safe for concurrent use.
+// Clock is the clock of one process. It is safe for concurrent use.
 type Clock struct {
 	wall func() time.Time
 	boot func() time.Duration
 
 	mu sync.Mutex
-	// anchorWall and anchorBoot are when the two clocks were last taken to agree.
+	// anchorWall and anchorBoot are the two clocks when they were last taken to agree.
 	anchorWall time.Time
 	anchorBoot time.Duration
-	// now and at are what the Clock showed last, and when by the time since the machine's start.
+	// now is the time that the Clock last showed, and at that moment as time since boot.
 	now time.Time
 	at  time.Duration
-	// moved is by how much the wall clock has moved since the anchor; jumped says that it is too much.
+	// moved is the deviation of the wall clock since the anchor; jumped says that it is too large.
 	moved  time.Duration
 	jumped bool
 	seen   time.Time // the wall clock, at the last reading
 }
 
-// New makes a clock that takes the wall clock to be right now. boot is the time since some moment; it only grows, and
-// it counts the time in which the machine sleeps.
+// New returns a clock that trusts the present wall clock. boot is the time since some moment; it only grows, and it
+// counts the machine's sleep.
 func New(wall func() time.Time, boot func() time.Duration) *Clock {
 	c := &Clock{wall: wall, boot: boot}
 	c.anchor(wall().Round(0), boot())
@@ -46,7 +46,7 @@ func (c *Clock) anchor(wall time.Time, boot time.Duration) {
 	c.moved, c.jumped = 0, false
 }
 
-// Now returns the time. It is never before what it gave earlier.
+// Now returns the time, which never decreases.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// read moves the Clock on; mu is held.
+// read advances the Clock. The caller holds mu.
 func (c *Clock) read() {
 	wall, boot := c.wall().Round(0), c.boot() // without its monotonic reading
 	passed := max(boot-c.at, 0)
@@ -65,14 +65,14 @@ func (c *Clock) read() {
 		c.now = c.now.Add(passed)
 		return
 	}
-	// A wall clock that is behind is waited for, and not by standing still: that would keep deadlines from coming.
+	// Wait for a wall clock that is behind, but without standing still: otherwise deadlines would not come.
 	c.now = c.now.Add(passed / 10 * pace)
 	if wall.After(c.now) {
 		c.now = wall
 	}
 }
 
-// Follow tells the Clock the time of the newest event: it continues from there if it is behind it.
+// Follow gives the Clock the time of the newest event: if the Clock is behind, it continues from there.
 func (c *Clock) Follow(newest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,8 +82,8 @@ func (c *Clock) Follow(newest time.Time) {
 	}
 }
 
-// Confirm takes the wall clock to be right from now on, and reports whether it was in doubt. A Clock that is ahead of
-// it stays ahead until the wall clock has caught up. It changes nothing when check fails for what the wall clock shows.
+// Confirm trusts the wall clock from now on, and reports whether it was in doubt. A Clock that is ahead stays ahead
+// until the wall clock has caught up. It changes nothing if check rejects the time of the wall clock.
 func (c *Clock) Confirm(check func(wall time.Time) error) (was Status, jumped bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,11 +101,11 @@ func (c *Clock) Confirm(check func(wall time.Time) error) (was Status, jumped bo
 	return was, was.Jumped, nil
 }
 
-// Status is what a Clock shows, and how that agrees with the wall clock.
+// Status is the time of a Clock, compared with the wall clock.
 type Status struct {
-	// Now is what the Clock shows, Wall what the wall clock does.
+	// Now is the time of the Clock, Wall that of the wall clock.
 	Now, Wall time.Time
-	// Jumped says that the wall clock has moved by Moved, which is more than Tolerance, and is not followed.
+	// Jumped says that the wall clock has deviated by Moved, which is more than Tolerance, and is not followed.
 	Jumped bool
 	Moved  time.Duration
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Look is how often a server looks whether the wall clock was set.
+// Look is how often a server checks whether the wall clock was set.
 const Look = time.Second
 
-// Watch notes in the server's log when the wall clock goes wrong, and when it is right again.
+// Watch logs when the wall clock becomes wrong, and when it is right again.
 type Watch struct {
 	Clock  *Clock
 	Logger *slog.Logger
@@ -17,7 +17,7 @@ type Watch struct {
 	wrong bool // owned by Run
 }
 
-// Run looks at every tick until its context ends, and once at the start.
+// Run checks at every tick until its context ends, and once at the start.
 func (w *Watch) Run(tick <-chan time.Time) func(context.Context) {
 	return func(ctx context.Context) {
 		for {

@@ -33,7 +33,7 @@ func behind(s Status, ahead time.Duration) string {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// Span returns a length of time in words, as large as it is: "30.0 years", "-2h1m0s".
+// Span formats a duration in words of fitting size: "30.0 years", "-2h1m0s".
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch size := d.Abs(); {

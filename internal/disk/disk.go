@@ -1,5 +1,5 @@
-// Package disk has the file operations of package os that a start and a reopen of the store consist of. A test can make
-// each of them fail, as a disk does; see Inject.
+// Package disk has the file operations of package os that starting and reopening the store use. A test can make each of
+// them fail, as a disk does; see Inject.
 package disk
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// injected is asked before each operation; nil in all but tests.
+// injected is called before each operation; nil except in tests.
 var injected atomic.Pointer[func(operation, path string) error]
 
-// Inject has fail asked before each operation: an error of it is what the operation fails with. It is for tests, which
-// call restore at their end.
+// Inject makes every operation call fail first, and fail with its error. It is for tests, which call restore at their
+// end.
 func Inject(fail func(operation, path string) error) (restore func()) {
 	injected.Store(&fail)
 	return func() { injected.Store(nil) }
@@ -179,7 +179,7 @@ func ReadFile(path string) ([]byte, error) {
 	return given(os.ReadFile(path))
 }
 
-// WalkDir is filepath.WalkDir; visit is given an error that is injected as one of reading what it visits.
+// WalkDir is filepath.WalkDir; visit receives an injected error as an error of reading the visited entry.
 func WalkDir(root string, visit fs.WalkDirFunc) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Root is an os.Root whose errors name whole paths, and whose operations a test can make fail.
+// Root is an os.Root whose errors have full paths, and whose operations a test can make fail.
 type Root struct{ root *os.Root }
 
 // OpenRoot is os.OpenRoot.
@@ -22,7 +22,7 @@ func OpenRoot(dir string) (*Root, error) {
 	return &Root{root}, nil
 }
 
-// Name is the path by which the directory was opened.
+// Name returns the path by which the directory was opened.
 func (r *Root) Name() string { return r.root.Name() }
 
 // Close is os.Root.Close.
@@ -32,7 +32,7 @@ func (r *Root) check(operation, name string) error {
 	return Check(operation, filepath.Join(r.root.Name(), name))
 }
 
-// named is an error of package os with the whole path.
+// named returns an error of package os with the full path.
 func (r *Root) named(err error) error {
 	whole := func(path string) string {
 		if filepath.IsAbs(path) {
@@ -40,7 +40,7 @@ func (r *Root) named(err error) error {
 		}
 		return filepath.Join(Shown(r.root.Name()), path)
 	}
-	switch e := err.(type) { //nolint:errorlint // it comes from package os as it is
+	switch e := err.(type) { //nolint:errorlint // it comes unwrapped from package os
 	case *fs.PathError:
 		e.Path = whole(e.Path)
 	case *os.LinkError:

@@ -1,4 +1,4 @@
-// Package failure holds the form in which the program itself refuses or fails: what, why, and what to do next.
+// Package failure defines the form of the program's own refusals and failures: what, why, and what to do next.
 package failure
 
 import (
@@ -6,18 +6,18 @@ import (
 	"net/http"
 )
 
-// Error is what the program itself refuses or fails at. Match it with errors.As.
+// Error is a refusal or failure of the program itself. Match it with errors.As.
 type Error struct {
-	// Status is HTTP's, so that it says in the same way what the server would; 0 leaves that to Err.
+	// Status is the HTTP status with which a server would say the same; 0 leaves that to Err.
 	Status int
-	// Code says in one word what is wrong, Message in a sentence.
+	// Code identifies the error in one word, Message states it in a sentence.
 	Code, Message string
 	// Why and Next may be empty.
 	Why, Next string
 	Details   map[string]any
 	Err       error
-	// Partial says that what was asked for is made, and lacks something: the exit code tells it from a failure, which
-	// makes nothing.
+	// Partial says that the result exists, but lacks something: the exit code distinguishes it from a failure without a
+	// result.
 	Partial bool
 	// Shown says that the answer has been printed already, and only the exit code is left.
 	Shown bool
@@ -27,7 +27,7 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Usage is a command line that cannot be understood, or asks for what cannot be.
+// Usage returns the error for a command line that cannot be parsed, or asks for something impossible.
 func Usage(format string, args ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "USAGE", Message: fmt.Sprintf(format, args...)}
 }

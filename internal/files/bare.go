@@ -9,7 +9,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// Bare takes the operation and the path away from an error, for a message that has them.
+// Bare removes the operation and the path from an error, for a message that has them already.
 func Bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -25,7 +25,7 @@ func Bare(err error) error {
 	return err
 }
 
-// Existing returns the part of a path that is there.
+// Existing returns the existing part of a path.
 func Existing(path string) string {
 	for {
 		if _, err := disk.Stat(path); err == nil || path == filepath.Dir(path) {

@@ -11,16 +11,16 @@ import (
 	"maestro/internal/disk"
 )
 
-// Access is what an operation needs to be allowed.
+// Access is the permission that an operation needs.
 type Access int
 
-// The accesses that Explain asks about.
+// The kinds of access.
 const (
-	// ToRead is of a file's content, or of a directory's names.
+	// ToRead is for a file's content, or a directory's names.
 	ToRead Access = iota
-	// ToWrite is of a file's content.
+	// ToWrite is for a file's content.
 	ToWrite
-	// ToChange is of the name: to make, replace or remove what it leads to.
+	// ToChange is for a name: to create, replace or remove it.
 	ToChange
 )
 
@@ -28,8 +28,8 @@ func (a Access) String() string {
 	return [...]string{"read", "written", "made, replaced or removed"}[a]
 }
 
-// DeniedError says that the system does not let this user use a file, what denies it, and what would allow it. Match it
-// with errors.As.
+// DeniedError says that the system does not permit this user to use a file, what denies it, and what would permit it.
+// Match it with errors.As.
 type DeniedError struct {
 	What, Why, Next string
 	err             error
@@ -39,11 +39,11 @@ func (e *DeniedError) Error() string { return e.What + ": " + e.Why + "; " + e.N
 
 func (e *DeniedError) Unwrap() error { return e.err }
 
-// Allow is Next.
+// Allow returns Next.
 func (e *DeniedError) Allow() string { return e.Next }
 
-// Explain returns the *DeniedError of an operation on a file or directory that failed for want of permission. Other
-// errors stay as they are.
+// Explain returns a *DeniedError for an operation on a file or directory that failed for lack of permission. It returns
+// other errors unchanged.
 func Explain(path string, access Access, err error) error {
 	var known *DeniedError
 	if !errors.Is(err, fs.ErrPermission) || errors.As(err, &known) {
@@ -64,7 +64,7 @@ func Explain(path string, access Access, err error) error {
 		info, path = nil, by
 	}
 	switch {
-	case info == nil: // the mode allows it: an attribute of the file, or a rule of the system
+	case info == nil: // the mode permits it: a file attribute, or a rule of the system, denies it
 		var number syscall.Errno
 		denied.Why = "permission denied"
 		if errors.As(err, &number) {
@@ -85,10 +85,10 @@ func Explain(path string, access Access, err error) error {
 	return denied
 }
 
-// permits is allowed; tests set it.
+// permits is allowed. Tests replace it.
 var permits = allowed
 
-// modeAllows reports whether a mode gives its owner all that chmod could.
+// modeAllows reports whether a mode gives its owner everything that chmod could.
 func modeAllows(mode fs.FileMode) bool {
 	if mode.IsDir() {
 		return mode.Perm()&0o700 == 0o700
@@ -96,7 +96,7 @@ func modeAllows(mode fs.FileMode) bool {
 	return mode.Perm()&0o600 == 0o600
 }
 
-// denier returns the first part of a path whose mode or owner denies an access, nil information if none does.
+// denier returns the first part of a path whose mode or owner denies an access, and nil information if none does.
 func denier(path string, access Access) (string, fs.FileInfo) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func denier(path string, access Access) (string, fs.FileInfo) {
 	return path, info
 }
 
-// dirsAbove lists the directories that lead to a path, from the root on.
+// dirsAbove lists the directories that lead to a path, starting at the root.
 func dirsAbove(path string) []string {
 	parent := filepath.Dir(path)
 	if parent == path {

@@ -9,7 +9,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// SyncDir makes the names in a directory durable.
+// SyncDir syncs the entries of a directory.
 func SyncDir(path string) error {
 	dir, err := disk.Open(path)
 	if err != nil {
@@ -18,7 +18,7 @@ func SyncDir(path string) error {
 	return errors.Join(SyncNames(dir), dir.Close())
 }
 
-// ReadError says that what was to be copied cannot be read; nothing is wrong with the copy. Match it with errors.As.
+// ReadError says that the source of a copy cannot be read; the copy is not at fault. Match it with errors.As.
 type ReadError struct{ Err error }
 
 func (e *ReadError) Error() string { return e.Err.Error() }
@@ -39,7 +39,7 @@ func (r reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Copy writes all that is left of a file into a new one that only this user can read. It does not make it durable.
+// Copy writes the rest of a file to a new one that only this user can read. It does not sync it.
 func Copy(from *os.File, to string) error {
 	out, err := disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -49,8 +49,8 @@ func Copy(from *os.File, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// TreeSize adds up the regular files below a directory, in bytes. Files that are removed meanwhile do not count.
-// Next to an error it gives the size of what it could see.
+// TreeSize adds up the sizes of the regular files below a directory, in bytes. It ignores files that are removed
+// meanwhile. With an error it also returns the size of what it could read.
 func TreeSize(dir string) (size uint64, err error) {
 	var failed error
 	err = disk.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {

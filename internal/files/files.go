@@ -10,18 +10,18 @@ import (
 	"maestro/internal/disk"
 )
 
-// IrregularError says that a name is not a regular file that can be used. Match it with errors.As.
+// IrregularError says that a name is not a usable regular file. Match it with errors.As.
 type IrregularError struct {
 	// Name is the path in its root.
 	Name string
 	Why  string
-	// Passing says that another look may find something else: the name changed hands while it was opened.
+	// Passing says that a retry may find something else: the name was replaced while it was being opened.
 	Passing bool
 }
 
 func (e *IrregularError) Error() string { return e.Name + " " + e.Why }
 
-// Open opens a regular file that exists, without os.O_CREATE and os.O_TRUNC in flag.
+// Open opens an existing regular file. flag must not have os.O_CREATE or os.O_TRUNC.
 func Open(root *disk.Root, name string, flag int) (*os.File, error) {
 	return open(root, name, flag, fs.FileMode.IsRegular, "is not a regular file")
 }
@@ -69,9 +69,9 @@ func open(root *disk.Root, name string, flag int, is func(fs.FileMode) bool, why
 	return f, nil
 }
 
-// OpenOrCreate opens a regular file, and makes an empty one that only this user can read where there is none.
+// OpenOrCreate opens a regular file, or creates an empty one that only this user can read.
 func OpenOrCreate(root *disk.Root, name string, flag int) (*os.File, error) {
-	for range 10 { // somebody else may make or remove it in between
+	for range 10 { // somebody else may create or remove it in between
 		f, err := Open(root, name, flag)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return f, err
@@ -84,7 +84,7 @@ func OpenOrCreate(root *disk.Root, name string, flag int) (*os.File, error) {
 	return nil, &IrregularError{Name: name, Why: "is made and removed all the time"}
 }
 
-// Create makes an empty file that only this user can read, in the place of any file, link or pipe that has the name.
+// Create creates an empty file that only this user can read, replacing any file, link or pipe with the same name.
 func Create(root *disk.Root, name string) (*os.File, error) {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -13,16 +13,16 @@ import (
 	"maestro/internal/disk"
 )
 
-// placingFile is in a Scratch whose content moves to its place: one name a line, in the order in which they move. While
-// the last one is not moved, the others may go again.
+// placingFile is in a Scratch whose content moves to its place: one name per line, in the order of the moves. Until the
+// last one is moved, the others may be removed again.
 const placingFile = "placing"
 
-// LostAndFound is what a file system keeps at its top, which may be any directory.
+// LostAndFound is the directory that a file system has at its top, which may be any directory.
 const LostAndFound = "lost+found"
 
-// FillInPlace moves all that is in a durable Scratch into the directory that it is in, durably. The name last moves
-// last: until it is there, the directory is not whole, and RemoveLeftovers takes the others away. Nothing else may be
-// in the directory, but for what is named as beside it. An error leaves the directory as it was.
+// FillInPlace durably moves everything in a synced Scratch to the directory that contains it. last is moved last: until
+// it is there, the directory is incomplete, and RemoveLeftovers removes the others. Nothing else may be in the
+// directory, except what beside names. If it fails, the directory is as before.
 func FillInPlace(temporary, last string, beside ...string) (err error) {
 	dir := filepath.Dir(temporary)
 	names, err := toMove(temporary, dir, last, beside)
@@ -57,7 +57,7 @@ func FillInPlace(temporary, last string, beside ...string) (err error) {
 	return SyncDir(dir)
 }
 
-// toMove lists what is in a directory, last at the end, and fails where the other directory has anything else.
+// toMove lists the content of a directory, last at the end, and fails if the other directory has anything else.
 func toMove(temporary, dir, last string, beside []string) (names []string, err error) {
 	there, err := disk.ReadDir(dir)
 	if err != nil {
@@ -94,7 +94,7 @@ func writeDurably(path, content string) error {
 }
 
 // unplaced lists what a Scratch had begun to move to its place when its process was killed, without what moves last:
-// nothing where it did not begin, or was done.
+// nothing if it had not begun, or was done.
 func unplaced(scratch string) []string {
 	content, err := disk.ReadFile(filepath.Join(scratch, placingFile))
 	if err != nil {
@@ -115,8 +115,8 @@ func unplaced(scratch string) []string {
 	return moved
 }
 
-// Occupied returns a name in a directory that is neither a Scratch for it, nor what a killed process moved out of one
-// before it was done, nor named as beside them; "" if there is none, or no such directory.
+// Occupied returns a name in a directory that is neither a Scratch for it, nor what a killed process had moved out of
+// one before it was done, nor listed in beside; "" if there is none, or no such directory.
 func Occupied(path, purpose string, beside ...string) (string, error) {
 	entries, err := disk.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,5 +2,5 @@ package files
 
 import "errors"
 
-// ErrHeld says that another process has the lock of a file.
+// ErrHeld says that another process has locked a file.
 var ErrHeld = errors.New("another process has the lock")

@@ -10,7 +10,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// Resolve follows the symbolic links of the part of a path that exists.
+// Resolve resolves the symbolic links in the existing part of a path.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func Resolve(path string) (string, error) {
 	}
 }
 
-// Within reports whether a resolved path is a directory or lies below it, by whatever name. It is false when there is
+// Within reports whether a resolved path is a directory or lies below it, by any of its names. It is false if there is
 // no such directory.
 func Within(path, dir string) bool {
 	info, err := disk.Stat(dir)

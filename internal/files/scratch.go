@@ -11,16 +11,16 @@ import (
 	"maestro/internal/disk"
 )
 
-// Scratch is a new directory beside the place that it will take, or in it where a directory is there already: that may
-// be a mount point, or its parent may be closed to this user, so it cannot be replaced. It is locked while its process
-// lives, so that another can tell it from what a killed process left.
+// Scratch is a new directory beside its final place, or in it if there is a directory already: that may be a mount
+// point, or its parent may not be writable, so that it cannot be replaced. It is locked while its process lives, which
+// distinguishes it from what a killed process left.
 type Scratch struct {
-	// Path is where it is.
+	// Path is its present path.
 	Path string
 	lock *os.File // nil where directories cannot be locked
 }
 
-// NewScratch makes one for a path, with mode 0700. It is called ".NAME.PURPOSE-<digits>" beside the path, and
+// NewScratch creates one for a path, with mode 0700. Its name is ".NAME.PURPOSE-<digits>" beside the path, or
 // ".PURPOSE-<digits>" in it.
 func NewScratch(path, purpose string) (*Scratch, error) {
 	dir, pattern := filepath.Dir(path), "."+filepath.Base(path)+"."+purpose+"-*"
@@ -39,7 +39,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 		if err == nil && holds(lock, made) {
 			return &Scratch{made, lock}, nil
 		}
-		if err == nil { // somebody took it for a leftover
+		if err == nil { // another process took it for a leftover
 			_ = lock.Close()
 			continue
 		}
@@ -49,7 +49,7 @@ func NewScratch(path, purpose string) (*Scratch, error) {
 	}
 }
 
-// Release returns the directory up; it stays where it is.
+// Release unlocks the directory, which stays where it is.
 func (s *Scratch) Release() error {
 	if s.lock == nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *Scratch) Release() error {
 	return s.lock.Close()
 }
 
-// InUse lists the directories of NewScratch for a path that other processes hold.
+// InUse lists the directories of NewScratch for a path that other processes have locked.
 func InUse(path, purpose string) (used []string, err error) {
 	dirs, err := scratches(path, purpose)
 	for _, dir := range dirs {
@@ -72,12 +72,12 @@ func InUse(path, purpose string) (used []string, err error) {
 	return used, err
 }
 
-// Leftovers lists the directories of NewScratch for a path that no process holds.
+// Leftovers lists the directories of NewScratch for a path that no process has locked.
 func Leftovers(path, purpose string) (left []string, err error) {
 	return eachLeftover(path, purpose, func(string) error { return nil })
 }
 
-// RemoveLeftovers removes them, and what they had begun to move to the path, and says which. A process that was killed
+// RemoveLeftovers removes them, and what they had begun to move to the path, and returns their names. A killed process
 // left them.
 func RemoveLeftovers(path, purpose string) (removed []string, err error) {
 	return eachLeftover(path, purpose, func(dir string) error {
@@ -96,7 +96,7 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 	for _, dir := range dirs {
 		lock, err := LockDir(dir, false)
 		if err != nil {
-			continue // it is in use, or not this user's
+			continue // it is in use, or belongs to another user
 		}
 		if err := do(dir); err != nil {
 			failed = errors.Join(failed, err)
@@ -108,8 +108,8 @@ func eachLeftover(path, purpose string, do func(dir string) error) (done []strin
 	return done, failed
 }
 
-// scratches lists the directories that have a name of NewScratch for a path, beside it and in it. Next to an error it
-// gives those that it could see.
+// scratches lists the directories with a name of NewScratch for a path, beside it and in it. With an error it also
+// returns those that it could see.
 func scratches(path, purpose string) (dirs []string, err error) {
 	beside := scratchName(`\.` + regexp.QuoteMeta(filepath.Base(path)) + `\.` + purpose)
 	for dir, name := range map[string]*regexp.Regexp{filepath.Dir(path): beside, path: scratchName(`\.` + purpose)} {
@@ -132,7 +132,7 @@ func scratches(path, purpose string) (dirs []string, err error) {
 
 func scratchName(begin string) *regexp.Regexp { return regexp.MustCompile(`^` + begin + `-\d+$`) }
 
-// holds reports whether an open directory is the one that has the path.
+// holds reports whether an open directory is the one at the path.
 func holds(dir *os.File, path string) bool {
 	held, err := dir.Stat()
 	now, nowErr := disk.Lstat(path)

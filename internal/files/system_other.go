@@ -10,7 +10,7 @@ import (
 
 const nonBlocking = 0
 
-// Lock fails: this system has no locks that a dead process lets go of.
+// Lock fails: this system has no locks that are released with their process.
 func Lock(*os.File) error { return errors.ErrUnsupported }
 
 // LockShared fails, as Lock does.
@@ -19,19 +19,19 @@ func LockShared(*os.File) error { return errors.ErrUnsupported }
 // LockDir fails, as Lock does.
 func LockDir(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-// Owned leaves to the system who may do what.
+// Owned leaves permissions to the system.
 func Owned(fs.FileInfo) error { return nil }
 
 // Shared leaves that to the system too.
 func Shared(fs.FileInfo) bool { return false }
 
-// SyncNames does nothing: this system keeps names itself.
+// SyncNames does nothing: this system makes names durable itself.
 func SyncNames(*os.File) error { return nil }
 
-// Links takes every file for one with one name.
+// Links reports a single name for every file.
 func Links(fs.FileInfo) uint64 { return 1 }
 
-// allowed leaves it to the system to say what is wrong.
+// allowed leaves permissions to the system.
 func allowed(string, bool, bool, bool) bool { return true }
 
 // SameFileSystem reports true: this system does not tell.

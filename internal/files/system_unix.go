@@ -14,14 +14,14 @@ import (
 	"maestro/internal/disk"
 )
 
-// nonBlocking keeps the opening of a pipe from waiting for the process at its other end.
+// nonBlocking keeps opening a pipe from waiting for the process at its other end.
 const nonBlocking = unix.O_NONBLOCK
 
-// Lock takes an open file or directory for this process alone, until it is closed or the process ends however it ends.
-// It fails at once with ErrHeld if another has it, and with errors.ErrUnsupported where the system has no such locks.
+// Lock locks an open file or directory for this process alone, until it is closed or the process ends. It fails at once
+// with ErrHeld if another process has locked it, and with errors.ErrUnsupported if the system has no such locks.
 func Lock(f *os.File) error { return lock(f, unix.LOCK_EX) }
 
-// LockShared is Lock with others that share it.
+// LockShared is Lock, but shared.
 func LockShared(f *os.File) error { return lock(f, unix.LOCK_SH) }
 
 func lock(f *os.File, how int) error {
@@ -40,8 +40,8 @@ func lock(f *os.File, how int) error {
 	}
 }
 
-// LockDir opens a directory of this user and takes it, as Lock does; it follows no link. With wait it waits until
-// whoever has it is done.
+// LockDir opens a directory of this user and locks it, as Lock does; it follows no link. With wait it waits until
+// another holder is done.
 func LockDir(path string, wait bool) (*os.File, error) {
 	dir, err := disk.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func LockDir(path string, wait bool) (*os.File, error) {
 	return dir, nil
 }
 
-// Owned says whose a file is when it is not this user's.
+// Owned returns an error with the owner of a file that is not this user's.
 func Owned(info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ok && int64(stat.Uid) != int64(os.Geteuid()) {
@@ -71,13 +71,13 @@ func Owned(info fs.FileInfo) error {
 	return nil
 }
 
-// Shared reports whether anybody but its user may do anything with a file.
+// Shared reports whether anybody but its owner has any permission on a file.
 func Shared(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
-// SyncNames makes the names in an open directory durable.
+// SyncNames syncs the entries of an open directory.
 func SyncNames(dir *os.File) error { return disk.Sync(dir) }
 
-// Links counts the names of a file, 1 where that is not known.
+// Links counts the names of a file, 1 if unknown.
 func Links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink) //nolint:unconvert // its type differs between systems
@@ -85,15 +85,15 @@ func Links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// SameFileSystem reports whether two files are on one file system, where that can be told: a name goes from one to the
-// other.
+// SameFileSystem reports whether two files are on one file system, so that a rename between them works, if that is
+// known.
 func SameFileSystem(a, b fs.FileInfo) bool {
 	one, ok := a.Sys().(*syscall.Stat_t)
 	other, too := b.Sys().(*syscall.Stat_t)
 	return !ok || !too || one.Dev == other.Dev
 }
 
-// allowed reports whether this user may use what a path leads to.
+// allowed reports whether this user may access what a path leads to.
 func allowed(path string, read, write, enter bool) bool {
 	mode := uint32(unix.F_OK)
 	for bit, wanted := range map[uint32]bool{unix.R_OK: read, unix.W_OK: write, unix.X_OK: enter} {

@@ -12,9 +12,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// Write puts content in the place of any file of the name: whole or not at all, for this user alone. It is written
-// under a temporary name first, in the place of any file that has it. The content is durable; the name is once the
-// directory is synced.
+// Write replaces any file of the name by content: completely or not at all, for this user alone. It first writes to a
+// temporary name, replacing any file there. The content is durable; the name is durable once the directory is synced.
 func Write(root *disk.Root, temporary, name string, content ...[]byte) error {
 	err := writeNew(root, temporary, content)
 	if err == nil {
@@ -26,15 +25,15 @@ func Write(root *disk.Root, temporary, name string, content ...[]byte) error {
 	return nil
 }
 
-// Replace is Write that gives what has the name another one, whatever it is. Nothing is moved before the content is
-// durable, and a file keeps its name until it is replaced.
+// Replace is Write, but first gives anything with the name another one. Nothing is moved before the content is durable,
+// and a file keeps its name until it is replaced.
 func Replace(root *disk.Root, temporary, name, aside string, content ...[]byte) error {
 	err := writeNew(root, temporary, content)
 	if err != nil {
 		return errors.Join(err, root.Remove(temporary))
 	}
 	moved := false
-	if root.Link(name, aside) != nil { // a directory has one name
+	if root.Link(name, aside) != nil { // a directory has only one name
 		if err = root.Rename(name, aside); err == nil {
 			moved = true
 		}
@@ -54,7 +53,7 @@ func Replace(root *disk.Root, temporary, name, aside string, content ...[]byte) 
 	return nil
 }
 
-// writeNew makes a file with the content, durably.
+// writeNew creates a file with the content, durably.
 func writeNew(root *disk.Root, name string, content [][]byte) error {
 	f, err := Create(root, name)
 	if err != nil {
@@ -74,7 +73,7 @@ func writeNew(root *disk.Root, name string, content [][]byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// WritePath is Write for a path outside any root, with a temporary name that nothing else has.
+// WritePath is Write for a path outside any root, with a unique temporary name.
 func WritePath(path string, content ...[]byte) error {
 	root, err := disk.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -84,8 +83,8 @@ func WritePath(path string, content ...[]byte) error {
 	return errors.Join(Write(root, "."+name+"-"+rand.Text(), name, content...), root.Close())
 }
 
-// Separate gives a file an inode of its own, with the same content, mode and times: what is written to it reaches no
-// other name that it had. It is durable. Nobody may write to the file meanwhile.
+// Separate gives a file an inode of its own, with the same content, mode and times, so that writes to it do not reach
+// its former other names. It is durable. Nobody may write to the file meanwhile.
 func Separate(path string) error {
 	in, err := OpenNamed(path)
 	if err != nil {
@@ -126,8 +125,8 @@ func syncFile(path string) error {
 // unfinished matches the temporary names of WritePath.
 var unfinished = regexp.MustCompile(`^\..+-[A-Z2-7]{26}$`)
 
-// RemoveUnfinished removes from a directory what WritePath left there in processes that were killed. The caller sees to
-// it that nobody writes there now.
+// RemoveUnfinished removes from a directory what WritePath left there in killed processes. The caller makes sure that
+// nobody is writing there.
 func RemoveUnfinished(dir string) error {
 	entries, err := disk.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// most is how many bytes wait at most.
+	// most bounds the waiting bytes.
 	most = 1 << 20
-	// patience is how long whoever ends, or wants what waits to be written first, waits for the reader.
+	// patience is how long Close and Settle wait for the reader.
 	patience = time.Second
 )
 
 // errUnread says that nobody reads the stream.
 var errUnread = errors.New("nobody reads what is written")
 
-// Queue is an io.Writer that never waits for a reader. One goroutine writes what was given to it, in order and one
-// Write for each. What finds the queue full is dropped, and counted.
+// Queue is an io.Writer that never waits for a reader. One goroutine writes what was given to it, in order and with one
+// Write each. What does not fit into the queue is dropped, and counted.
 type Queue struct {
 	w io.Writer
-	// lost returns the line that says how many were dropped; nil to say nothing.
+	// lost returns the line that reports the number of dropped lines; nil to report nothing.
 	lost func(dropped int) []byte
 
 	mu      sync.Mutex
@@ -31,19 +31,19 @@ type Queue struct {
 	size    int // bytes in waiting
 	dropped int
 	closed  bool
-	unread  bool // somebody waited for the reader in vain, after the Queue was closed
+	unread  bool // after the Queue was closed, a wait for the reader was in vain
 
 	wake chan struct{}
 	done chan struct{} // closed when the goroutine has ended
 }
 
-// item is a line, or somebody who waits until what came before is written.
+// item is a line, or a waiter for everything before it to be written.
 type item struct {
 	line    []byte
 	reached chan<- struct{}
 }
 
-// NewQueue begins to write to w. Close it.
+// NewQueue starts to write to w. The caller must close it.
 func NewQueue(w io.Writer, lost func(dropped int) []byte) *Queue {
 	q := &Queue{
 		w:    w,
@@ -55,7 +55,7 @@ func NewQueue(w io.Writer, lost func(dropped int) []byte) *Queue {
 	return q
 }
 
-// Write takes a line. It fails only once the Queue is closed, when nobody reads the stream.
+// Write queues a line. It fails only once the Queue is closed and nobody reads the stream.
 func (q *Queue) Write(line []byte) (int, error) {
 	if len(line) == 0 || q.put(item{line: bytes.Clone(line)}) {
 		return len(line), nil
@@ -109,7 +109,7 @@ func (q *Queue) add(i item) {
 	}
 }
 
-// sayDropped has the lines that were dropped counted in their place; mu is held.
+// sayDropped reports the number of dropped lines in their place. The caller holds mu.
 func (q *Queue) sayDropped() {
 	if q.dropped > 0 && q.lost != nil {
 		q.add(item{line: q.lost(q.dropped)})
@@ -117,7 +117,7 @@ func (q *Queue) sayDropped() {
 	q.dropped = 0
 }
 
-// Settle waits a short while until all that was written before is with the reader.
+// Settle waits a short time until the reader has received everything written before.
 func (q *Queue) Settle() {
 	reached := make(chan struct{})
 	if !q.put(item{reached: reached}) {
@@ -131,8 +131,8 @@ func (q *Queue) Settle() {
 	}
 }
 
-// Close waits a short while until everything is written, and reports whether it is. Else the goroutine ends when the
-// reader takes what it is about to write, or with the process.
+// Close waits a short time until everything is written, and reports whether it is. Otherwise the goroutine ends when
+// the reader accepts the next write, or with the process.
 func (q *Queue) Close() bool {
 	q.mu.Lock()
 	q.closed = true
@@ -160,7 +160,7 @@ func (q *Queue) run() {
 		case next.reached != nil:
 			close(next.reached)
 		case next.line != nil:
-			_, _ = q.w.Write(next.line) // there is nowhere left to complain
+			_, _ = q.w.Write(next.line) // there is nowhere left to report it
 		case closed:
 			return
 		default:
@@ -169,7 +169,7 @@ func (q *Queue) run() {
 	}
 }
 
-// next takes what is to be written next; nothing if there is none now.
+// next takes the next item to write, if there is one.
 func (q *Queue) next() (next item, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -26,18 +26,18 @@ const (
 // Applied is a task of a plan, and what an apply did with it.
 type Applied struct {
 	LocalID string `json:"localId"`
-	// ID is empty for what a dry run would create.
+	// ID is empty for a task that a dry run would create.
 	ID     string `json:"id,omitempty"`
 	Title  string `json:"title"`
 	Action Action `json:"action"`
 	// Changed names the fields that have new values.
 	Changed []string `json:"changed,omitempty"`
-	// Existed says that the task was there before.
+	// Existed says that the task existed before.
 	Existed bool `json:"existed,omitempty"`
 }
 
-// Diff compares a plan with a project, task by task in the plan's order. Whether a field of a task changes, the server
-// decides.
+// Diff compares a plan with a project, task by task in the plan's order. The server determines whether a task's field
+// changes.
 type Diff struct {
 	// Project is the id of the project, "" for the caller's own.
 	Project string
@@ -47,15 +47,15 @@ type Diff struct {
 	given   bool
 	// Done are the tasks that were applied, in order.
 	Done []Applied
-	// Beside are the tasks of the project that have a plan id and are not in the plan.
+	// Beside are the tasks of the project that have a plan id but are not in the plan.
 	Beside []wire.Task
 }
 
-// NewDiff begins the comparison of a plan with a project. content is the plan's file: the same file and key give the
-// same keys of commands, so that two who apply it at once create one task.
+// NewDiff starts the comparison of a plan with a project. content is the plan's file: the same file and key give the
+// same keys of commands, so that two concurrent applies create one task.
 func NewDiff(content []byte, key string) *Diff {
 	sum := sha256.New()
-	_, _ = sum.Write(content) // a hash takes everything
+	_, _ = sum.Write(content) // a hash never fails to write
 	_, _ = io.WriteString(sum, "\x00"+key)
 	return &Diff{
 		there: map[string]wire.Task{},
@@ -65,8 +65,8 @@ func NewDiff(content []byte, key string) *Diff {
 	}
 }
 
-// Found takes the tasks of the project that have a plan id. It returns the ids that the plan has beside them and that
-// may name a task of the project, as an export does.
+// Found adds the project's tasks with a plan id. It returns the plan's other ids that may be task ids of the project,
+// as in an export.
 func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 	for _, t := range planned {
 		d.there[t.PlanID] = t
@@ -93,8 +93,8 @@ func (d *Diff) Found(p *Plan, planned []wire.Task) (named []string) {
 	return named
 }
 
-// Named takes a task that the plan names by its id, which comes before a plan id that is the same. One of another
-// project is none of the plan's.
+// Named adds a task that the plan names by its id, which takes precedence over an equal plan id. A task of another
+// project does not belong to the plan.
 func (d *Diff) Named(t wire.Task) {
 	if d.Project != "" && t.ProjectID != d.Project {
 		return
@@ -105,8 +105,8 @@ func (d *Diff) Named(t wire.Task) {
 	d.there[t.ID] = t
 }
 
-// planID returns the plan id of a task that an entry creates: no plan id has the form of a task's own id, by which an
-// export names tasks that have none.
+// planID returns the plan id for a task that an entry creates: a plan id never has the form of a task id, which an
+// export uses for tasks without one.
 func planID(local string) string {
 	if commands.IsTaskID(local) {
 		return "from-" + local
@@ -114,7 +114,7 @@ func planID(local string) string {
 	return local
 }
 
-// There returns the task of the project that an entry of the plan stands for, or false if there is none.
+// There returns the project's task for an entry of the plan, or false if there is none.
 func (d *Diff) There(t *Task) (wire.Task, bool) {
 	task, ok := d.there[t.ID]
 	return task, ok
@@ -139,8 +139,8 @@ func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 	}, d.keys + ":task:" + t.ID
 }
 
-// Update returns the command that gives a task the fields of the plan, and its key, "" for a fresh one. It also gives a
-// task its place, unless that is asked for apart with [Diff.Moves].
+// Update returns the command that sets a task's fields to those of the plan, and its key, "" for a new one. It also
+// sets a task's place, unless that is determined separately with [Diff.Moves].
 func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTask, string) {
 	list := func(texts []string) *[]string {
 		all := append([]string{}, texts...)
@@ -165,7 +165,7 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 	if place {
 		parent, dependencies := d.ids[t.Parent], d.idsOf(t.Dependencies)
 		update.ParentID, update.Dependencies = &parent, &dependencies
-		// Dependencies on deleted tasks stay, or applying an unchanged export would change something.
+		// Dependencies on deleted tasks stay, because otherwise applying an unchanged export would change something.
 		if kept := withoutDeleted(task); len(kept) < len(task.Dependencies) && slices.Equal(kept, dependencies) {
 			update.Dependencies = nil
 		}
@@ -176,7 +176,7 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 	return update, d.keys + ":update:" + t.ID
 }
 
-// Moves names what would change of a task's place. In a dry run nothing that the plan moves before it has moved, so the
+// Moves names what would change in a task's place. In a dry run nothing that the plan moves before it has moved, so the
 // server cannot judge that.
 func (d *Diff) Moves(task *wire.Task, t *Task) (changed []string) {
 	dependencies := d.idsOf(t.Dependencies)
@@ -198,7 +198,7 @@ func withoutDeleted(task *wire.Task) []string {
 	return slices.DeleteFunc(slices.Clone(task.Dependencies), func(id string) bool { return deleted[id] })
 }
 
-// Apply records what became of a task: its id, "" if a dry run would create it, and the fields that changed.
+// Apply records the result for a task: its id, "" if a dry run would create it, and the fields that changed.
 func (d *Diff) Apply(t *Task, id string, changed []string) {
 	_, there := d.there[t.ID]
 	action := Created
@@ -221,7 +221,7 @@ func (d *Diff) Apply(t *Task, id string, changed []string) {
 	})
 }
 
-// Count counts the tasks with which something was done.
+// Count counts the tasks with an action.
 func (d *Diff) Count(action Action) (n int) {
 	for _, t := range d.Done {
 		if t.Action == action {
@@ -231,7 +231,7 @@ func (d *Diff) Count(action Action) (n int) {
 	return n
 }
 
-// idsOf returns the tasks that local ids stand for, as far as they are there.
+// idsOf returns the existing tasks for local ids.
 func (d *Diff) idsOf(local []string) []string {
 	ids := []string{}
 	for _, id := range local {

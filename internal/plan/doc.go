@@ -4,5 +4,5 @@
 // [Parse] checks the whole file first and reports every fault with its line, so that nothing is created from half a
 // plan. The tasks of an accepted plan are in an order in which they can be created: parents and dependencies first.
 //
-// [Diff] compares a plan with the tasks of a project, and says which command each entry needs.
+// [Diff] compares a plan with the tasks of a project, and determines the command for each entry.
 package plan

@@ -7,7 +7,7 @@ import (
 )
 
 // Of returns the plan of a project: applied to the project again, it changes nothing. The tasks are in the order of the
-// list; parents and dependencies that are not in the list are left out.
+// list; it omits parents and dependencies that are not in the list.
 func Of(project *wire.Project, tasks []wire.Task) *Plan {
 	p := &Plan{Name: project.Name, Description: project.Description, WorkingDir: project.WorkingDir}
 	local := localIDs(tasks)
@@ -17,8 +17,8 @@ func Of(project *wire.Project, tasks []wire.Task) *Plan {
 	return p
 }
 
-// localIDs returns the ids of tasks in their plan. A plan id that is another task's own id, as an older log may have
-// it, gives way to that.
+// localIDs returns the ids of tasks in their plan. A plan id that equals another task's own id, as in an older log, is
+// not used.
 func localIDs(tasks []wire.Task) map[string]string {
 	local := make(map[string]string, len(tasks))
 	for i := range tasks {

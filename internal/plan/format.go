@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML writes the plan as a file that Parse reads. Tasks stand in the tasks that they are part of, otherwise in their
-// order; what is empty is left out.
+// YAML writes the plan as a file that Parse reads. Tasks are nested in their parents, otherwise in order; empty fields
+// are omitted.
 func (p *Plan) YAML() ([]byte, error) {
 	below := map[string][]Task{}
 	for _, t := range p.Tasks {
@@ -33,7 +33,7 @@ func (p *Plan) YAML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// list writes the tasks that are part of one.
+// list writes the tasks below a parent.
 func list(below map[string][]Task, parent string) (*yaml.Node, error) {
 	items := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, t := range below[parent] {
@@ -80,7 +80,7 @@ func (t *Task) node() (*yaml.Node, error) {
 	return node, nil
 }
 
-// DefaultPriority is that of a task whose plan names none.
+// DefaultPriority is the priority of a task whose plan names none.
 const DefaultPriority = "medium"
 
 func add(to *yaml.Node, key string, value *yaml.Node) {
@@ -104,7 +104,7 @@ func putList(to *yaml.Node, key string, texts []string, style yaml.Style) {
 	add(to, key, items)
 }
 
-// scalar writes a text, with quotes where YAML would take it for something else.
+// scalar writes a text, quoted if YAML would otherwise interpret it.
 func scalar(text string) *yaml.Node {
 	node := &yaml.Node{}
 	node.SetString(text)

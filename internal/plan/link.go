@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// link checks what tasks say of each other, and puts them in an order in which they can be made. It looks also when
-// something else is wrong, so that nobody corrects a plan in rounds.
+// link checks the references between tasks, and sorts the tasks into an order in which they can be created. It also
+// runs if there are other faults, so that nobody has to correct a plan in rounds.
 func (p *parser) link() {
 	index := make(map[string]int, len(p.plan.Tasks))
 	for i, t := range p.plan.Tasks {
@@ -61,7 +61,7 @@ func (p *parser) link() {
 	p.plan.Tasks = sorted
 }
 
-// levels reports the tasks that are too deep, whose parents come first in order.
+// levels reports the tasks that are too deep. Parents come first in order.
 func (p *parser) levels(index map[string]int, order []int) {
 	level := make([]int, len(p.plan.Tasks))
 	for _, i := range order {
@@ -93,17 +93,17 @@ const (
 	left
 )
 
-// walk goes from each task to what must be made before it: its parent and its dependencies.
+// walk goes from each task to what must be created before it: its parent and its dependencies.
 type walk struct {
 	*parser
-	// before holds what must be made before each task.
+	// before holds what must be created before each task.
 	before [][]step
 	state  []mark
 	path   []step
 	order  []int
 }
 
-// step is a task on the way, and why it was gone to.
+// step is a task on the path, and the reason for visiting it.
 type step struct {
 	task int
 	why  string
@@ -131,7 +131,7 @@ func (w *walk) visit(task int, why string) {
 	w.order = append(w.order, task)
 }
 
-// cycle reports the circle that ends where it began.
+// cycle reports the cycle that ends where it began.
 func (w *walk) cycle(task int, why string) {
 	from := slices.IndexFunc(w.path, func(s step) bool { return s.task == task })
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// metadata reads a task's metadata as a JSON object. It does not use the YAML package's decoding of mappings, which
-// compares each key with each other one.
+// metadata parses a task's metadata as a JSON object. It does not use the YAML package's decoding of mappings, which
+// compares all keys with each other.
 func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
 	if node.Kind != yaml.MappingNode {
 		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
@@ -43,7 +43,7 @@ func (p *parser) metadata(node *yaml.Node, pointer string) json.RawMessage {
 // Error makes a fault an error within this package.
 func (f *Fault) Error() string { return f.String() }
 
-// free turns YAML into what encoding/json writes, within bounds.
+// free converts YAML to JSON values, within limits.
 type free struct{ values int }
 
 func faultAt(node *yaml.Node, format string, args ...any) error {
@@ -70,7 +70,7 @@ func (r *free) value(node *yaml.Node, level int) (any, error) {
 			list = append(list, value)
 		}
 		return list, nil
-	case yaml.AliasNode: // a short file could stand for an endless one
+	case yaml.AliasNode: // a short file could expand to an endless one
 		return nil, faultAt(node, "a plan uses no aliases")
 	case yaml.ScalarNode, yaml.DocumentNode:
 	}
@@ -104,7 +104,7 @@ func (r *free) object(node *yaml.Node, level int) (map[string]any, error) {
 	return object, nil
 }
 
-// freeNode writes what encoding/json read, numbers as they were.
+// freeNode writes JSON values as YAML, with numbers unchanged.
 func freeNode(value any) *yaml.Node {
 	switch value := value.(type) {
 	case map[string]any:

@@ -18,7 +18,7 @@ import (
 	"maestro/events"
 )
 
-// Parse reads and checks a plan. What is wrong comes as *InvalidError, all of it at once.
+// Parse parses and checks a plan. It reports all faults at once, as *InvalidError.
 func Parse(content []byte) (*Plan, error) {
 	p := parser{lines: map[string]int{}}
 	p.document(content)
@@ -37,12 +37,12 @@ func Parse(content []byte) (*Plan, error) {
 type parser struct {
 	plan   Plan
 	faults []Fault
-	// lines holds where each local id was given; pointers where each task stands, by its place in plan.Tasks.
+	// lines holds where each local id was given; pointers the place of each task, by its index in plan.Tasks.
 	lines    map[string]int
 	pointers []string
-	// tooMany says that tasks beyond MaxTasks were met, waiting that dependencies beyond MaxDependencies were.
+	// tooMany says that there were tasks beyond MaxTasks, waiting that there were dependencies beyond MaxDependencies.
 	tooMany, waiting bool
-	// over says that the plan is above a bound, so that what is missing may only be beyond it.
+	// over says that the plan exceeds a limit, so that what seems missing may only be beyond it.
 	over bool
 	references
 }
@@ -60,7 +60,7 @@ type reference struct {
 	pointer string
 }
 
-// full reports whether so much is wrong that nothing more is read.
+// full reports whether there are so many faults that reading stops.
 func (p *parser) full() bool { return len(p.faults) >= MaxFaults }
 
 func (p *parser) fault(line int, pointer, format string, args ...any) {
@@ -118,7 +118,7 @@ func (p *parser) top(node *yaml.Node) {
 	}
 }
 
-// tasks reads a list of tasks; parent is the local id of the one that it stands in.
+// tasks parses a list of tasks; parent is the local id of the task that contains it.
 func (p *parser) tasks(node *yaml.Node, pointer, parent string, depth int) {
 	if depth >= MaxDepth {
 		p.fault(node.Line, pointer, "a plan has at most %d levels of tasks", MaxDepth)
@@ -181,7 +181,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 	}
 }
 
-// waitsFor reads the dependencies of a task.
+// waitsFor parses the dependencies of a task.
 func (p *parser) waitsFor(node *yaml.Node, pointer string, index int, t *Task) {
 	seen := map[string]bool{}
 	p.list(node, pointer, func(item *yaml.Node, at string) {
@@ -230,8 +230,8 @@ func (p *parser) faulty(pointer string) bool {
 	return slices.ContainsFunc(p.faults, func(f Fault) bool { return f.Pointer == pointer })
 }
 
-// object hands each member to the function of its key, and reports keys that have none or come twice. It answers
-// whether the node is an object at all.
+// object passes each member to the function of its key, and reports unknown and duplicate keys. It returns whether the
+// node is an object at all.
 func (p *parser) object(node *yaml.Node, pointer string, members map[string]func(*yaml.Node, string)) bool {
 	if node.Kind != yaml.MappingNode {
 		p.fault(node.Line, pointer, "expected keys and values, found %s", kindOf(node))
@@ -308,7 +308,7 @@ func (p *parser) texts(node *yaml.Node, pointer string) []string {
 	return texts
 }
 
-// labels reads words that group tasks. The command line takes several with commas between them.
+// labels parses words that group tasks. The command line takes several, separated by commas.
 func (p *parser) labels(node *yaml.Node, pointer string) []string {
 	var labels []string
 	p.list(node, pointer, func(item *yaml.Node, at string) {
@@ -381,5 +381,5 @@ func suggestion(key string, members map[string]func(*yaml.Node, string)) string 
 	return "; there are " + strings.Join(keys, ", ")
 }
 
-// escape writes a key as a part of a JSON pointer.
+// escape escapes a key as a part of a JSON pointer.
 func escape(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }

@@ -12,11 +12,11 @@ type Plan struct {
 	Name        string
 	Description string
 	WorkingDir  string
-	// Tasks stand in an order in which they can be made: parents and dependencies before those that name them.
+	// Tasks are in an order in which they can be created: parents and dependencies before those that name them.
 	Tasks []Task
 }
 
-// Task is one task of a plan. ID, Parent and Dependencies are local ids, which mean something in this plan only.
+// Task is one task of a plan. ID, Parent and Dependencies are local ids, which have a meaning only in this plan.
 type Task struct {
 	ID                 string
 	Title              string
@@ -31,14 +31,14 @@ type Task struct {
 	Labels             []string
 	// Metadata is a JSON object, nil if there is none.
 	Metadata json.RawMessage
-	// Place is how many tasks stand before it in the file.
+	// Place is how many tasks come before it in the file.
 	Place int
 	// Line is where the task begins in the file.
 	Line int
 }
 
-// size returns at most how many bytes the body of the request has that makes the task. It does not count what is surely
-// below [MaxTask].
+// size returns an upper bound of the body of the request that creates the task, in bytes. It does not count what is
+// surely below [MaxTask].
 func (t *Task) size() int {
 	const (
 		each   = 110     // an id with its quotes and comma
@@ -62,15 +62,15 @@ func (t *Task) size() int {
 	}
 	encoded, err := json.Marshal(texts)
 	if err != nil {
-		return 0 // texts have JSON
+		return 0 // texts can always be marshalled
 	}
 	return beside + each*(len(t.Dependencies)+1) + len(t.Metadata) + len(encoded)
 }
 
-// Fault is one thing that is wrong with a plan.
+// Fault is one fault of a plan.
 type Fault struct {
 	Line int `json:"line"`
-	// Pointer is the RFC 6901 location of what is wrong.
+	// Pointer is the RFC 6901 location of the fault.
 	Pointer string `json:"pointer"`
 	Message string `json:"message"`
 }
@@ -78,14 +78,14 @@ type Fault struct {
 // String returns "line 3: …".
 func (f Fault) String() string { return fmt.Sprintf("line %d: %s", f.Line, f.Message) }
 
-// maxFaults is how many faults are told.
+// maxFaults bounds the faults that are reported.
 const maxFaults = 20
 
 // InvalidError holds the first faults of a plan, in the order of its lines. Match it with errors.As.
 type InvalidError struct {
 	// Faults are at most 20.
 	Faults []Fault
-	// Count is how many were found.
+	// Count is the number of faults found.
 	Count int
 	// Cut says that reading ended at the last one, so that there may be more.
 	Cut bool
@@ -106,25 +106,25 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// The bounds of a plan; docs/limits.md lists them.
+// The limits of a plan; docs/limits.md lists them.
 const (
-	// MaxBytes is the longest plan that Parse takes.
+	// MaxBytes is the maximum size of a plan.
 	MaxBytes = 4 << 20
-	// MaxTasks and MaxDependencies are how many tasks, and dependencies of all tasks together, a plan has.
+	// MaxTasks and MaxDependencies bound the tasks, and the dependencies of all tasks together, of a plan.
 	MaxTasks        = 10_000
 	MaxDependencies = 50_000
-	// MaxDepth is how many levels of tasks a plan has, whether tasks stand in each other or name their parents.
+	// MaxDepth bounds the levels of tasks of a plan, whether tasks are nested or name their parents.
 	MaxDepth = 100
-	// MaxDependents is how many tasks depend on one: the server takes no more.
+	// MaxDependents bounds the dependents of a task: the server accepts no more.
 	MaxDependents = 1000
-	// MaxTask is how many bytes a task has as the body of a request, MaxText how many an entry of a list of texts.
+	// MaxTask bounds the request body of a task, MaxText an entry of a list of texts, in bytes.
 	MaxTask = 1 << 20
 	MaxText = 64 << 10
-	// MaxFaults is how many faults are reported; reading ends there.
+	// MaxFaults is the number of faults at which reading ends.
 	MaxFaults = 200
 )
 
-// What the server takes.
+// Limits of the server.
 const (
 	maxTitle     = 200
 	maxName      = 200

@@ -7,13 +7,13 @@ import (
 	"maestro/commands"
 )
 
-// Reorder is a task of a plan that is put directly before or after a sibling of the plan.
+// Reorder puts a task of a plan directly before or after a sibling of the plan.
 type Reorder struct {
 	Task, Before, After *Task
 }
 
-// Order returns the moves that bring siblings into the order of the plan, the fewest there are. there are the ids of
-// the project's tasks, as siblings stand now; tasks that a dry run would create come behind them.
+// Order returns the smallest set of moves that sorts siblings into the order of the plan. there are the ids of the
+// project's tasks, in their present sibling order; tasks that a dry run would create come after them.
 func (d *Diff) Order(p *Plan, there []string) (moves []Reorder) {
 	stands := make(map[string]int, len(there))
 	for i, id := range there {
@@ -45,7 +45,7 @@ func (d *Diff) standsAt(stands map[string]int, t *Task) int {
 	return len(stands)
 }
 
-// reorder returns the moves that bring tasks into the order of their places.
+// reorder returns the moves that sort tasks by their places.
 func reorder(has []*Task) (moves []Reorder) {
 	stay := longestRising(has)
 	want := slices.SortedFunc(slices.Values(has), func(a, b *Task) int { return cmp.Compare(a.Place, b.Place) })
@@ -62,10 +62,10 @@ func reorder(has []*Task) (moves []Reorder) {
 	return moves
 }
 
-// longestRising returns a longest part of tasks whose places rise.
+// longestRising returns a longest subsequence of tasks whose places increase.
 func longestRising(tasks []*Task) map[*Task]bool {
 	before := make([]int, len(tasks))
-	var ends []int // the last task of the best part of each length
+	var ends []int // the last task of the best subsequence of each length
 	for i, t := range tasks {
 		at, _ := slices.BinarySearchFunc(ends, t.Place, func(end, place int) int {
 			return cmp.Compare(tasks[end].Place, place)
@@ -86,7 +86,7 @@ func longestRising(tasks []*Task) map[*Task]bool {
 	return stay
 }
 
-// Place returns the command that moves a task to its place, and its key, "" for a fresh one.
+// Place returns the command that moves a task to its place, and its key, "" for a new one.
 func (d *Diff) Place(m Reorder) (*commands.UpdateTask, string) {
 	update := &commands.UpdateTask{TaskID: d.ids[m.Task.ID]}
 	if m.Before != nil {

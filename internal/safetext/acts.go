@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether a character does something else than show itself: it controls the terminal or the order of the
-// text, or it is not seen at all, so that a reader and a program that copies the text do not read the same.
+// Acts reports whether a character does more than show itself: it controls the terminal or the direction of the text,
+// or it is invisible, so that a reader and a program that copies the text would read different things.
 func Acts(r rune) bool {
 	switch {
 	case unicode.IsControl(r), r == utf8.RuneError, unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp):
-		return true // Cf has the marks of direction, zero-width characters and tags
+		return true // Cf contains direction marks, zero-width characters and tags
 	}
 	return unicode.Is(invisible, r)
 }
 
-// invisible are characters without width that Unicode does not call format characters, and those that pick a variant of
-// the character before them, of which any number may follow each other. Emoji are written with U+FE0F.
+// invisible are characters without width that Unicode does not classify as format characters, and variation selectors,
+// any number of which may follow a character. Emoji are written with U+FE0F.
 var invisible = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x034f, Hi: 0x034f, Stride: 1},
@@ -36,7 +36,7 @@ var invisible = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
-// Harmless replaces each character that acts, but newlines and tabs, with U+FFFD.
+// Harmless replaces each character that acts, except newlines and tabs, with U+FFFD.
 func Harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || !Acts(r) {
@@ -46,7 +46,8 @@ func Harmless(text string) string {
 	}, text)
 }
 
-// EscapeJSON writes the characters of a JSON text that act, but newlines, as \u escapes: its values stay what they are.
+// EscapeJSON replaces the characters of a JSON text that act, except newlines, with \u escapes, which does not change
+// its values.
 func EscapeJSON(text []byte) []byte {
 	unsafe := func(r rune) bool { return r != '\n' && r != utf8.RuneError && Acts(r) }
 	if !bytes.ContainsFunc(text, unsafe) {
@@ -65,9 +66,9 @@ func EscapeJSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Spell writes each character that acts, but newlines and tabs, by its number, as [U+202E], and each byte that is not
-// UTF-8 as [0xFF]. Joiners stay, which some scripts and emoji are written with. Line ends become newlines, as XML
-// reads them.
+// Spell replaces each character that acts, except newlines and tabs, with its number, as in [U+202E], and each byte
+// that is not UTF-8 as in [0xFF]. Joiners stay, because some scripts and emoji need them. Line ends become newlines, as
+// XML reads them.
 func Spell(text string) string {
 	if !strings.ContainsFunc(text, spelled) {
 		return text
@@ -92,12 +93,12 @@ func Spell(text string) string {
 	return b.String()
 }
 
-// spelled reports whether Spell looks at a character. U+FFFD may be a byte that is not UTF-8.
+// spelled reports whether Spell examines a character. U+FFFD may be a byte that is not UTF-8.
 func spelled(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	switch r {
 	case '\n', '\t', nonJoiner, joiner:
 		return false
 	}
-	return Acts(r) || r&0xfffe == 0xfffe // the last two of each plane are no characters, and XML cannot hold them
+	return Acts(r) || r&0xfffe == 0xfffe // the last two of each plane are not characters, and not permitted in XML
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// nearestMost is how long a word is that others are compared with, in bytes: the work grows with its square.
+// nearestMost is the maximum length of a compared word, in bytes: the work grows with its square.
 const nearestMost = 64
 
-// Nearest returns the word that somebody meant by what they wrote: the one that takes the fewest edits to reach, else
-// the shortest that begins like it; "" if none is near.
+// Nearest returns the word that was probably meant: the one with the fewest edits, or else the shortest with the same
+// beginning; "" if none is near.
 func Nearest(written string, words []string) string {
 	if len(words) == 0 || len(written) > nearestMost {
 		return ""
@@ -27,8 +27,8 @@ func Nearest(written string, words []string) string {
 	return begun
 }
 
-// edits counts the characters to insert, remove or replace, and the neighbours to swap, that make one text the other
-// (the distance of Damerau and Levenshtein, where nothing is edited twice).
+// edits counts the characters to insert, remove or replace, and the neighbours to swap, to turn one text into the other
+// (the Damerau–Levenshtein distance without repeated edits of the same place).
 func edits(from, to string) int {
 	before, above, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {

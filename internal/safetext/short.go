@@ -26,7 +26,7 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// plain reports whether a text has printable ASCII alone, which most texts are.
+// plain reports whether a text has only printable ASCII, as most texts do.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -36,9 +36,10 @@ func plain(text string) bool {
 	return true
 }
 
-// Shorten cuts a text behind most bytes, at a rune's end, and replaces control characters but newlines and tabs.
+// Shorten cuts a text after most bytes, at a character boundary, and replaces control characters except newlines and
+// tabs.
 func Shorten(text string, most int) string {
-	if len(text) > most { // no more of it is looked at than is kept
+	if len(text) > most { // no more of it is examined than is kept
 		text = text[:most+1]
 	} else if utf8.ValidString(text) && strings.IndexFunc(text, controls) < 0 {
 		return text
@@ -59,7 +60,7 @@ func Shorten(text string, most int) string {
 
 func controls(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// OneLine writes a space for each end of a line and each tab.
+// OneLine replaces each line end and each tab with a space.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {

@@ -25,8 +25,8 @@ type plainError struct {
 func (e *plainError) Error() string { return e.words }
 func (e *plainError) Unwrap() error { return e.err }
 
-// Plain returns the error of a library that parsed an input in plain words, such as "it is cut short"; the error stays
-// in its chain. Any other error, and nil, is given back as it is.
+// Plain returns a parsing library's error in plain words, such as "it is cut short"; the error stays in its chain. It
+// returns any other error, and nil, unchanged.
 func Plain(err error) error {
 	var done *plainError
 	if err == nil || errors.As(err, &done) {
@@ -45,12 +45,12 @@ func Plain(err error) error {
 	return &plainError{words, err}
 }
 
-// tarError begins the errors of archive/tar, which would bring files and users with it.
+// tarError begins the errors of archive/tar. Importing it would also import os/user.
 const tarError = "archive/tar: "
 
 const cutShort = "it is cut short"
 
-// unknownField begins the error of a decoder that knows all fields; it has no type.
+// unknownField begins the error of a decoder for an unknown field; it has no type.
 const unknownField = "json: unknown field "
 
 func describeJSON(err error) string {
@@ -73,7 +73,7 @@ func describeJSON(err error) string {
 	return ""
 }
 
-// found names what a JSON value is, in the words of encoding/json: "array", or "number 1.5".
+// found names a JSON value, in the words of encoding/json: "array", or "number 1.5".
 func found(value string) string {
 	kind, detail, _ := strings.Cut(value, " ")
 	switch kind {

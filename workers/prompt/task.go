@@ -353,7 +353,8 @@ func (w *xmlWriter) referenceContext(m *manifest.Manifest) {
 
 // relations returns a function that tells an agent how a task relates to its own. The words of a manifest do not say
 // which of
-// the two waits.
+// relations returns a function that tells an agent how a task relates to its own. The words of a manifest do not say
+// which of the two waits.
 func relations(m *manifest.Manifest) func(*manifest.RelatedTask) string {
 	needed, above := map[string]bool{}, map[string]bool{}
 	for i := range m.Tasks {

@@ -13,7 +13,7 @@ import (
 	"maestro/internal/files"
 )
 
-// DiskFull says that the disk of a home has no room.
+// DiskFull returns the error that the disk of a home has no room.
 func DiskFull(dir string, err error, next string) error {
 	return &failure.Error{
 		Status:  http.StatusInsufficientStorage,
@@ -25,10 +25,10 @@ func DiskFull(dir string, err error, next string) error {
 	}
 }
 
-// IsReadOnly reports whether an error is about a disk that cannot be written to.
+// IsReadOnly reports whether an error says that a disk is read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-// OnReadOnly says that the disk of a home cannot be written to.
+// OnReadOnly returns the error that the disk of a home is read-only.
 func OnReadOnly(dir string, err error, next string) error {
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
@@ -51,7 +51,7 @@ func whyFull(dir string, err error) string {
 	return files.Bare(err).Error()
 }
 
-// WarnOfRoom says at the start that nothing can be written yet.
+// WarnOfRoom logs at the start that nothing can be written yet.
 func WarnOfRoom(err error, logger *slog.Logger) {
 	if err != nil {
 		logger.Warn("the disk is too full: the server answers reads and refuses writes",
@@ -59,8 +59,8 @@ func WarnOfRoom(err error, logger *slog.Logger) {
 	}
 }
 
-// NotServed explains why a home could not be served; existed says that it had a log before. Other
-// errors stay as they are.
+// NotServed explains why a home could not be served; existed says that it had a log before. It returns other errors
+// unchanged.
 func NotServed(dir string, existed bool, err error) error {
 	var own *failure.Error
 	switch {

@@ -12,12 +12,12 @@ import (
 	"maestro/service/wire"
 )
 
-// FilesEvery is how often a running server looks whether the files of its home are as it knows them.
+// FilesEvery is how often a running server checks the files of its home for changes.
 const FilesEvery = time.Second
 
-// Files keeps what the next start needs: the files of a home whose content the running server knows.
+// Files preserves what the next start needs: the files of a home whose content the running server knows.
 type Files struct {
-	// InPlace fails when the home is no longer where it was; nothing is written there then.
+	// InPlace fails when the home is no longer where it was; then nothing is written there.
 	InPlace func() error
 	// Head is the head file, at HeadPath.
 	Head     HeadFile
@@ -27,7 +27,7 @@ type Files struct {
 	kept atomic.Pointer[home.Kept] // nil until the server listens
 }
 
-// HeadFile tells why the head file cannot be written; nil if it can.
+// HeadFile says why the head file cannot be written; nil if it can.
 type HeadFile interface{ Failed() error }
 
 func (f *Files) headWarnings() []wire.Warning {
@@ -37,7 +37,7 @@ func (f *Files) headWarnings() []wire.Warning {
 	}
 	why := err.Error()
 	var errno syscall.Errno
-	if errors.As(err, &errno) { // else it names the path by which the server holds the home
+	if errors.As(err, &errno) { // otherwise it names the path by which the server holds the home
 		why = errno.Error()
 	}
 	return []wire.Warning{{
@@ -51,7 +51,7 @@ func (f *Files) headWarnings() []wire.Warning {
 // Keep records the files.
 func (f *Files) Keep(lock *home.Lock) { f.kept.Store(lock.Keep()) }
 
-// Run looks at every tick until its context ends, or the home is gone.
+// Run checks at every tick until its context ends, or the home is gone.
 func (f *Files) Run(tick <-chan time.Time) func(context.Context) {
 	return func(ctx context.Context) {
 		for {
@@ -76,7 +76,7 @@ func (f *Files) Run(tick <-chan time.Time) func(context.Context) {
 	}
 }
 
-// Warnings returns what the server could not mend.
+// Warnings returns what the server could not restore.
 func (f *Files) Warnings() []wire.Warning {
 	all := f.headWarnings()
 	kept := f.kept.Load()

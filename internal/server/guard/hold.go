@@ -11,7 +11,7 @@ import (
 	"maestro/internal/salvage"
 )
 
-// Hold makes the home if there is none, and takes it.
+// Hold creates the home if there is none, and locks it.
 func Hold(dir string) (*home.Lock, error) {
 	_, before := disk.Lstat(dir)
 	h, err := home.Create(dir)
@@ -47,7 +47,7 @@ func Hold(dir string) (*home.Lock, error) {
 	return nil, err
 }
 
-// unfinished says that a home is not one yet: a server would begin an empty log in it.
+// unfinished returns the error that a home is incomplete: a server would start an empty log in it.
 func unfinished(dir, left string) error {
 	return &failure.Error{
 		Status:  http.StatusConflict,

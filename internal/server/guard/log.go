@@ -10,15 +10,15 @@ import (
 	"maestro/internal/home"
 )
 
-// Log is the log of a home that this process holds. When the home is no longer where its path leads, nothing
-// beside the log is written either; the log itself is the Handler's, which the Watch stops.
+// Log is the log of a home that this process holds. When the home is no longer where its path leads, nothing is written
+// beside the log either; the log itself belongs to the Handler, which the Watch stops.
 type Log struct {
 	*bus.Bus
 	lock  *home.Lock
 	store home.Identity
 }
 
-// NewLog records where the home of an open log is.
+// NewLog records the location of an open log's home.
 func NewLog(lock *home.Lock, log *bus.Bus) (Log, error) {
 	store, err := home.IdentityOf(lock.Store())
 	return Log{log, lock, store}, err
@@ -46,10 +46,10 @@ func (h Log) HomeInPlace() error {
 }
 
 // LockInPlace fails with events.ErrReadOnly when the home's directory or its lock was moved, deleted or replaced. It
-// does not look at the store: the head file of a home whose store was taken away must show what the store held.
+// does not check the store: the head file of a home whose store was taken away must show what the store held.
 func (h Log) LockInPlace() error { return whetherGone(h.lock.Here()) }
 
-// whetherGone passes over errors that do not show that something is gone.
+// whetherGone ignores errors that do not show that something is gone.
 func whetherGone(err error) error {
 	var gone *home.GoneError
 	if !errors.As(err, &gone) {

@@ -11,8 +11,8 @@ import (
 	"maestro/internal/home"
 )
 
-// Claim notes that this binary writes the home from now on, unless the log is of a newer one, as its health says. A
-// home that may only be read is left as it is.
+// Claim records that this binary writes the home from now on, unless its health says that a newer one wrote the log. It
+// does not change a home that may only be read.
 func Claim(lock *home.Lock, health error, known home.Version, serverKey []byte) error {
 	var newer *events.NewerError
 	switch {
@@ -25,8 +25,8 @@ func Claim(lock *home.Lock, health error, known home.Version, serverKey []byte) 
 	return errors.Join(lock.MarkKey(known.Key), lock.Wrote(known))
 }
 
-// Open takes the home for a server, and reads its secrets. A home that a newer maestro than known wrote is left as it
-// is; newKey makes a key where the one that its sessions know is lost.
+// Open locks the home for a server, and reads its secrets. It does not change a home that a newer maestro than known
+// wrote; newKey creates a key if the one that its sessions know is lost.
 func Open(dir string, known home.Version, newKey bool, logger *slog.Logger) (*home.Lock, home.Secrets, error) {
 	if err := checkVersions(dir, known); err != nil {
 		return nil, home.Secrets{}, err
@@ -55,7 +55,7 @@ func Open(dir string, known home.Version, newKey bool, logger *slog.Logger) (*ho
 	return lock, secrets, nil
 }
 
-// checkVersions looks at a home before anything of it is touched. One that is not there is none's.
+// checkVersions checks a home before anything in it is touched. A missing home passes.
 func checkVersions(dir string, known home.Version) error {
 	h, err := home.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func checkVersions(dir string, known home.Version) error {
 	return errors.Join(err, h.Close())
 }
 
-// secretsOf reads the home's secrets; replace makes a new key where the one that its sessions know is lost.
+// secretsOf reads the home's secrets; replace creates a new key if the one that its sessions know is lost.
 func secretsOf(lock *home.Lock, replace bool) (home.Secrets, error) {
 	if replace {
 		return lock.NewSecrets()

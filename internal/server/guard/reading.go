@@ -14,7 +14,7 @@ import (
 	"maestro/internal/home"
 )
 
-// OpenForReading opens a home that exists and keeps servers out.
+// OpenForReading opens an existing home and excludes servers.
 func OpenForReading(dir string) (*home.Reading, error) {
 	h, err := home.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,8 @@ func OpenForReading(dir string) (*home.Reading, error) {
 	return reading, nil
 }
 
-// ReadSecrets reads what callers are known by. Where a part is missing nobody can be known by it, and none is made.
+// ReadSecrets reads the secrets that identify callers. Without a part of them nobody can be identified by it; it
+// creates none.
 func ReadSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home.Secrets, error) {
 	secrets, err := reading.Secrets()
 	switch {
@@ -69,7 +70,7 @@ func ReadSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 	}
 	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)
 	if secrets.AdminToken == "" {
-		secrets.AdminToken = rand.Text() // nobody's
+		secrets.AdminToken = rand.Text() // known to nobody
 	}
 	if len(secrets.ServerKey) == 0 {
 		secrets.ServerKey = []byte(rand.Text())
@@ -77,8 +78,8 @@ func ReadSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 	return secrets, nil
 }
 
-// Forgetful is the store of refusals of a server that writes nothing: it shows those there are, and keeps no others.
+// Forgetful is the store of refusals of a server that writes nothing: it shows the existing ones, and stores no others.
 type Forgetful struct{ *bus.ReadOnly }
 
-// StoreDenials implements engine.DenialStore: a caller that is refused by a read-only server must still hear so.
+// StoreDenials implements engine.DenialStore: a caller that a read-only server refuses must still get the refusal.
 func (Forgetful) StoreDenials(context.Context, []engine.StoredDenial) error { return nil }

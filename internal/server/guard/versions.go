@@ -13,7 +13,7 @@ import (
 	"maestro/projections"
 )
 
-// Known says what this binary writes into a home, and understands of one. maestro is its own version.
+// Known returns what this binary writes to a home, and understands of one. maestro is its own version.
 func Known(maestro string) home.Version {
 	rules, _ := strconv.Atoi(commands.RulesVersion) // it is a number
 	return home.Version{
@@ -24,7 +24,7 @@ func Known(maestro string) home.Version {
 	}
 }
 
-// tooNew explains why a home that a newer maestro wrote is not opened for writing; other errors stay as they are.
+// tooNew explains why a home that a newer maestro wrote is not opened for writing; it returns other errors unchanged.
 func tooNew(dir string, err error) error {
 	const onlyRead = ", or read it with `maestro serve --read-only`"
 	var home *home.NewerError

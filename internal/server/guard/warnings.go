@@ -7,8 +7,8 @@ import (
 	"maestro/service/wire"
 )
 
-// Warnings returns what an operator should know of a server's backups, the long texts of its log and the files of its
-// home.
+// Warnings returns what an operator should know about a server's backups, the long texts of its log and the files of
+// its home.
 func Warnings(
 	backups interface{ Problem() string }, texts interface{ Lost() []engine.LostText }, files *Files,
 ) []wire.Warning {

@@ -10,8 +10,8 @@ import (
 	"maestro/internal/failure"
 )
 
-// On takes the address. last is the address at which the home's server listened before, "" if that is not known:
-// with port 0, its port is taken again if it is on the same host and free.
+// On listens on the address. last is the address at which the home's server listened before, "" if unknown: for port 0,
+// its port is used again if it is on the same host and free.
 func On(ctx context.Context, address, last string) (net.Listener, error) {
 	host, port, _ := net.SplitHostPort(address) // the options were checked
 	if before, _, err := net.SplitHostPort(last); err == nil && port == "0" && before == host {
@@ -44,8 +44,8 @@ func URL(address net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// Hosts returns the names under which a listener beyond loopback is rightly called: its addresses, which no page can be
-// made to mean something else, and the machine's name.
+// Hosts returns the legitimate host names of a listener beyond loopback: its addresses, which no page can redirect, and
+// the machine's name.
 func Hosts(address net.Addr, machine string) []string {
 	host, _, err := net.SplitHostPort(address.String())
 	if err != nil || IsLoopback(host) {
@@ -67,7 +67,7 @@ func Hosts(address net.Addr, machine string) []string {
 	return hosts
 }
 
-// IsLoopback reports whether a host is this machine, and no other can reach it.
+// IsLoopback reports whether a host is this machine, unreachable for any other.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// Finishing is how long requests held may take when the server stops.
+	// Finishing bounds the requests in progress when the server stops.
 	Finishing = 10 * time.Second
-	// headersWithin bounds how slowly a client may say what it wants. Behind that a ReadTimeout would also end
-	// answers that take long, such as an audit: net/http takes it for the client's going away.
+	// headersWithin bounds the time for a request's headers. A ReadTimeout would also end long answers, such as an
+	// audit, because net/http takes it for a disconnect.
 	headersWithin = 10 * time.Second
 	// idleFor is how long a connection without a request stays open.
 	idleFor = 2 * time.Minute
 )
 
-// Until answers requests until ctx ends. It then calls stopping, which answers who waits, and finishes the
-// requests held.
+// Until answers requests until ctx ends. It then calls stopping, which answers the waiting calls, and finishes the
+// requests in progress.
 func Until(
 	ctx context.Context, listener *api.Listener, handler http.Handler, stopping func(), logger *slog.Logger,
 ) error {

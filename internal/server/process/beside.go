@@ -2,7 +2,7 @@ package process
 
 import "context"
 
-// Beside runs something beside the server, also after ctx has ended; stop ends it and waits for it.
+// Beside runs a function beside the server, even after ctx has ended; stop ends it and waits for it.
 func Beside(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})

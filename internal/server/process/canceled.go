@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// OnlyCanceled reports whether an error says nothing but that its context was canceled.
+// OnlyCanceled reports whether an error says only that its context was canceled.
 func OnlyCanceled(err error) bool {
-	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each is looked at
+	if all, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // each one is examined
 		for _, err := range all.Unwrap() {
 			if !OnlyCanceled(err) {
 				return false

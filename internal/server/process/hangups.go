@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// IgnoreHangUps lets the server go on when its terminal goes away or it is asked to read its options again, and says
-// so. stop ends it and waits for it.
+// IgnoreHangUps keeps the server running when its terminal goes away or it is asked to reload its options, and logs
+// that. stop ends it and waits for it.
 func IgnoreHangUps(ctx context.Context, logger *slog.Logger) (stop func()) {
 	hangUps := make(chan os.Signal, 1)
 	signal.Notify(hangUps, syscall.SIGHUP)

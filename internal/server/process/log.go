@@ -5,16 +5,16 @@ import (
 	"log/slog"
 )
 
-// LogFormats are the formats that a server's log can have, LogLevels its levels, the lowest first.
+// LogFormats are the formats of a server's log, LogLevels its levels, lowest first.
 var (
 	LogFormats = []string{"text", "json"}
 	LogLevels  = []string{"debug", "info", "warn", "error"}
 )
 
-// NewLog makes the server's log. format is one of LogFormats, level one of LogLevels.
+// NewLog returns the server's log. format is one of LogFormats, level one of LogLevels.
 func NewLog(w io.Writer, format, level string) *slog.Logger {
 	var least slog.Level
-	_ = least.UnmarshalText([]byte(level)) // info where it says nothing
+	_ = least.UnmarshalText([]byte(level)) // info if it is empty
 	options := &slog.HandlerOptions{Level: least}
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))

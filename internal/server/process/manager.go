@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// ServiceManager is what started the server and wants to know when it is ready, such as systemd (sd_notify). Socket is
-// $NOTIFY_SOCKET, "" if there is none.
+// ServiceManager is the service manager that started the server and waits for it to be ready, such as systemd
+// (sd_notify). Socket is $NOTIFY_SOCKET, "" if there is none.
 type ServiceManager struct {
 	Socket string
 	Logger *slog.Logger
@@ -18,12 +18,13 @@ func (m ServiceManager) Ready(address string) { m.tell("READY=1\nSTATUS=Listenin
 // Stopping says that the server was told to stop.
 func (m ServiceManager) Stopping() { m.tell("STOPPING=1\nSTATUS=Stopping") }
 
-// tell sends a state. A service manager that does not hear it does not keep the server from its work.
+// tell sends a state. A service manager that does not receive it does not stop the server.
 func (m ServiceManager) tell(state string) {
 	if m.Socket == "" {
 		return
 	}
-	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: m.Socket, Net: "unixgram"}) // @ is the abstract kind
+	// @ means an abstract socket
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: m.Socket, Net: "unixgram"})
 	if err == nil {
 		_, err = conn.Write([]byte(state))
 		_ = conn.Close() // it is sent

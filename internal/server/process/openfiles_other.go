@@ -2,5 +2,5 @@
 
 package process
 
-// OpenFiles returns how many files the process may have open: 0, there is no such limit.
+// OpenFiles returns how many files the process may open: 0, because there is no such limit.
 func OpenFiles() uint64 { return 0 }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFiles returns how many files the process may have open, 0 if that is not known. Go has raised the soft limit to
-// the hard one.
+// OpenFiles returns how many files the process may open, 0 if unknown. Go has raised the soft limit to the hard one.
 func OpenFiles() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt64 {

@@ -10,13 +10,13 @@ import (
 	"maestro/internal/lines"
 )
 
-// Streams has what a server writes wait for its readers in bounded queues: one that does not read, or ended, neither
-// holds up the server nor ends it. What is written to out waits for the lines of log before it. done waits a short
-// while for the readers.
+// Streams returns writers with bounded queues for a server's output: a reader that does not read, or has ended, neither
+// blocks the server nor ends it. Output to out waits for the earlier lines of log. done waits a short time for the
+// readers.
 func Streams(stdout, stderr io.Writer, logFormat string) (out, log io.Writer, done func()) {
 	signal.Ignore(syscall.SIGPIPE) // the end of a reader would end the process
 	hangUps := make(chan os.Signal, 1)
-	signal.Notify(hangUps, syscall.SIGHUP) // so would the end of a terminal; what is ignored, children ignore too
+	signal.Notify(hangUps, syscall.SIGHUP) // so would the end of a terminal; children inherit ignored signals
 	logs := lines.NewQueue(stderr, func(dropped int) []byte {
 		var line bytes.Buffer
 		NewLog(&line, logFormat, "warn").Warn("lines of this log were dropped because nobody read them in time",
@@ -31,7 +31,7 @@ func Streams(stdout, stderr io.Writer, logFormat string) (out, log io.Writer, do
 	}
 }
 
-// behind writes a line when the log's lines before it are written, or nobody reads those.
+// behind writes a line once the log's earlier lines are written, or nobody reads those.
 type behind struct {
 	log *lines.Queue
 	out io.Writer

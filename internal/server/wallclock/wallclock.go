@@ -23,7 +23,7 @@ func (c Shown) Confirm() (wire.ClockStatus, bool, error) {
 	return c.Status(), changed, err
 }
 
-// Check refuses to begin where the machine's clock shows what no event can say.
+// Check refuses to start while the machine's clock shows a time that no event can have.
 func Check(wall time.Time) error {
 	err := events.CheckClock(wall)
 	if err == nil {
@@ -55,7 +55,7 @@ func status(s clock.Status) wire.ClockStatus {
 	}
 }
 
-// written returns the nearest time that an answer can have: a clock may show a year with five digits.
+// written returns the nearest time that an answer can contain: a clock may show a year with five digits.
 func written(at time.Time) time.Time {
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	switch {

@@ -18,7 +18,7 @@ type Head struct {
 	Here func() error
 }
 
-// Load keeps a head file that cannot be read beside the new one: it may be what shows that the log was cut.
+// Load preserves an unreadable head file beside the new one: it may be the proof that the log was cut.
 func (h Head) Load(context.Context) (events.Head, error) {
 	if err := h.Here(); err != nil {
 		return events.Head{}, err

@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// OldSnapshots shows a Handler that writes nothing the snapshots there are.
+// OldSnapshots gives a Handler that writes nothing the existing snapshots.
 type OldSnapshots struct{ Dir *bus.Snapshots }
 
 // List implements engine.Snapshots.
@@ -33,7 +33,7 @@ func (OldSnapshots) Save(context.Context, events.Snapshot) error {
 	return fmt.Errorf("save a snapshot: %w", os.ErrPermission)
 }
 
-// OldHead is the head file as it is; one that cannot be read is no witness, and stays where it is.
+// OldHead is the existing head file; an unreadable one is not a witness, and stays where it is.
 type OldHead struct{ Path string }
 
 // Load implements engine.Witness.

@@ -8,10 +8,10 @@ import (
 	"maestro/events"
 )
 
-// Snapshots lets a Handler keep its snapshots in a directory.
+// Snapshots stores a Handler's snapshots in a directory.
 type Snapshots struct {
 	Dir *bus.Snapshots
-	// Firm makes what the log acknowledged firm, and fails when the home is no longer where it was.
+	// Firm syncs what the log acknowledged, and fails when the home is no longer where it was.
 	Firm func() error
 }
 
@@ -23,7 +23,7 @@ func (s Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, er
 	return s.Dir.Load(sequence)
 }
 
-// Save makes firm what the snapshot shows before it is on disk itself: it is a witness.
+// Save syncs the events of the snapshot before the snapshot itself is on disk, because it is a witness.
 func (s Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	if err := s.Firm(); err != nil {
 		return err

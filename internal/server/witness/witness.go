@@ -25,8 +25,8 @@ func HeadSequence(h *home.Home) uint64 {
 	return seen.Sequence
 }
 
-// Sequence returns the highest sequence that the head file or a snapshot of this log remembers: whatever is damaged up
-// to there was acknowledged. The head file may be an old one.
+// Sequence returns the highest sequence in the head file or a snapshot of this log: events up to there were
+// acknowledged, even if they are damaged now. The head file may be an old one.
 func Sequence(h *home.Home) uint64 {
 	seen := HeadSequence(h)
 	sequences, err := bus.ListSnapshots(h.Snapshots())
@@ -35,7 +35,7 @@ func Sequence(h *home.Home) uint64 {
 	}
 	genesis, known := bus.ReadGenesis(h.Store())
 	for _, sequence := range sequences {
-		// A name alone could say anything.
+		// A name alone proves nothing.
 		snapshot, err := bus.ReadSnapshots(h.Snapshots()).Read(sequence)
 		if err != nil || known && snapshot.Genesis != genesis {
 			continue
@@ -47,17 +47,17 @@ func Sequence(h *home.Home) uint64 {
 	return seen
 }
 
-// Backups asks the home's automatic backups whether the log was further than the head file and the snapshots say, or
-// was another: the head file may be lost, or all of the home may be an old copy. Those whose names say so are read, the
-// furthest first. Backups that were there when a restore or a salvage made the home are no witnesses: the log may be
-// shorter.
+// Backups checks with the home's automatic backups whether the log reached further than the head file and the snapshots
+// say, or was another log: the head file may be lost, or the whole home may be an old copy. It reads those whose names
+// say so, the furthest first. Backups that existed when a restore or a salvage created the home are not witnesses: the
+// log may be shorter.
 func Backups(
 	ctx context.Context, h *home.Home, dir string, logger *slog.Logger,
 ) (engine.Witnessed, error) {
 	signer := ""
 	if key, err := h.BackupSigner(); err == nil {
 		signer = bus.SignerName(key)
-	} else { // who must have the key says why it is missing
+	} else { // code that needs the key reports why it is missing
 		logger.Warn("the server cannot tell which automatic backups belong to this home, so it uses none as a witness",
 			"why", err,
 			"next", "put server.key back")
@@ -105,14 +105,14 @@ func Backups(
 	return engine.Witnessed{}, nil
 }
 
-// contradicted reports whether the log holds another event where a backup ends than the backup, by its name. What
-// cannot be read is for who opens the log.
+// contradicted reports whether the log holds another event at a backup's end than the backup, according to its name.
+// Opening the log reports read errors.
 func contradicted(ctx context.Context, store string, made backups.Made) bool {
 	hash, found := bus.HashAt(ctx, store, made.Sequence)
 	return found && !made.Of(events.Head{Sequence: made.Sequence, Hash: hash})
 }
 
-// salvageFrom returns the command that finds the backups in dir; "" is where it looks by itself.
+// salvageFrom returns the command that finds the backups in dir; "" is where it searches by default.
 func salvageFrom(dir string) string {
 	command := "maestro salvage --to NEWHOME"
 	if dir != "" {
@@ -121,8 +121,8 @@ func salvageFrom(dir string) string {
 	return command
 }
 
-// earlierBackups returns the backups from before the home was made, those in dir too if no server had it yet. It
-// reports whether that is so. A note that cannot be read excuses no backup.
+// earlierBackups returns the backups from before the home was created, including those in dir if no server has used it
+// yet. It reports whether that is so. An unreadable note excludes no backup.
 func earlierBackups(h *home.Home, dir string, logger *slog.Logger) (earlier backups.Earlier, fresh bool) {
 	note, err := h.EarlierBackups()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +143,7 @@ func earlierBackups(h *home.Home, dir string, logger *slog.Logger) (earlier back
 	return earlier, fresh
 }
 
-// KeepEarlier notes that a server has the home from now on: no backup made later is from before it.
+// KeepEarlier records that a server uses the home from now on: no backup made later is from before it.
 func KeepEarlier(lock *home.Lock, dir string, logger *slog.Logger) error {
 	earlier, fresh := earlierBackups(lock.Home, dir, logger)
 	if !fresh {
@@ -156,7 +156,7 @@ func KeepEarlier(lock *home.Lock, dir string, logger *slog.Logger) error {
 	return lock.NoteEarlierBackups(note)
 }
 
-// warnOfNoWitness says that nothing outside the store tells where the log of a used home ended.
+// warnOfNoWitness logs that nothing outside the store shows where the log of a used home ended.
 func warnOfNoWitness(h *home.Home, logger *slog.Logger) {
 	wrote, err := h.Version()
 	_, missing := disk.Lstat(h.Head())
