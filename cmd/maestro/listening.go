@@ -10,7 +10,8 @@ import (
 	"maestro/internal/clock"
 )
 
-// listening says where the server is, once it can be reached; again says that stdout was told before.
+// listening announces the server's address once it can be reached; again says that an earlier server of this process
+// announced it on stdout.
 func listening(
 	a *cli.Run, address, dir string, damage error, times clock.Status, again bool, logger *slog.Logger,
 ) {

@@ -30,7 +30,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
-// more are the commands that are the server, that measure it, and that read its files.
+// more are the commands that run the server, measure it, and read its files.
 var more = []cli.Noun{
 	{Name: "serve", New: serveCommand},
 	{Name: "bench", New: command.New},
@@ -40,7 +40,7 @@ var more = []cli.Noun{
 	{Name: "salvage", New: offline.NewSalvage},
 }
 
-// run is the whole program but for the process around it. It returns the exit code.
+// run is the whole program except for the process around it. It returns the exit code.
 func run(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Main(ctx, args, env, stdin, stdout, stderr, more...)
 }
@@ -55,7 +55,7 @@ func endings(args []string) []os.Signal {
 	return signals
 }
 
-// serves reports whether a command line is one of `maestro serve`.
+// serves reports whether a command line runs `maestro serve`.
 func serves(args []string) bool {
 	if !slices.Contains(args, "serve") {
 		return false

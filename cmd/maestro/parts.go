@@ -19,7 +19,7 @@ import (
 	"maestro/projections"
 )
 
-// openHandler opens the one writer of the log, with its witness and its snapshots.
+// openHandler opens the only writer of the log, with its witness and its snapshots.
 func openHandler(
 	ctx context.Context, lock *home.Lock, log guard.Log, seen engine.Witnessed, denials *engine.Denials,
 	trusted *clock.Clock, logger *slog.Logger,
@@ -67,8 +67,8 @@ func openHandler(
 	}, nil
 }
 
-// sayAcknowledged names the head of a log that the server stopped writing to: what appears in its place, such
-// as a copy, may lack events.
+// sayAcknowledged logs the head of a log that the server stopped writing to: what appears in its place, such as a copy,
+// may lack events.
 func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 	health := handler.Health()
 	if health == nil {
@@ -79,7 +79,7 @@ func sayAcknowledged(handler *engine.Handler, logger *slog.Logger) {
 		"next", "check the log after the next start: `maestro audit verify --from-head "+head.String()+"`")
 }
 
-// keepLeases starts what time brings about; stop ends it and waits for it. lease is for every session; 0 leaves the
+// keepLeases starts the work on deadlines; stop ends it and waits for it. lease applies to every session; 0 keeps the
 // defaults.
 func keepLeases(
 	ctx context.Context, handler *engine.Handler, beats engine.HeartbeatStore, lease time.Duration, logger *slog.Logger,
@@ -101,7 +101,7 @@ func keepLeases(
 	return leases, process.Beside(ctx, leases.Run), nil
 }
 
-// watchTexts makes the watch over the long texts of the log.
+// watchTexts creates the watch over the long texts of the log.
 func watchTexts(handler *engine.Handler, log *bus.Bus, logger *slog.Logger) *engine.TextWatch {
 	return &engine.TextWatch{
 		Log:    log,
@@ -112,7 +112,7 @@ func watchTexts(handler *engine.Handler, log *bus.Bus, logger *slog.Logger) *eng
 	}
 }
 
-// scheduleBackups makes the schedule of the home's automatic backups. every is 0 if they are off.
+// scheduleBackups creates the schedule of the home's automatic backups. every is 0 if they are off.
 func scheduleBackups(
 	every time.Duration, o backups.Options, lock *home.Lock, log *bus.Bus, handler *engine.Handler,
 	trusted *clock.Clock, secrets home.Secrets, logger *slog.Logger,

@@ -23,8 +23,8 @@ import (
 )
 
 // serveReadOnly serves a home and writes nothing, anywhere: for a home on a read-only mount or a full disk, a damaged
-// one, and one of a newer maestro as far as it can be read. Nothing becomes due, and refusals are recorded in memory
-// only.
+// one, and one of a newer maestro as far as it can be read. No deadline takes effect, and refusals are recorded only in
+// memory.
 func serveReadOnly(
 	ctx context.Context, a *cli.Run, dir string, durability bus.Durability, o serveOptions,
 ) (err error) {

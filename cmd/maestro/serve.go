@@ -30,7 +30,7 @@ import (
 // errReadable says that a store which could not be read when it was opened can be read now.
 var errReadable = errors.New("the store can be read again")
 
-// serve runs a server until ctx ends. A store that could not be read at the start is opened again once it can be.
+// serve runs a server until ctx ends. It reopens a store that could not be read at the start once it can be read.
 func serve(ctx context.Context, a *cli.Run, o serveOptions) error {
 	for {
 		err := serveOnce(ctx, a, o)
@@ -131,7 +131,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		return err
 	}
 	defer stopLeases()
-	// An address that is taken is not worth a half-made server.
+	// Listen before the server is complete, so that an address in use fails early.
 	listener, err := listen.On(ctx, o.listen, lock.Listened())
 	if err != nil {
 		return err

@@ -28,10 +28,10 @@ const (
 
 type serveOptions struct {
 	listen, auth, durability, logFormat, logLevel string
-	listenBy                                      string // what names the address to listen on
+	listenBy                                      string // the source of the address to listen on
 	origins, hosts                                []string
 	insecure, newKey, readOnly                    bool
-	again                                         bool // the server that this one follows listened
+	again                                         bool // an earlier server of this process was listening
 	lease                                         time.Duration
 	leaseGiven                                    bool
 	limitTexts                                    []string
@@ -99,7 +99,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	return cmd
 }
 
-// setListen takes the address from the environment or the configuration, unless --listen says.
+// setListen takes the address from the environment or the configuration, unless --listen is given.
 func (o *serveOptions) setListen(a *cli.Run, given bool) error {
 	o.listenBy = "--listen"
 	if given {
@@ -112,7 +112,7 @@ func (o *serveOptions) setListen(a *cli.Run, given bool) error {
 	return err
 }
 
-// setLimits reads --set-limit.
+// setLimits parses --set-limit.
 func (o *serveOptions) setLimits() error {
 	for _, text := range o.limitTexts {
 		if err := o.limits.Set(text); err != nil {
@@ -129,7 +129,7 @@ func (o *serveOptions) setLimits() error {
 	return nil
 }
 
-// check refuses options that cannot be, or that would open the server to others without saying so.
+// check refuses impossible options, and those that would silently open the server to others.
 func (o serveOptions) check() error {
 	host, port, err := net.SplitHostPort(o.listen)
 	if err == nil {
@@ -165,7 +165,7 @@ func (o serveOptions) check() error {
 	return nil
 }
 
-// checkNames refuses origins and hosts that no request can have, and a place for backups that is no directory.
+// checkNames refuses origins and hosts that no request can have, and a place for backups that is not a directory.
 func (o serveOptions) checkNames() error {
 	for _, origin := range o.origins {
 		parsed, err := url.Parse(origin)

@@ -20,28 +20,29 @@ import (
 // exitKilled is the exit code of `maestro session exec` when its command was ended by SIGKILL.
 const exitKilled = 128 + 9
 
-// actor is an agent's process, below the `maestro session exec` that watches over it.
+// actor is an agent's process, below its `maestro session exec`.
 type actor struct {
 	name, session string
 	cues          io.WriteCloser
-	// signs are those that the story waits for.
+	// signs are the signs that the story waits for.
 	signs chan sign
-	// holding is the sign of the item that it holds at first.
+	// holding is the sign of the first item that it holds.
 	holding sign
 	killed  atomic.Bool
 }
 
-// endsWithin is how long an agent may take to end when it is told to; then it is killed.
+// endsWithin is how long an agent may take to end when asked to; then it is killed.
 const endsWithin = 5 * time.Second
 
-// start runs an agent as a session. If it ends as it must not, the demonstration fails. With ctx it is told to end.
+// start runs an agent as a session. If it ends unexpectedly, the demonstration fails. When ctx ends, the agent is asked
+// to end.
 func (d *demonstration) start(ctx context.Context, name, session string) (*actor, error) {
 	a := &actor{name: name, session: session, signs: make(chan sign, 8)}
 	cmd := exec.CommandContext(ctx, d.Binary, playing(d.Binary, session, name)...)
 	cmd.Env = d.you.env
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // which the agent gets too
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // the agent receives it too
 	cmd.WaitDelay = endsWithin
 	var err error
 	if a.cues, err = cmd.StdinPipe(); err != nil {
@@ -54,7 +55,7 @@ func (d *demonstration) start(ctx context.Context, name, session string) (*actor
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	noCues := context.AfterFunc(ctx, func() { _ = a.cues.Close() }) // an agent that waits for one ends
+	noCues := context.AfterFunc(ctx, func() { _ = a.cues.Close() }) // an agent that waits for a cue then ends
 	d.crew.Go(func() {
 		defer close(a.signs)
 		defer noCues()
@@ -81,7 +82,7 @@ func (a *actor) endedAs(err error) error {
 	return nil
 }
 
-// listen takes what an agent tells until it ends.
+// listen receives an agent's signs until it ends.
 func (d *demonstration) listen(a *actor, out io.Reader) error {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -99,7 +100,7 @@ func (d *demonstration) listen(a *actor, out io.Reader) error {
 		case signHolds, signKept, signAsks, signFinished:
 			select {
 			case a.signs <- s:
-			default: // nobody waits for what it holds later on
+			default: // nobody waits for its later items
 			}
 		}
 	}

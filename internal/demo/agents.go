@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// The cast. Those that are not named here do their work and nothing else.
+// The cast. The other workers only do their work.
 const (
-	asker     = "worker-1" // asks, and goes on with the answer
-	reader    = "worker-2" // gets a message
+	asker     = "worker-1" // asks, and continues with the answer
+	reader    = "worker-2" // receives a message
 	reviser   = "worker-3" // has its work reopened
 	offline   = "worker-4" // reports while the server is dead
 	oversteps = "worker-5" // tries to confirm its own work
@@ -28,17 +28,17 @@ const (
 // doomed are the workers that are killed while they hold an item.
 func doomed() []string { return []string{"worker-10", "worker-11", "worker-12"} }
 
-// signKind says what an agent tells the demonstration.
+// signKind is the kind of an agent's sign to the demonstration.
 type signKind string
 
 const (
-	signAcknowledged signKind = "acknowledged" // events that it was answered
-	signHolds        signKind = "holds"        // it has started an item, and goes on when it is told to
-	signTakesOver    signKind = "takes over"   // it has started an item that another had before
-	signKept         signKind = "kept"         // its report waits on its side
+	signAcknowledged signKind = "acknowledged" // the acknowledged events
+	signHolds        signKind = "holds"        // it has started an item, and waits for its cue
+	signTakesOver    signKind = "takes over"   // it has started an item that another held before
+	signKept         signKind = "kept"         // its report is kept in its outbox
 	signAsks         signKind = "asks"         // its question is open
-	signFinished     signKind = "finished"     // it says that its item is done
-	signTells        signKind = "tells"        // words for the story
+	signFinished     signKind = "finished"     // it reports its item as done
+	signTells        signKind = "tells"        // text for the story
 )
 
 // sign is a line that an agent writes for the demonstration.
@@ -52,18 +52,18 @@ type sign struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// agent plays one agent. It knows what a real one would know: its environment, and what the command line tells it.
+// agent plays one agent. It knows what a real one would know: its environment, and the output of the command line.
 type agent struct {
 	caller
 	name string
-	// cues has a line each time that the agent may go on.
+	// cues has a line for each time that the agent may continue.
 	cues *bufio.Reader
 	out  io.Writer
-	// mail is what the command line has printed for the agent beside its answers.
+	// mail is what the command line printed for the agent in addition to its answers.
 	mail []string
 }
 
-// task is what an agent reads of its task.
+// task is the part of a task that an agent reads.
 type task struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -92,7 +92,7 @@ func Agent(ctx context.Context, binary, name string, in io.Reader, out io.Writer
 	return errors.Join(play(ctx), broken)
 }
 
-// give tells the demonstration something, in one write.
+// give sends the demonstration a sign, in one write.
 func (a *agent) give(s sign) error {
 	s.Agent = a.name
 	line, err := json.Marshal(s)
@@ -103,7 +103,7 @@ func (a *agent) give(s sign) error {
 	return err
 }
 
-// cue waits until the agent may go on.
+// cue waits until the agent may continue.
 func (a *agent) cue() error {
 	if _, err := a.cues.ReadString('\n'); err != nil {
 		return fmt.Errorf("%s gets no cue: %w", a.name, err)
@@ -111,7 +111,7 @@ func (a *agent) cue() error {
 	return nil
 }
 
-// do runs a command that must succeed, and keeps the mail that comes with it.
+// do runs a command that must succeed, and stores the mail that comes with it.
 func (a *agent) do(ctx context.Context, into any, args ...string) error {
 	stderr, err := a.ask(ctx, into, args...)
 	for line := range strings.Lines(stderr) {
@@ -188,12 +188,12 @@ func (a *agent) partOf() func(context.Context, task) error {
 	return a.work
 }
 
-// work is what an agent does with an item when all goes well.
+// work is what an agent does with an item in the normal case.
 func (a *agent) work(ctx context.Context, item task) error {
 	return a.finish(ctx, item, "Every page is done")
 }
 
-// finish says what came of an item, and that it is done.
+// finish reports the result of an item, and that it is done.
 func (a *agent) finish(ctx context.Context, item task, result string) error {
 	if err := a.do(ctx, nil, "report", "complete", result, "--task", item.ID); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (a *agent) finish(ctx context.Context, item task, result string) error {
 	return a.do(ctx, nil, "queue", "complete")
 }
 
-// askFirst asks a person, and does the work as the answer says.
+// askFirst asks a person, and works according to the answer.
 func (a *agent) askFirst(ctx context.Context, item task) error {
 	var asked struct {
 		Event struct {
@@ -226,7 +226,7 @@ func (a *agent) askFirst(ctx context.Context, item task) error {
 	return a.finish(ctx, item, "Every page is done, and addresses customers "+input.Answer)
 }
 
-// readMail does the work as a message says that came meanwhile, with the answer to another command.
+// readMail works according to a message that arrived meanwhile, with the output of another command.
 func (a *agent) readMail(ctx context.Context, item task) error {
 	if err := a.do(ctx, nil, "report", "progress", "Half of the pages are done", "--task", item.ID); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (a *agent) readMail(ctx context.Context, item task) error {
 	return a.finish(ctx, item, result)
 }
 
-// revise finishes its item, hears that it is open again, and does what the reason asks for.
+// revise finishes its item, learns that it was reopened, and does what the reason asks for.
 func (a *agent) revise(ctx context.Context, item task) error {
 	if err := a.finish(ctx, item, "Every page is done"); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (a *agent) revise(ctx context.Context, item task) error {
 	return fmt.Errorf("%s is not told that %s was reopened: %v", a.name, item.ID, box.Mail)
 }
 
-// reportOffline reports while no server answers, which the command line keeps, and finishes when one does.
+// reportOffline reports while no server answers, so that the command line keeps the report, and finishes once one does.
 func (a *agent) reportOffline(ctx context.Context, item task) error {
 	var report struct {
 		Kept bool `json:"kept"`
@@ -289,7 +289,7 @@ func (a *agent) reportOffline(ctx context.Context, item task) error {
 	return a.work(ctx, item)
 }
 
-// overstep tries to confirm its own work, which is not a worker's to do.
+// overstep tries to confirm its own work, which a worker may not do.
 func (a *agent) overstep(ctx context.Context, item task) error {
 	done, err := a.call(ctx, "task", "complete", item.ID)
 	if err != nil {
@@ -301,7 +301,7 @@ func (a *agent) overstep(ctx context.Context, item task) error {
 	return a.work(ctx, item)
 }
 
-// named returns what a text has in single quotes.
+// named returns the part of a text in single quotes.
 func named(text string) string {
 	_, rest, _ := strings.Cut(text, "'")
 	name, _, _ := strings.Cut(rest, "'")
@@ -337,7 +337,7 @@ func (a *agent) doTask(ctx context.Context) error {
 	return a.do(ctx, nil, "session", "complete")
 }
 
-// orchestrate splits a goal into two tasks, spawns a worker for each, waits for both, confirms what they did, and ends.
+// orchestrate splits a goal into two tasks, spawns a worker for each, waits for both, confirms their work, and ends.
 func (a *agent) orchestrate(ctx context.Context) error {
 	if err := a.do(ctx, nil, "orchestrator", "init"); err != nil {
 		return err
@@ -390,7 +390,7 @@ func (a *agent) orchestrate(ctx context.Context) error {
 	return a.give(sign{Kind: signTells, Text: "has confirmed what both did, reports its goal and ends"})
 }
 
-// runMember runs a worker of the orchestrator's as its session. Its signs go where the orchestrator's go.
+// runMember runs an orchestrator's worker as its session. Its signs go to the orchestrator's output.
 func (a *agent) runMember(ctx context.Context, session, name string) error {
 	cmd := exec.CommandContext(ctx, a.binary, playing(a.binary, session, name)...)
 	cmd.Stdout, cmd.Stderr = a.out, os.Stderr
@@ -400,7 +400,7 @@ func (a *agent) runMember(ctx context.Context, session, name string) error {
 	return nil
 }
 
-// playing are the arguments that play an agent as a session.
+// playing returns the arguments that play an agent as a session.
 func playing(binary, session, name string) []string {
 	return []string{"session", "exec", session, "--", binary, "demo", "--play", name}
 }

@@ -13,16 +13,16 @@ import (
 // exitNotAllowed is the exit code of a command that is refused to its caller.
 const exitNotAllowed = 4
 
-// caller runs the real binary for one party of the demonstration.
+// caller runs the real binary for one participant of the demonstration.
 type caller struct {
 	binary string
 	// env is the environment of the commands; nil is that of this process.
 	env []string
-	// acknowledged is told the ids of the events that a command was answered.
+	// acknowledged is called with the ids of the events that a command's answer acknowledged.
 	acknowledged func(ids []string)
 }
 
-// outcome is what one run of the binary came to.
+// outcome is the result of one run of the binary.
 type outcome struct {
 	code   int
 	stdout []byte
@@ -52,7 +52,7 @@ func (c *caller) text(ctx context.Context, args ...string) (string, error) {
 	return string(done.stdout), done.failure(args)
 }
 
-// ask runs a command with --json and decodes the data of its answer; nil takes no data. It returns what the command
+// ask runs a command with --json and decodes the data of its answer; nil ignores the data. It returns what the command
 // printed on stderr. Any exit code but 0 is an error.
 func (c *caller) ask(ctx context.Context, into any, args ...string) (stderr string, err error) {
 	done, err := c.call(ctx, append(args, "--json")...)
@@ -77,7 +77,7 @@ func (c *caller) ask(ctx context.Context, into any, args ...string) (stderr stri
 	return done.stderr, err
 }
 
-// failure is the error of a run that did not end well.
+// failure returns the error of a run that failed.
 func (o outcome) failure(args []string) error {
 	if o.code == 0 {
 		return nil
@@ -97,7 +97,7 @@ func eventsOf(data json.RawMessage) (ids []string) {
 		Results []written `json:"results"`
 	}
 	if json.Unmarshal(data, &answer) != nil {
-		return nil // a list, which no write answers
+		return nil // a list, which no write returns
 	}
 	for _, w := range append(answer.Results, answer.written) {
 		if w.Event != nil {

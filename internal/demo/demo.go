@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// Options say how to run the demonstration.
+// Options configures the demonstration.
 type Options struct {
-	// Binary is the maestro to run.
+	// Binary is the maestro binary to run.
 	Binary string
-	// Plan is the content of the plan file that is applied. Its tasks "languages" and "announce" are above the others,
-	// which go into the queue.
+	// Plan is the content of the plan file that is applied. Its tasks "languages" and "announce" contain the others,
+	// which are queued.
 	Plan []byte
 	// Dir is where the home and the exported log are left.
 	Dir string
-	// Lease is how long a session may be silent. A worker that is killed is missed after that time.
+	// Lease is how long a session may be silent. The loss of a killed worker shows after that time.
 	Lease time.Duration
-	// Out gets the story.
+	// Out receives the story.
 	Out io.Writer
 }
 
 const (
-	// workers pull from the queue.
+	// workers is the number of workers on the queue.
 	workers   = 12
 	queueName = "languages"
-	// rootTask and goalTask are the plan's ids of what is done by the queue, and by the orchestrator.
+	// rootTask and goalTask are the plan ids of the tasks for the queue, and for the orchestrator.
 	rootTask, goalTask = "languages", "announce"
 )
 
-// atMost bounds the whole demonstration, so that a wait for what never comes ends.
+// atMost bounds the whole demonstration, so that a wait for something that never happens ends.
 const atMost = 4 * time.Minute
 
 // demonstration is one run.
@@ -47,19 +47,19 @@ type demonstration struct {
 	began     time.Time
 	server    *exec.Cmd
 	project   string
-	tasks     map[string]string // ids by the plan's
+	tasks     map[string]string // ids by plan id
 	queued    []string
 	actors    map[string]*actor
 	crew      sync.WaitGroup // the agents
 	output    sync.WaitGroup // of servers
 	fail      context.CancelCauseFunc
 
-	mu       sync.Mutex // guards what follows, and Out
+	mu       sync.Mutex // guards the fields below, and Out
 	evidence Evidence
 }
 
-// Run plays the main job in an empty home and has the log judged. It fails if anything that Maestro promises did not
-// hold. The evidence is what it was judged by.
+// Run plays the main job in an empty home and judges the log. It fails if any of Maestro's promises did not hold. The
+// evidence is the input of the judgement.
 func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	d := &demonstration{
 		Options: o,
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	defer over()
 	ctx, d.fail = context.WithCancelCause(ctx)
 	defer func() {
-		d.fail(err) // ends the agents that are left
+		d.fail(err) // ends the remaining agents
 		err = errors.Join(err, d.stop())
 		d.crew.Wait()
 		d.output.Wait()
@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) (evidence Evidence, err error) {
 	return d.evidence, nil
 }
 
-// environment is the machine's, with a home of its own and nothing else of Maestro's.
+// environment is the machine's, with a home of its own and no other Maestro variables.
 func (d *demonstration) environment() (env []string) {
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "MAESTRO_") && !strings.HasPrefix(variable, "HOME=") {
@@ -110,7 +110,7 @@ func (d *demonstration) tell(who, format string, args ...any) {
 	d.print("%6.1fs  %-10s %s\n", time.Since(d.began).Seconds(), who, fmt.Sprintf(format, args...))
 }
 
-// print writes text. Without a reader the demonstration ends, with all that it started.
+// print writes text. Without a reader the demonstration ends, with everything that it started.
 func (d *demonstration) print(format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,7 +119,7 @@ func (d *demonstration) print(format string, args ...any) {
 	}
 }
 
-// acknowledge remembers what the server answered to have in its log.
+// acknowledge records the events that the server acknowledged.
 func (d *demonstration) acknowledge(ids []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// event is what the judge reads of an event of an exported log.
+// event is the part of an exported event that the judge reads.
 type event struct {
 	ID string `json:"id"`
-	// Type is without "maestro." and the version.
+	// Type is the type without "maestro." and the version.
 	Type     string `json:"type"`
 	Source   string `json:"source"`
 	Occurred string `json:"occurredat"`
 	Data     data   `json:"data"`
 }
 
-// data has the fields of the payloads that the judge looks at.
+// data has the payload fields that the judge reads.
 type data struct {
 	TaskID    string   `json:"taskId"`
 	TaskIDs   []string `json:"taskIds"`
@@ -61,10 +61,10 @@ func (e *event) about(task string) bool {
 	return false
 }
 
-// history is an exported log, in its order.
+// history is an exported log, in order.
 type history []event
 
-// readHistory reads an export.
+// readHistory parses an export.
 func readHistory(log []byte) (history, error) {
 	var h history
 	for n, line := range bytes.Split(bytes.TrimSpace(log), []byte("\n")) {
@@ -81,8 +81,8 @@ func readHistory(log []byte) (history, error) {
 	return h, nil
 }
 
-// after finds the first event of a type behind a place that matches, and returns its place; -1 if there is none. The
-// place before the first is -1.
+// after returns the index of the first matching event of a type after an index; -1 if there is none. The index before
+// the first is -1.
 func (h history) after(place int, kind string, match func(*event) bool) int {
 	for i := place + 1; i < len(h); i++ {
 		if h[i].Type == kind && match(&h[i]) {
@@ -92,7 +92,7 @@ func (h history) after(place int, kind string, match func(*event) bool) int {
 	return -1
 }
 
-// each returns the places of all events of a type.
+// each returns the indexes of all events of a type.
 func (h history) each(kind string) (places []int) {
 	for i := range h {
 		if h[i].Type == kind {
@@ -102,7 +102,7 @@ func (h history) each(kind string) (places []int) {
 	return places
 }
 
-// nameOf returns the name of a session as people call it.
+// nameOf returns the name of a session for people.
 func (h history) nameOf(session string) string {
 	if i := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.SessionID == session }); i >= 0 {
 		return h[i].Data.Name
@@ -110,21 +110,21 @@ func (h history) nameOf(session string) string {
 	return session
 }
 
-// reportedDone finds the first report behind a place by which a session says that a task is done, with a text in it.
+// reportedDone returns the index of the first report after an index that a task is done, with a text in it.
 func (h history) reportedDone(place int, session, task, text string) int {
 	return h.after(place, "session.reported", func(e *event) bool {
 		return e.by(session) && e.Data.Kind == "complete" && e.about(task) && strings.Contains(e.Data.Message, text)
 	})
 }
 
-// delivered finds where mail was shown to a session, behind a place.
+// delivered returns the index of the delivery of mail to a session, after an index.
 func (h history) delivered(place int, mail, session string) int {
 	return h.after(place, "input.delivered", func(e *event) bool {
 		return e.Data.InputID == mail && e.Data.SessionID == session && e.by(session)
 	})
 }
 
-// saidBefore reports whether a session said a text before a place.
+// saidBefore reports whether a session said a text before an index.
 func (h history) saidBefore(place int, session, text string) bool {
 	i := h.after(-1, "session.reported", func(e *event) bool {
 		return e.by(session) && strings.Contains(e.Data.Message, text)

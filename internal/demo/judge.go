@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Evidence is what a fleet is judged by.
+// Evidence is the input of a judgement.
 type Evidence struct {
-	// Log is what `maestro audit export` wrote.
+	// Log is the output of `maestro audit export`.
 	Log []byte
-	// Acknowledged are the ids of the events that those who took part were answered.
+	// Acknowledged are the ids of the events that the participants' answers acknowledged.
 	Acknowledged []string
-	// Refusals are what `maestro audit denials` lists.
+	// Refusals is the output of `maestro audit denials`.
 	Refusals []Refusal
 }
 
@@ -25,22 +25,22 @@ type Refusal struct {
 	Code    string `json:"code"`
 }
 
-// Fact is something that must be so.
+// Fact is a statement that must be true.
 type Fact struct {
 	Name string
-	// Text says it in a sentence.
+	// Text states it in a sentence.
 	Text string
-	// Err says why it is not so.
+	// Err says why it is not true.
 	Err error
 }
 
-// killedWorkers and helpers are how many workers are killed, and how many the orchestrator spawns.
+// killedWorkers and helpers are the numbers of workers that are killed, and that the orchestrator spawns.
 const (
 	killedWorkers = 3
 	helpers       = 2
 )
 
-// verdict is how one fact is judged.
+// verdict judges one fact.
 type verdict struct {
 	name  string
 	judge func(h history, e Evidence) (text string, err error)
@@ -62,8 +62,8 @@ func verdicts() []verdict {
 	}
 }
 
-// Judge says of each thing that the demonstration promises whether the evidence shows it. It knows nothing of how the
-// demonstration went but the events.
+// Judge determines for each promise of the demonstration whether the evidence shows it. Apart from the evidence it
+// knows nothing about the run.
 func Judge(e Evidence) []Fact {
 	h, err := readHistory(e.Log)
 	facts := make([]Fact, 0, len(verdicts()))
@@ -77,7 +77,7 @@ func Judge(e Evidence) []Fact {
 	return facts
 }
 
-// judgeFleet: all workers pulled from one queue, and once all of them held an item.
+// judgeFleet: all workers pulled from one queue, and at one time all of them held an item.
 func judgeFleet(h history, _ Evidence) (string, error) {
 	pulled, queues := map[string]bool{}, map[string]bool{}
 	held, most := map[string]bool{}, 0
@@ -98,7 +98,7 @@ func judgeFleet(h history, _ Evidence) (string, error) {
 	return fmt.Sprintf("%d workers pulled from one queue, and each held an item at the same time", workers), nil
 }
 
-// judgeItems: each item was held by one session at a time, and completed once, by the one that held it.
+// judgeItems: each item was held by one session at a time, and completed once, by its holder.
 func judgeItems(h history, _ Evidence) (string, error) {
 	holder, completed := map[string]string{}, map[string]int{}
 	pushed := map[string]bool{}
@@ -134,7 +134,7 @@ func judgeItems(h history, _ Evidence) (string, error) {
 	return fmt.Sprintf("each of %d items was held by one worker at a time and completed once", len(pushed)), nil
 }
 
-// judgeKilled: workers ended by SIGKILL held an item; it came back because they were lost, and another completed it.
+// judgeKilled: workers that SIGKILL ended held an item; it came back because they were lost, and another completed it.
 func judgeKilled(h history, _ Evidence) (string, error) {
 	var names []string
 	for _, exit := range h.each("session.noted") {
@@ -169,7 +169,7 @@ func judgeKilled(h history, _ Evidence) (string, error) {
 	return listed(names) + " were killed in the middle of an item, and others finished it", nil
 }
 
-// judgeOutage: a report that was made while no server was there arrived, with its time, before the session's next word.
+// judgeOutage: a report from a time without a server arrived, with its time, before the session's next report.
 func judgeOutage(h history, _ Evidence) (string, error) {
 	for _, i := range h.each("session.reported") {
 		if e := h[i]; e.Occurred != "" && !e.Data.Late && e.by(e.Data.SessionID) {
@@ -234,8 +234,8 @@ func judgeMessage(h history, _ Evidence) (string, error) {
 	return "", why
 }
 
-// judgeReopen: what was said to be done was reopened with a reason, the worker was told and did what the reason
-// names, and a person confirmed it.
+// judgeReopen: work reported as done was reopened with a reason, the worker was notified and did what the reason names,
+// and a person confirmed it.
 func judgeReopen(h history, _ Evidence) (string, error) {
 	why := errors.New("nobody reopened a task with a reason")
 	for _, reopened := range h.each("task.status_changed") {
@@ -271,7 +271,7 @@ func judgeReopen(h history, _ Evidence) (string, error) {
 	return "", why
 }
 
-// judgeRefusal: a worker that tried to confirm its work was refused, and it is on record.
+// judgeRefusal: a worker that tried to confirm its work was refused, and the refusal is recorded.
 func judgeRefusal(h history, e Evidence) (string, error) {
 	for _, refusal := range e.Refusals {
 		_, session, _ := strings.Cut(refusal.Actor, "/sessions/")
@@ -282,7 +282,7 @@ func judgeRefusal(h history, e Evidence) (string, error) {
 	return "", errors.New("no worker was refused to confirm its own work")
 }
 
-// judgeOrchestrator: an orchestrator spawned workers, confirmed what each said, reported its goal, and ended after
+// judgeOrchestrator: an orchestrator spawned workers, confirmed the report of each, reported its goal, and ended after
 // them.
 func judgeOrchestrator(h history, _ Evidence) (string, error) {
 	begun := h.after(-1, "session.spawned", func(e *event) bool { return e.Data.Role == "orchestrator" })
@@ -350,7 +350,7 @@ func judgeConfirmed(h history, _ Evidence) (string, error) {
 		len(created)-byUser), nil
 }
 
-// judgeAcknowledged: what the server acknowledged is in the log, once.
+// judgeAcknowledged: everything that the server acknowledged is in the log, once.
 func judgeAcknowledged(h history, e Evidence) (string, error) {
 	count := map[string]int{}
 	for _, x := range h {
@@ -367,7 +367,7 @@ func judgeAcknowledged(h history, e Evidence) (string, error) {
 	return fmt.Sprintf("%d answers named an event, and the log has each of them", len(e.Acknowledged)), nil
 }
 
-// listed joins names as a sentence does.
+// listed joins names as in a sentence.
 func listed(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

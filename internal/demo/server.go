@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// serve starts the server and waits until it says that it listens. A restart takes the port that it had.
+// serve starts the server and waits until it says that it listens. A restart uses the same port.
 func (d *demonstration) serve() error {
 	cmd := exec.Command(d.Binary, "serve", "--listen", "127.0.0.1:0", "--lease", d.Lease.String())
 	cmd.Env = d.you.env
@@ -26,7 +26,7 @@ func (d *demonstration) serve() error {
 	lines := bufio.NewReader(out)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, "listening on") {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // what it wrote says why
+		_ = cmd.Wait() // its output says why
 		return fmt.Errorf("the server does not start: %s%s", line, stderr.String())
 	}
 	d.server = cmd

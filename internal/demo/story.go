@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What you write to the workers. Each names in single quotes what the worker has to show in its result.
+// What the user writes to the workers. The words in single quotes must appear in the worker's result.
 const (
 	messageText = "From today on the shop is called 'Nimbus'"
 	reopenText  = "The page 'returns' is still in English"
@@ -80,7 +80,7 @@ func (d *demonstration) assemble(ctx context.Context) error {
 	return nil
 }
 
-// spawn makes a session and runs its agent.
+// spawn creates a session and runs its agent.
 func (d *demonstration) spawn(ctx context.Context, name string, args ...string) error {
 	var session struct {
 		ID string `json:"sessionId"`
@@ -94,7 +94,7 @@ func (d *demonstration) spawn(ctx context.Context, name string, args ...string) 
 	return err
 }
 
-// killServer kills the server while all hold an item and one reports, and starts it again.
+// killServer kills the server while every worker holds an item and one reports, and starts it again.
 func (d *demonstration) killServer(ctx context.Context) error {
 	if err := d.kill(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *demonstration) answer(ctx context.Context) error {
 	return nil
 }
 
-// message writes to a worker that is at work.
+// message writes to a working worker.
 func (d *demonstration) message(ctx context.Context) error {
 	a := d.actors[reader]
 	if _, err := d.you.ask(ctx, nil, "session", "message", a.session, messageText); err != nil {
@@ -166,7 +166,7 @@ func (d *demonstration) message(ctx context.Context) error {
 	return a.cue()
 }
 
-// reopen reopens what a worker says is done, and says why.
+// reopen reopens work that a worker reported as done, with a reason.
 func (d *demonstration) reopen(ctx context.Context) error {
 	a := d.actors[reviser]
 	if err := a.cue(); err != nil {
@@ -182,7 +182,7 @@ func (d *demonstration) reopen(ctx context.Context) error {
 	return a.cue()
 }
 
-// release lets all others go on, starts the orchestrator, and waits until nobody is left.
+// release lets all others continue, starts the orchestrator, and waits until all are finished.
 func (d *demonstration) release(ctx context.Context) error {
 	busy := map[string]bool{asker: true, reader: true, reviser: true, offline: true}
 	for _, name := range doomed() {
@@ -205,7 +205,7 @@ func (d *demonstration) release(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// confirm is what a person does in the end: it settles what the workers say, and what became of the dead ones.
+// confirm does what a person does in the end: it confirms the workers' reports, and handles the dead workers.
 func (d *demonstration) confirm(ctx context.Context) error {
 	decisions := [][]string{
 		{"task", "complete", "--said-done", "--project", d.project},
@@ -231,7 +231,7 @@ func (d *demonstration) confirm(ctx context.Context) error {
 	return nil
 }
 
-// judge exports the log, has it judged, and says what is so.
+// judge exports the log, judges it, and prints the facts.
 func (d *demonstration) judge(ctx context.Context) error {
 	if _, err := d.you.text(ctx, "audit", "export", d.log); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (d *demonstration) judge(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// pointOut names commands with which a person looks at what happened.
+// pointOut names commands that show a person what happened.
 func (d *demonstration) pointOut() {
 	dead, told := d.actors[doomed()[0]], d.actors[reader]
 	d.print(`
@@ -275,7 +275,7 @@ Then stop the server, and remove everything: rm -r %s
 `, d.home, d.project, dead.holding.TaskID, dead.name, told.session, told.name, d.log, d.Dir)
 }
 
-// audit is a fact that an audit of the command line shows.
+// audit is a fact that an audit command shows.
 func (d *demonstration) audit(ctx context.Context, name string, args ...string) Fact {
 	said, err := d.you.text(ctx, args...)
 	line, _, _ := strings.Cut(said, "\n")
