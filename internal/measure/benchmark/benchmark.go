@@ -31,17 +31,17 @@ type Check struct {
 
 // Options say where and how thoroughly to measure.
 type Options struct {
-	// Dir is an empty directory on the disk to measure; it is the caller's to remove.
+	// Dir is an empty directory on the disk to measure; the caller removes it.
 	Dir string
-	// Rounds is how often product and baseline take turns; 5 if 0.
+	// Rounds is how often product and baseline alternate; 5 if 0.
 	Rounds int
-	// Binary is the maestro to time as a command line; "" leaves that out.
+	// Binary is the maestro to time as a command line; "" omits that.
 	Binary string
-	// API makes the server's HTTP handler over a Handler, and the header that authenticates a session.
+	// API returns the server's HTTP handler over a Handler, and the header that authenticates a session.
 	API func(
 		h *engine.Handler, b *bus.Bus, project, session string,
 	) (handler http.Handler, authorization string, err error)
-	// Progress gets a line for each check when it is done.
+	// Progress receives a line for each completed check.
 	Progress io.Writer
 }
 
@@ -77,8 +77,8 @@ func (c Check) verdict() string {
 // sample measures once and returns a figure.
 type sample func() (float64, error)
 
-// turns lets the product and its baselines take turns, the first turn uncounted, and returns their figures, a row for
-// each.
+// turns alternates between the product and its baselines, with the first turn uncounted, and returns their figures, a
+// row for each.
 func turns(rounds int, each ...sample) ([][]float64, error) {
 	figures := make([][]float64, len(each))
 	for round := range rounds + 1 {

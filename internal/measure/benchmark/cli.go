@@ -10,9 +10,8 @@ import (
 	"maestro/bus"
 )
 
-// What the binary does, instead of anything else, when its only argument is one of these: nothing at all, and one HTTP
-// call from the environment. They are the baselines of the command line: the same packages linked, nothing done with
-// them.
+// What the binary does, in place of a command, when its only argument is one of these: nothing at all, or one HTTP call
+// configured by the environment. They are the baselines of the command line: the same packages linked, but unused.
 const (
 	EmptyRun    = "bench-empty-run"
 	OneHTTPCall = "bench-one-http-call"

@@ -103,7 +103,7 @@ func (e *endpoint) close() {
 	_ = e.server.Close()
 }
 
-// post lets the callers make n requests between them.
+// post makes n requests, divided among the callers.
 func (e *endpoint) post(ctx context.Context, authorization string, body []byte, n int) (time.Duration, error) {
 	e.runs++
 	failed := make(chan error, httpCallers)

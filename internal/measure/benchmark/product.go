@@ -69,7 +69,7 @@ func (p *product) close() error {
 	return p.bus.Close()
 }
 
-// reports lets callers make n reports between them and returns how long that took.
+// reports makes n reports, divided among the callers, and returns how long that took.
 func (p *product) reports(ctx context.Context, callers, n int) (time.Duration, error) {
 	p.runs++
 	run := strconv.Itoa(p.runs) + "."
@@ -98,7 +98,7 @@ func (p *product) reports(ctx context.Context, callers, n int) (time.Duration, e
 	}
 }
 
-// body is an event as these reports make it, for the baselines to publish.
+// body returns the event of such a report, for the baselines to publish.
 func (p *product) body(ctx context.Context) ([]byte, error) {
 	answer, err := p.handler.Do(ctx, engine.Request{
 		By: p.worker, Command: &commands.Report{

@@ -21,7 +21,7 @@ const (
 	manyItems  = 100_000
 )
 
-// queues measures what starting an item of a queue costs: against reports, and in a long queue against a short one.
+// queues measures the cost of starting a queue item: relative to reports, and in a long queue relative to a short one.
 func queues(ctx context.Context, o Options, report func(Check)) error {
 	return errors.Join(startsAgainstReports(ctx, o, report), startsInLongQueues(ctx, o, report))
 }
@@ -54,7 +54,7 @@ func startsAgainstReports(ctx context.Context, o Options, report func(Check)) (e
 	return nil
 }
 
-// startsInLongQueues leaves the disk out: its cost would hide what grows.
+// startsInLongQueues measures without a disk, whose cost would hide the growth.
 func startsInLongQueues(ctx context.Context, o Options, report func(Check)) (err error) {
 	p, err := newProductOn(ctx, new(memory))
 	if err != nil {
@@ -95,7 +95,7 @@ type queueLine struct {
 	sessions []commands.Actor
 }
 
-// newQueue makes a queue of so many items, and sessions for it.
+// newQueue creates a queue with so many items, and sessions for it.
 func (p *product) newQueue(ctx context.Context, items, sessions int) (*queueLine, error) {
 	p.runs++
 	q := &queueLine{product: p, name: "q" + strconv.Itoa(p.runs)}
@@ -122,7 +122,7 @@ func (p *product) newQueue(ctx context.Context, items, sessions int) (*queueLine
 	return q, q.spawn(ctx, sessions)
 }
 
-// spawn makes sessions that pull from the queue.
+// spawn creates sessions that pull from the queue.
 func (q *queueLine) spawn(ctx context.Context, n int) error {
 	q.runs++
 	sessions := make([]commands.Actor, n)
@@ -142,7 +142,7 @@ func (q *queueLine) spawn(ctx context.Context, n int) error {
 	return err
 }
 
-// starts lets each session start an item, so many at once, and returns how long that took.
+// starts makes each session start an item, with so many concurrent callers, and returns how long that took.
 func (q *queueLine) starts(ctx context.Context, callers int) (time.Duration, error) {
 	begin := time.Now()
 	err := atOnceBy(callers, len(q.sessions), func(i int) error {
@@ -155,7 +155,7 @@ func (q *queueLine) starts(ctx context.Context, callers int) (time.Duration, err
 	return time.Since(begin), err
 }
 
-// atOnce does n things, many of them at once.
+// atOnce does n things, many of them concurrently.
 func atOnce(n int, do func(i int) error) error { return atOnceBy(512, n, do) }
 
 func atOnceBy(callers, n int, do func(i int) error) error {

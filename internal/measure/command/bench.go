@@ -30,7 +30,7 @@ type options struct {
 	rounds int
 }
 
-// New makes `maestro bench`.
+// New returns `maestro bench`.
 func New(a *cli.Run) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
@@ -82,7 +82,7 @@ func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 	return report(a, checks)
 }
 
-// report prints the figures as JSON if that is wanted, and fails when one misses its goal.
+// report prints the figures, as JSON if requested, and fails when one misses its goal.
 func report(a *cli.Run, checks []benchmark.Check) error {
 	if a.JSON {
 		a.WriteJSON(struct {
@@ -100,13 +100,13 @@ func report(a *cli.Run, checks []benchmark.Check) error {
 			Status:  http.StatusInternalServerError,
 			Code:    "MISSED",
 			Message: "Missed: " + strings.Join(missed, ", "),
-			Shown:   a.JSON, // the checks say it
+			Shown:   a.JSON, // the checks show it
 		}
 	}
 	return nil
 }
 
-// wholeAPI makes the server's whole HTTP stack over a handler.
+// wholeAPI returns the server's whole HTTP stack over a handler.
 func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
 	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
 	var limits service.Limits
@@ -134,8 +134,7 @@ func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 	return handler, "Bearer " + service.SessionToken(keys.ServerKey, session, service.FirstGeneration), err
 }
 
-// Baseline is what the binary does for the benchmark instead of anything else; it reports false for any other
-// arguments.
+// Baseline runs the benchmark's baseline in place of a command; it reports false for any other arguments.
 func Baseline(args []string) (code int, ok bool) {
 	if len(args) != 1 {
 		return 0, false

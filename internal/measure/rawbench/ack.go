@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// unmarshalAck reads an acknowledgement, or the error in its place.
+// unmarshalAck decodes an acknowledgement, or the error in its place.
 func unmarshalAck(data []byte, ack *jetstream.PubAck) error {
 	answer := struct {
 		*jetstream.PubAck

@@ -1,7 +1,7 @@
-// Package rawbench measures what JetStream itself does, without the product, on the same server and the same disk, so
-// that `maestro bench` can say what the product costs: the ratio to these, measured in the same run.
+// Package rawbench measures JetStream itself, without the product, on the same server and the same disk, so that
+// `maestro bench` can show the cost of the product: the ratio to these figures of the same run.
 //
-// Each function appends to, or reads from, a stream that [Create] made, and answers how long its n operations took.
+// Each function appends to, or reads from, a stream that [Create] created, and returns how long its n operations took.
 package rawbench
 
 import (
@@ -16,13 +16,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Stream and Subject are where the baselines write, beside the log and apart from it.
+// Stream and Subject are what the baselines write to, beside the log and separate from it.
 const (
 	Stream  = "RAW"
 	Subject = "raw.bench"
 )
 
-// Create makes an empty stream, configured as the log is, instead of any that is there.
+// Create creates an empty stream with the log's configuration, replacing any existing one.
 func Create(ctx context.Context, nc *nats.Conn, stream string, replicas int) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -44,7 +44,7 @@ func Create(ctx context.Context, nc *nats.Conn, stream string, replicas int) err
 	return err
 }
 
-// Remove deletes the stream, if it is there.
+// Remove deletes the stream, if it exists.
 func Remove(ctx context.Context, nc *nats.Conn, stream string) error {
 	js, err := jetstream.New(nc)
 	if err != nil {
@@ -71,7 +71,8 @@ func LonePublish(ctx context.Context, nc *nats.Conn, stream string, body []byte,
 	return time.Since(begin), nil
 }
 
-// SerialPublish has callers share n guarded publishes, one at a time: what a product without group commit could do.
+// SerialPublish makes n guarded publishes, divided among callers but one at a time: what a product without group commit
+// could do.
 func SerialPublish(ctx context.Context, nc *nats.Conn, stream string, body []byte, callers, n int) (time.Duration,
 	error,
 ) {
@@ -168,7 +169,7 @@ func OrderedConsumer(ctx context.Context, nc *nats.Conn, stream string, n int) (
 	return time.Since(begin), nil
 }
 
-// last is the stream's head.
+// last returns the stream's head.
 func last(ctx context.Context, nc *nats.Conn, stream string) (uint64, error) {
 	js, err := jetstream.New(nc)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// guardAtZero: an empty log is at 0, and its guard holds there.
+// guardAtZero: an empty log is at 0, and its guard accepts that.
 func guardAtZero(t *testing.T, f Fixture) {
 	if head := mustSync(t, f.Log); head != 0 {
 		t.Fatalf("an empty log has the head %d", head)
@@ -33,7 +33,7 @@ func guardAtZero(t *testing.T, f Fixture) {
 	}
 }
 
-// appendsAreRead: what goes in comes out, byte for byte, with its subject, from any place to any place.
+// appendsAreRead: appended messages are read byte for byte, with their subjects, in any range.
 func appendsAreRead(t *testing.T, f Fixture) {
 	var all []events.Message
 	for i, n := range []int{1, 2, 3, 1, 17, 1000, 1, 600} {
@@ -65,7 +65,7 @@ func appendsAreRead(t *testing.T, f Fixture) {
 	}
 }
 
-// bodiesBelongToTheCaller: a caller that writes into a body changes nobody else's.
+// bodiesBelongToTheCaller: a caller that writes to a body changes nobody else's.
 func bodiesBelongToTheCaller(t *testing.T, f Fixture) {
 	messages := batch("a", 3, 100)
 	mustAppend(t, f.Log, 0, messages)
@@ -80,7 +80,7 @@ func bodiesBelongToTheCaller(t *testing.T, f Fixture) {
 	}
 }
 
-// yieldEndsTheReading: an error from yield comes back as it is, and nothing is yielded after it.
+// yieldEndsTheReading: an error from yield is returned unchanged, and nothing is yielded after it.
 func yieldEndsTheReading(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, 0, batch("a", 10, 10))
 	enough := errors.New("enough")
@@ -91,12 +91,12 @@ func yieldEndsTheReading(t *testing.T, f Fixture) {
 		}
 		return nil
 	})
-	if err != enough || calls != 4 { //nolint:errorlint // as it is
+	if err != enough || calls != 4 { //nolint:errorlint // unwrapped
 		t.Fatalf("after %d calls: %v", calls, err)
 	}
 }
 
-// readBeyondTheHead: a message that is not there is damage, named.
+// readBeyondTheHead: a missing message is reported as damage, with its sequence.
 func readBeyondTheHead(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, 0, batch("a", 3, 10))
 	for _, span := range [][2]uint64{{1, 4}, {4, 4}, {4, 9}} {
@@ -108,7 +108,7 @@ func readBeyondTheHead(t *testing.T, f Fixture) {
 	}
 }
 
-// conflict: a stale guard stores nothing.
+// conflict: an append with a stale guard stores nothing.
 func conflict(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, 0, batch("a", 3, 10))
 	for _, after := range []uint64{0, 1, 2, 4, 100} {
@@ -125,7 +125,7 @@ func conflict(t *testing.T, f Fixture) {
 	contents(t, f.Log, mustSync(t, f.Log), false)
 }
 
-// duplicate: the same append again is a conflict, and is not stored twice.
+// duplicate: repeating an append is a conflict, and stores nothing twice.
 func duplicate(t *testing.T, f Fixture) {
 	head := uint64(0)
 	for i, n := range []int{1, 4} {
@@ -142,7 +142,7 @@ func duplicate(t *testing.T, f Fixture) {
 	contents(t, f.Log, head, false)
 }
 
-// cancelledBeforeSending: nothing is sent for a caller that has gone.
+// cancelledBeforeSending: nothing is sent for a caller that has left.
 func cancelledBeforeSending(t *testing.T, f Fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

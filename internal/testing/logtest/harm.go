@@ -41,8 +41,8 @@ func syncedSurvivesACrash(t *testing.T, f Fixture) {
 	mustAppend(t, survived, mustSync(t, survived), batch("next", 2, 10))
 }
 
-// crashWhileAppending: a crash in the middle of appends takes nothing that was acknowledged, and leaves of the append
-// that was under way a first part at most.
+// crashWhileAppending: a crash during appends loses nothing that was acknowledged, and leaves at most a first part of
+// the append in progress.
 func crashWhileAppending(t *testing.T, f Fixture) {
 	if !f.can(t, "Crash", f.Crash != nil) {
 		return
@@ -57,7 +57,7 @@ func crashWhileAppending(t *testing.T, f Fixture) {
 			name := fmt.Sprintf("ours-%d", i)
 			messages := batch(name, 1+i%50, 300)
 			if f.Log.Append(t.Context(), head, messages) != nil {
-				return // the crash took the log away
+				return // the crash ended the log
 			}
 			head += uint64(len(messages))
 			select {
@@ -107,7 +107,7 @@ func fullDisk(t *testing.T, f Fixture) {
 		acked[name] = head + 1
 		head += uint64(len(messages))
 	}
-	// What the log says while there is no room must be true, or ErrFull.
+	// What the log says without room must be true, or ErrFull.
 	if got, err := f.Log.Sync(t.Context()); err == nil {
 		expectAcked(t, acked, contents(t, f.Log, got, true))
 	} else if !errors.Is(err, events.ErrFull) {
@@ -123,8 +123,8 @@ func fullDisk(t *testing.T, f Fixture) {
 	expectAcked(t, acked, contents(t, f.Log, got+5, true))
 }
 
-// damage: harm to the files is never silent. Either the log does not open, or it says at which sequence it is damaged,
-// or it ends before the head that its reader remembers.
+// damage: damage to the files is never silent. Either the log does not open, or it says at which sequence it is
+// damaged, or it ends before the head that its reader remembers.
 func damage(t *testing.T, f Fixture, harm Harm) {
 	if !f.can(t, "Damage", f.Damage != nil) {
 		return
@@ -140,7 +140,7 @@ func damage(t *testing.T, f Fixture, harm Harm) {
 		t.Logf("%s: the log does not open: %v", harm, err)
 		return
 	}
-	// A reader that remembers the head n reads up to it, whatever the log says about itself.
+	// A reader that remembers head n reads up to it, whatever the log says.
 	last := uint64(0)
 	err = log.Read(t.Context(), 1, n, func(m events.Message) error {
 		if m.Sequence != last+1 {
@@ -148,7 +148,7 @@ func damage(t *testing.T, f Fixture, harm Harm) {
 		}
 		last = m.Sequence
 		if events.BodyHash(m.Body) != events.BodyHash(original[m.Sequence-1].Body) {
-			// The chain shows it; the log need not.
+			// The chain shows it; the log does not have to.
 			return &events.DamageError{Sequence: m.Sequence, Why: "the body is another"}
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// batch makes n messages whose bodies tell the batch and the place in it, each of about size bytes.
+// batch returns n messages whose bodies name the batch and the index in it, each of about size bytes.
 func batch(name string, n, size int) []events.Message {
 	messages := make([]events.Message, n)
 	for i := range messages {
@@ -51,8 +51,8 @@ func read(t *testing.T, log engine.Log, head uint64) []events.Message {
 	return got
 }
 
-// contents reads the log and tells where each batch begins. It fails the test if one is there twice, in parts, or out
-// of order; with parts, a first part is accepted.
+// contents reads the log and returns where each batch begins. It fails the test if a batch is duplicated, incomplete or
+// out of order; with parts, it accepts a first part.
 func contents(t *testing.T, log engine.Log, head uint64, parts bool) map[string]uint64 {
 	t.Helper()
 	messages := read(t, log, head)
@@ -106,7 +106,7 @@ func mustSync(t *testing.T, log engine.Log) uint64 {
 	return head
 }
 
-// settle syncs until the log answers: a cluster without a leader needs its election first.
+// settle syncs until the log answers: a cluster without a leader has to elect one first.
 func settle(t *testing.T, log engine.Log) uint64 {
 	t.Helper()
 	for {
@@ -120,8 +120,8 @@ func settle(t *testing.T, log engine.Log) uint64 {
 	}
 }
 
-// writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it looks at
-// the log and continues from there. It answers which batches were acknowledged, and at which sequence each begins.
+// writeAll appends batches one after another, as the Handler does: after a conflict or an unknown outcome it reads the
+// log and continues from there. It returns which batches were acknowledged, and at which sequence each begins.
 func writeAll(
 	ctx context.Context, t *testing.T, log engine.Log, batches [][]events.Message,
 ) (map[string]uint64, error) {
@@ -132,7 +132,7 @@ func writeAll(
 		if err := json.Unmarshal(messages[0].Body, &b); err != nil {
 			return nil, err
 		}
-		doubtful := false // an earlier try of the batch may still happen
+		doubtful := false // an earlier attempt for the batch may still be executed
 		for {
 			err := log.Append(ctx, head, messages)
 			if err == nil {

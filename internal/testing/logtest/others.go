@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// strangerBetween: a message that came between decision and append refuses the append, all of it.
+// strangerBetween: a message between decision and append makes the whole append fail.
 func strangerBetween(t *testing.T, f Fixture) {
 	if !f.can(t, "Stranger", f.Stranger != nil) {
 		return
@@ -37,8 +37,8 @@ func strangerBetween(t *testing.T, f Fixture) {
 	contents(t, f.Log, mustSync(t, f.Log), false)
 }
 
-// strangerInThePipeline: a stranger writes at any moment while we append many. Each append is there whole or not at
-// all.
+// strangerInThePipeline: a stranger writes at any moment during many appends. Each append is stored completely or not
+// at all.
 func strangerInThePipeline(t *testing.T, f Fixture) {
 	if !f.can(t, "Stranger", f.Stranger != nil) {
 		return
@@ -49,7 +49,7 @@ func strangerInThePipeline(t *testing.T, f Fixture) {
 		i := 0
 		for range now {
 			i++
-			// Refused while the log is reopened; an answer that the reopening took away never comes.
+			// Refused while the log is reopened; an answer that the reopening interrupted never comes.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			_ = f.Stranger(ctx, batch(fmt.Sprintf("stranger-%d", i), 1, 10)[0])
 			cancel()
@@ -62,7 +62,7 @@ func strangerInThePipeline(t *testing.T, f Fixture) {
 		if i%2 == 0 {
 			select {
 			case now <- struct{}{}:
-			default: // still at it
+			default: // still running
 			}
 		}
 		name := fmt.Sprintf("ours-%d", i)
@@ -88,7 +88,7 @@ func strangerInThePipeline(t *testing.T, f Fixture) {
 	t.Logf("%d of the appends were conflicts", conflicts)
 }
 
-// secondWriter: two writers on one log, each of which does what the guard tells it, lose nothing and double nothing.
+// secondWriter: two writers on one log that obey the guard lose nothing and duplicate nothing.
 func secondWriter(t *testing.T, f Fixture) {
 	if !f.can(t, "Second", f.Second != nil) {
 		return
@@ -118,7 +118,7 @@ func secondWriter(t *testing.T, f Fixture) {
 	}
 }
 
-// timeOutAfterCommitting: the caller hears nothing, and the log has it, once.
+// timeOutAfterCommitting: the caller gets no answer, and the log has the append, once.
 func timeOutAfterCommitting(t *testing.T, f Fixture) {
 	if !f.can(t, "LoseAck", f.LoseAck != nil) {
 		return
@@ -144,8 +144,8 @@ func timeOutAfterCommitting(t *testing.T, f Fixture) {
 	mustAppend(t, f.Log, head, batch("next", 2, 10))
 }
 
-// leaderStepsDown: the leader changes while appends are under way. What was acknowledged is there; what was not is
-// there whole or not at all.
+// leaderStepsDown: the leader changes during appends. What was acknowledged is there; everything else is there
+// completely or not at all.
 func leaderStepsDown(t *testing.T, f Fixture) {
 	if !f.can(t, "StepDown", f.StepDown != nil) {
 		return
@@ -179,8 +179,7 @@ func leaderStepsDown(t *testing.T, f Fixture) {
 	}
 }
 
-// readWhileSyncing: readers go on while the log is looked up after a lost acknowledgement, which may mean that it is
-// reopened.
+// readWhileSyncing: readers continue while the log is looked up after a lost acknowledgement, which may reopen it.
 func readWhileSyncing(t *testing.T, f Fixture) {
 	acked, err := writeAll(t.Context(), t, f.Log, [][]events.Message{batch("a", 700, 50), batch("b", 700, 50)})
 	if err != nil || acked["b"] != 701 {

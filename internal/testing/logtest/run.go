@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Run holds an implementation to what engine.Log says. Open gives a fresh, empty log for each trap.
+// Run checks an implementation against the guarantees of engine.Log. open returns a new, empty log for each trap.
 func Run(t *testing.T, open func(t *testing.T) Fixture) {
 	t.Helper()
 	for _, trap := range traps() {

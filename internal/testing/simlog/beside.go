@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-// Snapshots keeps encoded states in memory. It satisfies engine.Snapshots.
+// Snapshots stores encoded states in memory. It implements engine.Snapshots.
 type Snapshots struct {
 	mu      sync.Mutex
 	kept    map[uint64]events.Snapshot
@@ -22,10 +22,10 @@ type Snapshots struct {
 	saved   func(events.Snapshot)
 }
 
-// ErrBroken is the answer of what cannot be read or written.
+// ErrBroken is the error for what cannot be read or written.
 var ErrBroken = errors.New("it does not answer")
 
-// NewSnapshots returns an empty store of snapshots; saved is told of each one, and may be nil.
+// NewSnapshots returns an empty store of snapshots; saved is called for each one, and may be nil.
 func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
 	return &Snapshots{kept: map[uint64]events.Snapshot{}, damaged: map[uint64]bool{}, saved: saved}
 }
@@ -70,7 +70,7 @@ func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	return nil
 }
 
-// Copy returns the same snapshots, to be harmed without harm to these.
+// Copy returns a copy of the snapshots that can be damaged independently.
 func (s *Snapshots) Copy() *Snapshots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,28 +84,28 @@ func (s *Snapshots) Keep(keep func(sequence uint64) bool) {
 	maps.DeleteFunc(s.kept, func(sequence uint64, _ events.Snapshot) bool { return !keep(sequence) })
 }
 
-// Damage makes a snapshot fail its sum.
+// Damage makes a snapshot fail its checksum.
 func (s *Snapshots) Damage(sequence uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.damaged[sequence] = true
 }
 
-// Break makes every operation fail that must not decide whether a log opens: List and Save.
+// Break makes the operations fail that must not decide whether a log opens: List and Save.
 func (s *Snapshots) Break() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = true
 }
 
-// Put places a snapshot under a sequence, whatever it holds.
+// Put stores a snapshot under a sequence, whatever it holds.
 func (s *Snapshots) Put(sequence uint64, snapshot events.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[sequence] = snapshot
 }
 
-// Witness remembers a head in memory, and behind that on disk. It satisfies engine.Witness.
+// Witness stores a head in memory, and later on disk. It implements engine.Witness.
 type Witness struct {
 	mu       sync.Mutex
 	newest   events.Head
@@ -114,10 +114,10 @@ type Witness struct {
 	recorded func(events.Head)
 }
 
-// NewWitness returns a witness that has seen nothing; recorded is told of each head, and may be nil.
+// NewWitness returns an empty witness; recorded is called for each head, and may be nil.
 func NewWitness(recorded func(events.Head)) *Witness { return &Witness{recorded: recorded} }
 
-// Load implements engine.Witness: it gives what is on disk.
+// Load implements engine.Witness: it returns the head on disk.
 func (w *Witness) Load(context.Context) (events.Head, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,14 +151,14 @@ func (w *Witness) Flush() {
 	w.disk, w.damaged = w.newest, false
 }
 
-// Crash forgets what is not on disk.
+// Crash discards what is not on disk.
 func (w *Witness) Crash() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.newest = w.disk
 }
 
-// Blobs keeps texts in memory. It satisfies engine.Blobs.
+// Blobs stores texts in memory. It implements engine.Blobs.
 type Blobs struct {
 	mu   sync.Mutex
 	kept map[string][]byte

@@ -17,7 +17,7 @@ var (
 	errDead   = errors.New("the process is dead")
 )
 
-// Log is a process's connection to a Store. It satisfies engine.Log and is safe for concurrent use.
+// Log is a process's connection to a Store. It implements engine.Log and is safe for concurrent use.
 type Log struct {
 	store *Store
 
@@ -29,32 +29,32 @@ type Log struct {
 	dead   bool
 }
 
-// Open returns a connection that holds nothing.
+// Open returns a connection that holds no operations.
 func (s *Store) Open() *Log { return &Log{store: s} }
 
-// Hold makes operations wait for Resolve from now on: those for which hold reports true.
+// Hold makes the operations that hold selects wait for Resolve from now on.
 func (l *Log) Hold(hold func(*Op) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold = hold
 }
 
-// Decide chooses the outcome of the operations that are not held; without it they are OK.
+// Decide chooses the outcome of the operations that are not held; by default they are OK.
 func (l *Log) Decide(decide func(*Op) Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.decide = decide
 }
 
-// Watch is told how each operation that is not killed ends, before its caller is; it may be called by several
-// goroutines.
+// Watch registers watch for the result of each operation that is not killed. It is called before the operation's caller
+// returns, possibly concurrently.
 func (l *Log) Watch(watch func(*Op, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watch = watch
 }
 
-// Held returns the operations that wait, in an order that does not depend on the scheduler.
+// Held returns the waiting operations, in an order that does not depend on the scheduler.
 func (l *Log) Held() []*Op {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *Log) Held() []*Op {
 	return held
 }
 
-// Resolve lets a held operation come to its outcome; it happens before Resolve returns.
+// Resolve gives a held operation its outcome, which takes effect before Resolve returns.
 func (l *Log) Resolve(op *Op, outcome Outcome) error {
 	l.mu.Lock()
 	at := slices.Index(l.held, op)
@@ -83,15 +83,14 @@ func (l *Log) Resolve(op *Op, outcome Outcome) error {
 	}
 	l.mu.Unlock()
 	if at < 0 {
-		return nil // its caller has gone
+		return nil // its caller has left
 	}
 	r := l.perform(op, outcome)
 	op.done <- r
 	return r.err
 }
 
-// Kill ends the process: what is held fails, and so does everything after it. It returns the appends that were under
-// way.
+// Kill ends the process: held operations fail, and so does everything after them. It returns the appends in progress.
 func (l *Log) Kill() []*Op {
 	l.mu.Lock()
 	held := l.held
@@ -123,7 +122,7 @@ func (l *Log) perform(op *Op, outcome Outcome) result {
 	return r
 }
 
-// do brings an operation to its outcome, at once or when it is resolved.
+// do gives an operation its outcome, at once or when it is resolved.
 func (l *Log) do(ctx context.Context, op *Op) result {
 	if err := ctx.Err(); err != nil {
 		return result{err: err}

@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Kind says what an operation does.
+// Kind is the kind of an operation.
 type Kind int
 
 // The operations of a log.
@@ -20,28 +20,28 @@ const (
 
 func (k Kind) String() string { return [...]string{"append", "sync", "read"}[k] }
 
-// Outcome is what becomes of an operation.
+// Outcome is the outcome of an operation.
 type Outcome int
 
-// The outcomes. OK is for every kind; it still keeps the guard and still fails on a full disk.
+// The outcomes. OK applies to every kind; it still checks the guard and still fails on a full disk.
 const (
 	OK Outcome = iota
-	// LostBefore (Append): nothing is stored, and the caller hears nothing: ErrUnknown. So does a leader that steps
-	// down between the guard and the commit, when the next one does not know the batch.
+	// LostBefore (Append): nothing is stored, and the caller gets no answer: ErrUnknown. A leader that steps down
+	// between the guard and the commit has this effect, if the next one does not know the batch.
 	LostBefore
-	// LostAfter (Append): all is stored and firm, and the caller hears nothing: ErrUnknown.
+	// LostAfter (Append): everything is stored and synced, and the caller gets no answer: ErrUnknown.
 	LostAfter
-	// LostCached (Append): all is stored, not yet on disk, and the caller hears nothing: ErrUnknown.
+	// LostCached (Append): everything is stored, but not on disk yet, and the caller gets no answer: ErrUnknown.
 	LostCached
-	// Late (Append): the caller hears nothing, and the batch comes to its guard later, by Store.Land: ErrUnknown.
+	// Late (Append): the caller gets no answer, and the batch reaches its guard later, through Store.Land: ErrUnknown.
 	Late
 	// Full (Append): the disk is full from now on, and nothing was sent: ErrFull.
 	Full
-	// FullCached (Append): the disk is full from now on, and the batch is in the cache only: ErrUnknown.
+	// FullCached (Append): the disk is full from now on, and the batch is only in the cache: ErrUnknown.
 	FullCached
-	// Dropped (Sync): it succeeds, and what was not firm is gone.
+	// Dropped (Sync): it succeeds, and what was not synced is lost.
 	Dropped
-	// Failed (Sync, Read): it fails, and the log is as it was. A Read fails after its first message.
+	// Failed (Sync, Read): it fails, and the log is unchanged. A Read fails after its first message.
 	Failed
 )
 
@@ -53,7 +53,7 @@ func (o Outcome) String() string {
 	}[o]
 }
 
-// Outcomes returns what may become of an operation of this kind.
+// Outcomes returns the possible outcomes of an operation of this kind.
 func (k Kind) Outcomes() []Outcome {
 	switch k {
 	case Append:
@@ -68,14 +68,14 @@ func (k Kind) Outcomes() []Outcome {
 // Op is one operation of a Log. Its fields are the caller's arguments and do not change.
 type Op struct {
 	Kind Kind
-	// After and Messages are an Append's.
+	// After and Messages are the arguments of an Append.
 	After    uint64
 	Messages []events.Message
-	// From and To are a Read's.
+	// From and To are the arguments of a Read.
 	From, To uint64
-	// Caller is the number that CallerOf put into the caller's context, else 0.
+	// Caller is the number that CallerOf put into the caller's context, otherwise 0.
 	Caller int
-	// Began is when it was asked for.
+	// Began is when it was called.
 	Began time.Time
 
 	log  *Log
@@ -84,7 +84,7 @@ type Op struct {
 
 type callerKey struct{}
 
-// CallerOf numbers a caller, so that two that ask for the same at once can be told apart.
+// CallerOf numbers a caller, to distinguish concurrent callers with the same request.
 func CallerOf(ctx context.Context, number int) context.Context {
 	return context.WithValue(ctx, callerKey{}, number)
 }

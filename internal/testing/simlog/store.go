@@ -9,11 +9,11 @@ import (
 	"maestro/events"
 )
 
-// Store is one log: its cache and, as a first part of that, its disk. Safe for concurrent use.
+// Store is one log: its cache and, as a prefix of it, its disk. It is safe for concurrent use.
 type Store struct {
 	mu       sync.Mutex
 	messages []events.Message // the cache: what a reader may see
-	firm     int              // so many of them are on disk
+	firm     int              // the number of them that are on disk
 	full     bool
 	late     []*Op
 	lost     map[uint64]string // messages that cannot be read, and why
@@ -22,7 +22,7 @@ type Store struct {
 // New returns an empty store.
 func New() *Store { return &Store{lost: map[uint64]string{}} }
 
-// Firm returns the messages that a crash leaves, oldest first. The caller must not change their bodies.
+// Firm returns the messages that survive a crash, oldest first. The caller must not change their bodies.
 func (s *Store) Firm() []events.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Store) Heads() (firm, cached uint64) {
 	return uint64(s.firm), uint64(len(s.messages))
 }
 
-// SetFull fills the disk or makes room on it.
+// SetFull fills the disk or frees room on it.
 func (s *Store) SetFull(full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
