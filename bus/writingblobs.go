@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// writingBlobs serializes the writers of the same content. nats-server shows a message before it is on the disk, so a
+// writingBlobs serialises the writers of the same content. nats-server shows a message before it is on the disk, so a
 // writer that finds another writer's content meanwhile must not take it for durable.
 type writingBlobs struct {
 	mu   sync.Mutex

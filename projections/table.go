@@ -10,7 +10,7 @@ type table[V any] struct {
 
 // layer is a table of any type, as a state's overlay handles it.
 type layer interface {
-	// open initializes an empty table, over another of the same type if under is not nil.
+	// open initialises an empty table, over another of the same type if under is not nil.
 	open(under layer)
 	// settle moves an overlay's rows down into the table under it; drop discards them.
 	settle()
