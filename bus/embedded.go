@@ -198,7 +198,7 @@ func (e *embedded) ready(s *server.Server, log *serverLog) error {
 			states[account.Streams[i].Name] = account.Streams[i].State
 		}
 	}
-	if err := e.tookUp(states); err != nil {
+	if err := e.checkRecovered(states); err != nil {
 		if warned := log.warned.Load(); warned != nil {
 			err = fmt.Errorf("%w: %s", err, *warned)
 		}

@@ -5,7 +5,7 @@ const SumsMost = 2_000_000
 
 // Sums caches what lies below tasks, so that one answer examines each task once, and bounds the work.
 type Sums struct {
-	known map[string]lower
+	known map[string]sumBelow
 	// alive are the sessions that were looked up.
 	alive map[string]bool
 	// left is the remaining number of steps.
@@ -13,7 +13,7 @@ type Sums struct {
 }
 
 // NewSums returns sums that take at most so many steps together. A state that does not count steps takes none.
-func NewSums(most uint64) *Sums { return &Sums{map[string]lower{}, map[string]bool{}, most} }
+func NewSums(most uint64) *Sums { return &Sums{map[string]sumBelow{}, map[string]bool{}, most} }
 
 // Size returns the approximate memory of the sums, in bytes.
 func (x *Sums) Size() int64 {
@@ -21,18 +21,18 @@ func (x *Sums) Size() int64 {
 	return int64(len(x.known))*entrySize + int64(len(x.alive))*aliveSize
 }
 
-// lower sums up everything below a task.
-type lower struct {
+// sumBelow sums up everything below a task.
+type sumBelow struct {
 	tasks    int
 	progress Progress
 }
 
-func (b *lower) any() bool { return b.tasks > 0 || b.progress.Unread > 0 }
+func (b *sumBelow) any() bool { return b.tasks > 0 || b.progress.Unread > 0 }
 
 // Sum is a sum over everything below a task. [State.SumOn] computes it, in as many portions as needed.
 type Sum struct {
 	sums  *Sums
-	below lower
+	below sumBelow
 	// path leads from the top to the current position.
 	path []summed
 }
@@ -43,7 +43,7 @@ type summed struct {
 	task *Task
 	id   string
 	rest siblings
-	lower
+	sumBelow
 }
 
 // SumBelow starts to sum up the tasks below one.
@@ -101,10 +101,10 @@ func (s *State) sumUp(x *Sum) {
 	it := x.path[last]
 	x.path = x.path[:last]
 	if it.any() && it.id != "" {
-		x.sums.known[it.id] = it.lower
+		x.sums.known[it.id] = it.sumBelow
 	}
 	if last == 0 {
-		x.below = it.lower
+		x.below = it.sumBelow
 		return
 	}
 	above := &x.path[last-1]

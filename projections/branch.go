@@ -39,7 +39,7 @@ type growing struct {
 	rest siblings
 	next int
 	// below sums up everything below it.
-	below lower
+	below sumBelow
 	// hidden sums up what is below it but not shown.
 	hidden *Sum
 }

@@ -102,14 +102,14 @@ type inbox struct {
 	found    []found
 	// looks is how many more dependencies it may examine.
 	looks int
-	dear  dear
+	dear  expensiveWork
 	// unread names the remaining parts, in order.
 	unread []string
 }
 
 // found is an item without its text: many may be found, and few are shown.
 type found struct {
-	crowd
+	itemScope
 	since int64
 	// tell creates the item except for what is known here.
 	tell func() InboxItem
@@ -196,9 +196,9 @@ func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell fu
 	if b.concerns != nil && !b.concerns(session) {
 		return
 	}
-	of := crowd{kind: kind, session: session}
+	of := itemScope{kind: kind, session: session}
 	if queue != "" {
-		of = crowd{kind: kind, queue: queue}
+		of = itemScope{kind: kind, queue: queue}
 	}
 	b.found = append(b.found, found{of, since, tell})
 }

@@ -17,8 +17,8 @@ const (
 	InboxText = events.PreviewText
 )
 
-// crowd is the scope of a bound: the items of a kind that one session or one queue adds.
-type crowd struct {
+// itemScope is the scope of a bound: the items of a kind that one session or one queue adds.
+type itemScope struct {
 	kind           InboxKind
 	session, queue string
 }
@@ -37,19 +37,19 @@ type wanted struct {
 func (b *inbox) bounded(part InboxPart) []wanted {
 	const unwanted = -1
 	b.sort()
-	size, seen, more := map[crowd]int{}, map[crowd]int{}, map[crowd]int{}
+	size, seen, more := map[itemScope]int{}, map[itemScope]int{}, map[itemScope]int{}
 	for i := range b.found {
-		size[b.found[i].crowd]++
+		size[b.found[i].itemScope]++
 	}
 	var kept []wanted
 	for _, f := range b.found {
-		place := seen[f.crowd]
-		seen[f.crowd]++
+		place := seen[f.itemScope]
+		seen[f.itemScope]++
 		listed := place < InboxListed
 		if f.kind == InboxLate {
-			listed = place >= size[f.crowd]-InboxLateListed
+			listed = place >= size[f.itemScope]-InboxLateListed
 		}
-		at, counted := more[f.crowd]
+		at, counted := more[f.itemScope]
 		switch {
 		case listed && part.has(f):
 			kept = append(kept, wanted{found: f})
@@ -57,11 +57,11 @@ func (b *inbox) bounded(part InboxPart) []wanted {
 		case listed, counted && at == unwanted:
 			continue
 		case !counted && !part.has(f):
-			more[f.crowd] = unwanted
+			more[f.itemScope] = unwanted
 			continue
 		case !counted:
 			at = len(kept)
-			more[f.crowd] = at
+			more[f.itemScope] = at
 			kept = append(kept, wanted{found: f})
 		}
 		kept[at].more++

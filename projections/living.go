@@ -9,8 +9,8 @@ import (
 // Living and open objects are indexed separately, in lines by the sequence of the event that created them, so that a
 // search does not visit ended ones. The index is derived from the sessions and questions, so it is not encoded.
 
-// standing counts the living and open objects of a root and of all projects below it.
-type standing struct{ sessions, questions int }
+// openCounts counts the living and open objects of a root and of all projects below it.
+type openCounts struct{ sessions, questions int }
 
 // Living returns the sessions of all projects that have not ended, in order of creation.
 func (s *State) Living() iter.Seq[*Session] { return s.sessionsIn(s.living) }
@@ -44,10 +44,10 @@ func (s *State) sequenceOf(c Cause) uint64 {
 }
 
 // count adds to the counts of a project's root.
-func (s *State) count(project string, by standing) {
+func (s *State) count(project string, by openCounts) {
 	root := s.Root(project)
 	now := s.standing.get(root)
-	s.standing.put(root, standing{now.sessions + by.sessions, now.questions + by.questions})
+	s.standing.put(root, openCounts{now.sessions + by.sessions, now.questions + by.questions})
 }
 
 // lives adds a new session to the living ones.
@@ -56,7 +56,7 @@ func (s *State) lives(x *Session, at uint64) {
 	if x.Deadline > 0 {
 		s.timed = s.timed.with(at, x.ID)
 	}
-	s.count(x.ProjectID, standing{sessions: 1})
+	s.count(x.ProjectID, openCounts{sessions: 1})
 	s.work(2 * lineCost)
 	s.hang(x, at)
 }
@@ -65,7 +65,7 @@ func (s *State) lives(x *Session, at uint64) {
 func (s *State) ends(x *Session) {
 	at := s.sequenceOf(x.Cause)
 	s.living, s.timed = s.living.without(at), s.timed.without(at)
-	s.count(x.ProjectID, standing{sessions: -1})
+	s.count(x.ProjectID, openCounts{sessions: -1})
 	s.work(2 * lineCost)
 	s.asking.get(x.ID).walk(func(id string) bool {
 		s.closes(s.inputs.get(id))
@@ -110,7 +110,7 @@ func (s *State) asks(x *Input, at uint64) {
 	}
 	s.unanswered.put(x.ProjectID, s.unanswered.get(x.ProjectID).with(at, x.ID))
 	s.asking.put(x.SessionID, s.asking.get(x.SessionID).with(at, x.ID))
-	s.count(x.ProjectID, standing{questions: 1})
+	s.count(x.ProjectID, openCounts{questions: 1})
 	s.work(2 * lineCost)
 }
 
@@ -122,7 +122,7 @@ func (s *State) closes(x *Input) {
 	}
 	s.unanswered.put(x.ProjectID, s.unanswered.get(x.ProjectID).without(at))
 	s.asking.put(x.SessionID, s.asking.get(x.SessionID).without(at))
-	s.count(x.ProjectID, standing{questions: -1})
+	s.count(x.ProjectID, openCounts{questions: -1})
 	s.work(2 * lineCost)
 }
 

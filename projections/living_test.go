@@ -15,18 +15,18 @@ import (
 // openThings is what a state holds apart because it is alive or open.
 type openThings struct {
 	Living, Deadlines []string
-	Unanswered        map[string][]string // by project
-	Asking            map[string]int      // by session
-	Standing          map[string]standing // by root
-	OpenOf            map[string][]string // by task
-	Below             map[string][]string // by session
+	Unanswered        map[string][]string   // by project
+	Asking            map[string]int        // by session
+	Standing          map[string]openCounts // by root
+	OpenOf            map[string][]string   // by task
+	Below             map[string][]string   // by session
 }
 
 func newOpenThings() openThings {
 	return openThings{
 		Unanswered: map[string][]string{},
 		Asking:     map[string]int{},
-		Standing:   map[string]standing{},
+		Standing:   map[string]openCounts{},
 		OpenOf:     map[string][]string{},
 		Below:      map[string][]string{},
 	}
@@ -48,7 +48,7 @@ func openKept(s *State) openThings {
 		if ids := idsOf(unanswered(s, p), func(x *Input) string { return x.ID }); len(ids) > 0 {
 			kept.Unanswered[p] = ids
 		}
-		if n := (standing{s.LivingSessions(p), s.OpenQuestions(p)}); n != (standing{}) {
+		if n := (openCounts{s.LivingSessions(p), s.OpenQuestions(p)}); n != (openCounts{}) {
 			kept.Standing[p] = n
 		}
 		for _, id := range s.sessionIDs.get(p) {

@@ -41,9 +41,9 @@ type dependency struct {
 	last int
 }
 
-// turned is a task that an event made satisfy its dependents, or no longer satisfy them: by is the change of what each
-// of them lacks, without and with trust in reports.
-type turned struct {
+// dependencyChange is a task that an event made satisfy its dependents, or no longer satisfy them: by is the change of
+// what each of them lacks, without and with trust in reports.
+type dependencyChange struct {
 	task string
 	by   [2]int32
 }
@@ -51,7 +51,7 @@ type turned struct {
 // turn recounts what the dependents of these tasks lack, and examines those that now lack nothing, or newly lack
 // something: each once, however many dependencies it has.
 func (l *look) turn(met, spoken []string) {
-	hubs, said := l.turned(met), l.turned(spoken)
+	hubs, said := l.dependencyChanges(met), l.dependencyChanges(spoken)
 	if l.recountIsLess(said) {
 		l.state.era[1]++
 		l.addUp(hubs)
@@ -62,7 +62,7 @@ func (l *look) turn(met, spoken []string) {
 }
 
 // addUp adds up what each task lacks of these dependencies.
-func (l *look) addUp(hubs []turned) {
+func (l *look) addUp(hubs []dependencyChange) {
 	if len(hubs) == 1 { // most events
 		for _, id := range l.state.dependents.get(hubs[0].task) {
 			l.state.work(1)
@@ -70,7 +70,7 @@ func (l *look) addUp(hubs []turned) {
 		}
 		return
 	}
-	var dependents []turned
+	var dependents []dependencyChange
 	at := map[string]int{}
 	for _, hub := range hubs {
 		for _, id := range l.state.dependents.get(hub.task) {
@@ -79,7 +79,7 @@ func (l *look) addUp(hubs []turned) {
 			if !known {
 				i = len(dependents)
 				at[id] = i
-				dependents = append(dependents, turned{task: id})
+				dependents = append(dependents, dependencyChange{task: id})
 			}
 			for trust, by := range hub.by {
 				dependents[i].by[trust] += by
@@ -91,11 +91,11 @@ func (l *look) addUp(hubs []turned) {
 	}
 }
 
-// turned returns the tasks that now satisfy their dependents, or no longer do.
-func (l *look) turned(tasks []string) (hubs []turned) {
+// dependencyChanges returns the tasks that now satisfy their dependents, or no longer do.
+func (l *look) dependencyChanges(tasks []string) (hubs []dependencyChange) {
 	for _, id := range tasks {
 		a := l.state.awaited.get(id)
-		hub := turned{task: id}
+		hub := dependencyChange{task: id}
 		for trust := range a.met {
 			if !a.known[trust] {
 				continue
@@ -138,7 +138,7 @@ func (l *look) lacks(task string, by [2]int32) {
 
 // recountIsLess reports whether it is less work to examine all items in the queues that trust reports than the
 // dependents of these tasks.
-func (l *look) recountIsLess(hubs []turned) bool {
+func (l *look) recountIsLess(hubs []dependencyChange) bool {
 	dependents := 0
 	for _, hub := range hubs {
 		dependents += len(l.state.dependents.get(hub.task))
@@ -153,7 +153,7 @@ func (l *look) recountIsLess(hubs []turned) bool {
 	return dependents > trusted*mostDependencies
 }
 
-func (l *look) projectsOf(hubs []turned) map[string]bool {
+func (l *look) projectsOf(hubs []dependencyChange) map[string]bool {
 	projects := map[string]bool{}
 	for _, hub := range hubs {
 		projects[l.state.TaskProject(hub.task)] = true
@@ -162,7 +162,7 @@ func (l *look) projectsOf(hubs []turned) map[string]bool {
 }
 
 // recount examines the items in those queues of these tasks' projects that trust reports.
-func (l *look) recount(hubs []turned) {
+func (l *look) recount(hubs []dependencyChange) {
 	projects := l.projectsOf(hubs)
 	for _, key := range l.state.trusting {
 		if !projects[l.state.queues.get(key).ProjectID] {

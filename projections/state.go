@@ -25,9 +25,9 @@ type State struct {
 	unfinished table[int]      // by parent: the tasks directly below it that are open
 	plans      table[string]   // by project and plan id: the task
 	sessions   table[*Session]
-	sessionIDs table[[]string] // by project, in order of creation
-	spawned    table[line]     // by session: those that it spawned and that live, or have living descendants
-	standing   table[standing] // by root
+	sessionIDs table[[]string]   // by project, in order of creation
+	spawned    table[line]       // by session: those that it spawned and that live, or have living descendants
+	standing   table[openCounts] // by root
 
 	queues      table[*Queue]
 	queueNames  table[[]string] // by project, in order of creation

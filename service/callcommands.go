@@ -8,10 +8,10 @@ import (
 )
 
 // A call may produce several commands. Each is paid for like a call of its own, whichever route it came by: every
-// command reaches the Handler through bring.
+// command reaches the Handler through execute.
 
-// bring passes a command to the Handler, or tries it. It pays for a command that the call has not paid for yet.
-func (s *Service) bring(ctx context.Context, c *Caller, request engine.Request, dryRun bool) (engine.Answer, error) {
+// execute passes a command to the Handler, or tries it. It pays for a command that the call has not paid for yet.
+func (s *Service) execute(ctx context.Context, c *Caller, request engine.Request, dryRun bool) (engine.Answer, error) {
 	if err := s.payAhead(ctx, c, 1); err != nil {
 		return engine.Answer{}, err
 	}

@@ -66,11 +66,11 @@ func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	if err := t.next(); err != nil {
 		return err
 	}
-	return t.answered(e, t.bring(ctx, e))
+	return t.answered(e, t.execute(ctx, e))
 }
 
-// bring passes an entry to the service like a call of the session.
-func (t *turn) bring(ctx context.Context, e outbox.Entry) error {
+// execute passes an entry to the service like a call of the session.
+func (t *turn) execute(ctx context.Context, e outbox.Entry) error {
 	c, err := t.service.Authenticate(t.secret)
 	if err != nil {
 		return err

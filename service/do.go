@@ -162,7 +162,7 @@ func (s *Service) decide(
 	if err := s.severalBelow(ctx, c, request, a.Options); err != nil {
 		return Done{}, err
 	}
-	done.Answer, err = s.bring(ctx, c, request, a.DryRun)
+	done.Answer, err = s.execute(ctx, c, request, a.DryRun)
 	c.admission.unused(done.Answer, err)
 	if s.revokedSince(c, err) {
 		return Done{}, revokedMeanwhile()
@@ -252,7 +252,7 @@ func (s *Service) askInTurn(
 	if turn != nil {
 		defer turn.End()
 	}
-	return s.bring(ctx, c, request, false)
+	return s.execute(ctx, c, request, false)
 }
 
 // tokenFor returns the secret that an answer shows. The caller of a retry sees it only while it may use the command in

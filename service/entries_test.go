@@ -39,7 +39,7 @@ var entries = map[string]func(s *stage, id, body, key string) error{
 	"kept": func(s *stage, id, body, key string) error {
 		turn := &turn{service: s.Service, logger: s.Logger, session: s.workerName}
 		turn.secretNow()
-		return turn.bring(context.Background(), outbox.Entry{
+		return turn.execute(context.Background(), outbox.Entry{
 			Command:    id,
 			Body:       json.RawMessage(body),
 			Key:        key,
@@ -205,7 +205,7 @@ func TestOneWayLeadsToTheHandler(t *testing.T) {
 						return true
 					}
 					ways++
-					if path != "callcommands.go" || function.Name.Name != "bring" {
+					if path != "callcommands.go" || function.Name.Name != "execute" {
 						t.Errorf("%s: a command goes past Service.Do", files.Position(n.Pos()))
 					}
 					return true

@@ -63,7 +63,7 @@ func (l chargedLog) Read(ctx context.Context, from, to uint64, yield func(events
 			return err
 		}
 		if read++; read%EventsPerRead == 0 {
-			l.caller.looked(StepsPerRead)
+			l.caller.chargeSteps(StepsPerRead)
 		}
 		return yield(m)
 	})

@@ -27,7 +27,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 		v.ctx = ctx
 		return see(v)
 	})
-	c.looked(steps)
+	c.chargeSteps(steps)
 	if errors.Is(err, engine.ErrReadTooLong) {
 		return tooMuchToRead()
 	}
@@ -101,9 +101,9 @@ func tooMuchToRead() error {
 	return p.Complete()
 }
 
-// looked charges the caller and its project for steps of reading, as for more reads. The work is done: the next read
-// waits until it is paid.
-func (c *Caller) looked(steps int) {
+// chargeSteps charges the caller and its project for steps of reading, as for more reads. The work is done: the next
+// read waits until it is paid.
+func (c *Caller) chargeSteps(steps int) {
 	a := c.admission
 	if a == nil {
 		return

@@ -113,7 +113,7 @@ func (v View) findSessions(
 	projects *seenProjects, asked PageOf, filter *sessionFilter,
 ) (List[ShownSession], error) {
 	filter.had = slices.Sorted(slices.Values(filter.had))
-	v.Caller.looked(len(filter.had))
+	v.Caller.chargeSteps(len(filter.had))
 	rest, err := projects.ranges(v, asked, func(v View, project string) []string {
 		return v.SessionIDsFrom(project, asked.From)
 	})

@@ -130,7 +130,7 @@ func (v View) findTasks(
 		last := walk.Last
 		for i, t := range part {
 			kept, took := filter.holds(t)
-			v.Caller.looked(took)
+			v.Caller.chargeSteps(took)
 			if kept && limit > 0 && len(found) == limit {
 				return found, endOf(found[limit-1]), nil
 			}
@@ -214,7 +214,7 @@ func (v View) findByDependency(
 	if err != nil {
 		return nil, nil, err
 	}
-	v.Caller.looked(len(all) + dependencies)
+	v.Caller.chargeSteps(len(all) + dependencies)
 	v.live()
 	kept := make(map[*projections.Task]bool, len(passed))
 	for _, t := range passed {

@@ -86,7 +86,7 @@ func (v View) orderBranches(branches []*projections.Branch, then func()) error {
 		}
 	}
 	count(branches)
-	v.Caller.looked(steps)
+	v.Caller.chargeSteps(steps)
 	v.live()
 	if steps > orderMost {
 		return tooMuchToRead()

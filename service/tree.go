@@ -78,7 +78,7 @@ func (s *Service) below(
 			done[id] = true
 			next := request
 			next.Command, next.Key = same(id), uuid.NewSHA1(uuid.Nil, []byte(request.Key+"\x00"+id)).String()
-			answer, err := s.bring(ctx, c, next, false)
+			answer, err := s.execute(ctx, c, next, false)
 			if err != nil {
 				return body, err
 			}

@@ -77,7 +77,7 @@ func (s *Service) WatchNow(
 	w, err := s.watch(ctx, c, filter, leave, func(state *projections.State) (uint64, error) {
 		head = state.Head().Sequence
 		err := see(s.At(state, c))
-		c.looked(int(state.Steps())) //nolint:gosec // a follower's read is bounded
+		c.chargeSteps(int(state.Steps())) //nolint:gosec // a follower's read is bounded
 		return head, err
 	})
 	if err != nil {
@@ -212,7 +212,7 @@ func (w *Watch) frame(commit *engine.Commit) (err error) {
 			w.frames = append(w.frames, frame)
 		}
 	})
-	w.caller.looked(len(commit.Changes) * (1 + len(w.filter.Kinds)/namesPerStep))
+	w.caller.chargeSteps(len(commit.Changes) * (1 + len(w.filter.Kinds)/namesPerStep))
 	return err
 }
 

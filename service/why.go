@@ -52,7 +52,7 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 		left:    int(commands.LimitWhyEvents.Value),
 		known:   map[uint64]*events.Event{},
 	}
-	defer func() { c.looked(len(told.known) * StepsPerRead / FoundPerRead) }()
+	defer func() { c.chargeSteps(len(told.known) * StepsPerRead / FoundPerRead) }()
 	for _, reason := range reasons {
 		if err := told.find(ctx, &reason, sequence); err != nil {
 			return body, sequence, err

@@ -88,7 +88,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	List(c.Run, sessions, "No sessions", columns, func(x wire.Session) []string {
 		return []string{
 			x.ID,
-			standing(x),
+			statusText(x),
 			string(x.Role),
 			string(x.Strategy),
 			workOf(x),
@@ -151,8 +151,8 @@ func (a *Run) lastHeard(x wire.Session) string {
 	return "heard " + a.When(max(x.LastHeard, x.LastActivity))
 }
 
-// standing returns a session's status, and whether it is silent.
-func standing(x wire.Session) string {
+// statusText returns a session's status, and whether it is silent.
+func statusText(x wire.Session) string {
 	if x.LostAt != nil && x.EndedAt == nil {
 		return string(x.Status) + ", lost"
 	}
@@ -215,7 +215,7 @@ func sessionNamed(a *Run, named string) (string, error) {
 
 func showSession(a *Run, x wire.Session) {
 	a.Print("%s  %s\n", x.ID, safetext.OneLine(x.Name))
-	a.Field("Status", standing(x)+Prefixed(": ", x.EndReason))
+	a.Field("Status", statusText(x)+Prefixed(": ", x.EndReason))
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)
 	a.Field("Tasks", strings.Join(x.TaskIDs, ", "))

@@ -197,7 +197,7 @@ func (a *asked) takeBack() fact {
 	case i.state != processing:
 		return a.so()
 	}
-	taken := gone{
+	taken := itemLost{
 		Queue:     a.f.Queue,
 		TaskID:    i.task,
 		SessionID: i.holder,

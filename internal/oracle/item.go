@@ -32,7 +32,7 @@ func (f *itemStarted) commands() []string       { return []string{"queue:start"}
 func (f *itemStarted) judge(c *trial) {
 	s := c.pulls(f.SessionID, f.Queue)
 	if s != nil {
-		f.fit(c, s)
+		f.judgeHolder(c, s)
 	}
 	q, i := c.anItem(f.Queue, f.TaskID)
 	if i == nil {
@@ -52,11 +52,11 @@ func heldBy(i *item) string {
 	if i.state != processing || i.holder == "" {
 		return ""
 	}
-	return ", in the hand of session " + i.holder
+	return ", held by session " + i.holder
 }
 
-// fit judges that the session may take an item.
-func (f *itemStarted) fit(c *trial, s *session) {
+// judgeHolder judges that the session may take an item.
+func (f *itemStarted) judgeHolder(c *trial, s *session) {
 	if s.ended != "" && s.ended != endDeleted && c.by.kind != bySession {
 		c.fault(rulePull, "session %s had ended (%s)", s.id, s.ended)
 	}
@@ -88,7 +88,7 @@ func (c *trial) firstInLine(q *queue, i *item) bool {
 			ruleOrder,
 			"task %s is not to be started: it is %s, or waits for a dependency",
 			i.task,
-			c.standing(i.task),
+			c.statusOf(i.task),
 		)
 	default:
 		c.fault(ruleOrder, "task %s stands before task %s", first.task, i.task)
@@ -96,7 +96,7 @@ func (c *trial) firstInLine(q *queue, i *item) bool {
 	return false
 }
 
-func (j *Judge) standing(id string) string {
+func (j *Judge) statusOf(id string) string {
 	t := j.tasks[id]
 	if t == nil || t.deleted {
 		return "deleted"
@@ -237,8 +237,8 @@ func (f *itemRequeued) fold(c *trial) {
 	}
 }
 
-// gone is the common part of item_returned and item_quarantined.
-type gone struct {
+// itemLost is the common part of item_returned and item_quarantined.
+type itemLost struct {
 	Queue     string `json:"queue"`
 	TaskID    string `json:"taskId"`
 	SessionID string `json:"sessionId"`
@@ -246,10 +246,10 @@ type gone struct {
 	Reason    string `json:"reason"`
 }
 
-func (f *gone) about() (kind, id string) { return "queue", f.Queue }
+func (f *itemLost) about() (kind, id string) { return "queue", f.Queue }
 
 // judge judges that the holder is gone, and returns the queue and the item.
-func (f *gone) judge(c *trial) (*queue, *item) {
+func (f *itemLost) judge(c *trial) (*queue, *item) {
 	q, i := c.anItem(f.Queue, f.TaskID)
 	if i == nil {
 		return q, nil
@@ -287,43 +287,43 @@ func (s *session) fates() []string {
 	return all
 }
 
-func (f *gone) fold(c *trial, state string) {
+func (f *itemLost) fold(c *trial, state string) {
 	c.tasks[f.TaskID].retract(f.SessionID)
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
 		c.release(i, state, c.event.ID)
 	}
 }
 
-type itemReturned struct{ gone }
+type itemReturned struct{ itemLost }
 
 func (f *itemReturned) commands() []string { return []string{"queue:return"} }
 
 func (f *itemReturned) judge(c *trial) {
-	if q, i := f.gone.judge(c); i != nil && i.attempts >= q.maxAttempts {
+	if q, i := f.itemLost.judge(c); i != nil && i.attempts >= q.maxAttempts {
 		c.fault(ruleReturn, "the item was started %d times of %d, and goes back once more", i.attempts, q.maxAttempts)
 	}
 }
 
 func (f *itemReturned) fold(c *trial) {
-	f.gone.fold(c, processing)
+	f.itemLost.fold(c, processing)
 	i := c.itemOf(f.Queue, f.TaskID)
 	switch {
 	case i == nil:
-	case c.standing(f.TaskID) == "deleted": // nobody could start it any more
+	case c.statusOf(f.TaskID) == "deleted": // nobody could start it any more
 		c.leaves(i, skipped)
 	default:
 		c.giveBack(i)
 	}
 }
 
-type itemQuarantined struct{ gone }
+type itemQuarantined struct{ itemLost }
 
 func (f *itemQuarantined) commands() []string { return []string{"queue:quarantine"} }
 
 func (f *itemQuarantined) judge(c *trial) {
-	if q, i := f.gone.judge(c); i != nil && i.attempts < q.maxAttempts {
+	if q, i := f.itemLost.judge(c); i != nil && i.attempts < q.maxAttempts {
 		c.fault(ruleReturn, "the item was started %d times of %d, and is quarantined", i.attempts, q.maxAttempts)
 	}
 }
 
-func (f *itemQuarantined) fold(c *trial) { f.gone.fold(c, quarantined) }
+func (f *itemQuarantined) fold(c *trial) { f.itemLost.fold(c, quarantined) }

@@ -13,8 +13,8 @@ const (
 	maxMessage     = 8 << 10
 )
 
-// letter is a message that its session has not received.
-type letter struct {
+// unreadMessage is a message that its session has not received.
+type unreadMessage struct {
 	event string
 	from  actor
 	// notice: it is about a change of a task.
@@ -91,7 +91,7 @@ func (c *trial) correspondent(s *session) {
 
 func (f *sessionMessaged) fold(c *trial) {
 	if s := c.sessions[f.SessionID]; s != nil {
-		s.mail[f.MessageID] = letter{event: c.event.ID, from: c.by}
+		s.mail[f.MessageID] = unreadMessage{event: c.event.ID, from: c.by}
 	}
 }
 

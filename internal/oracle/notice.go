@@ -80,7 +80,7 @@ func (c *trial) deliver(n *notice) {
 	}
 	for _, id := range n.SessionIDs {
 		if s := c.sessions[id]; s != nil {
-			s.mail[n.MailID] = letter{event: c.event.ID, from: c.by, notice: true}
+			s.mail[n.MailID] = unreadMessage{event: c.event.ID, from: c.by, notice: true}
 		}
 	}
 }

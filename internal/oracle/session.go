@@ -59,7 +59,7 @@ type session struct {
 	// generation is that of its valid secret.
 	generation int
 	// mail are the messages that it has not received.
-	mail map[string]letter
+	mail map[string]unreadMessage
 }
 
 // end ends the session; the first end counts.
@@ -147,7 +147,7 @@ func (c *trial) newSession(id, role, strategy string, p permissions, tasks []str
 		born:       c.event.Time,
 		held:       map[string]bool{},
 		generation: 1,
-		mail:       map[string]letter{},
+		mail:       map[string]unreadMessage{},
 		made:       c.event.ID,
 	}
 	c.order.sessions = append(c.order.sessions, id)

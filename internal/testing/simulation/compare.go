@@ -39,7 +39,7 @@ func (m *model) compareQueues(s *projections.State) error {
 		held++
 		if heldTask[i.SessionID] != i.TaskID {
 			return fmt.Errorf(
-				"task %s is shown in the hand of %s, which holds %q",
+				"task %s is shown as held by %s, which holds %q",
 				i.TaskID,
 				i.SessionID,
 				heldTask[i.SessionID],

@@ -11,9 +11,9 @@ import (
 	"maestro/internal/disk"
 )
 
-// tookUp fails when the server did not recover what the check before its start found: a stream, a block, the end of
-// one, or the last message.
-func (e *embedded) tookUp(states map[string]server.StreamState) error {
+// checkRecovered fails when the server did not recover what the check before its start found: a stream, a block, the
+// end of one, or the last message.
+func (e *embedded) checkRecovered(states map[string]server.StreamState) error {
 	for _, stored := range storedStreams {
 		held, found := e.expected[stored.name]
 		if !found {

@@ -2,8 +2,8 @@ package projections
 
 import "maestro/events"
 
-// dear is the state of an inbox's most expensive work, which runs last.
-type dear struct {
+// expensiveWork is the state of an inbox's most expensive work, which runs last.
+type expensiveWork struct {
 	// failed are the failed sessions, begun the tasks on which perhaps nobody works.
 	failed []string
 	begun  []begun
@@ -17,8 +17,8 @@ type dear struct {
 // begun is a task on which work was started; worker is the session whose statement counts for it.
 type begun struct{ task, worker string }
 
-func newDear() dear {
-	return dear{working: map[string]bool{}, above: map[string]bool{}, left: map[string][]*Task{}}
+func newDear() expensiveWork {
+	return expensiveWork{working: map[string]bool{}, above: map[string]bool{}, left: map[string][]*Task{}}
 }
 
 // begun reports whether work on a task was started, and has not ended.
