@@ -154,6 +154,9 @@ func flagSyntax(cmd *cobra.Command, name string) string {
 		panic("`" + cmd.CommandPath() + "` has no flag --" + name + " to tell of")
 	}
 	value := flag.Value.Type()
+	if words := flag.Annotations[choices]; len(words) > 0 { // the help may list them beside the description
+		value = strings.Join(words, "|")
+	}
 	switch value {
 	case "bool":
 		return "--" + name

@@ -103,8 +103,8 @@ var syntaxes = map[string]usage{
 	},
 	"task:update": {
 		`task update <taskId> [--title "<text>"] [--description "<text>"] [--criteria "<text>"]… ` +
-			"[--depends-on <taskIds>] [--priority low|medium|high|critical] [--status " +
-			"todo|in_progress|completed|blocked]",
+			"[--depends-on <taskIds>] [--priority low|medium|high|critical] [--status todo|in_progress|" +
+			"completed|blocked]",
 		"Change fields of a task, or its status",
 	},
 	"task:complete": {
@@ -124,8 +124,8 @@ var syntaxes = map[string]usage{
 		"Delete a task",
 	},
 	"session:list": {
-		"session list [--mine] [--active] [--status " +
-			"spawning|idle|running|working|completed|stopped|failed|lost] [--task <taskId>]",
+		"session list [--mine] [--active] [--status spawning|idle|running|working|completed|" +
+			"stopped|failed|lost] [--task <taskId>]",
 		"List sessions",
 	},
 	"session:info": {
@@ -319,7 +319,9 @@ var syntaxes = map[string]usage{
 		"Show the log's head, which you can keep elsewhere as a witness",
 	},
 	"audit:denials": {
-		"audit denials [--actor <actor>] [--code word] [--command <commandId>] [--limit <number>]",
+		"audit denials [--actor <actor>] [--code NOT_ALLOWED|NOT_FOUND|VALIDATION_ERROR|" +
+			"BUSINESS_RULE_ERROR|CONFLICT|KEY_REUSED|TOO_LARGE|LIMIT_EXCEEDED] [--command <commandId>] " +
+			"[--limit <number>]",
 		"List the recorded refusals, newest last",
 	},
 	"audit:can": {

@@ -57,10 +57,12 @@ func literal(text string) string {
 	var lines []string
 	line := ""
 	for word := range strings.SplitAfterSeq(text, " ") {
-		if len(line)+len(word) > 90 {
-			lines, line = append(lines, quote(line)), ""
+		for one := range strings.SplitAfterSeq(word, "|") {
+			if len(line)+len(one) > 90 {
+				lines, line = append(lines, quote(line)), ""
+			}
+			line += one
 		}
-		line += word
 	}
 	return strings.Join(append(lines, quote(line)), " +\n\t\t\t")
 }
