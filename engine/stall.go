@@ -104,7 +104,8 @@ func (h *Handler) askLog(ask func() error) error {
 	return err
 }
 
-// watchLog looks for requests to the log that do not return.
+// watchLog looks for requests to the log that do not return. After a request it looks on for at least one tick, because
+// waking it for each request would make every command slower.
 func (h *Handler) watchLog(ctx context.Context) {
 	for {
 		select {
@@ -113,7 +114,7 @@ func (h *Handler) watchLog(ctx context.Context) {
 			return
 		}
 		seen, ticks := h.stall.current(), 0
-		for seen != 0 {
+		for running := true; running; {
 			select {
 			case <-h.config.After(stallTick):
 			case <-ctx.Done():
@@ -126,6 +127,7 @@ func (h *Handler) watchLog(ctx context.Context) {
 			if ticks == stallTicks {
 				h.stall.expire(seen, func() { h.setDoubt(errStalled) })
 			}
+			running = now != 0
 		}
 	}
 }

@@ -60,14 +60,13 @@ func (q *queue) add(p *pending) bool {
 		return false
 	}
 	q.waiting = append(q.waiting, p)
-	enough := len(q.waiting) >= q.want
-	q.mu.Unlock()
-	if enough {
+	if len(q.waiting) >= q.want {
 		select {
 		case q.wake <- struct{}{}:
 		default:
 		}
 	}
+	q.mu.Unlock()
 	return true
 }
 
@@ -76,7 +75,14 @@ func (q *queue) expect(n int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.want = n
-	return len(q.waiting) >= n
+	if len(q.waiting) >= n {
+		return true
+	}
+	select {
+	case <-q.wake: // it is of those who came before
+	default:
+	}
+	return false
 }
 
 // take returns all that wait; spare is an empty slice to fill from now on.
