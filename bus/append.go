@@ -25,8 +25,9 @@ const (
 // maxBatch is the largest number of messages that JetStream accepts in one atomic batch.
 const maxBatch = 1000
 
-// Append stores messages after sequence after, all or nothing; see engine.Log for its guarantees. One call takes at
-// most 1,000 messages and 4 MiB. One message is a guarded publish, several are one atomic batch.
+// Append stores messages after sequence after; see engine.Log for its guarantees. One call takes at most 1,000 messages
+// and 4 MiB. One message is a guarded publish. Several are one atomic batch, or guarded publishes one behind the other
+// where nobody else can write to the log and no publish is synced by itself.
 func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -55,7 +56,8 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	if err := b.watch.answers(StreamName); err != nil {
 		return err
 	}
-	incomplete, err := b.writer.append(ctx, after, messages)
+	inBatch := len(messages) > 1 && !b.alone(after)
+	incomplete, err := b.writer.append(ctx, after, messages, inBatch)
 	switch {
 	case err == nil:
 		b.acked.Store(after + uint64(len(messages)))
@@ -68,6 +70,12 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 		}
 	}
 	return err
+}
+
+// alone reports whether the log ends at after and nobody else writes to it, so that a message is stored only behind the
+// one before it. With sync_always, each publish would be synced by itself.
+func (b *Bus) alone(after uint64) bool {
+	return b.embedded != nil && b.options.Durability == Interval && !b.doubtful.Load() && b.acked.Load() == after
 }
 
 // writer publishes appends and waits for their acknowledgements, one at a time. It allocates no more per message than
@@ -117,21 +125,18 @@ func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*write
 
 func (w *writer) close() { _ = w.sub.Unsubscribe() }
 
-func (w *writer) append(ctx context.Context, after uint64, messages []events.Message) (incomplete bool, err error) {
+func (w *writer) append(
+	ctx context.Context, after uint64, messages []events.Message, inBatch bool,
+) (incomplete bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.number++
 	reply := w.inbox + strconv.FormatUint(w.number, 36)
-	w.expect[0] = strconv.FormatUint(after, 10)
-	if len(messages) == 1 {
-		err = w.nc.PublishMsg(&nats.Msg{
-			Subject: messages[0].Subject,
-			Reply:   reply,
-			Header:  w.guard,
-			Data:    messages[0].Body,
-		})
-	} else {
+	if inBatch {
+		w.expect[0] = strconv.FormatUint(after, 10)
 		err = w.publishBatch(reply, messages)
+	} else {
+		err = w.publishEach(reply, after, messages)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%w: publish: %w", events.ErrUnknown, err)
@@ -140,7 +145,32 @@ func (w *writer) append(ctx context.Context, after uint64, messages []events.Mes
 	if err != nil {
 		return false, err
 	}
-	return outcome(answer, after, len(messages))
+	if inBatch {
+		return outcome(answer, after, len(messages))
+	}
+	before := uint64(len(messages)) - 1
+	_, err = outcome(answer, after+before, 1)
+	if err != nil && before > 0 && !errors.Is(err, events.ErrUnknown) { // of those before, some may be stored
+		err = fmt.Errorf("%w: %s", events.ErrUnknown, err.Error())
+	}
+	return false, err
+}
+
+// publishEach sends the messages as guarded publishes, one behind the other. Each expects the one before it. The server
+// replies to the last.
+func (w *writer) publishEach(reply string, after uint64, messages []events.Message) error {
+	msg := nats.Msg{Header: w.guard}
+	for i := range messages {
+		w.expect[0] = strconv.FormatUint(after+uint64(i), 10) //nolint:gosec // an index
+		msg.Subject, msg.Data = messages[i].Subject, messages[i].Body
+		if i == len(messages)-1 {
+			msg.Reply = reply
+		}
+		if err := w.nc.PublishMsg(&msg); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // publishBatch sends the messages as one atomic batch. The first message carries the guard; the last carries the commit

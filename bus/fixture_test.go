@@ -112,11 +112,9 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = second.Close() })
-		return logtest.Fixture{
-			Log:      b,
-			Second:   second,
-			Stranger: func(ctx context.Context, m events.Message) error { return publish(ctx, b.Conn(), m) },
-			LoseAck:  func(t *testing.T) func() { return loseAcks(t, b) },
+		f := logtest.Fixture{
+			Log:     b,
+			LoseAck: func(t *testing.T) func() { return loseAcks(t, b) },
 			Crash: func(t *testing.T) engine.Log {
 				image := t.TempDir()
 				copyStore(t, b.embedded.dir, image)
@@ -138,6 +136,14 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 				"FillDisk": "the limit is the whole process's: TestFullDisk runs it in a child",
 			},
 		}
+		if d == Interval {
+			const alone = "nobody else can publish into an embedded log; see TestNobodyElsePublishes"
+			f.Cannot["Stranger"], f.Cannot["Second"] = alone, alone
+			return f
+		}
+		f.Second = second
+		f.Stranger = func(ctx context.Context, m events.Message) error { return publish(ctx, b.Conn(), m) }
+		return f
 	}
 }
 

@@ -83,6 +83,7 @@ type Handler struct {
 	// touched holds the keys that the current batch changes.
 	touched     map[Key]struct{}
 	touchedLast Key
+	gathering   gathering
 
 	feed feed
 	// replays is a semaphore: it holds one element for each follower that reads history.

@@ -9,8 +9,9 @@ import (
 
 const (
 	// stallTick is how often the watch looks at a request to the log. After stallTicks looks the callers are answered
-	// without the log: a disk that hangs holds up a write for any length of time.
-	stallTick  = 500 * time.Millisecond
+	// without the log: a disk that hangs holds up a write for any length of time. It is no round number: with another
+	// timer at the same instant, a simulated run would depend on the scheduler.
+	stallTick  = 501 * time.Millisecond
 	stallTicks = 4
 )
 
@@ -104,8 +105,7 @@ func (h *Handler) askLog(ask func() error) error {
 	return err
 }
 
-// watchLog looks for requests to the log that do not return. After a request it looks on for at least one tick, because
-// waking it for each request would make every command slower.
+// watchLog looks for requests to the log that do not return.
 func (h *Handler) watchLog(ctx context.Context) {
 	for {
 		select {
@@ -114,7 +114,7 @@ func (h *Handler) watchLog(ctx context.Context) {
 			return
 		}
 		seen, ticks := h.stall.current(), 0
-		for running := true; running; {
+		for seen != 0 {
 			select {
 			case <-h.config.After(stallTick):
 			case <-ctx.Done():
@@ -127,7 +127,6 @@ func (h *Handler) watchLog(ctx context.Context) {
 			if ticks == stallTicks {
 				h.stall.expire(seen, func() { h.setDoubt(errStalled) })
 			}
-			running = now != 0
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (q *queue) expect(n int) bool {
 		return true
 	}
 	select {
-	case <-q.wake: // it is of those who came before
+	case <-q.wake: // from a command that came before
 	default:
 	}
 	return false

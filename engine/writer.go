@@ -17,10 +17,6 @@ const (
 	maxBatchBytes = 4 << 20
 	// usualBody is the size of most events' bodies: a batch's memory is asked for at once.
 	usualBody = 896
-	// gatherFrom is how many commands the last commit must have held before the writer waits for as many again, and
-	// gatherFor how long it waits at most: its answers have just set their callers free, who are back in microseconds.
-	gatherFrom = 12
-	gatherFor  = 500 * time.Microsecond
 	// doubtEvery is how often a log that could not be caught up with is tried again.
 	doubtEvery = time.Second
 	// maxAttempts bounds how often one batch is decided; a log that moves or fails at every append is not ours to
@@ -31,13 +27,13 @@ const (
 // write is the writer's loop.
 func (h *Handler) write(ctx context.Context) {
 	var waiting []*pending
-	held := 0
 	for ctx.Err() == nil {
-		if !h.gather(ctx, held) {
+		h.gather(ctx)
+		if !h.waitForCommands(ctx) {
 			break
 		}
 		waiting = h.queue.take(waiting)
-		held = len(waiting)
+		h.gathering.held = len(waiting)
 		for len(waiting) > 0 {
 			n := h.commit(context.WithoutCancel(ctx), waiting)
 			left := copy(waiting, waiting[n:])
@@ -53,16 +49,8 @@ func (h *Handler) write(ctx context.Context) {
 	}
 }
 
-// gather returns true when there are commands to decide, and false when the writer stops.
-func (h *Handler) gather(ctx context.Context, held int) bool {
-	if held > gatherFrom && !h.queue.expect(held) {
-		select {
-		case <-h.queue.wake:
-		case <-h.config.After(gatherFor):
-		case <-ctx.Done():
-			return false
-		}
-	}
+// waitForCommands returns true when there are commands to decide, and false when the writer stops.
+func (h *Handler) waitForCommands(ctx context.Context) bool {
 	for !h.queue.expect(1) {
 		var again <-chan time.Time
 		if h.inDoubt() {
@@ -89,7 +77,9 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 	}
 	for attempt := 1; ; attempt++ {
 		d := h.decideAll(batch)
+		begun := h.config.Now()
 		err := h.append(ctx, d)
+		h.gathering.took = h.config.Now().Sub(begun)
 		if err == nil {
 			h.settle(d)
 			return d.taken

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"maestro/events"
+)
+
+// appendsTake is how long an append takes in these tests. A wait lasts at most a part of it.
+const appendsTake = time.Millisecond
+
+// gatheringWorld is a world whose appends take their time, with the waits that its writer asked for.
+func gatheringWorld(t *testing.T) (w *world, waits func() []time.Duration) {
+	t.Helper()
+	w = newWorld(t)
+	w.h.Close()
+	var mu sync.Mutex
+	var asked []time.Duration
+	w.log.when(func(_ uint64, _ []events.Message, store func() error) error {
+		time.Sleep(appendsTake)
+		return store()
+	})
+	w.h = open(t, Config{Log: w.log, After: func(d time.Duration) <-chan time.Time {
+		if d <= gatherMost {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, d)
+		}
+		return time.After(d)
+	}})
+	return w, func() []time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(asked)
+	}
+}
+
+// callAgain lets so many callers note something so often, with a pause after each answer.
+func (w *world) callAgain(t *testing.T, callers, times int, pause time.Duration) {
+	t.Helper()
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range times {
+				if _, err := w.note(fmt.Sprint(caller, ".", i, ".", pause)); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(pause)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Callers who are back at once share the next append, whoever of them is the first.
+func TestCallersWhoAreBackShareABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := gatheringWorld(t)
+		defer w.h.Close()
+		before := len(w.log.appended())
+		first := make(chan error, 1)
+		go func() {
+			_, err := w.note("first")
+			first <- err
+		}()
+		synctest.Wait() // the callers come while the first command is being appended
+		w.callAgain(t, 64, 10, 0)
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for _, batch := range w.log.appended()[before:] {
+			sizes = append(sizes, len(batch))
+		}
+		if want := append([]int{1}, slices.Repeat([]int{64}, 10)...); !slices.Equal(sizes, want) {
+			t.Errorf("64 callers with 10 commands each became batches of %v", sizes)
+		}
+	})
+}
+
+// A wait costs a lone caller a part of an append at most, and one that was in vain is not repeated soon.
+func TestAWaitInVainIsNotRepeatedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, waits := gatheringWorld(t)
+		defer w.h.Close()
+		w.callAgain(t, 64, 1, 0)
+		begun := time.Now()
+		if _, err := w.note("alone"); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > appendsTake+appendsTake/gatherPart {
+			t.Errorf("a lone command after a large batch took %s", took)
+		}
+		before, batches := len(waits()), len(w.log.appended())
+		w.callAgain(t, 2*gatherFrom, 3*gatherAgain, appendsTake/gatherPart*2)
+		batches = len(w.log.appended()) - batches
+		if n := len(waits()) - before; n == 0 || n > batches/gatherAgain+1 {
+			t.Errorf("the writer waited %d times in %d batches for callers who take longer", n, batches)
+		}
+		if most := slices.Max(waits()); most > appendsTake/gatherPart {
+			t.Errorf("a wait of %s, where an append takes %s", most, appendsTake)
+		}
+	})
+}
