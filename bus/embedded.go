@@ -122,8 +122,11 @@ func (e *embedded) start(ctx context.Context, found map[string]heldStream) error
 		return fmt.Errorf("sync the store: %w", full(err))
 	}
 	if err := e.spare(found); err != nil {
-		_, putErr := e.putBack()
-		return errors.Join(fmt.Errorf("give the blocks a second name for the start: %w", full(err)), putErr)
+		err = fmt.Errorf("give the blocks a second name for the start: %w", full(err))
+		if _, putErr := e.putBack(); putErr != nil {
+			err = e.leavesSpare(err, putErr)
+		}
+		return err
 	}
 	s, err := e.startServer(ctx)
 	if err == nil {
@@ -138,13 +141,18 @@ func (e *embedded) start(ctx context.Context, found map[string]heldStream) error
 	}
 	streams, putErr := e.putBack()
 	if putErr != nil {
-		return fmt.Errorf("%w; its blocks are in %s, and the next start puts them back: %w", err, e.spareDir(), putErr)
+		return e.leavesSpare(err, putErr)
 	}
 	if len(streams) > 0 {
 		err = fmt.Errorf("%w; it deleted blocks of %s, and all of them are back in their place", err,
 			strings.Join(streams, ", "))
 	}
 	return err
+}
+
+// leavesSpare says where second names of blocks are left after a start that failed.
+func (e *embedded) leavesSpare(err, putErr error) error {
+	return fmt.Errorf("%w; its blocks are in %s, and the next start puts them back: %w", err, e.spareDir(), putErr)
 }
 
 // startServer starts a server, and makes sure that every stream with blocks is open.
