@@ -12,7 +12,10 @@ import (
 func several(n int) []events.Message {
 	messages := make([]events.Message, n)
 	for i := range messages {
-		messages[i] = events.Message{Subject: events.Subject("p", "session", "s"), Body: []byte(`{"n":` + itoa(i) + `}`)}
+		messages[i] = events.Message{
+			Subject: events.Subject("p", "session", "s"),
+			Body:    []byte(`{"n":` + itoa(i) + `}`),
+		}
 	}
 	return messages
 }
