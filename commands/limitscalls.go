@@ -48,7 +48,7 @@ var LimitCallCommands = Limit{
 	Value:  200,
 	Unit:   "commands",
 	Answer: answerLimit,
-	Bounds: "commands that one call comes to: a PATCH of an older client, or `?tree=true` of a session, which counts " +
+	Bounds: "commands that one call causes: a PATCH of an older client, or `?tree=true` of a session, which counts " +
 		"those that live below; `?tree=true` of a user has no limit",
 }
 

@@ -29,15 +29,15 @@ var (
 		Value:  100,
 		Unit:   "messages",
 		Answer: answerLimit,
-		Bounds: "messages from sessions, as many from users, and as many answers to its questions before a session " +
-			"gives one more, that one session was not shown yet",
+		Bounds: "messages that one session has not been shown yet, counted separately for those from sessions, those " +
+			"from users, and answers to its questions; above it, only a user can answer a question",
 	}
 	LimitMailFromOne = Limit{
 		Name:   "mail-from-one",
 		Value:  10,
 		Unit:   "messages",
 		Answer: answerLimit,
-		Bounds: "messages from one session that another one was not shown yet",
+		Bounds: "messages from one session that the receiver has not been shown yet",
 	}
 	LimitMessage = Limit{
 		Name:   "message",

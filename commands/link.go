@@ -13,7 +13,7 @@ type LinkTask struct {
 	ProjectRef
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
-	Force     bool   `json:"force,omitempty" doc:"add it although dependencies of it are not completed"`
+	Force     bool   `json:"force,omitempty" doc:"add it even if its dependencies are not completed"`
 }
 
 // UnlinkTask unlinks a task from a session. Compat: DELETE /api/sessions/:id/tasks/:taskId.

@@ -23,7 +23,7 @@ type RegisterSession struct {
 	Strategy events.Strategy      `json:"strategy,omitempty" doc:"strategy of a new session; simple if absent"`
 	Status   events.SessionStatus `json:"status,omitempty" doc:"status of a new session: running (default), idle, working or spawning"`
 	TaskIDs  []string             `json:"taskIds,omitempty" doc:"tasks of a new session"`
-	Force    bool                 `json:"force,omitempty" doc:"register a new session although dependencies of its tasks are not completed"`
+	Force    bool                 `json:"force,omitempty" doc:"register a new session even if dependencies of its tasks are not completed"`
 	Allowed  *[]string            `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that a new session may use besides the core commands; decided by role and strategy if absent"`
 	Env      map[string]string    `json:"env,omitempty" doc:"environment of a new session"`
 	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"metadata of a new session"`

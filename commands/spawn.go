@@ -29,7 +29,7 @@ type SpawnSession struct {
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
 	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; may be absent with the queue strategy"`
 	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that it may use besides the core commands; decided by role and strategy if absent"`
-	Force          bool            `json:"force,omitempty" doc:"spawn it although dependencies of its tasks are not completed"`
+	Force          bool            `json:"force,omitempty" doc:"spawn it even if dependencies of its tasks are not completed"`
 	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`

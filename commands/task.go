@@ -24,7 +24,7 @@ type CreateTask struct {
 	PlanID             string          `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has"`
 	Labels             []string        `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"what your own tools store with it"`
-	Force              bool            `json:"force,omitempty" doc:"create it although its parent is completed"`
+	Force              bool            `json:"force,omitempty" doc:"create it even if its parent is completed"`
 
 	blobs events.Blobs
 }
@@ -54,7 +54,7 @@ type UpdateTask struct {
 	RemoveLabels       []string           `json:"removeLabels,omitempty" flag:"<labels>" doc:"labels to take away"`
 	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
-	Force              bool               `json:"force,omitempty" doc:"complete it although tasks below it are open, or leave it open below a completed parent"`
+	Force              bool               `json:"force,omitempty" doc:"complete it even if tasks below it are open, or leave it open below a completed parent"`
 
 	blobs events.Blobs
 	// decided says that the command was reconstructed from its event, whose dependencies are those after the update:
@@ -68,7 +68,7 @@ type ReopenTask struct {
 	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
 	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
-	Force  bool   `json:"force,omitempty" doc:"reopen it although its parent is completed"`
+	Force  bool   `json:"force,omitempty" doc:"reopen it even if its parent is completed"`
 }
 
 // ID implements Command.

@@ -14,7 +14,7 @@ type DeleteTask struct {
 	ProjectRef
 	TaskID    string `json:"taskId" doc:"the task"`
 	Recursive bool   `json:"recursive,omitempty" doc:"delete everything below it too"`
-	Force     bool   `json:"force,omitempty" doc:"delete it although open tasks depend on it"`
+	Force     bool   `json:"force,omitempty" doc:"delete it even if open tasks depend on it"`
 	// Whole refuses to leave tasks below it without a parent, and dependents that could never start. Only the route of
 	// older clients omits it.
 	Whole bool `json:"-"`

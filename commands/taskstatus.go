@@ -14,7 +14,7 @@ type CompleteTask struct {
 	noTexts
 	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
-	Force  bool   `json:"force,omitempty" doc:"complete it although tasks below it are open"`
+	Force  bool   `json:"force,omitempty" doc:"complete it even if tasks below it are open"`
 }
 
 // BlockTask marks a task as blocked (docs/spec/003-manifest-schema.md, "Status Types").
@@ -23,7 +23,7 @@ type BlockTask struct {
 	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
 	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"why it is blocked"`
-	Force  bool   `json:"force,omitempty" doc:"block it although it is completed, and so is its parent"`
+	Force  bool   `json:"force,omitempty" doc:"block it even if it and its parent are completed"`
 }
 
 // ID implements Command.

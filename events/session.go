@@ -60,7 +60,7 @@ type SessionSpawned struct {
 	Started        []string        `json:"started,omitempty" doc:"the tasks that this moved from todo to in_progress"`
 	Unmet          []string        `json:"unmetDependencies,omitempty" doc:"dependencies of its tasks that were not completed"`
 	Strict         bool            `json:"strict,omitempty" doc:"before version 3 of the rules: the spawn asked to be refused if there were any"`
-	Forced         bool            `json:"forced,omitempty" doc:"it was spawned although there were some, as asked"`
+	Forced         bool            `json:"forced,omitempty" doc:"it was spawned in spite of them; the command forced it"`
 	Permissions    Permissions     `json:"permissions" doc:"what it may do"`
 	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that ordered it; absent: a user"`
 	Queue          string          `json:"queue,omitempty" doc:"queue strategy: the queue that it pulls from; its own has its id"`
@@ -79,7 +79,7 @@ type SessionRegistered struct {
 	Created        *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of the manifest that it begins with"`
 	Role           Role            `json:"role,omitempty" doc:"with a manifest: as what it begins"`
-	Forced         bool            `json:"forced,omitempty" doc:"it was created although dependencies of its tasks were not completed, as asked"`
+	Forced         bool            `json:"forced,omitempty" doc:"it was created although dependencies of its tasks were not completed; the command forced it"`
 }
 
 // SessionCreated describes a session that was registered without a spawn.
@@ -102,7 +102,7 @@ type SessionUpdated struct {
 	Status    *SessionStatus    `json:"status,omitempty" doc:"idle or working"`
 	AgentID   *string           `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
-	Forced    bool              `json:"forced,omitempty" doc:"it was given tasks although their dependencies were not completed, or it had ended, as asked"`
+	Forced    bool              `json:"forced,omitempty" doc:"it was given tasks although their dependencies were not completed, or it had ended; the command forced it"`
 	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
 	// A session's manifest may be issued again, with the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
@@ -139,7 +139,7 @@ type SessionNoted struct {
 type SessionTaskLinked struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
-	Forced    bool   `json:"forced,omitempty" doc:"it was linked although its dependencies were not completed, or the session had ended, as asked"`
+	Forced    bool   `json:"forced,omitempty" doc:"it was linked although its dependencies were not completed, or the session had ended; the command forced it"`
 }
 
 // SessionTaskUnlinked: the task was unlinked from the session.

@@ -57,7 +57,7 @@ type TaskCreated struct {
 	PlanID             string          `json:"planId,omitempty" doc:"its id in the plan that it comes from, unique in its project"`
 	Labels             []string        `json:"labels,omitempty" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free, as given"`
-	Forced             bool            `json:"forced,omitempty" doc:"it was created although its parent was completed, as asked"`
+	Forced             bool            `json:"forced,omitempty" doc:"it was created although its parent was completed; the command forced it"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
@@ -79,7 +79,7 @@ type TaskUpdated struct {
 	Order              *SiblingOrder   `json:"order,omitempty" doc:"new place among its siblings"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
-	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent, as asked"`
+	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
 	Notice             *Notice         `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
@@ -90,7 +90,7 @@ type TaskStatusChanged struct {
 	From   TaskStatus `json:"from" doc:"status before"`
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
-	Forced bool       `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent, as asked"`
+	Forced bool       `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
 	Notice *Notice    `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
 }
 

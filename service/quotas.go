@@ -36,7 +36,7 @@ const (
 	FoundPerRead  = 20
 )
 
-// quotas are the defaults. An honest fleet reaches none of them.
+// quotas are the defaults. A normal fleet reaches none of them.
 var quotas = []Quota{
 	{
 		"session-commands", 200, 2000,

@@ -82,7 +82,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"make a new server key if the old one is lost; all sessions and named tokens then need new secrets")
 	f.StringArrayVar(
 		&o.limitTexts, "set-limit", nil,
-		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 is no limit; may be repeated "+
+		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 means no limit; may be repeated "+
 			"(docs/limits.md lists them)",
 	)
 	cli.Formerly(cmd, "set-limit", "limit")

@@ -34,7 +34,7 @@ func newInbox(a *Run) *cobra.Command {
 	c := &inbox{Run: a}
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "Show everything that needs you, first what holds up a session",
+		Short: "Show everything that needs you, starting with what holds up a session",
 		Args:  Takes,
 		Long: `Show everything that needs you: first items that a working session waits for, then items that hold up other work, then
 the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this

@@ -51,11 +51,11 @@ like any other, and prints the session's environment.`,
 		"the manifest; else MAESTRO_MANIFEST_PATH, else the home's, else the server's",
 	)
 	f.StringVar(&o.part, "print", "both", "system, task, or both")
-	f.StringVar(&o.session, "session", "", "of a user: the id of the session that is made; a new one if absent")
+	f.StringVar(&o.session, "session", "", "for a user: the id of the session that is created; a new one if absent")
 	ValueName(cmd, "manifest", "<file>")
 	ValueName(cmd, "session", "<sessionId>")
 	f.BoolVar(&o.force, "force", false,
-		"of a user: make it although dependencies of its tasks are not completed")
+		"for a user: create it even if dependencies of its tasks are not completed")
 	a.keyFlag(cmd, &o.key)
 	Complete(cmd, "print", "system", "task", "both")
 	return Tell(cmd, string(role)+":init")

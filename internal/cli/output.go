@@ -124,7 +124,7 @@ func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") 
 // outputFlags adds --json and -o to all commands.
 func (p *Printer) outputFlags(root *cobra.Command) {
 	root.PersistentFlags().BoolVar(&p.JSON, "json", p.JSON, "answer as JSON")
-	root.PersistentFlags().StringVarP(&p.format, "output", "o", "", "table, json, or jsonl: an object a line")
+	root.PersistentFlags().StringVarP(&p.format, "output", "o", "", "table, json or jsonl (one object per line)")
 	words := cobra.FixedCompletions([]string{"table", "json", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)
 	if err := root.RegisterFlagCompletionFunc("output", words); err != nil {
 		panic(err) // the flag is declared a line above

@@ -176,7 +176,7 @@ func newSessionRegister(a *Run) *cobra.Command {
 	c := &sessionRegister{Run: a}
 	cmd := &cobra.Command{
 		Use:   "register [<sessionId>]",
-		Short: "Register the session as running, as `worker init` does, too. A user may register a new session",
+		Short: "Register the session as running, as `worker init` also does. A user may register a new session",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

@@ -38,7 +38,7 @@ has confirmed. Each task gets its own answer: if some are refused, the others ar
 	}
 	bind(cmd, &c.body)
 	cmd.Flags().BoolVar(&c.saidDone, "said-done", false,
-		"those of the project that agents report as completed, in place of named ones")
+		"all tasks of the project that agents report as completed; name no task with it")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "task:complete")

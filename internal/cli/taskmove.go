@@ -39,7 +39,7 @@ that --parent names.
 		RunE: Running(c.run),
 	}
 	c.fields = bindAs(cmd, &c.body, &commands.UpdateTask{})
-	cmd.Flags().Lookup("force").Usage = "move it although its new parent is completed, and it is not"
+	cmd.Flags().Lookup("force").Usage = "move it even if its new parent is completed and it is not"
 	Exclude(cmd, "before", "after")
 	a.keyFlag(cmd, &c.key)
 	return Untold(Tell(cmd, "task:update"))

@@ -221,7 +221,7 @@ again without --keep-children.
 Sessions that the token spawned keep running; the command prints how many there are.`,
 		RunE: Running(c.run),
 	}
-	treeFlag(cmd, &c.tree, "of a session: revoke")
+	treeFlag(cmd, &c.tree, "with --session: revoke")
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "token:revoke", "session", "keep-children")

@@ -5,7 +5,7 @@ type InputFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
-	Limit     string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
+	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Status    string `query:"status" flag:"status open|answered|delivered|void" doc:"with this status"`
 }
 

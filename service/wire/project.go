@@ -4,7 +4,7 @@ package wire
 type ProjectFilter struct {
 	Name     string `query:"name" doc:"with this name"`
 	IDPrefix string `query:"idPrefix" doc:"whose id begins like this"`
-	Limit    string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
+	Limit    string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 }
 
 // ProjectID names a project.

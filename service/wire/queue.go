@@ -15,7 +15,7 @@ type QueueName struct {
 	Name      string `path:"name" doc:"the queue"`
 	ProjectID string `query:"projectId" doc:"its project; a session's own if absent"`
 	Status    string `query:"status" flag:"status queued|processing|completed|failed|skipped|quarantined" doc:"with this status"`
-	Limit     string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
+	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 }
 
 // QueueBody shows a queue with its items, at most [projections.ItemsListed] of them; ItemsMore counts the others, or on
@@ -72,7 +72,7 @@ type WorkResult struct {
 type SessionQueueOf struct {
 	ID     string `path:"id" doc:"the session"`
 	Status string `query:"status" doc:"with this status"`
-	Limit  string `query:"limit" doc:"only so many, the first"`
+	Limit  string `query:"limit" doc:"only this many, the first ones"`
 }
 
 // SessionQueue shows the queue that a session pulls from. Older clients use the same route, and find more members in

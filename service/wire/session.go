@@ -20,7 +20,7 @@ type SessionFilter struct {
 	Living    string `query:"living" doc:"true: that have not ended"`
 	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session spawned"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
-	Limit     string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
+	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
 }
 

@@ -20,7 +20,7 @@ type TaskFilter struct {
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
 	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words, at most 8, in title, description, labels or plan id, in any case"`
 	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
-	Limit         string `query:"limit" flag:"limit <number>" doc:"only so many, the first"`
+	Limit         string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Order         string `query:"order" doc:"dependencies: each after those it depends on; siblings: as siblings stand, of one project; else in order of creation"`
 }
 

@@ -19,7 +19,7 @@ var syntaxes = map[string]usage{
 	},
 	"session:register": {
 		"session register",
-		"Register the session as running, as `worker init` does, too. A user may register a new " +
+		"Register the session as running, as `worker init` also does. A user may register a new " +
 			"session",
 	},
 	"session:complete": {
@@ -202,7 +202,7 @@ var syntaxes = map[string]usage{
 	},
 	"inbox": {
 		"inbox [--wait --timeout <duration>]",
-		"Show everything that needs you, first what holds up a session",
+		"Show everything that needs you, starting with what holds up a session",
 	},
 	"input:list": {
 		"input list [--status open|answered|delivered|void] [--session <sessionId>]",

@@ -56,7 +56,7 @@ With --at alone, or with --project, it shows the board as it was then.`,
 	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
 	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, or an RFC 3339 time")
 	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, or an RFC 3339 time")
-	cmd.Flags().IntVar(&c.o.limit, "limit", 0, "only so many, the newest")
+	cmd.Flags().IntVar(&c.o.limit, "limit", 0, "only this many, the newest")
 	cli.Exclude(cmd, "session", "task")
 	a.ListFlags(cmd)
 	cli.ValueName(cmd, "session", "<sessionId>")

@@ -56,7 +56,7 @@ func limitsPage() string {
 	var b strings.Builder
 	b.WriteString("# Limits\n\n" + notice)
 	b.WriteString(
-		`Every limit has a name, which a refusal states together with the number. An honest fleet meets none of them:
+		`Every limit has a name, which a refusal states together with the number. A normal fleet reaches none of them:
 each bounds what one caller can cost everybody else.
 `,
 	)

@@ -13,25 +13,25 @@ import (
 func quotasSection() string {
 	var b strings.Builder
 	b.WriteString("\n## Quotas\n" + `
-Quotas are checked before a request is parsed, or before its command is decided where they count what there is or what
-the command makes. They are not part of the rules: nothing above a quota is decided or recorded, and a log verifies
+Quotas are checked before a request is parsed, or before its command is decided if they count what exists or what
+the command creates. They are not part of the rules: a call above a quota is neither decided nor recorded, and a log verifies
 whatever the quotas were. A caller above one gets 429 with ` + "`Retry-After`" + `, in seconds:
-` + "`RATE_LIMITED`" + ` where it only has to wait,
-` + "`QUOTA_EXCEEDED`" + ` where something has to end first. The CLI waits and tries again for up to 20 seconds,
-also when the server has no time to identify itself (429 or 503 to ` + "`GET /identity`" + `). After that a session's report is
+` + "`RATE_LIMITED`" + ` if it only has to wait,
+` + "`QUOTA_EXCEEDED`" + ` if something has to end first. The CLI waits and tries again for up to 20 seconds,
+even if the server is too busy to identify itself (429 or 503 to ` + "`GET /identity`" + `). After that a session's report is
 kept for its next command, because nothing was sent yet.
 
 A quota of an address slows calls down: a call above one is answered after a second, and stays open until then, so
-that the connections bound how many there are. ` + "`GET /identity`" + ` is never refused, and one that proves that it holds a
+the number of connections bounds the number of such calls. ` + "`GET /identity`" + ` is never refused, and a call that proves that it holds a
 valid credential never waits; naming one is not enough. A call without a valid credential gets 429 above ` + "`address-calls`" + `, but on the server's own machine, where
-all programs share one address, it gets 401 as without the quota. A call with a valid credential counts against no address.
+all programs share one address, it gets 401, as if there were no quota. A call with a valid credential counts against no address.
 
-` + "`maestro serve --set-limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 is no limit.
+` + "`maestro serve --set-limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0 means no limit.
 ` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused or slowed down, ` + "`maestro audit can ACTOR COMMAND`" + ` what an actor has left.
 
 A project that a session creates has no quotas of its own. It counts against its root: the project of that session, or
 the root of that project if a session created it too. So each ` + "`project-…`" + ` quota bounds a root together
-with all projects below it, and they have one share of the recorded refusals and of the connections. A project that a
+with all projects below it, and they share one part of the recorded refusals and of the connections. A project that a
 user or a token creates is its own root. A spawn or a project that is refused is not counted.
 
 A command, or a dry run of one, also counts by its work, so that a few large ones cost as much as many small ones. A
@@ -40,11 +40,11 @@ made; each ` + grouped(service.StepsPerCommand) + ` of them count as one more co
 whatever came of the command: an account may go into debt, and its next command then gets 429. A spawn with 20 tasks
 counts as one or two.
 
-A read counts by its work in the same way: each ` + grouped(service.StepsPerRead) + ` look-ups in the state, and steps of a scan, count as one more
+A read counts by its work in the same way: each ` + grouped(service.StepsPerRead) + ` look-ups in the state, or steps of a scan, count as one more
 read. A page of a list costs what it shows; a filter that few items pass costs a scan of what it skips. A read that takes more
 than ` + grouped(engine.ReadMost) + ` steps at one time, or a list that takes as many in all, gets 413
 READ_TOO_LARGE: ask for a page (` + "`?limit=`" + `), one project, or a part of the tree.
-The inbox and the status of a project give instead what was found until then, and name what they left out.
+The inbox and the status of a project instead show what was found so far, and name what they left out.
 
 The server never removes an uploaded manifest, even if no event names it. The ` + "`…-uploads`" + ` quotas bound how
 fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all sessions of a root.
@@ -66,9 +66,9 @@ fast the disk fills: by at most 128 KiB a second, or 10.5 GiB a day, for all ses
 Each connection takes an open file of the process, and so does each block of the store. At the start the server reads
 the limit of open files (` + "`ulimit -n`" + `) and keeps a reserve for the store: half of the limit, but at most 1,024
 files. Where less than the default of ` + "`server-connections`" + ` is left, it lowers that default;
-` + "`maestro audit limits`" + ` shows the value in force and why. It refuses to start with a
-` + "`--set-limit server-connections=`" + ` that is above what is left, with 0 where there is a limit, and with fewer than
-128 open files.
+` + "`maestro audit limits`" + ` shows the value in force and why. It refuses to start if
+` + "`--set-limit server-connections=`" + ` asks for more than is left, or for no limit (0) although open files are limited, or if the process
+may open fewer than 128 files.
 `)
 	fmt.Fprintf(&b, `
 ## Answers
