@@ -163,15 +163,21 @@ var errOrigin = errors.New("the processes that started it cannot be identified: 
 // atHome completes the address and the token from the home: where the home's server listens, and the user's token.
 func (a *Run) atHome(ctx context.Context, address, token string) (string, string, error) {
 	path, err := home.Path(a.Getenv)
+	named := address != ""
+	if err != nil && !named && token == "" {
+		return "", "", err
+	}
 	if err != nil {
 		return orDefault(address), token, nil
 	}
-	named := address != ""
 	if !named {
 		a.awaitServer(ctx, path)
 	}
 	h, err := home.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if !named && token == "" {
+			return "", "", noServer(path, "there is no home there")
+		}
 		return orDefault(address), token, nil
 	}
 	if err != nil {
@@ -195,6 +201,12 @@ func (a *Run) atHome(ctx context.Context, address, token string) (string, string
 	return address, token, err
 }
 
+// noServer returns the error that a home has no server that could answer. Another program on the usual port would only
+// refuse the request: the user's token is not for it.
+func noServer(dir, why string) error {
+	return &client.ConnectionError{URL: "the home " + dir, Err: errors.New(why)}
+}
+
 func orDefault(address string) string {
 	if address == "" {
 		return defaultAddress
@@ -205,12 +217,9 @@ func orDefault(address string) string {
 func addressOf(h *home.Home, server home.Server, running bool, err error) (string, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && running:
-		return "", &client.ConnectionError{
-			URL: "the home " + h.Dir(),
-			Err: errors.New("its server is starting or stopping"),
-		}
+		return "", noServer(h.Dir(), "its server is starting or stopping")
 	case errors.Is(err, fs.ErrNotExist):
-		return defaultAddress, nil
+		return "", noServer(h.Dir(), "its server is not running")
 	case err == nil && !running:
 		return "", &client.ConnectionError{
 			URL: server.Address,

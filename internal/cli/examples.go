@@ -51,6 +51,7 @@ var shownExamples = map[string]string{
 	"demo":                    "maestro demo",
 	"inbox":                   "maestro inbox\nmaestro inbox --kind question",
 	"input answer":            `maestro input answer input_3f9 "Use the staging database"`,
+	"input get":               "maestro input get input_3f9",
 	"input list":              "maestro input list",
 	"input received":          "maestro input received msg_5t2",
 	"input wait":              "maestro input wait --timeout 90s",

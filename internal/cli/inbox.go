@@ -148,7 +148,10 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 	return items
 }
 
-// showInbox prints each item in two or three lines: what it is, in whose words, and what to do.
+// inboxLines is how many lines of an item's words are shown: nobody should have to decide on a part of a question.
+const inboxLines = 20
+
+// showInbox prints each item: what it is, in whose words, and what to do.
 func showInbox(a *Run, items []wire.InboxItem) {
 	for _, item := range items {
 		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
@@ -161,11 +164,7 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		}
 		a.Print("%-11s  %s  %s  (waits %s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
 			holdsUp)
-		lines := 1
-		if item.Kind == wire.InboxRefused {
-			lines = 3 // nothing else says why
-		}
-		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), lines) {
+		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), inboxLines) {
 			a.Print("             %s\n", line)
 		}
 		if len(item.Options) > 0 {

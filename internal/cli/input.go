@@ -20,6 +20,7 @@ func newInput(a *Run) *cobra.Command {
 		"input",
 		"Questions of sessions, and their answers",
 		newInputList(a),
+		newInputGet(a),
 		newInputAnswer(a),
 		newInputWait(a),
 		newInputReceived(a),
@@ -66,6 +67,38 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 			verb + waited(x.Waited),
 			x.Question + Prefixed(" → ", x.Answer),
 		}
+	})
+	return nil
+}
+
+// inputGet is `maestro input get`.
+type inputGet struct{ *Run }
+
+func newInputGet(a *Run) *cobra.Command {
+	c := &inputGet{Run: a}
+	return Untold(Tell(&cobra.Command{
+		Use:   "get <questionId>",
+		Short: "Show a question with its options and its answer",
+		Args:  Takes,
+		RunE:  Running(c.run),
+	}, "input:list"))
+}
+
+func (c *inputGet) run(ctx context.Context, args []string) error {
+	x, err := Look(ctx, c.Run, func(server *client.Client, ctx context.Context) (wire.Input, error) {
+		return server.AwaitInput(ctx, args[0], 0)
+	})
+	if err != nil {
+		return err
+	}
+	c.Result(x, func() {
+		c.Print("%s  %s\n", x.ID, x.Status)
+		c.Field("Session", x.SessionID)
+		c.Field("About", strings.Join(x.TaskIDs, ", "))
+		c.Field("Asked", c.When(x.AskedAt)+", waited "+waited(x.Waited))
+		c.block("Question", x.Question)
+		c.block("Options", strings.Join(x.Options, "\n"))
+		c.block("Answer", x.Answer)
 	})
 	return nil
 }

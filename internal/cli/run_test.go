@@ -294,9 +294,21 @@ func TestUserTokenStaysHome(t *testing.T) {
 	if err := lock.Withdraw(); err != nil {
 		t.Fatal(err)
 	}
-	if address, token, err := a.find(t.Context()); err != nil || address != defaultAddress || token != "" {
+	if address, token, err := a.find(t.Context()); exitCode(err) != ExitNoConnection || token != "" {
 		t.Errorf("after it stopped: %s, %q, %v", address, token, err)
 	}
+	// Another program on the usual port is not asked, by a session neither: its reports are kept.
+	a.Env["MAESTRO_SESSION_ID"], a.Env["MAESTRO_TOKEN"] = "sess_1", "mss_sess_1.secret"
+	if address, token, err := a.find(t.Context()); exitCode(err) != ExitNoConnection || token != "" {
+		t.Errorf("a session, after it stopped: %s, %q, %v", address, token, err)
+	}
+	delete(a.Env, "MAESTRO_SESSION_ID")
+	delete(a.Env, "MAESTRO_TOKEN")
+	a.Env["MAESTRO_HOME"] = filepath.Join(dir, "mistyped")
+	if _, _, err := a.find(t.Context()); exitCode(err) != ExitNoConnection {
+		t.Errorf("a home that does not exist: %v", err)
+	}
+	a.Env["MAESTRO_HOME"] = dir
 	a.Env["MAESTRO_API_URL"] = "http://named:1"
 	if address, token, err := a.find(t.Context()); err != nil || address != "http://named:1" ||
 		token != secrets.AdminToken {

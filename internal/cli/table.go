@@ -13,18 +13,24 @@ import (
 const (
 	// pipeWidth is the maximum width of a line with a text in a file or a pipe, enough for a sentence or two.
 	pipeWidth = 400
-	// textAtLeast is the minimum width of a text, however wide the other cells are.
+	// textAtLeast is the minimum width of a text, however wide the other cells are, and wrapAtLeast of one that
+	// continues on the next line.
 	textAtLeast = 12
+	wrapAtLeast = 24
 	// between separates columns.
 	between = "  "
 )
 
-// textColumns are the columns that are cut if a table is wider than the terminal. Ids are never cut, so that they can
-// be copied.
-var textColumns = []string{"TITLE", "NAME", "NOTE", "TEXT", "WHAT", "DETAIL"}
+// titleColumns are the columns that are cut if a table is wider than the terminal: the rest of a title is elsewhere.
+// Ids are never cut, so that they can be copied.
+var titleColumns = []string{"TITLE", "NAME", "NOTE"}
 
-// table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, texts
-// are cut to its width, empty columns are omitted, and cells do not repeat their header.
+// textColumn is the header of a last column that continues on the next line: its text is what the table is for. The
+// last column of a table without headers is such a column too.
+const textColumn = "WHAT"
+
+// table prints rows in columns. On a terminal they have headers, if columns names them, statuses have colours, titles
+// are cut to its width and texts wrapped, empty columns are omitted, and cells do not repeat their header.
 func (a *Run) table(columns []string, rows [][]string) {
 	harmless(rows)
 	screen := a.onScreen()
@@ -33,10 +39,8 @@ func (a *Run) table(columns []string, rows [][]string) {
 		return
 	}
 	columns, rows = withoutEmpty(columns, rows)
-	cut := func(i int) bool { return slices.Contains(textColumns, columns[i]) }
-	if columns == nil {
-		cut = nil
-	}
+	cut := func(i int) bool { return i < len(columns) && slices.Contains(titleColumns, columns[i]) }
+	wraps := columns == nil || slices.Index(columns, textColumn) == len(columns)-1
 	if columns != nil {
 		for _, row := range rows {
 			for i, cell := range row {
@@ -45,7 +49,11 @@ func (a *Run) table(columns []string, rows [][]string) {
 		}
 		rows = slices.Insert(slices.Clone(rows), 0, slices.Clone(columns))
 	}
-	fit(rows, screen.Width, cut)
+	if wraps {
+		rows = fitWrapped(rows, screen.Width, cut)
+	} else {
+		fit(rows, screen.Width, cut)
+	}
 	a.aligned(rows, func(line, i int, cell string) string {
 		colour := ""
 		switch {
@@ -187,12 +195,46 @@ func fit(rows [][]string, width int, cut func(column int) bool) {
 	}
 }
 
+// fitWrapped is fit for rows whose last cell continues on the next line, in a row of its own.
+func fitWrapped(rows [][]string, width int, cut func(column int) bool) [][]string {
+	texts := make([]string, len(rows))
+	for n, row := range rows {
+		last := len(row) - 1
+		texts[n] = row[last]
+		row[last] = displaywidth.TruncateString(row[last], wrapAtLeast, "")
+	}
+	fit(rows, width, cut)
+	left := width
+	if widths := widthsOf(rows); len(widths) > 0 {
+		for _, w := range widths[:len(widths)-1] {
+			left -= w + len(between)
+		}
+	}
+	var out [][]string
+	for n, row := range rows {
+		last := len(row) - 1
+		lines := wrapped(texts[n], max(left, wrapAtLeast), len(texts[n])+1)
+		row[last] = ""
+		for i, line := range lines {
+			if i > 0 {
+				row = make([]string, last+1)
+			}
+			row[last] = line
+			out = append(out, row)
+		}
+		if len(lines) == 0 {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
 // wrapped breaks a text between words into lines of a width, and cuts the last of at most lines lines. An empty text
 // has no lines.
 func wrapped(text string, width, lines int) []string {
 	var out []string
 	line := ""
-	words := strings.Fields(text)
+	words := fieldsOf(text, width)
 	for i, word := range words {
 		longer := strings.TrimSpace(line + " " + word)
 		switch {
@@ -209,6 +251,21 @@ func wrapped(text string, width, lines int) []string {
 		return out
 	}
 	return append(out, clip(line, width))
+}
+
+// fieldsOf returns the words of a text, with those that are wider than a line in parts.
+func fieldsOf(text string, width int) (words []string) {
+	for _, word := range strings.Fields(text) {
+		for displaywidth.String(word) > width {
+			part := displaywidth.TruncateString(word, width, "")
+			if part == "" {
+				break
+			}
+			words, word = append(words, part), word[len(part):]
+		}
+		words = append(words, word)
+	}
+	return words
 }
 
 // clip cuts a text to one line of a width.

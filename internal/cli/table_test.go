@@ -64,6 +64,35 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// A text that a table is for continues on the next line: on a terminal nothing of it is lost.
+func TestTextsAreWrapped(t *testing.T) {
+	const said = "reported complete on task_sbe6y1eksx: the rounding modes agree now, see https://example.org/" +
+		"a-very-long-address-that-fits-no-line-of-a-narrow-terminal and the two tests"
+	rows := [][]string{
+		{"     2", "2026-11-23T15:49:53.962Z", "admin", `created task_sbe6y1eksx "Ledger schema"`},
+		{"   119", "2026-11-23T15:49:54.027Z", "sess_jyadm0rfkh", said},
+	}
+	for _, columns := range [][]string{nil, {"EVENT", "TIME", "WHO", "WHAT"}} {
+		for _, width := range []int{80, 100, 400} {
+			got := printed(&Screen{Width: width}, columns, rows)
+			if strings.Contains(got, "…") {
+				t.Errorf("%v, %d: cut:\n%s", columns, width, got)
+			}
+			var text strings.Builder
+			_, after, _ := strings.Cut(got, "sess_jyadm0rfkh")
+			for line := range strings.Lines(after) {
+				text.WriteString(strings.TrimSpace(line))
+				if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%v, %d: a line of %d: %s", columns, width, n, line)
+				}
+			}
+			if strings.ReplaceAll(text.String(), " ", "") != strings.ReplaceAll(said, " ", "") {
+				t.Errorf("%v, %d: the text is %q", columns, width, text.String())
+			}
+		}
+	}
+}
+
 // A column in which nothing is has no header either.
 func TestEmptyColumnsAreLeftOut(t *testing.T) {
 	rows := [][]string{{"task_1", "todo", "A title", ""}, {"task_2", "todo", "Another", ""}}
