@@ -41,7 +41,7 @@ var (
 		Value:  projections.InboxText,
 		Unit:   "bytes",
 		Answer: answerCut,
-		Bounds: "the message of an item; one that is longer has `cut`",
+		Bounds: "the message of an item; a longer one is cut and marked `cut`",
 	}
 )
 
@@ -52,7 +52,7 @@ var (
 		Value:  projections.ListedText,
 		Unit:   "bytes",
 		Answer: answerCut,
-		Bounds: "a result or a reason of a task in a list; one that is longer has `cut`",
+		Bounds: "a result or a reason of a task in a list; a longer one is cut and marked `cut`",
 	}
 	LimitListedSays = Limit{
 		Name:   "listed-says",
@@ -75,8 +75,8 @@ var (
 		Value:  ManifestAround,
 		Unit:   "tasks",
 		Answer: answerCut,
-		Bounds: "the tasks below those of a session that its generated manifest tells of, and as many that depend on " +
-			"them; 10,000 of either are looked at, deleted ones too",
+		Bounds: "the tasks below those of a session that its generated manifest lists, and as many that depend on " +
+			"them; at most 10,000 of either are examined, including deleted ones",
 	}
 	LimitUnlinked = Limit{
 		Name:   "unlinked",
@@ -109,7 +109,7 @@ var (
 		Value:  projections.ItemsListed,
 		Unit:   "items",
 		Answer: answerCut,
-		Bounds: "items of a queue that one read lists; it leaves out those that are done with first, and says " +
+		Bounds: "items of a queue that one read lists; it leaves out finished items first, and says " +
 			"how many (`itemsMore`)",
 	}
 	LimitWaitsNamed = Limit{
@@ -132,21 +132,21 @@ var (
 		Value:  1000,
 		Unit:   "events",
 		Answer: answerCut,
-		Bounds: "one chain of causes; its root names where it goes on",
+		Bounds: "one chain of causes; its root names where it continues",
 	}
 	LimitWhyEvents = Limit{
 		Name:   "why-events",
 		Value:  2000,
 		Unit:   "events",
 		Answer: answerCut,
-		Bounds: "all chains of causes of one answer together; a root names where its chain goes on",
+		Bounds: "all chains of causes of one answer together; a root names where its chain continues",
 	}
 	LimitWhyQueues = Limit{
 		Name:   "why-queues",
 		Value:  20,
 		Unit:   "queues",
 		Answer: answerCut,
-		Bounds: "queues of a task that `why` tells of, first those where it is started, quarantined or queued; it " +
+		Bounds: "queues of a task that `why` shows, starting with those where it is started, quarantined or queued; it " +
 			"counts the others (`chainsMore`)",
 	}
 	LimitStatusListed = Limit{
@@ -154,7 +154,7 @@ var (
 		Value:  projections.StatusListed,
 		Unit:   "entries",
 		Answer: answerCut,
-		Bounds: "each list of a project's status: what is said of tasks, lost sessions, queues; a number beside it " +
+		Bounds: "each list of a project's status: reports on tasks, lost sessions, queues; a number beside it " +
 			"counts the others",
 	}
 )

@@ -94,7 +94,7 @@ var (
 		Value:  events.MaxText,
 		Unit:   "bytes",
 		Answer: answerLimit,
-		Bounds: "free JSON: `metadata`, `context`, `data`; the limits of JSON bodies hold in it too",
+		Bounds: "free JSON: `metadata`, `context`, `data`; the limits of JSON bodies apply to it too",
 	}
 	LimitEnv = Limit{
 		Name:   "env",

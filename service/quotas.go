@@ -112,9 +112,9 @@ var quotas = []Quota{
 	{"project-projects", 100, 0, "projects that sessions of one project created and nobody deleted"},
 	{
 		"address-connections", 1024, 0,
-		"connections from one address but loopback; above it, one of who has most is closed",
+		"connections from one address other than loopback; above it, the server closes one of whoever has most",
 	},
-	{"server-connections", 4096, 0, "connections; above it, one of who has most is closed"},
+	{"server-connections", 4096, 0, "connections; above it, the server closes one of whoever has most"},
 	{
 		"address-calls", 20, 200,
 		"calls without a valid credential from one address; loopback addresses count as one, and are slowed down above it",
@@ -122,7 +122,7 @@ var quotas = []Quota{
 	{
 		"address-identities", 2000, 10_000,
 		"calls of `GET /identity`, of the health checks and of paths that lead nowhere, from one address; above it " +
-			"they are slowed down, but for those that prove that they hold a valid credential",
+			"they are slowed down, except for those that prove that they hold a valid credential",
 	},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},
