@@ -146,7 +146,7 @@ var (
 		Value:  20,
 		Unit:   "queues",
 		Answer: answerCut,
-		Bounds: "queues of a task that `why` shows, starting with those where it is started, quarantined or queued; it " +
+		Bounds: "queues of a task that `why` shows, first those where it is started, quarantined or queued; it " +
 			"counts the others (`chainsMore`)",
 	}
 	LimitStatusListed = Limit{

@@ -88,8 +88,8 @@ var (
 		Value:  50_000,
 		Unit:   "words",
 		Answer: answerLimit,
-		Bounds: "what sessions report on the tasks that one report names, that a queued task newly depends on, or that " +
-			"tasks pushed to a queue that trusts reports depend on; each session counts once for each task",
+		Bounds: "what sessions report on the tasks that one report names, that a queued task newly depends on, or " +
+			"that tasks pushed to a queue that trusts reports depend on; each session counts once for each task",
 	}
 )
 

@@ -10,8 +10,8 @@ import (
 	"maestro/bus"
 )
 
-// What the binary does, in place of a command, when its only argument is one of these: nothing at all, or one HTTP call
-// configured by the environment. They are the baselines of the command line: the same packages linked, but unused.
+// If the binary's only argument is one of these, it does nothing, or makes one HTTP call configured by the environment.
+// These are the baselines of the command line: the same packages are linked, but not used.
 const (
 	EmptyRun    = "bench-empty-run"
 	OneHTTPCall = "bench-one-http-call"

@@ -114,7 +114,7 @@ func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, s
 		"session-commands", "session-bytes", "session-parallel", "project-commands",
 		"project-bytes",
 	} {
-		if err := limits.Set(name + "=0"); err != nil { // it measures what one session never does
+		if err := limits.Set(name + "=0"); err != nil { // one session sends more than its limits allow
 			return nil, "", err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// A number of rounds that makes no sense is refused before anything is made.
+// An invalid number of rounds is refused before anything is created.
 func TestRoundsAreChecked(t *testing.T) {
 	dir := t.TempDir()
 	for _, rounds := range []int{-1, 0, 1001} {

@@ -41,8 +41,8 @@ func (s *server) state(t *testing.T) (events.Head, events.Hash) {
 	return image.Head(), events.BodyHash(encoded)
 }
 
-// TestRandomFaults harms a home and then asks for four things: the fault is noticed, or everything is as before;
-// nothing that could be read is lost; a server that continues writing keeps what it writes; and there is a way back.
+// TestRandomFaults damages a home and checks four things: the fault is noticed, or everything is as before; nothing
+// that could be read is lost; a server that continues writing keeps what it writes; and salvage repairs the home.
 func TestRandomFaults(t *testing.T) {
 	l := live(t)
 	counts := map[string]map[string]int{}
@@ -104,7 +104,7 @@ func (c *fault) harm(when string) {
 	c.before = c.files(c.dir)
 }
 
-// files returns what can be read of a store, of a copy without its lock: a server may run.
+// files returns what can be read of a store. It reads a copy without the lock, because a server may be running.
 func (c *fault) files(dir string) contents {
 	image := filepath.Join(c.t.TempDir(), "image")
 	copyTree(c.t, filepath.Join(dir, "store"), filepath.Join(image, "store"))
@@ -116,7 +116,7 @@ func (c *fault) files(dir string) contents {
 	return got
 }
 
-// running harms the files of a server that runs, and has everything read.
+// running damages the files of a running server, and reads everything.
 func (c *fault) running() {
 	s := c.open()
 	c.harm("running")
@@ -131,7 +131,7 @@ func (c *fault) running() {
 	if (err == nil) != healthy {
 		c.t.Errorf("%s: the server's health is %v, a write answers %v", c.what, s.handler.Health(), err)
 	}
-	if err := s.close(); err != nil && !errors.Is(err, events.ErrReadOnly) { // it may say that files are gone
+	if err := s.close(); err != nil && !errors.Is(err, events.ErrReadOnly) { // it may report that files are missing
 		c.t.Errorf("%s: close: %v", c.what, err)
 	}
 }
@@ -144,7 +144,8 @@ func (c *fault) open() *server {
 	return s
 }
 
-// look reads everything and reports whether it is what it was: the log up to the head, the views there, the long texts.
+// look reads everything and reports whether it is unchanged: the log up to the head, the views at that head, the long
+// texts.
 func (c *fault) look(s *server) bool {
 	whole := true
 	var hash events.Hash
@@ -190,7 +191,7 @@ func (c *fault) textsLost(s *server) bool {
 	return false
 }
 
-// restart starts the server on the harmed home and holds it to its promises.
+// restart starts the server on the damaged home and checks its promises.
 func (c *fault) restart() string {
 	s := c.open()
 	whole := c.look(s)
@@ -237,7 +238,7 @@ func (c *fault) restart() string {
 	return result
 }
 
-// again holds a server that took a write to having it after another start.
+// again checks that a write that a server acknowledged is there after another start.
 func (c *fault) again(head events.Head) {
 	s := c.open()
 	if health := s.handler.Health(); health != nil {
@@ -251,7 +252,8 @@ func (c *fault) again(head events.Head) {
 	}
 }
 
-// salvage is the way back from a damaged log: with a backup it brings everything back, and the server writes again.
+// salvage checks that salvaging a damaged log with a backup recovers everything, and that a server on the result
+// accepts writes.
 func (c *fault) salvage() {
 	h, err := home.Open(c.dir)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// targets are the kinds of files that are harmed, each with the patterns of its files below a home. The log comes more
-// often.
+// targets are the kinds of files that are damaged, each with the patterns of its files below a home. The log occurs
+// several times, so that it is drawn more often.
 var targets = []struct {
 	name     string
 	patterns []string
@@ -29,7 +29,7 @@ var targets = []struct {
 	{"the note of the clean stop", []string{"store/clean.json"}, 1},
 }
 
-// structural are harms to names and directories, and how often they come.
+// structural are kinds of damage to names and directories, with their weights.
 var structural = []struct {
 	name  string
 	harm  func(random *rand.Rand, dir string) (string, error)
@@ -44,7 +44,7 @@ var structural = []struct {
 	{"an interrupted rebuild", interruptRebuild, 2},
 }
 
-// harm does one random harm to a home, and says of which kind it is and what it did.
+// harm damages a home at random, and returns the kind of damage and a description.
 func harm(random *rand.Rand, dir string) (kind, what string, err error) {
 	total := 0
 	for _, target := range targets {
@@ -70,7 +70,7 @@ func harm(random *rand.Rand, dir string) (kind, what string, err error) {
 				return "", "", err
 			}
 			if len(files) == 0 {
-				break // such as the note of a clean stop after kill -9
+				break // such as the record of a clean stop, after kill -9
 			}
 			path := files[random.IntN(len(files))]
 			what, err := harmFile(random, path, files)
@@ -176,7 +176,8 @@ func loseHeadAndBit(random *rand.Rand, dir string) (string, error) {
 		errors.Join(os.WriteFile(path, content, 0o600), os.RemoveAll(filepath.Join(dir, "head")))
 }
 
-// interruptRebuild leaves what a server that is killed leaves after it set a stream aside, with or without its list.
+// interruptRebuild leaves the files of a server that is killed after it set a stream aside, with or without
+// rebuild.json.
 func interruptRebuild(random *rand.Rand, dir string) (string, error) {
 	stream := []string{"OBJ_MAESTRO_BLOBS", "MAESTRO_DENIED"}[random.IntN(2)]
 	name := "store.damaged-20260102T030405Z-" + strings.ToLower(stream)
@@ -227,7 +228,7 @@ func harmFile(random *rand.Rand, path string, others []string) (string, error) {
 		clear(content[at:end])
 	case 4:
 		other := others[random.IntN(len(others))]
-		if other == path { // two parts of it
+		if other == path { // two parts of the same file
 			half := at / 2
 			what = fmt.Sprintf("its first %d bytes and the next %d swapped", half, half)
 			content = slices.Concat(content[half:2*half], content[:half], content[2*half:])
@@ -245,14 +246,14 @@ func harmFile(random *rand.Rand, path string, others []string) (string, error) {
 	case 5:
 		return "deleted", os.Remove(path)
 	}
-	// In place: a server that runs keeps its files open.
+	// It writes in place, because a running server keeps its files open.
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return "", err
 	}
 	_, err = f.WriteAt(content, 0)
 	err = errors.Join(err, f.Truncate(int64(len(content))), f.Close())
-	if err == nil && random.IntN(2) == 0 { // a disk that rots tells no time
+	if err == nil && random.IntN(2) == 0 { // a decaying disk does not change the modification time
 		what += ", and nothing tells when"
 		err = os.Chtimes(path, time.Now(), info.ModTime())
 	}

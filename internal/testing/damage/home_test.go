@@ -28,7 +28,7 @@ var admin = commands.Actor{
 	Authn:  "token",
 }
 
-// server is what serve makes of a home, without the HTTP.
+// server is a server on a home, as serve starts it, but without HTTP.
 type server struct {
 	bus      *bus.Bus
 	handler  *engine.Handler
@@ -51,7 +51,7 @@ func (c *counting) Handle(_ context.Context, r slog.Record) error {
 
 func (c *counting) Enabled(context.Context, slog.Level) bool { return true }
 
-// open wires a home as serve does.
+// open connects the parts of a server as serve does.
 func open(ctx context.Context, dir string) (*server, error) {
 	h, err := home.Create(dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func empty() contents {
 	return contents{events: map[uint64]events.Hash{}, blobs: map[string]bool{}, denials: map[string]bool{}}
 }
 
-// add takes in what the files of a stopped store hold.
+// add adds the contents of a stopped store's files.
 func (c contents) add(ctx context.Context, store string) error {
 	r, err := bus.OpenReadOnly(ctx, bus.Options{Dir: store})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +174,7 @@ func (c contents) add(ctx context.Context, store string) error {
 	})
 }
 
-// stored returns what the store of a home holds, and with aside what was set aside of it too.
+// stored returns the contents of a home's store; with aside, also those of the directories that were set aside.
 func stored(ctx context.Context, dir string, aside bool) (contents, error) {
 	c := empty()
 	store := filepath.Join(dir, "store")
@@ -188,7 +188,7 @@ func stored(ctx context.Context, dir string, aside bool) (contents, error) {
 	return c, err
 }
 
-// lacks names what c has and other has not.
+// lacks names what c has and other lacks.
 func (c contents) lacks(other contents) []string {
 	var lost []string
 	for sequence, hash := range c.events {
@@ -209,7 +209,7 @@ func (c contents) lacks(other contents) []string {
 	return lost
 }
 
-// lived is a home that was used, stopped and as kill -9 leaves it, with a backup.
+// lived is a home that was used: a copy after a clean stop, one after kill -9, and a backup.
 type lived struct {
 	stopped, killed, backup string
 	head                    events.Head
@@ -217,7 +217,7 @@ type lived struct {
 	all                     contents
 }
 
-// live makes a home whose log and blobs have several blocks.
+// live creates a home whose log and blobs have several blocks.
 func live(t *testing.T) *lived {
 	t.Helper()
 	top := t.TempDir()
@@ -241,7 +241,7 @@ func live(t *testing.T) *lived {
 	})
 	for i := range 200 {
 		text := strings.Repeat(fmt.Sprintf("%d words ", i), 6_500)[:50_000]
-		if i%16 == 0 { // beside the log
+		if i%16 == 0 { // refusals are stored beside the log
 			text = strings.Repeat(fmt.Sprintf("%d long ", i), 90_000)
 		}
 		command := &commands.CreateTask{
@@ -285,7 +285,8 @@ func live(t *testing.T) *lived {
 	return l
 }
 
-// copyTree copies a home, with the times of its files. What is no file (a link to memory) is left out.
+// copyTree copies a home with the modification times of its files. It omits what is not a file, such as the link to a
+// directory in memory.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

@@ -4,5 +4,5 @@ package damage
 
 import "os"
 
-// namedPipe makes a directory where there are no pipes in directories.
+// namedPipe creates a directory instead: this system has no named pipes in directories.
 func namedPipe(path string) error { return os.Mkdir(path, 0o700) }

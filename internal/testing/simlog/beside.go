@@ -22,7 +22,7 @@ type Snapshots struct {
 	saved   func(events.Snapshot)
 }
 
-// ErrBroken is the error for what cannot be read or written.
+// ErrBroken is the error of a store that was broken.
 var ErrBroken = errors.New("it does not answer")
 
 // NewSnapshots returns an empty store of snapshots; saved is called for each one, and may be nil.
@@ -91,7 +91,7 @@ func (s *Snapshots) Damage(sequence uint64) {
 	s.damaged[sequence] = true
 }
 
-// Break makes the operations fail that must not decide whether a log opens: List and Save.
+// Break makes List and Save fail. Their failure must not keep a log from opening.
 func (s *Snapshots) Break() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ var (
 	_ engine.Blobs     = (*simlog.Blobs)(nil)
 )
 
-// TestConformance holds the simulated log to what engine.Log says, as every other log is.
+// TestConformance runs the conformance suite of engine.Log, as for every other log.
 func TestConformance(t *testing.T) { logtest.Run(t, fixture) }
 
 func fixture(*testing.T) logtest.Fixture {

@@ -57,8 +57,8 @@ func (s *Store) Late() int {
 	return len(s.late)
 }
 
-// Land lets the oldest batch that is on its way come to its guard, and reports whether it was stored. The commit of a
-// cluster is firm, that of a single server may still be in the cache.
+// Land lets the oldest late batch reach its guard, and reports whether it was stored. A commit of a cluster is on disk;
+// that of a single server may still be only in the cache.
 func (s *Store) Land(firm bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,14 +77,14 @@ func (s *Store) Land(firm bool) bool {
 	return true
 }
 
-// Forget loses every batch that is on its way.
+// Forget drops every late batch.
 func (s *Store) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = nil
 }
 
-// Insert stores a message outside every guard, as a stranger would, and makes it firm.
+// Insert stores a message without a guard, as a stranger would, on disk.
 func (s *Store) Insert(m events.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) Insert(m events.Message) {
 	s.firm = len(s.messages)
 }
 
-// Crash leaves what is on disk and the first keep messages behind it; what was on its way is gone.
+// Crash keeps what is on disk and the first keep messages after it, and drops late batches.
 func (s *Store) Crash(keep int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,8 +101,8 @@ func (s *Store) Crash(keep int) {
 	s.late = nil
 }
 
-// Tear puts the first n messages of an append that was under way into the cache, as a crash in the middle of it would.
-// Its guard holds.
+// Tear puts the first n messages of an append in progress into the cache, as a crash in the middle of it would, if its
+// guard matches.
 func (s *Store) Tear(op *Op, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,14 +121,14 @@ func (s *Store) Flip(sequence uint64, bit int) {
 	m.Body[bit/8] ^= 1 << (bit % 8)
 }
 
-// Replace puts another body in the place of a message's, as somebody who owns the disk could.
+// Replace changes the body of a message, as somebody who owns the disk could.
 func (s *Store) Replace(sequence uint64, body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages[sequence-1].Body = bytes.Clone(body)
 }
 
-// Lose makes a message unreadable, as a sum that does not fit would.
+// Lose makes a message unreadable, as a wrong checksum would.
 func (s *Store) Lose(sequence uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *Store) sync(outcome Outcome) (uint64, error) {
 	return uint64(s.firm), nil
 }
 
-// read returns what there is from from to to, and the error that follows it.
+// read returns the messages between two sequences that can be read, and the error after them.
 func (s *Store) read(from, to uint64, outcome Outcome) ([]events.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"maestro/internal/testing/simlog"
 )
 
-// abandon ends a session that holds an item, and kills the process that keeps the leases before it gives the item back.
-// On a healed log the next process does, before any other end could remind it.
+// abandon ends a session that holds an item, and kills the process that keeps the leases before it returns the item. On
+// a repaired log, the next process returns it without waiting for another session to end.
 func (w *world) abandon() *Failure {
 	s, m := w.servers[0], w.oracle.model()
 	holder := ""

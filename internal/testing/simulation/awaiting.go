@@ -13,12 +13,12 @@ import (
 // awaited is something that callers of a server may wait for.
 type awaited struct {
 	holds func(*projections.State) bool
-	// queue is what an item is waited for of; nil where keys are.
+	// queue is the queue whose items are waited for; nil if keys are waited for.
 	queue *projections.Queue
 	keys  []engine.Key
 }
 
-// wait returns when a has come.
+// wait returns when a has happened.
 func (a awaited) wait(ctx context.Context, h *engine.Handler) {
 	if a.queue == nil {
 		_ = h.Await(ctx, a.holds, a.keys...)
@@ -30,8 +30,8 @@ func (a awaited) wait(ctx context.Context, h *engine.Handler) {
 	}
 }
 
-// awaitable returns all that the state lets callers wait for: an item that may be started, an answer, the end of a
-// session.
+// awaitable returns everything that callers can wait for in this state: an item that may be started, an answer, the end
+// of a session.
 func awaitable(s *projections.State) map[string]awaited {
 	all := map[string]awaited{}
 	for p := range s.Projects() {
@@ -61,8 +61,8 @@ func awaitable(s *projections.State) map[string]awaited {
 	return all
 }
 
-// judgeWaiters expects who waits for something on a server to be woken when it has come, and lets somebody wait for all
-// that has not.
+// judgeWaiters checks that callers that wait on a server are woken when what they wait for has happened, and adds a
+// waiting caller for everything that has not.
 func (s *server) judgeWaiters() *Failure {
 	var came, comes map[string]awaited
 	s.handler.View(func(state *projections.State) {
@@ -95,7 +95,7 @@ func (s *server) judgeWaiters() *Failure {
 		}
 		if waits != nil {
 			select {
-			case <-waits: // it came and went
+			case <-waits: // it happened, and is over
 			default:
 				continue
 			}

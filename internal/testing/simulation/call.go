@@ -11,33 +11,33 @@ import (
 	"maestro/internal/testing/simlog"
 )
 
-// call is one try of a wish at one server.
+// call is one attempt to send a wish to one server.
 type call struct {
 	number int
 	wish   wish
 	server *server
 	cancel context.CancelFunc
-	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may rest on
-	// less. doubt says that the server was in doubt then, troubles how many operations had failed.
+	// lo is the last sequence that any server had acknowledged or shown when the call was made: no answer may be based
+	// on less. doubt says that the server was in doubt then, troubles how many operations had failed.
 	lo uint64
 	// earliest and latest are what its server's clock may have shown when it was decided, in milliseconds.
 	earliest, latest int64
 	doubt            bool
 	troubles         int64
 
-	// ended says that answer and err are there; the driver reads them after synctest.Wait.
+	// ended says that answer and err are set; the driver reads them after synctest.Wait.
 	ended  chan struct{}
 	answer engine.Answer
 	err    error
-	// cancelled: the client gave up. lost: the server died first, and no answer counts.
+	// cancelled: the client gave up. lost: the server died before it answered, so no answer counts.
 	cancelled, lost bool
 	// final: it was answered with an event, "already so" or a refusal.
 	final bool
-	// unheard: that its session called could not be written.
+	// unheard: the server could not write that the session called.
 	unheard bool
 }
 
-// submit makes a call of a wish.
+// submit sends a wish to a server.
 func (w *world) submit(s *server, x wish) *call {
 	x.by = w.oracle.model().showing(x.by)
 	ctx, cancelCall := context.WithCancel(simlog.CallerOf(context.Background(), len(w.calls)+1))
@@ -68,7 +68,7 @@ func (w *world) submit(s *server, x wish) *call {
 	handler, leases := s.handler, s.leases
 	if known := w.oracle.model().sessions[x.by.name]; x.by.kind != "session" ||
 		known.Project != x.by.project || known.Generation != x.by.generation {
-		leases = nil // no credential is good for that
+		leases = nil // no credential permits that
 	}
 	if leases != nil {
 		s.life.hear(x.by.name, w.lived())
@@ -93,7 +93,7 @@ func (w *world) submit(s *server, x wish) *call {
 	return c
 }
 
-// known returns the last sequence that anybody outside can ever have heard of.
+// known returns the last sequence that any client can know.
 func (w *world) known() uint64 {
 	for at := range w.acked {
 		w.heard = max(w.heard, at)
@@ -104,7 +104,7 @@ func (w *world) known() uint64 {
 	return w.heard
 }
 
-// loseCalls says that a server's calls get no answer any more.
+// loseCalls marks the calls of a server that died: they get no answer.
 func (w *world) loseCalls(s *server) {
 	for _, c := range w.waiting {
 		if c.server == s {
@@ -131,7 +131,7 @@ func (w *world) setClock(s *server, offset time.Duration) {
 	w.change(s, func() { s.offset.Store(int64(offset)) })
 }
 
-// skip lets a time pass in which nothing of a server ran, and counts it. All its clocks move at once.
+// skip lets time pass during which a server's process did not run, and counts it. All its clocks jump at once.
 func (w *world) skip(s *server, counted *atomic.Int64, d time.Duration) {
 	w.change(s, func() {
 		counted.Add(int64(d))
@@ -139,7 +139,7 @@ func (w *world) skip(s *server, counted *atomic.Int64, d time.Duration) {
 	})
 }
 
-// change changes a server's clocks. Calls that wait may be decided before it or after it.
+// change changes a server's clocks. Waiting calls may be decided before or after the change.
 func (w *world) change(s *server, clocks func()) {
 	note := func() {
 		for _, c := range w.waiting {

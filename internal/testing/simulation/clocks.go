@@ -7,16 +7,16 @@ import (
 	"maestro/internal/clock"
 )
 
-// year is how far a wall clock leaps, times some.
+// year is the unit of a wall clock's leaps.
 const year = 365 * 24 * time.Hour
 
 // wall is the server's wall clock, which the run sets.
 func (s *server) wall() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
 
-// boot is the time since its machine was started: it counts pauses and sleep, and knows nothing of the wall clock.
+// boot is the time since its machine was started. It includes pauses and sleep, and does not depend on the wall clock.
 func (s *server) boot() time.Duration { return s.elapsed() + time.Duration(s.slept.Load()) }
 
-// now is what the Handler has for a clock.
+// now is the Handler's clock.
 func (s *server) now() time.Time {
 	if s.clock == nil {
 		return s.wall()
@@ -24,7 +24,7 @@ func (s *server) now() time.Time {
 	return s.clock.Now()
 }
 
-// setClockUp gives a process its clock, which takes the wall clock to be right.
+// setClockUp gives a process its clock, which starts by trusting the wall clock.
 func (s *server) setClockUp() {
 	if s.w.plan.Leaps {
 		s.clock = clock.New(s.wall, s.boot)
@@ -32,15 +32,15 @@ func (s *server) setClockUp() {
 	}
 }
 
-// trust notes that a process has taken its wall clock to be right.
+// trust records that a process trusts its wall clock as it is now.
 func (w *world) trust(s *server) {
 	if ahead := s.wall().Sub(w.began) - s.boot(); !w.trusting || ahead > w.ahead {
 		w.ahead, w.trusting = ahead, true
 	}
 }
 
-// latest is the latest time that an event may have now: no wall clock that nobody took to be right makes it later. A
-// clock continues from the newest event, so what one machine sleeps is added to what the others slept before.
+// latest is the latest time that an event may have now. A wall clock that no process trusted does not make it later. A
+// clock continues from the newest event, so the time that one machine sleeps is added to what the others slept before.
 func (w *world) latest() time.Time {
 	passed := w.lived()
 	for _, s := range w.servers {
@@ -49,7 +49,7 @@ func (w *world) latest() time.Time {
 	return w.began.Add(passed + w.ahead + clock.Tolerance)
 }
 
-// judgeTime expects a time not to run away.
+// judgeTime checks that an event's time is not after latest.
 func (w *world) judgeTime(at time.Time) *Failure {
 	if latest := w.latest(); w.plan.Leaps && at.After(latest) {
 		return failure("times do not run away", "an event has the time %s, and it is at most %s", at, latest)
@@ -57,7 +57,7 @@ func (w *world) judgeTime(at time.Time) *Failure {
 	return nil
 }
 
-// leap sets a wall clock by years, or by about as much as is tolerated; half of those who leapt before come back.
+// leap moves a wall clock by years, or by about the tolerated difference; half of the clocks that leapt before return.
 func (w *world) leap(s *server, rng *rand.Rand) {
 	offset := time.Duration(rng.Int64N(int64(58*year))) - 29*year
 	switch rng.IntN(4) {
@@ -70,7 +70,7 @@ func (w *world) leap(s *server, rng *rand.Rand) {
 	w.setClock(s, offset)
 }
 
-// confirm lets the operator take a server's wall clock to be right.
+// confirm lets the operator confirm a server's wall clock.
 func (w *world) confirm(s *server) {
 	if s.clock == nil {
 		return
@@ -78,7 +78,7 @@ func (w *world) confirm(s *server) {
 	for _, c := range w.waiting {
 		c.clock()
 	}
-	_, changed, _ := s.clock.Confirm(func(time.Time) error { return nil }) // so it cannot fail
+	_, changed, _ := s.clock.Confirm(func(time.Time) error { return nil }) // always succeeds, so Confirm cannot fail
 	w.tracef("the clock of %s is confirmed: %t", s.name, changed)
 	if changed {
 		w.trust(s)
@@ -96,7 +96,7 @@ func (w *world) sleepAll(d time.Duration) {
 	}
 }
 
-// outlive expects every session that was given a time to have had it, whatever became of the clocks.
+// outlive checks that every session with a timeout has timed out, whatever the clocks did.
 func (w *world) outlive() *Failure {
 	w.sleepAll(5 * time.Hour)
 	if f := w.rest(30 * time.Second); f != nil {

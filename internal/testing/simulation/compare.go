@@ -8,8 +8,7 @@ import (
 	"maestro/projections"
 )
 
-// compare holds what the product's fold shows against what the oracle makes of the log, as far as queues, questions,
-// tokens, templates and statuses go.
+// compare compares the product's fold with the oracle's state: queues, questions, tokens, templates and statuses.
 func (m *model) compare(s *projections.State) error {
 	for _, check := range []func(*projections.State) error{
 		m.compareQueues, m.compareSessions, m.compareTasks, m.compareInputs, m.compareTokens, m.compareTemplates,
@@ -151,7 +150,7 @@ func (m *model) compareTasks(s *projections.State) error {
 	return nil
 }
 
-// places returns where each task of a project stands among all of them.
+// places returns the position of each task among all tasks of its project.
 func (m *model) places(project string) map[string]int {
 	places := map[string]int{}
 	for i, id := range m.siblings[project] {
@@ -160,7 +159,7 @@ func (m *model) places(project string) map[string]int {
 	return places
 }
 
-// compareSiblings holds the order in which siblings are shown against that of the oracle.
+// compareSiblings compares the order in which siblings are shown with the oracle's order.
 func (m *model) compareSiblings(places map[string]int, shown []*projections.Branch) error {
 	for i, b := range shown {
 		if i > 0 && places[b.Task.ID] < places[shown[i-1].Task.ID] {

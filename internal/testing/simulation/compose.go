@@ -10,7 +10,7 @@ import (
 	documents "maestro/internal/oracle"
 )
 
-// vocabulary are the commands that may become an event in this version, but the beginnings.
+// vocabulary are the commands that can become an event in this version, except those in beginnings.
 var vocabulary = []string{
 	"project:create",
 	"project:update",
@@ -61,7 +61,7 @@ var vocabulary = []string{
 	"session:timed-out",
 }
 
-// queueing are those that queues, questions, tokens and time are about; systemCommands those of the system.
+// queueing are the commands about queues, questions, tokens and time; systemCommands are those of the system.
 var (
 	queueing = []string{
 		"queue:push",
@@ -104,8 +104,8 @@ var (
 	}
 )
 
-// compose makes up what a client asks next: something new, an earlier wish again, or an earlier key with another body
-// or by another caller.
+// compose draws a client's next request: a new wish, an earlier one again, or an earlier key with another body or from
+// another caller.
 func (w *world) compose(rng *rand.Rand) wish {
 	c := composer{
 		Rand:      rng,
@@ -151,12 +151,13 @@ func (w *world) compose(rng *rand.Rand) wish {
 	x.key = fmt.Sprintf("k%d", w.keys)
 	x.occurred = c.occurred(x)
 	if x.fields.Message != "" && !x.occurred.IsZero() && !w.oracle.now().Permits(x.asks(c.m.at)) && c.chance(40) {
-		x.fields.Message = longMessage() // the record of its refusal keeps the words
+		x.fields.Message = longMessage() // the record of its refusal has the text
 	}
 	return x
 }
 
-// occurred returns when a wish was said, if it waited in an outbox: around the life of a session that has ended.
+// occurred draws when a wish was created that waited in an outbox: at some time around the life of a session that has
+// ended.
 func (c composer) occurred(w wish) time.Time {
 	if x := c.m.sessions[w.by.name]; w.by.kind == "session" && x.Ended && c.chance(75) {
 		return time.UnixMilli(pick(c, []int64{
@@ -170,7 +171,7 @@ func (c composer) occurred(w wish) time.Time {
 	return time.Time{}
 }
 
-// fresh makes a new wish: what the run needs to have something to work with, else anything.
+// fresh draws a new wish: first what the run needs to have something to work with, then anything.
 func (c composer) fresh() wish {
 	live := 0
 	for _, t := range c.m.tasks {
@@ -240,7 +241,7 @@ func (c composer) fresh() wish {
 		id = pick(
 			c,
 			[]string{"session:kill", "session:delete", "task:update", "task:update"},
-		) // what other decisions rest on
+		) // what other decisions depend on
 	}
 	if x, ok := c.m.liveSession(by.name); ok && by.kind == "session" && c.chance(75) {
 		for n := 0; !x.Commands[id]; n++ {
@@ -253,14 +254,14 @@ func (c composer) fresh() wish {
 	return c.wish(by, id)
 }
 
-// wish makes a command of this kind for this caller.
+// wish draws a command with this id for this caller.
 func (c composer) wish(by caller, id string) wish {
 	w := wish{by: by, id: id}
 	f := &w.fields
 	noun, _, _ := strings.Cut(id, ":")
 	if named := by.kind != "session" || c.chance(10); named && noun != "project" {
 		f.Project = c.project()
-		// Most who name a target leave the project out, or name the right one.
+		// Most callers that name a target omit the project, or name the right one.
 		if noun != "task" && c.chance(80) || id != "task:create" && noun == "task" && c.chance(80) {
 			f.Project = ""
 		}
@@ -381,7 +382,7 @@ func (c composer) createTask(f *fields, by caller) {
 	c.plan(f)
 }
 
-// plan draws an id in a plan and labels.
+// plan draws a plan id and labels.
 func (c composer) plan(f *fields) {
 	if c.chance(20) {
 		f.PlanID = ptr(pick(c, []string{"one", "one", "two", "", "a b"}))
@@ -406,7 +407,7 @@ func (c composer) updateTask(f *fields, by caller) {
 	c.place(f)
 }
 
-// order draws a place among siblings: most of the time next to one, below the parent that the task has or gets.
+// order draws a place among siblings: mostly next to a sibling below the parent that the task has or gets.
 func (c composer) order(f *fields, t documents.Task) {
 	parent := t.Parent
 	if f.ParentID != nil {
@@ -431,7 +432,7 @@ func (c composer) order(f *fields, t documents.Task) {
 	}
 }
 
-// place draws what moves a task, and what is added to its lists or taken from them.
+// place draws the fields that move a task, and those that add to its lists or remove from them.
 func (c composer) place(f *fields) {
 	t := c.m.tasks[f.TaskID]
 	near := func() string { return c.taskOf(caller{kind: "session", project: t.Project}) }

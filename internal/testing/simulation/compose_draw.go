@@ -7,23 +7,24 @@ import (
 	"maestro/events"
 )
 
-// composer draws commands that suit how things stand.
+// composer draws commands that make sense in the current state.
 type composer struct {
 	*rand.Rand
 	m *model
-	// busyTasks and busySessions are those that commands which still wait speak of: decisions of one batch meet there.
+	// busyTasks and busySessions are named by commands that are still waiting. Drawing them again makes commands of one
+	// batch affect each other.
 	busyTasks, busySessions []string
-	// queues lets what queues, questions and time are about come up more often.
+	// queues makes commands about queues, questions and time more frequent.
 	queues bool
-	// manifests lets sessions have them.
+	// manifests gives sessions manifests.
 	manifests bool
-	// tokens lets tokens expire, make others and be revoked.
+	// tokens lets tokens expire, create others and be revoked.
 	tokens bool
-	// templates lets templates be made, changed and deleted.
+	// templates lets templates be created, changed and deleted.
 	templates bool
-	// messages lets sessions be written to.
+	// messages lets clients write to sessions.
 	messages bool
-	// plans lets a plan be changed over and over.
+	// plans lets a plan change again and again.
 	plans bool
 }
 
@@ -102,7 +103,7 @@ func (c composer) relative(by caller) (string, bool) {
 	return pick(c, family), true
 }
 
-// taskOf returns a task that suits a caller: mostly one of its project.
+// taskOf draws a task for a caller: mostly one of its project.
 func (c composer) taskOf(by caller) string {
 	id := c.task()
 	for range 3 {
@@ -132,7 +133,7 @@ func (c composer) message() string {
 
 func longMessage() string { return strings.Repeat("long ", events.MaxText/4) }
 
-// target returns the session that a caller acts as: its own, mostly unnamed, or, wrongly, another.
+// target draws the session that a caller acts as: its own, mostly without naming it, or, wrongly, another.
 func (c composer) target(by caller) string {
 	if by.kind == "session" && c.chance(80) {
 		return ""

@@ -2,7 +2,7 @@ package simulation
 
 // What the composer draws for queues, questions, tokens and time.
 
-// worker returns a session with the queue strategy that is at work, mostly one that holds something if it may.
+// worker draws a session with the queue strategy that has neither ended nor completed.
 func (c composer) worker() (string, bool) {
 	var workers []string
 	for _, id := range c.m.sessionIDs {
@@ -16,7 +16,7 @@ func (c composer) worker() (string, bool) {
 	return pick(c, workers), true
 }
 
-// next draws what a client would do that knows how its queue or its question stands, whether it still may or not.
+// next draws what a client would do that knows the state of its queue or question, whether it is still allowed or not.
 func (c composer) next() (wish, bool) {
 	as := func(id string) caller { return caller{kind: "session", name: id, project: c.m.sessions[id].Project} }
 	var wishes []wish
@@ -37,7 +37,7 @@ func (c composer) next() (wish, bool) {
 		q := c.m.queues[queueID(x.Project, x.Queue)]
 		last := c.m.itemOf(x.Project, x.Queue, x.Last)
 		if x.Holds != "" && contains(c.busySessions, id) || last.Status == "processing" && last.Holder != id {
-			for range 3 { // it may end before it is asked, or another has it by now
+			for range 3 { // it may end before the command arrives, or another session may have the item by then
 				add(
 					as(id),
 					pick(c, []string{"queue:complete", "queue:fail"}),
@@ -46,7 +46,7 @@ func (c composer) next() (wish, bool) {
 			}
 		}
 		switch {
-		case x.Holds != "", x.Last != "" && c.chance(30): // or it did hold it
+		case x.Holds != "", x.Last != "" && c.chance(30): // or held it before
 			add(
 				as(id),
 				pick(c, []string{"queue:complete", "queue:complete", "queue:fail", "queue:skip"}),
@@ -117,8 +117,8 @@ func (c composer) next() (wish, bool) {
 	return pick(c, wishes), true
 }
 
-// words are what sessions would say of a task that others wait for, where their word is trusted; and the end of the
-// last one that spoke, whose word then counts less than that of another.
+// words draws reports on a task that others wait for in a queue that trusts reports; or the end of the session that
+// reported last, whose report then counts less than another session's.
 func (c composer) words(project, task string) []wish {
 	var wishes []wish
 	for _, id := range c.m.sessionIDs {
@@ -162,7 +162,7 @@ func (c composer) createQueue(f *fields, by caller) {
 	f.TrustReports, f.MaxAttempts = c.chance(50), pick(c, []int{0, 0, 1, 2, 3, -1, 1001})
 }
 
-// fillQueue draws a queue in the way that its caller names it, and a task.
+// fillQueue draws a queue, named as this caller would name it, and a task.
 func (c composer) fillQueue(f *fields, by caller, id string) {
 	session := by.name
 	switch {
@@ -206,7 +206,7 @@ func (c composer) fillQueue(f *fields, by caller, id string) {
 	}
 }
 
-// fillItem draws an item that suits a command which names it: one held by a session that is gone, or one out of its
+// fillItem draws an item for a command that names it: one held by a session that is gone, or one that is out of its
 // queue.
 func (c composer) fillItem(f *fields, id string) {
 	type place struct{ project, queue, task string }
@@ -248,7 +248,7 @@ func (c composer) fillItem(f *fields, id string) {
 	}
 }
 
-// before draws another item of a queue, or none: then the item moves to the end.
+// before draws another item of a queue, or none, which moves the item to the end.
 func (c composer) before(f *fields, project, queue string) {
 	var tasks []string
 	for _, i := range c.m.queues[queueID(project, queue)].Items {
@@ -265,7 +265,7 @@ func (c composer) before(f *fields, project, queue string) {
 	}
 }
 
-// fillInput draws a question, mostly one that waits for this, and an answer.
+// fillInput draws a question, mostly one in the state that the command needs, and an answer.
 func (c composer) fillInput(f *fields, by caller, id string) {
 	f.Project = ""
 	var suits []string

@@ -1,6 +1,6 @@
 package simulation
 
-// lists are explicit allowedCommands, good ones and bad ones.
+// lists are explicit allowedCommands, valid and invalid.
 var lists = [][]string{
 	{},
 	{"whoami", "task:get", "report:progress"},

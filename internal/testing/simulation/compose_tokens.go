@@ -1,12 +1,13 @@
 package simulation
 
-// What the composer draws for tokens that expire, tokens that tokens made, and what they still may.
+// What the composer draws for tokens that expire, tokens created by tokens, and what they may still do.
 
-// tokenNames are those of a run that is about tokens. What they name is made, revoked and made again.
+// tokenNames are the names of tokens in a run about tokens. Tokens of these names are created, revoked and created
+// again.
 var tokenNames = []string{"ann", "bob", "cat", "dan", "eve", "fay", "gus"}
 
-// drawTokenMakerWish draws what somebody does who has a token: makes another, revokes one, or writes with it, whether
-// it still may or not.
+// drawTokenMakerWish draws what the holder of a token does: create another, revoke one, or write with it, whether it is
+// still valid or not.
 func (c composer) drawTokenMakerWish() wish {
 	var named, brief, over, makers []string
 	for _, name := range tokenNames {
@@ -46,7 +47,7 @@ func (c composer) drawTokenMakerWish() wish {
 	return c.wish(by, pick(c, []string{"task:create", "task:update", "session:note"}))
 }
 
-// makeToken draws a token that does not exist now, if there is such a name. Most can make others.
+// makeToken draws a name that no token has now, if there is one. Most of the tokens can create others.
 func (c composer) makeToken(by caller) wish {
 	var free []string
 	for _, name := range tokenNames {

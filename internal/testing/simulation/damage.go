@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// damage cuts the power, harms the log where a witness or the chain must show it, and opens it: the server must name
+// damage cuts the power, damages the log where a witness or the chain must show it, and opens it: the server must name
 // the place and acknowledge nothing. Then the log is restored.
 func (w *world) damage(rng *rand.Rand) *Failure {
 	if rng.IntN(2) == 0 {
@@ -22,12 +22,12 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 	if f := w.powerCut(rng); f != nil {
 		return f
 	}
-	// What the power cut left is judged first: its last events may be new.
+	// What the power cut left is checked first, because its last events may not have been checked yet.
 	synctest.Wait()
 	if f := w.judgeStep(); f != nil {
 		return f
 	}
-	w.store.SetFull(false) // on a full disk no server opens
+	w.store.SetFull(false) // on a full disk no server starts
 	s := w.servers[rng.IntN(len(w.servers))]
 	head := w.oracle.head()
 	backup := w.store.Backup()
@@ -52,7 +52,7 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 	return f
 }
 
-// harm does one harm that can be noticed, and returns the sequences of which one must be named.
+// harm does one kind of damage that must be noticed, and returns the sequences one of which must be named.
 func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	head := w.oracle.head()
 	seen, _ := s.witness.Load(context.Background())
@@ -63,7 +63,7 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	if shown < 2 {
 		return 0, 0, false
 	}
-	// The last event is held by a witness or by nothing; those before it also by the chain.
+	// Only a witness can show that the last event changed; for earlier events, the chain can too.
 	at := 1 + rng.Uint64N(max(head-1, shown))
 	if rng.IntN(2) == 0 {
 		at = shown
@@ -94,7 +94,7 @@ func (w *world) harm(s *server, rng *rand.Rand) (first, last uint64, ok bool) {
 	}
 }
 
-// rewritten returns an event that fits where this one stands, and is another.
+// rewritten returns a different event that fits in the place of this one.
 func rewritten(body []byte) []byte {
 	e, err := events.Decode(body)
 	if err != nil {
@@ -108,7 +108,7 @@ func rewritten(body []byte) []byte {
 	return other
 }
 
-// judgeDamaged expects a server on a damaged log to name a place from first to last, and to acknowledge nothing.
+// judgeDamaged checks that a server on a damaged log names a place from first to last, and acknowledges nothing.
 func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Failure {
 	var o opened
 	select {

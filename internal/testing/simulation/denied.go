@@ -13,14 +13,15 @@ import (
 	"maestro/engine"
 )
 
-// denied keeps a server's records of refusals: at once, over crashes, and when it is broken not at all.
+// denied stores a server's records of refusals. They are durable at once and survive crashes; while it is broken, it
+// stores nothing.
 type denied struct {
 	server *server
 
 	mu     sync.Mutex
 	slots  map[place]stored
 	broken bool
-	// failed says that it ever was: what the server remembers is then not what is stored.
+	// failed says that it was ever broken: the server's memory may then differ from what is stored.
 	failed bool
 	// epoch counts the server's lives and the changes of its clock.
 	epoch int
@@ -29,7 +30,7 @@ type denied struct {
 // place is where a record is stored.
 type place struct{ actor, slot string }
 
-// stored is a record, and when its place got it.
+// stored is a record, and when it was stored.
 type stored struct {
 	body  []byte
 	epoch int
@@ -39,7 +40,7 @@ var errDenied = errors.New("the store of refusals does not answer")
 
 func newDenied(s *server) *denied { return &denied{server: s, slots: map[place]stored{}} }
 
-// denialBounds returns the bounds of a run: in some, few records in all, and in others few a minute.
+// denialBounds returns a run's bounds on records: in some runs few in all, in others few per minute.
 func denialBounds(seed uint64) engine.DenialBounds {
 	bounds := engine.DefaultDenialBounds()
 	switch {
@@ -51,7 +52,7 @@ func denialBounds(seed uint64) engine.DenialBounds {
 	return bounds
 }
 
-// fewDenials reports whether a run's bound of all records is small.
+// fewDenials reports whether a run's bound on all records is small.
 func fewDenials(seed uint64) bool { return seed%4 == 1 }
 
 // StoreDenials implements engine.DenialStore.
@@ -87,7 +88,7 @@ func (d *denied) LoadDenials(_ context.Context, yield func(engine.StoredDenial) 
 	return nil
 }
 
-// places returns what is filled, in order; mu is held.
+// places returns the places that have a record, in order; mu is held.
 func (d *denied) places() []place {
 	return slices.SortedFunc(maps.Keys(d.slots), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.actor, b.actor), cmp.Compare(len(a.slot), len(b.slot)), cmp.Compare(a.slot, b.slot))
@@ -109,7 +110,7 @@ func (w *world) breakDenials(broken bool) {
 	}
 }
 
-// denial is the part of a record that the promises speak of.
+// denial is the part of a record that the checks need.
 type denial struct {
 	ID      string `json:"id"`
 	Actor   string `json:"actor"`
@@ -123,7 +124,7 @@ type denial struct {
 	Text    string `json:"text"`
 }
 
-// records yields what is recorded, and on which server and in which of its epochs.
+// records yields each record with its server and the epoch in which it was stored.
 func (w *world) records(yield func(s *server, epoch int, record denial)) {
 	for _, s := range w.servers {
 		s.denied.mu.Lock()
@@ -134,7 +135,7 @@ func (w *world) records(yield func(s *server, epoch int, record denial)) {
 	}
 }
 
-// judgeRecord holds a refusal that was answered against what is recorded of its caller.
+// judgeRecord checks that a refusal that was answered is among the records of its caller.
 func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 	actor := c.wish.by.source()
 	w.refused[actor]++
@@ -166,8 +167,8 @@ func (w *world) judgeRecord(c *call, refusal *commands.Refusal) *Failure {
 	return w.judgeBounds()
 }
 
-// judgeShares holds what is recorded of everybody who was refused against how often that was: a refusal takes nothing
-// from the others, as long as they have less than their share.
+// judgeShares compares the records of every refused caller with the number of its refusals: records of others may not
+// displace them while the caller has less than its share.
 func (w *world) judgeShares(c *call) *Failure {
 	recorded := map[string]int{}
 	w.records(func(_ *server, _ int, r denial) { recorded[r.Actor] += r.Count })
@@ -182,8 +183,8 @@ func (w *world) judgeShares(c *call) *Failure {
 	return nil
 }
 
-// mayGiveWay reports whether an actor may have lost records: its root has its share of all, or a store that failed
-// hides what it has.
+// mayGiveWay reports whether an actor may have lost records: its root has used its share, or a store failed, so that
+// its number is unknown.
 func (w *world) mayGiveWay(actor string) bool {
 	m := w.oracle.model()
 	root := m.rootOf(actor)
@@ -212,8 +213,7 @@ func (w *world) mayGiveWay(actor string) bool {
 	return hidden && bounds.Records < engine.DefaultDenialBounds().Records
 }
 
-// judgeBounds holds what is stored of refusals against its bounds: how many there are, how long, and how fast they
-// came.
+// judgeBounds checks the bounds on stored refusals: their number, their length, and how fast they were added.
 func (w *world) judgeBounds() *Failure {
 	const promise = "2 records of refusals are bounded"
 	bounds := denialBounds(w.plan.Seed)

@@ -14,10 +14,10 @@ import (
 	"maestro/internal/testing/simlog"
 )
 
-// hold says which operations wait for the driver.
+// hold selects the operations that wait for the driver.
 func (w *world) hold(op *simlog.Op) bool { return op.Kind == simlog.Append || w.plan.HoldAll }
 
-// step carries out one step and judges what came of it.
+// step carries out one step and checks its result.
 func (w *world) step(step Step) *Failure {
 	rng := rand.New(rand.NewPCG(step.Seed, step.Seed))
 	if f := w.take(step.Kind, rng); f != nil {
@@ -45,7 +45,7 @@ func (w *world) take(k kind, rng *rand.Rand) *Failure {
 			}
 		}
 	case flood:
-		return w.flood(w.servers[0], rng) // the one that has seen the furniture
+		return w.flood(w.servers[0], rng) // the one that has read the initial projects, tasks and sessions
 	case resolve:
 		w.resolveOne(s, rng)
 	case cancel:
@@ -124,7 +124,7 @@ const (
 	mostLateBytes = 256 << 10
 )
 
-// flood submits more than one batch takes, more than 1,000 events or more than 4 MiB, and lets all go well.
+// flood submits more than fits into one batch (1,000 events or 4 MiB), and lets every operation succeed.
 func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	m := w.oracle.model()
 	if !s.up() || len(m.projectIDs) == 0 {
@@ -167,7 +167,7 @@ func (w *world) flood(s *server, rng *rand.Rand) *Failure {
 	return w.judgeIdle()
 }
 
-// lateReports ends a session, which then delivers these reports.
+// lateReports ends a session and then delivers these reports of it.
 func (m *model) lateReports(id string, messages ...string) []wish {
 	by := caller{kind: "session", name: id, project: m.sessions[id].Project}
 	wishes := []wish{{by: admin, id: "session:kill", fields: fields{SessionID: id}}}
@@ -182,7 +182,7 @@ func (m *model) lateReports(id string, messages ...string) []wish {
 	return wishes
 }
 
-// resolveOne lets one held operation of a server come to an outcome, mostly a good one.
+// resolveOne gives one held operation of a server its outcome, mostly success.
 func (w *world) resolveOne(s *server, rng *rand.Rand) {
 	if s.log == nil {
 		return
@@ -208,7 +208,7 @@ func (w *world) resolve(s *server, op *simlog.Op, outcome simlog.Outcome) {
 	w.tracef("%s of %s: %s: %v (disk %d, cache %d)", op, s.name, outcome, err, firm, cached)
 }
 
-// stop closes a server in order: it ends what is held.
+// stop closes a server properly, which ends its held operations.
 func (w *world) stop(s *server) {
 	if !s.up() {
 		return
@@ -247,8 +247,8 @@ func (w *world) snapshot(s *server) {
 	}
 }
 
-// crash kills one server. Of a server that embeds the log, the operating system's cache survives; another one leaves
-// behind what it had sent.
+// crash kills one server. The cache survives. Of an append in progress nothing, a first part or all is stored; on a
+// cluster, nothing or all.
 func (w *world) crash(s *server, rng *rand.Rand) *Failure {
 	if s.down() {
 		return nil
@@ -268,7 +268,7 @@ func (w *world) crash(s *server, rng *rand.Rand) *Failure {
 	return w.judgeDisk()
 }
 
-// powerCut kills every server and all that is not on disk.
+// powerCut kills every server and discards everything that is not on disk.
 func (w *world) powerCut(rng *rand.Rand) *Failure {
 	w.tracef("the power fails")
 	for _, s := range w.servers {

@@ -2,8 +2,8 @@ package simulation
 
 import "math/rand/v2"
 
-// fan lets a queue that trusts reports wait for the tasks below one, most items for one of them and some for two. Then
-// sessions report on several of them at once, and one command deletes them all.
+// fan fills a queue that trusts reports with items that wait for the subtasks of one task: most for one subtask, some
+// for two. Then sessions report on several of these subtasks at once, and one command deletes them all.
 func (w *world) fan(rng *rand.Rand) *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {

@@ -7,7 +7,7 @@ import (
 	"maestro/internal/testing/simlog"
 )
 
-// finish heals everything and expects every wish to come to its end.
+// finish repairs every fault, and checks that every wish gets its final answer.
 func (w *world) finish() *Failure {
 	w.tracef("everything is healed")
 	w.store.SetFull(false)
@@ -56,7 +56,7 @@ func (w *world) finish() *Failure {
 	return nil
 }
 
-// quiet reports whether every server is up and nobody waits.
+// quiet reports whether every server is up and no caller waits.
 func (w *world) quiet() bool {
 	for _, s := range w.servers {
 		if !s.up() || len(s.log.Held()) > 0 {
@@ -66,7 +66,7 @@ func (w *world) quiet() bool {
 	return len(w.waiting) == 0 && len(w.beats) == 0 && w.store.Late() == 0
 }
 
-// drain resolves held operations with a good outcome until there are none.
+// drain lets held operations succeed until there are none.
 func (w *world) drain() *Failure {
 	for range 100 {
 		synctest.Wait()
@@ -88,7 +88,8 @@ func (w *world) drain() *Failure {
 	return failure("everything ends with an answer", "the servers go on and on, with the log healed")
 }
 
-// askAgain repeats, with its key, every wish that has no answer yet, and some that have one: those get the same.
+// askAgain repeats, with its key, every wish that has no answer yet, and some that have one, which must get the same
+// answer.
 func (w *world) askAgain() *Failure {
 	asked := map[string]bool{}
 	for i, c := range w.calls {

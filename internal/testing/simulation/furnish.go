@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// furnish returns the run something to work with: projects, tasks, and a session of every sort.
+// furnish gives the run something to work with: projects, tasks, and a session of every kind.
 func (w *world) furnish() *Failure {
 	ask := w.ask
 	m := func() *model { return w.oracle.model() }
@@ -118,7 +118,7 @@ func (w *world) furnish() *Failure {
 	return nil
 }
 
-// ask has the first server do a command, and judges what came of it.
+// ask sends a command to the first server and checks the result.
 func (w *world) ask(by caller, id string, f fields) *Failure {
 	w.submit(w.servers[0], wish{
 		by:     by,
@@ -130,7 +130,7 @@ func (w *world) ask(by caller, id string, f fields) *Failure {
 	return w.judgeStep()
 }
 
-// key makes a key that nobody has used.
+// key returns an unused key.
 func (w *world) key() string {
 	w.keys++
 	return fmt.Sprintf("k%d", w.keys)

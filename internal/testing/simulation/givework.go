@@ -3,7 +3,7 @@ package simulation
 // planQueue is the queue in which the tasks of a plan wait.
 const planQueue = "plans"
 
-// givesWork gives a session a task, in each way that there is besides a spawn, or lets the task wait in a queue.
+// givesWork gives a session a task in each possible way except a spawn, or puts the task in a queue.
 func (c composer) givesWork(project, task string) wish {
 	w := wish{by: admin, id: pick(c, []string{
 		"session:link", "session:update", "session:register", "queue:push", "queue:push", "queue:push",

@@ -2,8 +2,8 @@ package simulation
 
 import "math/rand/v2"
 
-// gossip lets a session below one root be refused a few times, less often than makes an equal share of all records; and
-// then sessions below another root, in projects that sessions made, so often that records give way.
+// gossip has a session below one root refused a few times, so that it has less than an equal share of the records. Then
+// sessions below another root, in projects created by sessions, are refused so often that records are dropped.
 func (w *world) gossip(rng *rand.Rand) *Failure {
 	m := w.oracle.model()
 	victim := caller{kind: "session", name: m.sessionIDs[3], project: m.projectIDs[1]}
@@ -15,7 +15,7 @@ func (w *world) gossip(rng *rand.Rand) *Failure {
 			return f
 		}
 		if chatty = append(chatty, made); rng.IntN(2) == 0 {
-			maker = made // a project that a session made in a project that a session made
+			maker = made // a project created by a session in a project that a session created
 		}
 	}
 	for range 3 + rng.IntN(3) {
@@ -33,7 +33,7 @@ func (w *world) gossip(rng *rand.Rand) *Failure {
 	return nil
 }
 
-// settleBelow lets an orchestrator make a project and spawn another in it.
+// settleBelow has an orchestrator create a project and spawn another orchestrator in it.
 func (w *world) settleBelow(maker caller) (made caller, f *Failure) {
 	if f := w.ask(maker, "project:create", fields{Name: ptr("Annex")}); f != nil {
 		return made, f
@@ -51,7 +51,8 @@ func (w *world) settleBelow(maker caller) (made caller, f *Failure) {
 	return caller{kind: "session", name: m.sessionIDs[len(m.sessionIDs)-1], project: project}, f
 }
 
-// refuse lets a session ask for what only users may: each time of another task, so that each refusal has a record.
+// refuse has a session send a command that only users may use, each time for another task, so that each refusal gets a
+// record of its own.
 func (w *world) refuse(by caller) *Failure {
 	return w.ask(by, "task:delete", fields{TaskID: "task_" + w.key()})
 }

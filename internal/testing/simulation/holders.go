@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// told is the part of an event's data that the promises speak of.
+// told is the part of an event's data that promise 3 needs.
 type told struct {
 	SessionID string `json:"sessionId"`
 	TaskID    string `json:"taskId"`
@@ -17,7 +17,8 @@ type told struct {
 	Lease     int64  `json:"lease"`
 }
 
-// holders follows who holds what, who has ended and who is lost, from the events alone: what promise 3 speaks of.
+// holders tracks from the events alone which session holds which item, and which sessions have ended or are lost. It
+// checks promise 3.
 type holders struct {
 	holder map[string]string // by item
 	held   map[string]string // by session
@@ -34,10 +35,10 @@ func newHolders() *holders {
 	}
 }
 
-// follow holds an event against promise 3.
+// follow checks promise 3 for an event.
 func (h *holders) follow(sequence uint64, e envelope) *Failure {
 	var d told
-	_ = json.Unmarshal(e.Data, &d) // members that have another type elsewhere are of no interest here
+	_ = json.Unmarshal(e.Data, &d) // members that have another type in other events are not needed here
 	item := queueID(e.Project, d.Queue) + "/" + d.TaskID
 	kind := strings.TrimSuffix(strings.TrimPrefix(e.Type, "maestro."), ".v1")
 	if _, by, ok := strings.Cut(e.Source, "/sessions/"); ok && h.ended[by] && (kind != "session.reported" || !d.Late) {
@@ -143,7 +144,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 	return nil
 }
 
-// left returns the items held by sessions that are gone.
+// left returns the items that are still held by sessions that have ended or are lost.
 func (h *holders) left() []string {
 	var left []string
 	for session, item := range h.held {

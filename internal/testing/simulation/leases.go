@@ -13,16 +13,15 @@ import (
 	"maestro/engine"
 )
 
-// life is what one process that keeps leases heard. Its times are those that have passed in the run: a process that
-// stood still, or whose machine slept, has not lived through that.
+// life is what one process that keeps leases heard. Its times are measured in the run's time, which does not include
+// pauses of a process and sleep of a machine.
 type life struct {
 	began, ended time.Duration
 	dead         bool
-	// quiet is when the process last had nothing under way: whatever of it comes to the log later, it asked for after
-	// that.
+	// quiet is when the process last had nothing in progress: whatever it appends later was requested after that.
 	quiet time.Duration
 	heard map[string][]time.Duration
-	// troubles counts its operations that failed, until quiet.
+	// troubles is the number of its failed operations at quiet.
 	troubles int64
 }
 
@@ -36,8 +35,8 @@ func (l *life) hear(session string, at time.Duration) {
 
 func (l *life) end(at time.Duration) { l.ended, l.dead = at, true }
 
-// longestSilence returns the longest time in which the process did not hear a session, among those that it may just now
-// have acted on.
+// longestSilence returns the longest time in which the process did not hear a session. It considers only silences on
+// which a command that is not finished at quiet can be based.
 func (l *life) longestSilence(session string, born, now time.Duration) time.Duration {
 	if l.dead {
 		now = l.ended
@@ -56,7 +55,7 @@ func (l *life) longestSilence(session string, born, now time.Duration) time.Dura
 // lived is the time that has passed in the run.
 func (w *world) lived() time.Duration { return time.Since(w.began) }
 
-// judgeDue holds what the Leases brought about against what their server has heard.
+// judgeDue compares an event caused by the Leases with what their server has heard.
 func (w *world) judgeDue(before *model, x wish) *Failure {
 	s, session := w.servers[0], x.fields.SessionID
 	switch x.id {
@@ -87,8 +86,8 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 	return nil
 }
 
-// judgeCrossed holds a server that has nothing under way, and has had time to gather a batch, against the sessions that
-// it heard while their loss was written: they are recovered.
+// judgeCrossed checks a server that has nothing in progress and has had time to gather a batch: the sessions that it
+// heard while their loss was being written are recovered.
 func (w *world) judgeCrossed() *Failure {
 	s := w.servers[0]
 	if s.life == nil || !s.up() || s.handler.Health() != nil || len(s.log.Held()) > 0 ||
@@ -106,7 +105,7 @@ func (w *world) judgeCrossed() *Failure {
 	return nil
 }
 
-// judgeLoss holds the loss of a session against what its server has heard.
+// judgeLoss compares the loss of a session with what its server has heard.
 func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	var longest time.Duration
 	for _, l := range w.lives {
@@ -124,7 +123,7 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	beaten, beats := w.beaten[session]
 	life := w.servers[0].life
 	late := life == nil || beaten >= life.quiet ||
-		w.lived()-beaten < lease // it may have been asked for before the first heartbeat
+		w.lived()-beaten < lease // it may have been requested before the first heartbeat
 	switch {
 	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late):
 	default:
@@ -139,15 +138,15 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	return nil
 }
 
-// settleLives records when the servers have nothing under way, and forgets lives of which nothing can come any
-// more.
+// settleLives records when the servers have nothing in progress, and drops lives of dead processes that can append
+// nothing more.
 func (w *world) settleLives() {
 	firm, cached := w.store.Heads()
 	if w.store.Late() > 0 || firm != cached {
 		return
 	}
 	for _, s := range w.servers {
-		if s.closing != nil { // it ends what is held
+		if s.closing != nil { // it may still append
 			return
 		}
 	}
@@ -160,7 +159,7 @@ func (w *world) settleLives() {
 	w.lives = lives
 	for _, s := range w.servers {
 		if s.life != nil && s.up() && len(s.log.Held()) == 0 {
-			if s.life.troubles != s.troubles.Load() { // what it could not do may be left until the session calls again
+			if s.life.troubles != s.troubles.Load() { // what failed may stay undone until the session calls again
 				clear(w.crossed)
 			}
 			s.life.quiet, s.life.troubles = w.lived(), s.troubles.Load()
@@ -168,7 +167,7 @@ func (w *world) settleLives() {
 	}
 }
 
-// beats remember over restarts who has sent heartbeats.
+// beats remembers across restarts which sessions have sent heartbeats.
 type beats struct {
 	mu       sync.Mutex
 	sessions []string
@@ -215,7 +214,7 @@ func (w *world) beat(id string) {
 	}
 	for _, b := range w.beats {
 		if b.session == id {
-			return // its last one waits still
+			return // its previous heartbeat is still waiting
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -238,7 +237,7 @@ func (w *world) beat(id string) {
 	synctest.Wait()
 }
 
-// judgeBeats judges the heartbeats that were taken since the last step.
+// judgeBeats checks the heartbeats that were answered since the last step.
 func (w *world) judgeBeats() *Failure {
 	var waiting []*beat
 	for _, b := range w.beats {
@@ -262,7 +261,7 @@ func (w *world) judgeBeats() *Failure {
 	return nil
 }
 
-// wasThere reports whether the session was not lost at some moment since its heartbeat.
+// wasThere reports whether at some moment since its heartbeat the session was not lost.
 func (w *world) wasThere(b *beat) bool {
 	for at := b.lo; at <= w.oracle.head(); at++ {
 		m := w.oracle.ground(at).model()
@@ -273,7 +272,7 @@ func (w *world) wasThere(b *beat) bool {
 	return false
 }
 
-// heartbeat lets some sessions be heard.
+// heartbeat sends heartbeats of some sessions.
 func (w *world) heartbeat(rng *rand.Rand) {
 	for _, id := range w.some(rng, 40) {
 		w.tracef("heartbeat of %s", id)
@@ -282,7 +281,7 @@ func (w *world) heartbeat(rng *rand.Rand) {
 	w.rescue(rng)
 }
 
-// rescue lets sessions be heard whose loss is being written.
+// rescue sends heartbeats of some sessions whose loss is being written.
 func (w *world) rescue(rng *rand.Rand) {
 	if !w.servers[0].up() {
 		return
@@ -311,7 +310,7 @@ func (w *world) beingLost() []string {
 	return ids
 }
 
-// some draws sessions that have not ended.
+// some draws from the sessions that have not ended.
 func (w *world) some(rng *rand.Rand, percent int) []string {
 	m := w.oracle.model()
 	var drawn []string
@@ -323,7 +322,8 @@ func (w *world) some(rng *rand.Rand, percent int) []string {
 	return drawn
 }
 
-// linger lets a long time pass in which some sessions are heard every ten seconds, and the log continues or does not.
+// linger lets a long time pass in which some sessions send heartbeats every ten seconds, and the log makes progress or
+// does not.
 func (w *world) linger(rng *rand.Rand) *Failure {
 	d := []time.Duration{10 * time.Second, 45 * time.Second, 2 * time.Minute, 17 * time.Minute}[rng.IntN(4)]
 	beating := w.some(rng, 50)
@@ -366,8 +366,8 @@ func (w *world) linger(rng *rand.Rand) *Failure {
 	return nil
 }
 
-// wait lets time pass on a healed log until nothing more is due: what a dead session holds is given back, who is silent
-// is lost, and who has had its time is ended.
+// wait lets time pass on a repaired log until nothing more is due, and checks that items held by dead sessions are
+// returned, silent sessions are lost, and sessions whose time is over are ended.
 func (w *world) wait() *Failure {
 	if f := w.rest(30 * time.Second); f != nil {
 		return f
@@ -413,12 +413,12 @@ func (w *world) wait() *Failure {
 	return nil
 }
 
-// rest lets time pass, and all that is under way go well.
+// rest lets time pass, and lets every operation succeed.
 func (w *world) rest(d time.Duration) *Failure {
 	return w.pass(d, func() {})
 }
 
-// silence is rest, in which the user deletes the first session whose loss is written meanwhile.
+// silence is rest, but the user deletes the first session whose loss is being written meanwhile.
 func (w *world) silence(d time.Duration) *Failure {
 	parted := false
 	return w.pass(d, func() {
@@ -442,7 +442,7 @@ func (w *world) pass(d time.Duration, now func()) *Failure {
 	return nil
 }
 
-// part lets the user delete a session that is heard before its deletion is written.
+// part has the user delete a session, which sends a heartbeat before its deletion is written.
 func (w *world) part(id string) {
 	w.submit(w.servers[0], wish{
 		by:     admin,

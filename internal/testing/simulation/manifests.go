@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// beginnings are the commands with which a session begins with its manifest.
+// beginnings are the commands with which a session starts with its manifest.
 var beginnings = []string{"worker:init", "orchestrator:init"}
 
-// begin is what a run with manifests asks now and then: a session that begins, or one whose manifest is issued again.
+// begin draws a session that starts with its manifest, or a command that reissues a manifest.
 func (c composer) begin() wish {
 	by := c.caller()
 	if id, ok := c.waiting(); ok && c.chance(70) {
@@ -23,7 +23,7 @@ func (c composer) begin() wish {
 	return c.wish(by, id)
 }
 
-// waiting returns a session that has a manifest and is there.
+// waiting draws a living session that has a manifest.
 func (c composer) waiting() (string, bool) {
 	var there []string
 	for _, id := range c.m.sessionIDs {
@@ -37,7 +37,7 @@ func (c composer) waiting() (string, bool) {
 	return pick(c, there), true
 }
 
-// manifest returns a digest, good or bad.
+// manifest draws a digest, valid or not.
 func (c composer) manifest() *string {
 	good := func(digit string) string { return "sha256-" + strings.Repeat(digit, 64) }
 	return ptr(
@@ -59,7 +59,7 @@ func (c composer) manifest() *string {
 	)
 }
 
-// manifestOf returns a session's digest, mostly, or another.
+// manifestOf draws a session's digest, mostly, or another.
 func (c composer) manifestOf(session string) *string {
 	x := c.m.sessions[session]
 	switch {

@@ -1,9 +1,10 @@
 package simulation
 
-// correspondence is what runs with messages ask for beside the vocabulary.
+// correspondence are the commands of runs with messages, in addition to the vocabulary.
 var correspondence = []string{"session:message"}
 
-// drawMessageWish writes to sessions, mostly along the line of who spawned whom, and receives what was written.
+// drawMessageWish draws messages to sessions, mostly between a session and the one that spawned it, and receipts of
+// such messages.
 func (c composer) drawMessageWish() wish {
 	if id, message, ok := c.mail(); ok && c.chance(40) {
 		by := caller{kind: "session", name: id, project: c.m.sessions[id].Project}
@@ -13,7 +14,7 @@ func (c composer) drawMessageWish() wish {
 		}
 		return wish{by: by, id: "input:received", fields: fields{InputID: message}}
 	}
-	if len(c.m.sessionIDs) > 0 && c.chance(10) { // the orchestrator at home ends somebody, perhaps two projects away
+	if len(c.m.sessionIDs) > 0 && c.chance(10) { // an orchestrator ends a session below it, perhaps two projects away
 		top := c.m.sessions[c.m.sessionIDs[0]]
 		return c.wish(caller{kind: "session", name: top.ID, project: top.Project}, "session:kill")
 	}
@@ -24,7 +25,7 @@ func (c composer) drawMessageWish() wish {
 	return c.wish(by, correspondence[0])
 }
 
-// abroad returns a session that works in another project than the session that spawned it.
+// abroad draws a session that works in another project than the session that spawned it.
 func (c composer) abroad() (session string, ok bool) {
 	for _, id := range c.m.sessionIDs {
 		x, live := c.m.liveSession(id)
@@ -35,8 +36,8 @@ func (c composer) abroad() (session string, ok bool) {
 	return "", false
 }
 
-// goAbroad lets an orchestrator spawn sessions in a project that it made, one of which does the same. A run seldom does
-// so by itself.
+// goAbroad has an orchestrator spawn sessions in a project that it created, one of which does the same. Random commands
+// seldom lead to this.
 func (w *world) goAbroad() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
@@ -63,7 +64,7 @@ func (w *world) goAbroad() *Failure {
 	return f
 }
 
-// fillMessage draws whom a caller writes to, and what.
+// fillMessage draws the receiver of a message, and its text.
 func (c composer) fillMessage(f *fields, by caller) {
 	f.Project = ""
 	f.SessionID, f.Text = c.session(), pick(c, []string{"Use the other branch", "Done?", "Done?", " "})
@@ -80,7 +81,7 @@ func (c composer) fillMessage(f *fields, by caller) {
 	}
 }
 
-// mail returns a message that a session was not shown yet.
+// mail draws a message that a session has not been shown yet.
 func (c composer) mail() (session, message string, ok bool) {
 	var have []string
 	for _, id := range c.m.sessionIDs {

@@ -8,8 +8,8 @@ import (
 	documents "maestro/internal/oracle"
 )
 
-// model is what clients know of how things stand, so that they can ask for what makes sense, and for what does not. It
-// decides nothing: what the log comes to, and what a command must come to, says the oracle.
+// model is what clients know of the state, so that they can send sensible commands, and senseless ones. It decides
+// nothing: the oracle says what the log means and what the result of a command must be.
 type model struct {
 	projects  map[string]project
 	tasks     map[string]documents.Task
@@ -22,16 +22,16 @@ type model struct {
 	// Their ids in order of creation, deleted ones too.
 	projectIDs, taskIDs, sessionIDs, queueIDs, inputIDs, templateIDs []string
 
-	// siblings are all tasks of each project, of which those below the same parent stand in this order.
+	// siblings are all tasks of each project, in the order in which those below the same parent are shown.
 	siblings map[string][]string
 
 	at int64 // the time of the last event, in milliseconds
 }
 
-// project is one with who created it, by the source of the event.
+// project is a project with its creator, who is the source of its event.
 type project = documents.Project
 
-// viewed returns what clients may know, from what the oracle makes of the log.
+// viewed returns what clients may know of the oracle's state.
 func viewed(s *documents.State) *model {
 	m := &model{
 		projects:  map[string]project{},
@@ -54,7 +54,7 @@ func viewed(s *documents.State) *model {
 	return m
 }
 
-// by fills a map from a list and returns the keys in the list's order.
+// by fills a map from a list and returns the keys in the order of the list.
 func by[T any](index map[string]T, list []T, key func(T) string) []string {
 	var keys []string
 	for _, one := range list {
@@ -105,14 +105,14 @@ func (m *model) itemOf(project, queue, task string) documents.Item {
 	return documents.Item{}
 }
 
-// good reports whether there is a token that is neither revoked nor expired.
+// good reports whether a token of this name exists that is neither revoked nor expired.
 func (m *model) good(name string) bool {
 	t := m.tokens[name]
 	return t.Live && (t.ExpiresAt == 0 || m.at < t.ExpiresAt)
 }
 
-// moments returns the times at which a call may come to different verdicts: the first and the last at which it may have
-// been decided, and when a token expires in between.
+// moments returns the times at which a call may have different results: the first and the last at which it may have
+// been decided, and the times between them at which a token expires.
 func (m *model) moments(c *call) []int64 {
 	times := []int64{c.earliest, c.latest}
 	between := func(at int64) {
@@ -127,8 +127,8 @@ func (m *model) moments(c *call) []int64 {
 	return times
 }
 
-// rootOf returns who shares the bound on refusals with others: the project that a session's project goes back to,
-// through the sessions that created the ones between, or "" for all that are no sessions.
+// rootOf returns the root project whose sessions share one part of the bound on refusals: it follows a session's
+// project back through the sessions that created each project. It is "" for all actors that are not sessions.
 func (m *model) rootOf(actor string) string {
 	rest, ok := strings.CutPrefix(actor, "/projects/")
 	project, _, _ := strings.Cut(rest, "/sessions/")
@@ -141,10 +141,10 @@ func (m *model) rootOf(actor string) string {
 	return project
 }
 
-// neverMade is the generation of a secret that nobody could have.
+// neverMade is the generation of a secret that was never created.
 const neverMade = -1
 
-// showing returns a caller with the secret that is good now, unless it is known which one it shows.
+// showing returns a caller with the currently valid secret, unless the caller already names one.
 func (m *model) showing(c caller) caller {
 	if c.generation != 0 || c == admin {
 		return c

@@ -14,31 +14,31 @@ import (
 	"maestro/projections"
 )
 
-// oracle follows what is on disk and knows, for every place of it, what must be true there. What is on disk never
-// changes, so it looks at each event once. What was allowed, and what a command must come to, internal/oracle says.
+// oracle follows the events on disk and knows what must be true after each of them. Events on disk never change, so it
+// looks at each event once. internal/oracle says what was allowed, and what the result of a command must be.
 type oracle struct {
 	wishes []wish            // everything submitted
 	byWish map[string][]wish // by the id that its event had when it was submitted
 
 	messages []events.Message
-	// grounds are what a call may still rest on: those behind each sequence from the first one on.
+	// grounds are the states on which an answer may still be based: those after each sequence, starting with first.
 	first   uint64
 	grounds []*ground
-	chain   []events.Hash // behind each sequence
+	chain   []events.Hash // after each sequence
 	byID    map[string]uint64
 	hashes  []string // the request hash of each event; hashes[0] is unused
 	at      string   // time of the last event
 	starts  map[string][]uint64
 	holders *holders
-	// due judges what the server's Leases brought about, on the state before it.
+	// due checks an event caused by the server's Leases, on the state before it.
 	due func(before *model, w wish) *Failure
 
 	blobs   *simlog.Blobs
-	state   *projections.State // the product's fold, from nothing, one event after another
+	state   *projections.State // the product's fold, from an empty state, one event after another
 	encoded map[uint64]events.Hash
 }
 
-// ground is how things stand after a sequence: for the judge, and for clients.
+// ground is the state after a sequence, for the judge and for clients.
 type ground struct {
 	*documents.Judge
 	seen *model
@@ -66,10 +66,10 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 	}
 }
 
-// ground returns how things stood after a sequence, one that was not forgotten.
+// ground returns the state after a sequence that was not dropped yet.
 func (o *oracle) ground(sequence uint64) *ground { return o.grounds[sequence-o.first] }
 
-// forget drops the grounds before a sequence: nothing can rest on them any more.
+// forget drops the grounds before a sequence: no answer can be based on them any more.
 func (o *oracle) forget(before uint64) {
 	if before > o.first {
 		o.grounds, o.first = slices.Clone(o.grounds[before-o.first:]), before
@@ -87,7 +87,7 @@ func (o *oracle) encodedAt(sequence uint64) events.Hash {
 		state = projections.New()
 		for _, m := range o.messages[:sequence] {
 			if err := apply(state, m); err != nil {
-				panic(err) // it could be folded before
+				panic(err) // the product folded it before
 			}
 		}
 	}
@@ -109,14 +109,14 @@ func (o *oracle) now() *ground { return o.grounds[len(o.grounds)-1] }
 
 func (o *oracle) model() *model { return o.now().model() }
 
-// submitted records a wish that may become an event from now on.
+// submitted records a wish that may become an event.
 func (o *oracle) submitted(w wish) {
 	id := w.eventID(o.now().Project(w.asks(0)))
 	o.byWish[id] = append(o.byWish[id], w)
 	o.wishes = append(o.wishes, w)
 }
 
-// envelope is the part of a stored CloudEvent that the promises speak of.
+// envelope is the part of a stored CloudEvent that the checks need.
 type envelope struct {
 	ID          string          `json:"id"`
 	Source      string          `json:"source"`
@@ -132,7 +132,7 @@ type envelope struct {
 	Data        json.RawMessage `json:"data"`
 }
 
-// at returns the event's time in milliseconds, said that of its occurredat, 0 if it has none.
+// at returns the event's time in milliseconds; said returns that of its occurredat, 0 if it has none.
 func (e envelope) at() int64   { return milliseconds(e.Time) }
 func (e envelope) said() int64 { return milliseconds(e.Occurred) }
 
@@ -144,10 +144,10 @@ func milliseconds(text string) int64 {
 	return at.UnixMilli()
 }
 
-// causes returns what the event says led to it, and what began that.
+// causes returns the event's causationid and correlationid.
 func (e envelope) causes() [2]string { return [2]string{e.Causation, e.Correlation} }
 
-// eventTypes are what each command becomes.
+// eventTypes are the event types of each command.
 var eventTypes = func() map[string]string {
 	types := map[string]string{}
 	for _, row := range documents.Table() {
@@ -156,7 +156,7 @@ var eventTypes = func() map[string]string {
 	return types
 }()
 
-// follow judges an event that has come to be on disk.
+// follow checks an event that is newly on disk.
 func (o *oracle) follow(m events.Message) *Failure {
 	before, sequence := o.now(), o.head()+1
 	var e envelope
@@ -246,11 +246,11 @@ func (o *oracle) follow(m events.Message) *Failure {
 	return nil
 }
 
-// judged lets the oracle look at an event, and returns the ground behind it.
+// judged has internal/oracle judge an event, and returns the ground after it.
 func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 	after := &ground{Judge: before.Clone()}
 	line, err := json.Marshal(map[string]any{
-		// JSON would be written anew
+		// raw has the bytes as base64: marshalling embedded JSON could change them
 		"sequence": m.Sequence, "hash": link(o.chain[m.Sequence-1], m), "subject": m.Subject, "raw": m.Body,
 	})
 	if err == nil {
@@ -271,19 +271,19 @@ func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 	return after, nil
 }
 
-// link returns the chain's hash behind an event, written a second time here.
+// link returns the chain's hash after an event. It does not use the product's code.
 func link(prev events.Hash, m events.Message) events.Hash {
 	body := sha256.Sum256(m.Body)
 	return sha256.Sum256(append(append([]byte{}, prev[:]...), body[:]...))
 }
 
-// causesOf returns what must stand as the cause of the event that a command becomes, and as the first of that chain.
+// causesOf returns the causationid and correlationid that the event of a command must have.
 func causesOf(before *ground, command documents.Command) [2]string {
 	cause, first := before.Cause(command)
 	return [2]string{cause, first}
 }
 
-// textsOf returns the digests of the texts that an event left to the blobs.
+// textsOf returns the digests of an event's texts that are stored as blobs.
 func textsOf(data json.RawMessage) map[string]string {
 	var d struct {
 		Blobs map[string]string `json:"blobs"`
@@ -303,9 +303,9 @@ func apply(s *projections.State, m events.Message) error {
 	return err
 }
 
-// wishOf returns the wish that an event came from: the one whose id, recomputed, and whose request hash it has.
+// wishOf returns the wish that became an event: the one with the event's id, recomputed, and the event's request hash.
 func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
-	// Its project may be another by now than when it was submitted: the one of a session that has come to be since.
+	// Its project may differ from the one at submission, if its session has been created since.
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
 			if w.by.source() == e.Source && w.eventID(before.Project(w.asks(0))) == e.ID && w.hash() == e.RequestHash &&
@@ -321,16 +321,17 @@ func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
 	return o.dueWish(before, e, d)
 }
 
-// eventOf returns where a wish's event is, 0 if nowhere; another says that what is there was asked with its key.
+// eventOf returns the sequence of a wish's event, 0 if there is none; another says that the event there is of another
+// wish with the same key.
 func (o *oracle) eventOf(w wish) (at uint64, another bool) {
 	at = o.byID[w.eventID(o.now().Project(w.asks(0)))]
 	return at, at > 0 && o.hashes[at] != w.hash()
 }
 
-// keyReused is the code of a command whose key was used for another.
+// keyReused is the code of a command whose key was used for another command.
 const keyReused = "KEY_REUSED"
 
-// expect returns what a wish must come to on the ground of a sequence, at a time.
+// expect returns the result that a wish must have in the state after a sequence, at a time.
 func (o *oracle) expect(ground uint64, w wish, at int64) documents.Answer {
 	switch event, another := o.eventOf(w); {
 	case event == 0 || event > ground:
@@ -341,7 +342,7 @@ func (o *oracle) expect(ground uint64, w wish, at int64) documents.Answer {
 	return documents.Answer{Event: true}
 }
 
-// refold folds everything from nothing, once more.
+// refold folds everything again from an empty state.
 func (o *oracle) refold() *Failure {
 	s := projections.New()
 	for i, m := range o.messages {
@@ -357,7 +358,7 @@ func (o *oracle) refold() *Failure {
 
 // Failure is a broken promise.
 type Failure struct {
-	// Promise is which one, Detail how.
+	// Promise names the promise, Detail says how it broke.
 	Promise, Detail string
 }
 

@@ -2,7 +2,7 @@ package simulation
 
 import "cmp"
 
-// plans lets a queue begin with an item that was skipped, which a run seldom comes to by itself.
+// plans creates a queue with an item that was skipped, which random commands seldom do.
 func (w *world) plans() *Failure {
 	project := w.oracle.model().projectIDs[0]
 	if f := w.ask(admin, "queue:create", fields{Project: project, Queue: planQueue}); f != nil {
@@ -18,7 +18,7 @@ func (w *world) plans() *Failure {
 	return w.ask(admin, "queue:skip", fields{Project: project, Queue: planQueue})
 }
 
-// staff returns how many sessions a run keeps at work: fewer where it is about tasks.
+// staff returns how many sessions a run keeps at work: fewer in a run about plans.
 func (c composer) staff() int {
 	if c.plans {
 		return 2
@@ -26,8 +26,8 @@ func (c composer) staff() int {
 	return 4
 }
 
-// drawPlanWish changes a plan over and over: tasks with plan ids that come and go, and that move in a tree with
-// dependencies; and asks for what is so already.
+// drawPlanWish draws changes of a plan: tasks with plan ids are created, deleted, and moved in a tree with
+// dependencies. Some of its commands change nothing.
 func (c composer) drawPlanWish() wish {
 	if x, ok := c.talker(); ok && c.chance(20) {
 		return x
@@ -68,7 +68,7 @@ func (c composer) drawPlanWish() wish {
 	if x, ok := c.skipped(project); ok && c.chance(12) {
 		return x
 	}
-	if _, live := c.m.liveTask(t.Parent); live && c.chance(25) { // the task, then its parent, and then it is open again
+	if _, live := c.m.liveTask(t.Parent); live && c.chance(25) { // the task, then its parent, then reopen the task
 		switch {
 		case t.Status != "completed":
 			w.id, f.Force = "task:complete", true
@@ -93,7 +93,7 @@ func (c composer) drawPlanWish() wish {
 		w.id, f.AddDependencies = "task:update", []string{pick(c, tasks)}
 	case n < 60:
 		w.id, f.PlanID = "task:update", ptr(pick(c, []string{"one", "two", "", "", pick(c, c.m.taskIDs)}))
-	case n < 70: // so already, or nearly
+	case n < 70: // changes nothing, or little
 		w.id, f.ParentID = "task:update", ptr(cmp.Or(t.Parent, "null"))
 		if c.chance(60) {
 			f.ParentID, f.Title = nil, ptr("Planned")
@@ -113,7 +113,7 @@ func (c composer) drawPlanWish() wish {
 	return w
 }
 
-// orchestrator returns an orchestrator of a project that has not ended; anybody, if there is none.
+// orchestrator draws an orchestrator of a project that has not ended, or any caller if there is none.
 func (c composer) orchestrator(project string) caller {
 	for _, id := range c.m.sessionIDs {
 		if x, live := c.m.liveSession(id); live && !x.Ended && x.Project == project && x.Role == "orchestrator" {
@@ -123,7 +123,7 @@ func (c composer) orchestrator(project string) caller {
 	return c.caller()
 }
 
-// skipped cancels the task of an item that was skipped, and then queues the item again.
+// skipped cancels the task of a skipped item, and then requeues the item.
 func (c composer) skipped(project string) (wish, bool) {
 	for _, i := range c.m.queues[queueID(project, planQueue)].Items {
 		w := wish{by: admin}
@@ -140,7 +140,7 @@ func (c composer) skipped(project string) (wish, bool) {
 	return wish{}, false
 }
 
-// talker lets a session say that its task is done, then that it is done itself, and then that the task continues.
+// talker has a session report its task as completed, then complete itself, and then report progress on the task.
 func (c composer) talker() (wish, bool) {
 	for _, id := range c.m.sessionIDs {
 		x, ok := c.m.liveSession(id)

@@ -27,7 +27,7 @@ var (
 	plantSeeds = flag.Int("plantseeds", 2000, "how many seeds a planted bug may survive")
 )
 
-// edit replaces a text that must stand exactly once in a file of the module.
+// edit replaces a text that must occur exactly once in a file of the module.
 type edit struct{ file, old, new string }
 
 // plant is a bug that somebody could have written.
@@ -36,8 +36,8 @@ type plant struct {
 	edits []edit
 }
 
-// TestPlanted shows that the simulation finds what it looks for: it plants one bug after another in the product, by an
-// overlay of the build, never in the tree, and runs seeds until a promise breaks.
+// TestPlanted shows that the simulation finds bugs: it plants one bug after another in the product, through a build
+// overlay, never in the tree, and runs seeds until a promise breaks.
 func TestPlanted(t *testing.T) {
 	if !*planted {
 		t.Log("not asked for: run it with -planted")
@@ -65,8 +65,8 @@ func TestPlanted(t *testing.T) {
 	t.Logf("\n| planted bug | seeds until caught | by promise |\n|---|---|---|\n%s", table.String())
 }
 
-// TestPlantsHaveTheirPlace looks whether each bug could still be planted, and has its row in the proof: the long test
-// must not find that out years later.
+// TestPlantsHaveTheirPlace checks that each bug can still be planted and has its row in docs/proof.md. TestPlanted
+// would notice that too, but it seldom runs.
 func TestPlantsHaveTheirPlace(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestPlantsHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// alter returns the files that a bug changes, as they are with it.
+// alter returns the files that a bug changes, with the bug.
 func alter(t *testing.T, root string, p plant) map[string]string {
 	t.Helper()
 	altered := map[string]string{}
@@ -147,7 +147,7 @@ func build(t *testing.T, root string, p plant) string {
 	return binary
 }
 
-// caught says how many seeds a bug took, and which promise it broke; "" if none.
+// caught returns how many seeds it took to catch a bug, and which promise the bug broke; "" if none.
 type caught struct {
 	seeds int
 	by    string

@@ -43,7 +43,7 @@ func beforeAppend(text string) []edit {
 	return []edit{{writer, "		err := h.append(ctx, d)\n", text + "		err := h.append(ctx, d)\n"}}
 }
 
-// answerEarly answers the results for which a condition on r holds before their ground is committed.
+// answerEarly answers the results r that meet a condition before the state that they are based on is committed.
 func answerEarly(condition string) []edit {
 	return append([]edit{
 		{
@@ -63,7 +63,7 @@ func row(id, who, to string) edit {
 	return edit{rules, `{ID: "` + id + `", Who: ` + who + `,`, `{ID: "` + id + `", Who: ` + to + `,`}
 }
 
-// longRow is row, for a row that has one field a line.
+// longRow is row for a row with one field a line.
 func longRow(id, who, to string) edit {
 	begin := "\t\tID:    \"" + id + "\",\n\t\tWho:   "
 	return edit{rules, begin + who + ",", begin + to + ","}

@@ -15,7 +15,7 @@ import (
 	"maestro/projections"
 )
 
-// judgeEvent holds an answer with an event against promises 1 and 6.
+// judgeEvent checks promises 1 and 6 for an answer with an event.
 func (w *world) judgeEvent(c *call) *Failure {
 	o := w.oracle
 	at := c.answer.Sequence
@@ -52,7 +52,7 @@ func (w *world) judgeEvent(c *call) *Failure {
 	return nil
 }
 
-// judgeAlready holds an answer "already so" against its ground.
+// judgeAlready checks an answer "already so" in the state that it is based on.
 func (w *world) judgeAlready(c *call) *Failure {
 	ground := c.answer.Sequence
 	if ground > w.oracle.head() {
@@ -89,7 +89,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	)
 }
 
-// judgeRefusal looks for a ground, among those that the server may have stood on, where this refusal is right.
+// judgeRefusal looks for a state in which this refusal is right, among those on which the server may have based it.
 func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	hi := w.oracle.head()
 	var expected []string
@@ -117,7 +117,7 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	)
 }
 
-// judgeView holds what a server shows against promises 4 and 5.
+// judgeView checks promises 4 and 5 for what a server shows.
 func (w *world) judgeView(s *server) *Failure {
 	if s.handler == nil {
 		return nil
@@ -175,7 +175,7 @@ func (w *world) judgeView(s *server) *Failure {
 	return f
 }
 
-// judgeDisk holds everything acknowledged against what is on disk, after a crash and at the end.
+// judgeDisk checks, after a crash and at the end, that everything acknowledged is on disk.
 func (w *world) judgeDisk() *Failure {
 	firm := w.store.Firm()
 	for at, body := range w.acked {
@@ -186,7 +186,7 @@ func (w *world) judgeDisk() *Failure {
 	return nil
 }
 
-// judgeStep holds how things stand against every promise.
+// judgeStep checks every promise in the current state.
 func (w *world) judgeStep() *Failure {
 	for _, m := range w.store.Firm()[w.oracle.head():] {
 		if f := w.oracle.follow(m); f != nil {
@@ -213,7 +213,7 @@ func (w *world) judgeStep() *Failure {
 			return f
 		}
 	}
-	synctest.Wait() // for those who follow a server that is up just now
+	synctest.Wait() // lets those that follow a server that has just started see its head
 	for _, s := range w.servers {
 		if f := w.judgeView(s); f != nil {
 			return f
@@ -225,7 +225,7 @@ func (w *world) judgeStep() *Failure {
 	return nil
 }
 
-// forget drops the grounds that no answer may rest on any more.
+// forget drops the grounds on which no answer may be based any more.
 func (w *world) forget() {
 	floor := w.known()
 	for _, s := range w.servers {
@@ -242,7 +242,8 @@ func (w *world) forget() {
 	w.oracle.forget(floor)
 }
 
-// judgeIdle holds a server that has nothing under way, and has had time to gather a batch, against its waiting callers.
+// judgeIdle checks that a server that has nothing in progress, and has had time to gather a batch, leaves no caller
+// waiting.
 func (w *world) judgeIdle() *Failure {
 	if f := w.judgeCrossed(); f != nil {
 		return f
@@ -255,7 +256,7 @@ func (w *world) judgeIdle() *Failure {
 	return nil
 }
 
-// judgeLog has the product's own audit look at the finished log.
+// judgeLog runs the product's own audit on the finished log.
 func (w *world) judgeLog() *Failure {
 	v := engine.NewVerifier()
 	for _, m := range w.oracle.messages {
@@ -273,7 +274,7 @@ func (w *world) judgeLog() *Failure {
 	return nil
 }
 
-// These are told while a step continues, from the Handler's goroutines; firm then is what is on disk now.
+// These are called during a step, from the Handler's goroutines, and compare with what is on disk at that moment.
 
 func (w *world) announced(committed []events.Message) {
 	firm := w.store.Firm()

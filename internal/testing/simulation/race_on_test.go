@@ -2,6 +2,6 @@
 
 package simulation
 
-// shuffled says that the race detector shuffles the scheduler, so that a run can come to another order of what happens
-// at one moment.
+// shuffled says that the race detector shuffles the scheduler, so that the order of simultaneous events can differ
+// between runs.
 const shuffled = true

@@ -16,7 +16,7 @@ import (
 	"maestro/projections"
 )
 
-// server is one process with a Handler, and what it keeps beside the log. It may be down, opening, up, or closing.
+// server is one process with a Handler, and what it stores beside the log. It may be down, opening, up, or closing.
 type server struct {
 	w    *world
 	name string
@@ -27,24 +27,24 @@ type server struct {
 	denied    *denied
 	beats     *beats
 	offset    atomic.Int64 // of its wall clock, in nanoseconds
-	paused    atomic.Int64 // how long its process stood still altogether, in nanoseconds
-	slept     atomic.Int64 // how long its machine slept altogether, in nanoseconds
+	paused    atomic.Int64 // how long its process was suspended in total, in nanoseconds
+	slept     atomic.Int64 // how long its machine slept in total, in nanoseconds
 
-	// These are of one life.
+	// These belong to one life.
 	log     *simlog.Log
 	handler *engine.Handler
 	denials *engine.Denials
 	clock   *clock.Clock // nil in runs whose Handlers have the bare wall clock
 	opening chan opened
-	// leases are those of the one server that keeps them, life what was heard in them.
+	// leases is nil except on the one server that keeps them; life is what that server heard.
 	leases   *engine.Leases
 	life     *life
 	noLeases context.CancelFunc
 	looking  chan struct{}
 	closing  chan struct{}
-	// troubles counts the operations that failed or took too long, conflicts those in a row that were conflicts.
+	// troubles counts the operations that failed or took too long, conflicts the latest consecutive conflicts.
 	troubles, conflicts atomic.Int64
-	from                uint64 // what was on disk when it started, all of which it has read once it is up
+	from                uint64 // what was on disk when it started; once it is up, it has read all of that
 	head                uint64 // of the view, when it was last looked at
 	seen                bool   // the view was looked at
 	followed            atomic.Uint64
@@ -113,12 +113,12 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 	}()
 }
 
-// elapsed is its monotonic clock: it counts pauses, and knows nothing of the wall clock.
+// elapsed is its monotonic clock: it includes pauses, and does not depend on the wall clock.
 func (s *server) elapsed() time.Duration {
 	return time.Since(s.w.began) + time.Duration(s.paused.Load())
 }
 
-// keepLeases begins the leases, if it is the server that keeps them.
+// keepLeases starts the leases, if this is the server that keeps them.
 func (s *server) keepLeases() {
 	if s != s.w.servers[0] || s.handler.Health() != nil {
 		return
@@ -145,7 +145,7 @@ func (s *server) keepLeases() {
 	}(s.looking)
 }
 
-// dropLeases ends them.
+// dropLeases stops the leases.
 func (s *server) dropLeases() {
 	if s.leases == nil {
 		return
@@ -155,17 +155,17 @@ func (s *server) dropLeases() {
 	s.leases, s.life = nil, nil
 }
 
-// stalls is after how long an operation that did not return counts as one that failed.
+// stalls is the time after which an operation that has not returned counts as failed.
 const stalls = 2 * time.Second
 
-// stalled reports whether an operation of the server has not returned for so long that the server may say so.
+// stalled reports whether an operation has taken so long that the server may report that the log does not answer.
 func (s *server) stalled() bool {
 	return s.log != nil && slices.ContainsFunc(s.log.Held(), func(op *simlog.Op) bool {
 		return time.Since(op.Began) >= stalls
 	})
 }
 
-// took records how an operation of the server ended.
+// took records the result of an operation of the server.
 func (s *server) took(op *simlog.Op, err error) {
 	if time.Since(op.Began) >= stalls {
 		s.troubles.Add(1)
@@ -180,7 +180,7 @@ func (s *server) took(op *simlog.Op, err error) {
 	}
 }
 
-// settle records an opening or a closing that came to its end.
+// settle records that an opening or a closing has finished.
 func (s *server) settle() *Failure {
 	select {
 	case o := <-s.opening:
@@ -205,7 +205,7 @@ func (s *server) settle() *Failure {
 	case <-s.closing:
 		s.handler, s.denials, s.closing = nil, nil, nil
 		s.unfollow()
-		s.w.loseCalls(s) // those that were still reading their earlier event
+		s.w.loseCalls(s) // calls that were still reading their earlier event
 		s.log.Kill()
 		s.w.tracef("  %s is down", s.name)
 	default:
@@ -213,7 +213,7 @@ func (s *server) settle() *Failure {
 	return nil
 }
 
-// follow waits for each sequence, as a reader that has just written does.
+// follow waits for each sequence, like a client that reads what it has just written.
 func (s *server) follow() {
 	ctx, unfollow := context.WithCancel(context.Background())
 	s.following, s.unfollow, s.waiters = ctx, unfollow, map[string]chan struct{}{}
@@ -297,7 +297,7 @@ func (s *server) harmed(rng *rand.Rand) (*simlog.Snapshots, string) {
 		harmed.Break()
 		s.witness.Damage()
 		return harmed, "snapshots and a head file that cannot be read"
-	case how == 10 && firm > 0: // to an empty log, any snapshot says that it was emptied
+	case how == 10 && firm > 0: // with any snapshot, an empty log counts as damaged
 		sequence := 1 + rng.Uint64N(firm+3)
 		harmed.Put(sequence, foreignSnapshot(sequence))
 		return harmed, fmt.Sprintf("another log's snapshot at %d", sequence)

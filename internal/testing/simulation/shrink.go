@@ -2,8 +2,8 @@ package simulation
 
 import "testing"
 
-// Shrink leaves steps out of a plan that breaks a promise, as long as it still breaks the same one, and returns the
-// shortest plan that it found. It runs at most runs times.
+// Shrink omits steps from a plan that breaks a promise, as long as it still breaks the same promise, and returns the
+// shortest plan found. It runs plans at most runs times.
 func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 	t.Helper()
 	result := Run(t, plan)
@@ -15,7 +15,7 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 		func(p *Plan) { p.Fan = false },
 		func(p *Plan) { p.Chatter = false },
 		func(p *Plan) { p.Gossip = false },
-		func(p *Plan) { p.Furnished = p.Gossip }, // gossip is about what the run is furnished with
+		func(p *Plan) { p.Furnished = p.Gossip }, // gossip needs the initial projects, tasks and sessions
 	} {
 		bare := plan
 		leave(&bare)

@@ -24,7 +24,7 @@ func TestSimulation(t *testing.T) {
 	for n := range uint64(*seeds) {
 		plan := NewPlan(*from + n)
 		if *quick {
-			fmt.Println("seed", plan.Seed) // so that one which ends the process can be told
+			fmt.Println("seed", plan.Seed) // to identify a seed that ends the process
 		}
 		result := Run(t, plan)
 		events, calls, acked = events+result.Events, calls+result.Calls, acked+result.Acked
@@ -47,7 +47,7 @@ func TestSeed(t *testing.T) {
 	t.Logf("seed %d: %d calls, %d events\n%s", *seed, result.Calls, result.Events, result.Trace)
 }
 
-// TestSameSeedSameRun holds the simulation to its word that a seed decides everything.
+// TestSameSeedSameRun checks that a seed determines the whole run.
 func TestSameSeedSameRun(t *testing.T) {
 	if shuffled {
 		t.Log("the race detector shuffles the scheduler")
@@ -61,7 +61,7 @@ func TestSameSeedSameRun(t *testing.T) {
 	}
 }
 
-// TestVocabulary holds the commands that clients ask for against those that there are.
+// TestVocabulary compares the commands that clients send with those that exist.
 func TestVocabulary(t *testing.T) {
 	for _, row := range documents.Table() {
 		_, err := commands.Parse(row.ID, []byte("{}"))

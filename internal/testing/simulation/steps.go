@@ -15,29 +15,29 @@ type kind int
 const (
 	submit    kind = iota // a client submits a command
 	burst                 // several clients submit commands at once
-	flood                 // so many or so large ones that no batch takes them all
-	resolve               // a held operation comes to its outcome
+	flood                 // so many or so large ones that they do not fit into one batch
+	resolve               // a held operation gets its outcome
 	cancel                // a client gives up waiting
 	advance               // time passes
 	skew                  // a server's clock is set, back or forth
-	land                  // a late batch comes to its guard
+	land                  // a late batch reaches its guard
 	crash                 // a server's process dies
 	powerCut              // everything dies, the disk remains
-	stop                  // a server is stopped in order
+	stop                  // a server is stopped properly
 	start                 // a server that is down starts
 	fill                  // the disk fills
 	room                  // there is room again
 	flush                 // a head file is written
 	snapshot              // a server stores a snapshot
-	damage                // the stopped log is harmed, opened, judged, and restored
-	heartbeat             // supervisors say that their sessions are there
+	damage                // the stopped log is damaged, opened, checked, and restored
+	heartbeat             // supervisors send heartbeats
 	linger                // a long time passes, with heartbeats of some sessions and none of others
 	sleep                 // a machine sleeps: its wall clock jumps
-	pause                 // a process stands still: its monotonic clock jumps
+	pause                 // a process is suspended: its monotonic clock jumps
 	deny                  // refusals can no longer be recorded
-	record                // they can again
-	leap                  // a server's clock is set by years
-	confirm               // the operator takes a server's clock to be right
+	record                // refusals can be recorded again
+	leap                  // a server's wall clock jumps by years
+	confirm               // the operator confirms a server's wall clock
 )
 
 var kindNames = [...]string{
@@ -68,7 +68,7 @@ var kindNames = [...]string{
 	"confirm",
 }
 
-// weights say how often each kind of step comes.
+// weights are how often each kind of step is drawn.
 var weights = [...]int{
 	submit:    360,
 	burst:     30,
@@ -94,8 +94,8 @@ var weights = [...]int{
 	record:    40,
 }
 
-// Step is one move of the driver. What exactly it does follows from Seed and from how things stand, so that a list of
-// steps still makes sense when some are left out.
+// Step is one move of the driver. What exactly it does depends on Seed and on the current state, so that a list of
+// steps still makes sense when some are omitted.
 type Step struct {
 	Kind kind
 	Seed uint64
@@ -103,43 +103,43 @@ type Step struct {
 
 func (s Step) String() string { return fmt.Sprintf("%s/%x", kindNames[s.Kind], s.Seed) }
 
-// Plan is everything that decides a run.
+// Plan determines a run.
 type Plan struct {
 	Seed uint64
-	// Servers share the log: one that embeds it, or two on a cluster.
+	// Servers is the number of servers on the log: one that embeds it, or two on a cluster.
 	Servers int
-	// Furnished begins with projects, tasks and sessions instead of nothing.
+	// Furnished starts the run with projects, tasks and sessions instead of an empty log.
 	Furnished bool
 	// HoldAll holds syncs and reads too, not only appends.
 	HoldAll bool
-	// SnapshotEvery is the Handler's.
+	// SnapshotEvery is that of the Handler's configuration.
 	SnapshotEvery uint64
-	// Queues lets queues, questions and time come up more often than the rest.
+	// Queues makes commands about queues, questions and time more frequent than others.
 	Queues bool
-	// Manifests gives sessions manifests, and lets them begin with them.
+	// Manifests gives sessions manifests, with which they start.
 	Manifests bool
-	// Tokens lets tokens expire, make others and be revoked more often than the rest.
+	// Tokens makes commands about tokens more frequent than others; tokens expire.
 	Tokens bool
-	// Templates lets templates be made, changed and deleted more often than the rest.
+	// Templates makes commands about templates more frequent than others.
 	Templates bool
-	// Messages lets sessions be written to, which no other run does.
+	// Messages lets clients write to sessions; no other run has messages.
 	Messages bool
-	// Plans lets a plan be changed more often than the rest.
+	// Plans makes changes of a plan more frequent than other commands.
 	Plans bool
-	// Gossip lets sessions in projects that sessions made be refused more often than there are records.
+	// Gossip has sessions in projects created by sessions refused more often than there is room for records.
 	Gossip bool
-	// Fan lets items of a queue wait for tasks that are reported on, and deleted, several at once.
+	// Fan has items of a queue wait for tasks of which one command reports on, or deletes, several at once.
 	Fan bool
-	// Chatter lets sessions say as much of some tasks as they may, and more.
+	// Chatter has sessions send as many reports on some tasks as the limit allows, and more.
 	Chatter bool
-	// Leaps lets wall clocks leap by years; the Handlers have a clock that does not follow.
+	// Leaps makes wall clocks jump by years; the Handlers have a clock that does not follow them.
 	Leaps bool
-	// Lease and Quiet are for sessions that send heartbeats, and for those that never did.
+	// Lease is the lease of sessions that send heartbeats, Quiet that of sessions that never have.
 	Lease, Quiet time.Duration
 	Steps        []Step
 }
 
-// drawSteps draws n steps, each kind as often as its weight says.
+// drawSteps draws n steps by their weights.
 func drawSteps(rng *rand.Rand, n int) []Step {
 	total := 0
 	for _, weight := range weights {
@@ -178,7 +178,7 @@ func NewPlan(seed uint64) Plan {
 		length = 100 + rng.IntN(150)
 	}
 	p.Steps = drawSteps(rng, length)
-	// What came later has its own dice, so that the runs without it stay as they were.
+	// Each of these choices has random numbers of its own, so that adding one does not change the other runs.
 	p.Manifests = rand.New(rand.NewPCG(seed, 0x6d616e69)).IntN(3) == 0
 	p.Tokens = rand.New(rand.NewPCG(seed, 0x6578706972)).IntN(4) == 0
 	p.Templates = rand.New(rand.NewPCG(seed, 0x74656d70)).IntN(6) == 0
@@ -187,7 +187,7 @@ func NewPlan(seed uint64) Plan {
 	}
 	p.Messages = seed%250 >= 216 && seed%250 <= 242
 	if p.Plans = seed%250 >= 40 && seed%250 <= 59; p.Plans {
-		p.Furnished = true // and it takes many changes until a plan is one that a fault shows in
+		p.Furnished = true // a fault in plans shows only after many changes
 		p.Steps = append(p.Steps, drawSteps(rand.New(rand.NewPCG(seed, 0x706c616e73)), 250)...)
 	}
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
@@ -203,7 +203,7 @@ func NewPlan(seed uint64) Plan {
 			}
 		}
 	}
-	if n := seed % 250; n == 124 || n == lateFlood || n == lateWords { // it takes its time
+	if n := seed % 250; n == 124 || n == lateFlood || n == lateWords { // a flood takes long
 		p.Furnished, p.Steps[0].Kind = true, flood
 	}
 	return p

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// ownTemplates are some of those that Maestro comes with: few, so that what changed one is met again.
+// ownTemplates are some of Maestro's own templates: few, so that several commands affect the same one.
 var ownTemplates = []string{"execute-simple", "execute-queue", "execute-tree"}
 
 func (c composer) fillTemplate(f *fields, id string) {
@@ -40,7 +40,7 @@ func (c composer) fillTemplate(f *fields, id string) {
 	}
 }
 
-// drawTemplateWish makes, changes and deletes templates, and asks for what is deleted.
+// drawTemplateWish draws commands that create, change and delete templates, including deleted ones.
 func (c composer) drawTemplateWish() wish {
 	var made, deleted []string
 	for _, id := range c.m.templateIDs {

@@ -20,7 +20,7 @@ type caller struct {
 	kind string
 	// name and project are a session's; the name is also a user's or runner's.
 	name, project string
-	// generation is which of a session's or a named token's secrets it shows; 0 for the one that is good.
+	// generation is the generation of the secret that the caller shows; 0 for the valid one.
 	generation int
 }
 
@@ -129,9 +129,9 @@ type fields struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// wish is a command as a client means it.
+// wish is a command that a client wants to be executed, however often it has to send it.
 type wish struct {
-	// due says that no client asked for it: the server's Leases did.
+	// due says that the server's Leases sent it, not a client.
 	due bool
 
 	by       caller
@@ -141,7 +141,8 @@ type wish struct {
 	occurred time.Time
 }
 
-// said returns when it was said, in milliseconds, if it is decided at a time: never after that; 0 if it did not wait.
+// said returns when the wish was created, in milliseconds, but no later than at, when it is decided; 0 if it did not
+// wait in an outbox.
 func (w wish) said(at int64) int64 {
 	if w.occurred.IsZero() {
 		return 0
@@ -157,10 +158,10 @@ func (w wish) body() []byte {
 	return body
 }
 
-// command makes the product's command of it, from its JSON as a client sends it.
+// command returns the product's command, parsed from the JSON that a client sends.
 func (w wish) command() (commands.Command, error) { return commands.Parse(w.id, w.body()) }
 
-// asks returns it as the oracle is asked of it, if it is decided at a time.
+// asks returns the question to the oracle about the wish, if it is decided at this time.
 func (w wish) asks(at int64) documents.Command {
 	access := map[string]string{"admin": "admin", "auditor": "auditor", "reader": "read-only"}[w.by.kind]
 	return documents.Command{
@@ -199,13 +200,13 @@ func (w wish) eventID(project string) string {
 	return uuid.NewSHA1(uuid.MustParse("6d616573-7472-5f65-8e76-656e74730001"), []byte(name)).String()
 }
 
-// meaning distinguishes wishes: who, what, with which body and key.
+// meaning identifies a wish by caller, command, body and key.
 func (w wish) meaning() string {
 	return fmt.Sprint(w.by.source(), "#", w.by.generation, " ", w.id, " ", w.hash(), " ", w.key)
 }
 
 func (w wish) String() string {
-	w.fields.Metadata = nil // no history needs it
+	w.fields.Metadata = nil // it would only lengthen the history
 	body := string(w.body())
 	if len(body) > 200 {
 		body = body[:200] + "…"

@@ -5,7 +5,7 @@ import (
 	documents "maestro/internal/oracle"
 )
 
-// fewWords is the limit report-words here: no run can have as many words as the documents allow.
+// fewWords is the limit report-words in these runs: no run can have as many reports as the real limit allows.
 const fewWords = 8
 
 func init() {
@@ -13,8 +13,9 @@ func init() {
 	documents.LimitWords(fewWords)
 }
 
-// chatter lets three sessions speak of three tasks, so that an event which looks at all three is refused: a report, an
-// item that waits for them and comes into a queue that trusts reports, and a queued task that newly waits for them.
+// chatter has three sessions report on three tasks, so that an event that has to look at all of these reports is
+// refused: a report, an item pushed to a queue that trusts reports whose task depends on them, and a queued task that
+// newly depends on them.
 func (w *world) chatter() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
@@ -42,7 +43,7 @@ func (w *world) chatter() *Failure {
 	for range 3 {
 		m = do(admin, "session:spawn", fields{Project: project, Role: "orchestrator", TaskIDs: &talked})
 		speaker = caller{kind: "session", name: last(m.sessionIDs), project: project}
-		report(talked) // of none, of three, of six
+		report(talked) // with no, three or six reports to look at
 	}
 	report(talked)
 	report(talked[1:])

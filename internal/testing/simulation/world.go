@@ -26,19 +26,19 @@ type world struct {
 	keys    int
 	acked   map[uint64][]byte // what was acknowledged, by sequence
 	heard   uint64            // the last sequence that was acknowledged or shown
-	refused map[string]int    // how many refusals were answered, by who was refused
+	refused map[string]int    // how many refusals were answered, by actor
 
 	began, stepped time.Time // when the run began, and when the last step ended
 	lives          []*life
-	born           map[string]time.Duration // before when no session of this id was known
+	born           map[string]time.Duration // the earliest time at which a session may have existed, by id
 	beats          []*beat
-	beaten         map[string]time.Duration // when a session's first heartbeat was taken
-	crossed        map[string]*life         // by session that was heard while its loss was written: who heard it
-	// ahead is how far a wall clock that was taken to be right was ahead of the time since its machine's start, at
-	// most; trusting says that there was one.
+	beaten         map[string]time.Duration // when a session's first heartbeat was sent
+	crossed        map[string]*life         // which process heard a session while its loss was being written
+	// ahead is the most that a trusted wall clock was ahead of the time since its machine's start; trusting says that
+	// there was such a clock.
 	ahead    time.Duration
 	trusting bool
-	// damaged says that the log is harmed just now, so that its servers may say so.
+	// damaged says that the log is damaged now, so that its servers may say so.
 	damaged bool
 
 	trace strings.Builder
@@ -47,12 +47,12 @@ type world struct {
 	broken *Failure
 }
 
-// Result is what a run came to.
+// Result is the result of a run.
 type Result struct {
 	Failure *Failure
-	// Trace tells what happened, a line each.
+	// Trace is the history of the run, one event per line.
 	Trace string
-	// Events, Calls and Acked count what is in the log, what was asked, and what was acknowledged.
+	// Events, Calls and Acked count the events in the log, the calls made, and the events acknowledged.
 	Events, Calls, Acked int
 }
 
@@ -60,7 +60,7 @@ type Result struct {
 func Run(t *testing.T, plan Plan) Result {
 	t.Helper()
 	var result Result
-	// What becomes runnable at one moment runs in the same order every time.
+	// With one processor, goroutines that become runnable at the same time run in the same order every time.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(*testing.T) {
 		w := &world{
@@ -100,7 +100,7 @@ func (w *world) tracef(format string, args ...any) {
 	fmt.Fprintf(&w.trace, format+"\n", args...)
 }
 
-// fail records the first failure that another goroutine than the driver finds.
+// fail records the first failure found by a goroutine other than the driver.
 func (w *world) fail(f *Failure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"maestro/service/wire"
 )
 
-// Identified answers for a handler who it is: Maestro, and a server that knows these tokens. All else is the handler's.
+// Identified answers the identity route for a handler, as a Maestro server that knows these tokens. The handler gets
+// every other request.
 func Identified(next http.HandlerFunc, tokens ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != wire.IdentityPath {
@@ -21,6 +22,6 @@ func Identified(next http.HandlerFunc, tokens ...string) http.Handler {
 				said.Proof = wire.Prove(token, r.FormValue("challenge"))
 			}
 		}
-		_ = json.NewEncoder(w).Encode(said) // who does not read it is answered no more
+		_ = json.NewEncoder(w).Encode(said) // a client that does not read it gets no other answer
 	})
 }

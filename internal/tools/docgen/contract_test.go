@@ -11,7 +11,7 @@ import (
 	"maestro/engine"
 )
 
-// What docs/contract.md, "Late reports and lost sessions" and "HTTP", says in numbers is what the code has.
+// The numbers in docs/contract.md, "Late reports and lost sessions" and "HTTP", are those of the code.
 func TestContractHasTheNumbers(t *testing.T) {
 	content, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {

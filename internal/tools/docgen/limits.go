@@ -10,7 +10,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// fileLimits are those of the files that the command line reads.
+// fileLimits are the limits of files that the command line reads.
 var fileLimits = commands.LimitGroup{
 	Title: "Files",
 	Intro: "`maestro task import` checks a plan before it makes anything, and names the line of each fault. " +

@@ -50,7 +50,7 @@ func TestCheckSeesAChange(t *testing.T) {
 	}
 }
 
-// The envelope is described by hand; what is written is the measure of it.
+// The envelope is described by hand, so the description is compared with an encoded event.
 func TestEveryAttributeIsDescribed(t *testing.T) {
 	event := events.Event{
 		Source:        "/system",

@@ -14,7 +14,7 @@ import (
 	"maestro/internal/cli/offline"
 )
 
-// tree returns the command line without the server and the benchmark, which no command id stands for.
+// tree returns the command line without the server and the benchmark, which have no command ids.
 func tree() *cobra.Command {
 	a := &cli.Run{
 		Env: map[string]string{}, Printer: cli.Printer{Stdout: io.Discard, Stderr: io.Discard},
@@ -41,7 +41,7 @@ var syntaxes = map[string]usage{
 	b.WriteString("}\n")
 	formatted, err := format.Source([]byte(b.String()))
 	if err != nil {
-		panic(err) // it is ours, and it is not Go
+		panic(err) // a bug: the generated text is not valid Go
 	}
 	return string(formatted)
 }

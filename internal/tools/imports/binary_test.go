@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// wiring are the sources of the binary, and what they are for.
+// wiring are the sources of the binary, each with its purpose.
 var wiring = map[string]string{
 	"doc.go":          "says where what is",
 	"main.go":         "main",
@@ -27,8 +27,8 @@ const mostWired = 70
 // longer are the functions that wire a whole server.
 var longer = []string{"serveOnce", "serveReadOnly"}
 
-// TestTheBinaryOnlyWires: package main holds main and the wiring of serve. A type, a goroutine, a loop over time or
-// another file belongs into a package, where it can be tested without a server.
+// TestTheBinaryOnlyWires: package main contains main and the wiring of serve. A type, a goroutine, a loop over time or
+// another file belongs in a package, where it can be tested without a server.
 func TestTheBinaryOnlyWires(t *testing.T) {
 	paths, err := filepath.Glob("../../../cmd/maestro/*.go")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestTheBinaryOnlyWires(t *testing.T) {
 	}
 }
 
-// notWired says what in a source of the binary is not wiring.
+// notWired returns what is not wiring in a source of the binary.
 func notWired(t *testing.T, path string, source any) (faults []string) {
 	t.Helper()
 	name := filepath.Base(path)
@@ -85,7 +85,7 @@ func notWired(t *testing.T, path string, source any) (faults []string) {
 	return faults
 }
 
-// The automatic backups, as they once stood in the binary, would not get past the test.
+// The check rejects a loop for automatic backups in the binary.
 func TestWhatIsNotWiringIsSeen(t *testing.T) {
 	const upkeep = `package main
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// walkers are the functions that do something for each entry of a list in portions.
+// walkers are the functions that process a list in portions.
 var walkers = []string{"each", "eachOf"}
 
-// choreSearches are the searches of lists that such work comes to, by function, and what bounds them or counts them.
+// choreSearches are the searches of lists that such work leads to, by function, and what bounds or counts them.
 var choreSearches = map[string]string{
 	"projections inbox.go task SaidBy":                  "counted; `task-sessions`",
 	"projections inbox.go tellTask SaidBy":              "counted; `task-sessions`",
@@ -23,8 +23,8 @@ var choreSearches = map[string]string{
 	"service session.go passes Contains":                "counted",
 }
 
-// TestChoresSearchNoLists is TestWalksSearchNoLists for what is done in portions: whatever function such work comes to
-// looks through no list for each entry, unless that is bounded or counted.
+// TestChoresSearchNoLists is TestWalksSearchNoLists for work in portions: no function that such work calls searches a
+// list for each entry, unless the search is bounded or counted.
 func TestChoresSearchNoLists(t *testing.T) {
 	used := map[string]bool{}
 	for _, dir := range []string{"projections", "service"} {
@@ -43,8 +43,8 @@ func TestChoresSearchNoLists(t *testing.T) {
 	}
 }
 
-// choresThatSearch names the functions of a package that search a list and that work in portions comes to, each with
-// what it searches with.
+// choresThatSearch names the functions of a package that work in portions calls and that search a list, each with the
+// function that it searches with.
 func choresThatSearch(t *testing.T, sources map[string]string) (found []string) {
 	t.Helper()
 	files, info, calls := callsOf(t, sources)

@@ -20,12 +20,12 @@ var (
 	place = regexp.MustCompile(`"([^"]+)"`)
 	// link is a link of Markdown.
 	link = regexp.MustCompile(`\[[^\]\n]*\]\(([^)#\s]*)(#[^)\s]*)?\)`)
-	// vague are the ways to name a document that nobody can follow.
+	// vague are citations that name a document without its page.
 	vague = regexp.MustCompile(`(?i)\bdocuments? 00\d|\b00[0-3](?:['’]s|–)|\bcontract\b(?:[^.]|\.(?:[^m]|$))|` +
 		`\bhttp-api-compat\b(?:[^.]|\.[^m])|\breference/http|\.\./shared|\bagent-clis`)
 	// prefix is what begins a line of a comment.
 	prefix = regexp.MustCompile(`(?m)\n[ \t]*(?://|#) ?`)
-	// signs are what every citation has one of.
+	// signs are texts one of which is in every citation.
 	signs = []string{
 		".md", "contract", "Contract", "ocument 00", "ocuments 00", "-compat", "000'", "000’", "000–", "001'", "002'",
 		"003'", "003’", "../shared", "agent-clis",
@@ -34,8 +34,8 @@ var (
 	bold    = regexp.MustCompile(`\*\*([^*]+?)\.?\*\*`)
 )
 
-// Every citation of a document names a page that is there and a place on it: a heading, a question of a table of
-// decisions, or what begins a paragraph in bold. Every link of a page leads somewhere.
+// Every citation of a document names an existing page and a place on it: a heading, a question in a table of decisions,
+// or the bold beginning of a paragraph. Every link of a page leads to something that exists.
 func TestCitationsLeadSomewhere(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir("../../..", func(file string, entry fs.DirEntry, err error) error {
@@ -72,8 +72,7 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	}
 }
 
-// citing reports whether a file is read for citations: what is ours and for people. The history of changes keeps its
-// words.
+// citing reports whether a file is checked for citations: our own files for people, except the history of changes.
 func citing(at string) bool {
 	switch path.Ext(at) {
 	case ".go":
@@ -86,12 +85,12 @@ func citing(at string) bool {
 	return at == "Makefile"
 }
 
-// wrongCitations returns the citations of a file that lead nowhere, and the number of all.
+// wrongCitations returns the citations of a file that lead nowhere, and the number of all citations.
 func wrongCitations(at, content string) (faults []string, citations int) {
 	if !slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(content, sign) }) {
 		return nil, 0
 	}
-	// The links of a page that a source writes are followed on that page.
+	// The links of a page that a source generates are checked on that page.
 	text := link.ReplaceAllString(prefix.ReplaceAllString(content, " "), "")
 	if path.Ext(at) == ".md" {
 		for _, found := range link.FindAllStringSubmatch(content, -1) {
@@ -104,7 +103,7 @@ func wrongCitations(at, content string) (faults []string, citations int) {
 	}
 	for _, found := range cited.FindAllStringSubmatch(text, -1) {
 		citations++
-		file := strings.HasPrefix(found[0], `"`) // it is read, not cited
+		file := strings.HasPrefix(found[0], `"`) // the program reads this file; it is not a citation
 		if file {
 			continue
 		}
@@ -140,7 +139,7 @@ func withoutHeadings(content string) string {
 	return b.String()
 }
 
-// wrongLink says what is wrong with a link of a page; "" if nothing is.
+// wrongLink returns what is wrong with a link of a page; "" if nothing is.
 func wrongLink(at, target, anchor string) string {
 	if strings.Contains(target, "://") {
 		return ""

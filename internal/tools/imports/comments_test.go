@@ -14,7 +14,7 @@ import (
 // named is a name of one of our packages in a comment.
 var named = regexp.MustCompile(`\b(events|projections|commands|engine|service|api|bus|outbox|home)\.([A-Z]\w*)`)
 
-// Comments name what is there: a declaration that moved to another package takes its name in comments along.
+// Comments name what exists: when a declaration moves to another package, the comments have to follow.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	declared := map[string]bool{}
 	var comments []struct{ at, name string }

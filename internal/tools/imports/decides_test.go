@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// decisions are what package commands decides with; its bodies, its table and what may wait are for everybody to read.
+// decisions are the functions with which package commands decides. Anybody may use its bodies, its table and the list
+// of what may wait.
 var decisions = []string{"Permit", "PermitAt", "Decide", "DecideContext"}
 
 // decides returns the places in a file that ask for a decision.
@@ -31,14 +32,14 @@ func decides(t *testing.T, name string, source any) (found []string) {
 	return found
 }
 
-// orders are what a client needs who puts a list in order or chooses from it, and the table that says who may do what.
+// orders are what a client needs in order to sort or filter a list, and the table that says who may do what.
 var orders = map[string][]string{
 	"slices":   {"SortFunc", "SortStableFunc", "DeleteFunc", "Sort", "Sorted", "SortedFunc", "SortedStableFunc"},
 	"commands": {"CurrentRules", "Rules"},
 	"sort":     {"Slice", "SliceStable", "Sort", "Strings"},
 }
 
-// ordered are the files that may, each for a reason of its own.
+// ordered are the files that may use them, each with its reason.
 var ordered = map[string]string{
 	"commands.go":       "the layout of the specification, of the commands that this binary has",
 	"completion.go":     "the ids of commands that the shell is offered while the server is away, too",
@@ -50,7 +51,7 @@ var ordered = map[string]string{
 	"why.go":            "the layout of chains that share their end",
 }
 
-// TestTheCommandLineOrdersNothing: the server answers in the order, and with the items, that are printed.
+// TestTheCommandLineOrdersNothing: the command line prints the items of an answer, in the order of the answer.
 func TestTheCommandLineOrdersNothing(t *testing.T) {
 	used := map[string]bool{}
 	paths, err := filepath.Glob("../../cli/*.go")
@@ -79,7 +80,7 @@ func TestTheCommandLineOrdersNothing(t *testing.T) {
 	}
 }
 
-// orderings returns what a file uses of orders, whatever it calls the packages.
+// orderings returns what a file uses of orders, under whatever names it imports the packages.
 func orderings(file *ast.File) (uses []string) {
 	packages := map[string]string{}
 	for _, imported := range file.Imports {
@@ -118,8 +119,8 @@ func f(x []string) { slices.Sorted(nil); by.Strings(x); commands.CurrentRules();
 	}
 }
 
-// TestTheCommandLineDecidesNothing: what a command comes to is the server's to say. Before a command is kept for a
-// server that is away, the session's manifest alone refuses it (commands.PermitListed).
+// TestTheCommandLineDecidesNothing: only the server decides commands. Before a command is kept for an unreachable
+// server, only the session's manifest can refuse it (commands.PermitListed).
 func TestTheCommandLineDecidesNothing(t *testing.T) {
 	paths, err := filepath.Glob("../../cli/*.go")
 	if err != nil || len(paths) == 0 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// byDisk are the packages that reach files by way of an open directory, or pass such paths on.
+// byDisk are the packages that open files through an open directory, or pass on such paths.
 var byDisk = []string{
 	"bus", "internal/backups", "internal/files", "internal/home", "internal/salvage", "internal/server/guard",
 	"internal/server/witness", "service", "workers/outbox",

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// kept are exported names that no source uses outside of tests, each with the reason.
+// kept are exported names that only tests use, each with the reason.
 var kept = map[string]string{
 	"GetHeaders": "huma asks for it", "Less": "sort asks for it",
 	"MarshalJSON": "encoding/json asks for it", "MarshalText": "encoding/json asks for it",
@@ -27,15 +27,15 @@ var kept = map[string]string{
 	"api/client.WithPatience": "the load test counts the answers that the command line waits out",
 }
 
-// exports are the exported names that files declare, and how often sources use each: that of a package by its package
-// and name, a method by its name alone, as the parser does not know of what type a value is.
+// exports are the exported names that files declare, and how often sources use each. A method is counted by its name
+// alone, because the parser does not know the types of values.
 type exports struct {
 	declared map[string]string // name → place
 	uses     map[string]int
 }
 
-// mayDeclare reports whether a package may export what no source uses: what tests use, the operations of package os by
-// their names, or the shape of a part of an answer.
+// mayDeclare reports whether a package may export names that no source uses: helpers for tests, the operations of
+// package os under their names, or the shapes of parts of answers.
 func mayDeclare(pkg string) bool {
 	return strings.HasPrefix(pkg, "internal/testing/") || pkg == "internal/disk" || pkg == "service/wire"
 }
@@ -59,7 +59,7 @@ func (x *exports) add(files *token.FileSet, pkg string, file *ast.File) {
 			x.declared[of+name.Name] = files.Position(name.Pos()).String()
 		}
 	}
-	own := map[*ast.Ident]bool{} // what declares a name does not use it; nor does the receiver of a method its type
+	own := map[*ast.Ident]bool{} // a declaration is not a use of its name, nor is a method's receiver a use of its type
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -113,7 +113,7 @@ func (x *exports) add(files *token.FileSet, pkg string, file *ast.File) {
 	})
 }
 
-// What is exported is used by a source, not by tests alone.
+// Every exported name is used outside of tests.
 func TestExportedNamesAreUsed(t *testing.T) {
 	x := exports{map[string]string{}, map[string]int{}}
 	files := token.NewFileSet()

@@ -56,7 +56,7 @@ func TestCrowdedLiteralsAreFound(t *testing.T) {
 	}
 }
 
-// crowded counts the literals with more than three named fields, and returns those of which fields share a line.
+// crowded counts the literals with more than three named fields, and returns those with several fields on a line.
 func crowded(files *token.FileSet, file *ast.File) (found int, faults []token.Pos) {
 	line := func(p token.Pos) int { return files.Position(p).Line }
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -79,7 +79,7 @@ func crowded(files *token.FileSet, file *ast.File) (found int, faults []token.Po
 	return found, faults
 }
 
-// hasFields reports whether a literal is that of a struct, by its keys.
+// hasFields reports whether the keys of a literal are those of a struct.
 func hasFields(literal *ast.CompositeLit) bool {
 	switch literal.Type.(type) {
 	case *ast.MapType, *ast.ArrayType:

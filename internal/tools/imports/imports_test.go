@@ -16,25 +16,24 @@ import (
 
 const module = "maestro/"
 
-// row is a row of the table "The packages" of docs/architecture.md: what a package may import of ours. A package that
-// ends in "/…" stands for all below it.
+// row is a row of the table "The packages" of docs/architecture.md: which of our packages a package may import. A name
+// that ends in "/…" stands for all packages below it.
 type row struct {
 	pkg string
 	may []string
-	// any says that it may import anything but the binary and what everywhere forbids.
+	// any says that it may import anything but the binary.
 	any bool
 }
 
-// uses reports whether a package is one of the row's and imports what a pattern names.
 func (r row) uses(p pkg, pattern string) bool {
 	return matches(strings.TrimPrefix(p.ImportPath, module), r.pkg) && slices.ContainsFunc(p.Imports,
 		func(imported string) bool { return matches(strings.TrimPrefix(imported, module), pattern) })
 }
 
-// everywhere may be imported by all.
+// everywhere may be imported by every package.
 var everywhere = []string{"internal/safetext", "internal/syntax"}
 
-// only names packages that nobody but the listed may import outside tests, whatever the table says.
+// only names packages that, outside tests, only the listed packages may import, whatever the table says.
 var only = map[string][]string{
 	"api/compat":         {"api"},
 	"internal/testing/…": {"internal/testing/…"},
@@ -42,7 +41,7 @@ var only = map[string][]string{
 	"internal/measure/…": {"internal/measure/…", "cmd/maestro"},
 }
 
-// table reads the table of the documentation: it is the one place that says who may import whom.
+// table reads the table from the documentation, the only place that says what may import what.
 func table(t *testing.T) []row {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/architecture.md")
@@ -77,11 +76,11 @@ func table(t *testing.T) []row {
 	return rows
 }
 
-// pure are the packages that touch no network, no file, no clock and no randomness themselves. engine is given its Log
-// and its clock.
+// pure are the packages that use no network, file, clock or randomness themselves. The engine's caller passes in a Log
+// and a clock.
 var pure = []string{"events", "projections", "commands", "engine"}
 
-// impure are the imports that would let them, each with everything below it.
+// impure are the imports that pure packages must not have, each with all packages below it.
 var impure = []string{"net", "os", "syscall", "math/rand", "crypto/rand", "github.com/nats-io"}
 
 type pkg struct {
@@ -130,7 +129,7 @@ func mayImport(rows []row, name, ours string) bool {
 	if slices.Contains(everywhere, ours) {
 		return true
 	}
-	for _, r := range rows { // a longer name comes before the pattern that it is below
+	for _, r := range rows { // a longer name takes precedence over a pattern that includes it
 		if matches(name, r.pkg) {
 			return r.any || slices.ContainsFunc(r.may, func(pattern string) bool { return matches(ours, pattern) })
 		}
@@ -138,8 +137,8 @@ func mayImport(rows []row, name, ours string) bool {
 	return false
 }
 
-// list reads the imports of every file that is no test, whatever system it is for. It reads the files itself, so that
-// the Go command knows that this test depends on them and does not answer from its cache.
+// list reads the imports of every file that is not a test, for every operating system. It reads the files itself, so
+// that the Go command knows that this test depends on them and does not use a cached result.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	const root = "../../.."

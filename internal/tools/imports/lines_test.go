@@ -19,9 +19,9 @@ const (
 	tabWidth    = 4
 )
 
-// Lines of code end at 120 columns. A string that is too long for a line of its own may go beyond, because a text that
-// is cut in two is not found by a search, and a tag cannot be cut; so may a drawing, or what a comment gives as it
-// stands.
+// Lines of code end at 120 columns. A string that is too long for a line of its own may exceed that, because a search
+// does not find a text that is split in two, and a tag cannot be split. So may preformatted text in a comment, such as
+// a drawing.
 func TestLinesEnd(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {
@@ -105,7 +105,7 @@ func longLines(source []byte) (faults []string) {
 			}
 			_, end, _ := strings.Cut(lines[last-1], "`")
 			if first < last && (utf8.RuneCountInString(end) <= little || strings.Contains(end, "`")) {
-				delete(long, last) // a template goes on behind what is put into it
+				delete(long, last) // a template continues after the inserted value
 			}
 		}
 		before = lexeme{kind, at.Line}
@@ -122,7 +122,7 @@ type lexeme struct {
 	line int
 }
 
-// on returns the kind of a token that is on a line, else what stands for none.
+// on returns the kind of a token if it is on a line, else token.ILLEGAL.
 func (l lexeme) on(line int) token.Token {
 	if l.line != line {
 		return token.ILLEGAL
@@ -130,24 +130,23 @@ func (l lexeme) on(line int) token.Token {
 	return l.kind
 }
 
-// preformatted reports whether a line of a comment stands as it is: gofmt indents it.
+// preformatted reports whether a line of a comment is preformatted: gofmt indents it.
 func preformatted(comment string) bool {
 	text, ok := strings.CutPrefix(comment, "//")
 	return ok && strings.TrimLeft(text, "\t ") != strings.TrimPrefix(text, " ")
 }
 
-// little is how much may stand behind the string for which a line is long.
+// little is how many characters may follow the string that makes a line too long.
 const little = 30
 
-// breakable are the tokens behind which a line can end.
+// breakable are the tokens after which a line can be broken.
 var breakable = []token.Token{
 	token.COMMA, token.LPAREN, token.LBRACK, token.LBRACE, token.ADD, token.LAND, token.LOR, token.EQL,
 	token.NEQ,
 }
 
-// mayEnd reports whether a line is long for a string in it, behind a token: without the string, and little behind it,
-// the line would end in time; it would not do so with the string on a line of its own; and the string is not cut
-// between two words anyway.
+// mayEnd reports whether a line is too long only because of a string in it: the line without the string is short
+// enough, a line with only the string would be too long as well, and the string is not one that is split anyway.
 func mayEnd(line string, at int, text string, behind token.Token) bool {
 	before, after := line[:at], line[at+len(text):]
 	indented := strings.Repeat("\t", len(line)-len(strings.TrimLeft(line, "\t"))+1)
@@ -166,7 +165,7 @@ func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
 }
 
-// longestFile is how many lines a source may have. A longer file holds more than one concept.
+// longestFile is how many lines a source may have. A longer file probably has more than one concept.
 const longestFile = 460
 
 func TestFilesAreShort(t *testing.T) {

@@ -14,8 +14,8 @@ var (
 	rowOfTable    = regexp.MustCompile(`\{ID: ("[a-z:-]+")`)
 )
 
-// Beside the package of the events, where each noun has its list, two sources list them: the fold, which the linter
-// holds to be whole, and the oracle, which knows them from the documents.
+// Outside the package of the events, where each noun has its list, only two sources list all events: the fold, which
+// the linter checks for completeness, and the oracle, which is written from the documents.
 func TestListsOfEvents(t *testing.T) {
 	files := goFiles(t)
 	var types, payloads []string
@@ -35,7 +35,8 @@ func TestListsOfEvents(t *testing.T) {
 	}
 }
 
-// Two sources list the commands with what each may become: the table and the oracle's, from the documents.
+// Two sources list the commands with their events: the table, and the oracle's table, which is written from the
+// documents.
 func TestListsOfCommands(t *testing.T) {
 	table, err := os.ReadFile("../../../commands/rules.go")
 	if err != nil {
@@ -51,7 +52,7 @@ func TestListsOfCommands(t *testing.T) {
 	}
 }
 
-// listing returns the written sources that name most of many texts.
+// listing returns the sources, except generated ones, that name most of these texts.
 func listing(t *testing.T, files map[string]string, texts []string) (paths []string) {
 	t.Helper()
 	slices.Sort(texts)

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// namesOnce are texts that service/wire/environment.go writes and no other source: what tokens begin with, and what the
-// variables of a session are called.
+// namesOnce are texts that only service/wire/environment.go may contain: the prefixes of tokens, and the names of a
+// session's variables.
 var namesOnce = []string{
 	"mss_", "msu_", "MAESTRO_SESSION_ID", "MAESTRO_PROJECT_ID", "MAESTRO_TOKEN", "MAESTRO_API_URL",
 	"MAESTRO_SERVER_URL", "MAESTRO_STRATEGY", "MAESTRO_MANIFEST_PATH",
 }
 
-// What tokens begin with and the variables of a session are named once: the others use the constants.
+// The prefixes of tokens and the names of a session's variables are written once; other sources use the constants.
 func TestNamesOfASessionAreWrittenOnce(t *testing.T) {
 	const home = "service/wire/environment.go"
 	written := map[string]int{}

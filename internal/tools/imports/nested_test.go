@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// searches are the functions that look through a list for each call.
+// searches are the functions that search a list in each call.
 var searches = []string{"Contains", "ContainsFunc", "Index", "IndexFunc", "SaidBy", "Message", "indexOf"}
 
 // walked are the functions that call a function for each entry of a list.
@@ -40,8 +40,8 @@ var nestedSearches = map[string]string{
 	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
 }
 
-// Where decisions, folds and queries walk through something, they look through no other list for each entry: they keep
-// a set, or say here what bounds the list, or what counts it.
+// Decisions, folds and queries that walk through a list do not search another list for each entry, because that takes
+// quadratic time. They use a set, or are listed here with what bounds the list or counts the search.
 func TestWalksSearchNoLists(t *testing.T) {
 	used := map[string]bool{}
 	for _, dir := range []string{"commands", "projections", "service"} {
@@ -117,7 +117,7 @@ func nested(file *ast.File) (found []string) {
 	return slices.Compact(found)
 }
 
-// searchesText reports whether a call is of package strings or utf8: it looks through a text.
+// searchesText reports whether a call is of package strings or utf8, which search a text, not a list.
 func searchesText(call *ast.CallExpr) bool {
 	s, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

@@ -19,7 +19,7 @@ var updateNotice = flag.Bool("update-notice", false, "write NOTICE")
 // systems are those that the binary is built for.
 var systems = []string{"darwin", "linux", "windows"}
 
-// compatible are the licences whose code may be part of a product under Apache-2.0, by words of their texts.
+// compatible are the licences whose code may be part of a product under Apache-2.0, recognised by words of their texts.
 var compatible = []struct{ name, words string }{
 	{"Apache-2.0", "Apache License Version 2.0, January 2004"},
 	{"Apache-2.0", "Licensed under the Apache License, Version 2.0"},
@@ -30,8 +30,8 @@ var compatible = []struct{ name, words string }{
 	{"CC0-1.0", "CC0 1.0 Universal"},
 }
 
-// NOTICE names every module that the binary links, with the licences of the packages of it that are linked. Each of
-// them may be part of a product under Apache-2.0.
+// NOTICE names every module that the binary links, with the licences of the linked packages. All of these licences are
+// compatible with Apache-2.0.
 func TestNoticeNamesWhatIsLinked(t *testing.T) {
 	want := notice(linkedFiles(t))
 	if *updateNotice {
@@ -75,10 +75,10 @@ func TestLicencesAreTold(t *testing.T) {
 	}
 }
 
-// licenceFile is a text of a licence: where it is in the module, and whose it is.
+// licenceFile is the text of a licence, with its path in the module and the licence's name.
 type licenceFile struct{ path, licence, text string }
 
-// linkedFiles returns the texts of the licences of the packages that the binary links, by module.
+// linkedFiles returns the licence texts of the packages that the binary links, by module.
 func linkedFiles(t *testing.T) map[string][]licenceFile {
 	t.Helper()
 	modules := map[string]map[string]licenceFile{}
@@ -160,7 +160,7 @@ func licenceAbove(t *testing.T, dir, top string) (files []licenceFile) {
 	return nil
 }
 
-// incompatible are words of licences that bind those who use the code.
+// incompatible are words of licences that impose conditions on the product as a whole.
 var incompatible = []string{
 	"GNU GENERAL PUBLIC", "GNU AFFERO", "GNU LESSER", "Mozilla Public License", "Business Source",
 }
@@ -181,7 +181,8 @@ func licenceOf(text string) string {
 	return strings.Join(names, " and ")
 }
 
-// notice returns the text of NOTICE. The text of Apache-2.0 is LICENSE; each other one is given whole, as it asks for.
+// notice returns the text of NOTICE. The text of Apache-2.0 is in LICENSE; every other licence is included in full, as
+// it requires.
 func notice(modules map[string][]licenceFile) string {
 	var b strings.Builder
 	b.WriteString("Maestro\nCopyright 2026 The Maestro Authors\n\n" +

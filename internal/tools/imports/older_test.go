@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// What only older clients use is in api/compat, and named in older.txt there.
+// Everything that only older clients use is in api/compat, and older.txt there names it.
 const compatPackage = "api/compat"
 
-// servers are the packages that answer callers, and those that ask them.
+// servers are the packages of the server's interface and of its clients.
 var servers = []string{"api", "api/client", "api/route", "service", wirePackage}
 
-// tags returns the names that the fields of a struct have in JSON by their own tags.
+// tags returns the JSON names in the tags of a struct's fields.
 func tags(structure *ast.StructType) (names []string) {
 	for _, field := range structure.Fields.List {
 		if field.Tag == nil {
@@ -35,7 +35,7 @@ func tags(structure *ast.StructType) (names []string) {
 	return names
 }
 
-// members returns the names that the structs of some packages have in JSON, each with where it is; tests have none.
+// members returns the JSON names in the structs of some packages, except in tests, each with its place.
 func (s *source) members(packages ...string) map[string]token.Position {
 	found := map[string]token.Position{}
 	for _, d := range s.structs {
@@ -51,7 +51,7 @@ func (s *source) members(packages ...string) map[string]token.Position {
 	return found
 }
 
-// olderElsewhere returns where other packages have what only older clients use.
+// olderElsewhere returns the places outside api/compat of what only older clients use.
 func (s *source) olderElsewhere(routes, members []string) (found []string) {
 	for name, at := range s.members(servers...) {
 		if slices.Contains(members, name) {
@@ -128,8 +128,7 @@ func olderLines(t *testing.T, word string) (lines []string) {
 	return lines
 }
 
-// What only older clients use is in api/compat and nowhere else. What api/compat has and no other package is in the
-// list.
+// What only older clients use is in api/compat and nowhere else. Whatever only api/compat has is in the list.
 func TestOlderClientsHaveOnePlace(t *testing.T) {
 	s, routes, members := readSource(t), olderLines(t, "route"), olderLines(t, "member")
 	for _, fault := range s.olderElsewhere(routes, members) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// onePlace are operations that one place does for all, as the calls that show them, and the files that may call them,
-// each for a reason of its own.
+// onePlace are operations that only one place implements, recognised by the functions that it calls, and the files that
+// may call these functions, each with its reason.
 var onePlace = []struct {
 	what, use string
 	calls     []string
@@ -66,7 +66,8 @@ var onePlace = []struct {
 	},
 }
 
-// TestWhatOnePlaceDoes: texts are made safe, files replaced and locked, and full disks known in one place each.
+// TestWhatOnePlaceDoes: making texts safe, replacing and locking files, and recognising a full disk are each
+// implemented in one place.
 func TestWhatOnePlaceDoes(t *testing.T) {
 	used := map[string]bool{}
 	for path, content := range goFiles(t) {
@@ -90,7 +91,7 @@ func TestWhatOnePlaceDoes(t *testing.T) {
 	}
 }
 
-// elsewhere says what a file does that another place does for it, and notes in used which leaves are used.
+// elsewhere returns the operations that a file implements again, and records in used which exceptions are used.
 func elsewhere(t *testing.T, path, content string, used map[string]bool) (faults []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(path), content, parser.SkipObjectResolution)

@@ -18,14 +18,14 @@ const contributing = "../../../CONTRIBUTING.md"
 // step is a Go file that a recipe names.
 var step = regexp.MustCompile("`([a-z][\\w/<>.-]*\\.go)`")
 
-// example is something that was made by a recipe: what it is called, and the noun of its files.
+// example is something that follows a recipe: its names, and the noun of its files.
 type example struct {
 	noun  string
 	names []string
 }
 
-// recipes are those of CONTRIBUTING.md that say which files name a new thing. most is how many of them may be sources
-// that somebody writes.
+// recipes are the recipes of CONTRIBUTING.md that say which files name a new thing. most is how many sources somebody
+// may have to edit.
 var recipes = []struct {
 	heading  string
 	most     int
@@ -47,9 +47,9 @@ var recipes = []struct {
 	}},
 }
 
-// The recipes of CONTRIBUTING.md are true of what is there: the sources that name a command or an event are those of
-// the recipe and no others, and each test that the recipe names has it. The judges and the routes of older clients may
-// name it in more files: what else they have to say of it differs.
+// The recipes of CONTRIBUTING.md are true for today's commands and events: exactly the sources in the recipe name them,
+// and so does each test in the recipe. The judges and the routes of older clients may name them in more files, because
+// that differs from one to another.
 func TestRecipesAreTrue(t *testing.T) {
 	page, err := os.ReadFile(contributing)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestRecipesAreTrue(t *testing.T) {
 var counted = regexp.MustCompile(
 	"`session:message` and its event are named in (\\d+) sources, (\\d+) files of the judges and (\\d+) tests")
 
-// The figure that CONTRIBUTING.md gives of a command with an event of its own is true of what is there.
+// The numbers of files in CONTRIBUTING.md for a command with an event of its own are true.
 func TestFilesOfACommandWithItsEvent(t *testing.T) {
 	page, err := os.ReadFile(contributing)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestFilesOfACommandWithItsEvent(t *testing.T) {
 	}
 }
 
-// isSource reports whether a file is one that a recipe must name: no test, no judge, no route of older clients.
+// isSource reports whether a recipe must name a file: it is not of a judge, a test tool or the routes of older clients.
 func isSource(path string) bool {
 	for _, other := range []string{"internal/oracle/", "internal/testing/", "internal/measure/", "api/compat/"} {
 		if strings.HasPrefix(path, other) {
@@ -165,7 +165,7 @@ func goFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// naming returns the files that have one of these names: a text as it is, or a word.
+// naming returns the files that contain one of these names, as a quoted text or as a word.
 func naming(files map[string]string, names []string) map[string]bool {
 	found := map[string]bool{}
 	for _, name := range names {
@@ -182,8 +182,8 @@ func naming(files map[string]string, names []string) map[string]bool {
 	return found
 }
 
-// What a spawn says of its agent is declared by the command and the manifest; who acts on it or shows it names it too.
-// Nothing else does.
+// The command and the manifest declare the fields about a spawned session's agent. Only code that uses or shows these
+// fields names them too.
 func TestFilesOfASpawnsFields(t *testing.T) {
 	want := map[string][]string{
 		"permissionMode": {
@@ -215,8 +215,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 // timeoutOfSpawn declares how long a session may take, in milliseconds.
 var timeoutOfSpawn = regexp.MustCompile("\\bTimeout +int64 +`json:\"timeout\\b")
 
-// How long a session may take is declared by the command, its event, the manifest and the request of one, and by the
-// judges.
+// The timeout of a session is declared only by the command, its event, the manifest, the request for a manifest, and
+// the judges.
 func TestFilesOfASpawnsTimeout(t *testing.T) {
 	var have []string
 	for path, content := range goFiles(t) {

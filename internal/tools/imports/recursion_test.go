@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// recursions are the functions that call themselves, directly or through others, and what bounds how deep they go.
+// recursions are the functions that call themselves, directly or through others, and what bounds their depth.
 var recursions = map[string]string{
 	"commands appendFields":       "`json-depth`",
 	"commands bodyScanner.list":   "`json-depth`",
@@ -38,8 +38,8 @@ var recursions = map[string]string{
 	"service enter":               "`tree-depth`",
 }
 
-// What decides, folds and reads calls itself only where something bounds how deep that goes: a chain that users make
-// longer and longer takes no stack.
+// Decisions, folds and reads use recursion only where something bounds its depth, so that a long chain made by users
+// cannot exhaust the stack.
 func TestRecursionIsBounded(t *testing.T) {
 	used := map[string]bool{}
 	for _, dir := range []string{"commands", "projections", "service"} {
@@ -80,7 +80,7 @@ func sourcesOf(t *testing.T, dir string) map[string]string {
 }
 
 // recursive names the functions of a package that lead back to themselves, and the variables that hold such functions.
-// Whoever names a function may call it.
+// It treats each mention of a function as a call.
 func recursive(t *testing.T, sources map[string]string) (names []string) {
 	t.Helper()
 	_, _, calls := callsOf(t, sources)
@@ -108,7 +108,7 @@ func callsOf(t *testing.T, sources map[string]string) (
 		files[path] = file
 	}
 	info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	// Other packages do not call back by name.
+	// Functions of other packages cannot call back by name.
 	config := types.Config{Importer: onlyIter{importer.ForCompiler(set, "source", nil)}, Error: func(error) {}}
 	pkg, _ := config.Check("p", set, slices.Collect(maps.Values(files)), info)
 	calls = map[types.Object][]types.Object{}
@@ -144,7 +144,7 @@ func callsOf(t *testing.T, sources map[string]string) (
 	return files, info, calls
 }
 
-// onlyIter imports package iter, of which ranges over functions are; calls that lead back go through no other.
+// onlyIter imports only package iter, whose types range loops need: recursive calls go through no other package.
 type onlyIter struct{ types.Importer }
 
 func (i onlyIter) Import(path string) (*types.Package, error) {
@@ -154,7 +154,7 @@ func (i onlyIter) Import(path string) (*types.Package, error) {
 	return i.Importer.Import(path)
 }
 
-// originOf returns a function as it is declared, also where it is generic.
+// originOf returns the declared function, also for an instance of a generic one.
 func originOf(o types.Object) types.Object {
 	if f, ok := o.(*types.Func); ok {
 		return f.Origin()

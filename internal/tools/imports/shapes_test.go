@@ -18,28 +18,28 @@ import (
 // wirePackage declares what crosses the wire: the shapes, and the names of headers.
 const wirePackage = "service/wire"
 
-// keyPackage names the key of a command, which HTTP has in a header; package engine says it in a refusal.
+// keyPackage may contain the name of the idempotency header, because it appears in a refusal.
 const keyPackage = "commands"
 
-// sameNames are structs that have the names of a shape, and are something else.
+// sameNames are structs with the names of a shape that mean something else.
 var sameNames = map[string]string{
 	"bus.headFile":          "the file, in which a member may be missing",
 	"internal/backups.Seen": "the beginning of a hash, which a name holds",
 }
 
-// independent are the packages that import nothing of what they judge.
+// independent are the packages that must not import what they judge.
 var independent = []string{"internal/oracle"}
 
-// source is what a tree of Go files declares, as far as shapes and headers go.
+// source is what a tree of Go files declares about shapes and headers.
 type source struct {
 	files *token.FileSet
 	// types are the named types by package and name, such as "service/wire.Task".
 	types map[string]declared
-	// structs are all structs, named or not.
+	// structs are all structs, named and anonymous.
 	structs []declared
 	// texts are all string literals outside tags.
 	texts []literal
-	// routes are what files that are no tests register.
+	// routes are the routes that files register, except tests.
 	routes []literal
 }
 
@@ -90,7 +90,7 @@ func (s *source) add(pkg string, file *ast.File) {
 	})
 }
 
-// named returns the type that an expression names, false if that is none of ours.
+// named returns the type that an expression names; false if it is not one of our types.
 func (s *source) named(in declared, expr ast.Expr) (declared, bool) {
 	key := ""
 	switch x := expr.(type) {
@@ -112,8 +112,8 @@ func (s *source) named(in declared, expr ast.Expr) (declared, bool) {
 	return found, ok
 }
 
-// names returns the names that a struct has in JSON, in order; none if it says nothing of JSON. own reports whether it
-// declares one itself: what only embeds a shape does not declare it again.
+// names returns the JSON names of a struct, in order; none if it has no JSON tags. own reports whether it declares one
+// of them itself: a struct that only embeds a shape does not declare it again.
 func (s *source) names(d declared) (names []string, own bool) {
 	structure, ok := d.expr.(*ast.StructType)
 	if !ok {
@@ -153,7 +153,7 @@ func (s *source) names(d declared) (names []string, own bool) {
 	return slices.Compact(names), own
 }
 
-// shapes returns the shapes of the wire by their names in JSON, and the structs that declare them.
+// shapes returns the shapes of service/wire by their JSON names, and the structs that declare them.
 func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 	byNames, declare = map[string]string{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(s.types)) {
@@ -167,7 +167,7 @@ func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 				continue
 			}
 		}
-		if names, _ := s.names(shape); len(names) > 1 { // what has one name may be anything
+		if names, _ := s.names(shape); len(names) > 1 { // a struct with one name says too little
 			byNames[strings.Join(names, " ")] = d.name
 			declare[shape.pkg+"."+shape.name] = true
 		}
@@ -175,7 +175,7 @@ func (s *source) shapes() (byNames map[string]string, declare map[string]bool) {
 	return byNames, declare
 }
 
-// doubles returns the structs outside service/wire that have the names of one of its shapes.
+// doubles returns the structs outside service/wire with the same names as one of its shapes.
 func (s *source) doubles() (found []string) {
 	byNames, declare := s.shapes()
 	for _, d := range s.structs {
@@ -200,7 +200,7 @@ func (s *source) headers() (names []string) {
 	return append(names, "Idempotency-Key", "Traceparent")
 }
 
-// headersElsewhere returns the places outside service/wire that write the name of a header.
+// headersElsewhere returns the places outside service/wire that contain the name of a header.
 func (s *source) headersElsewhere() (found []string) {
 	names := s.headers()
 	for _, l := range s.texts {
@@ -213,7 +213,7 @@ func (s *source) headersElsewhere() (found []string) {
 	return found
 }
 
-// readSource reads all Go files, tests too.
+// readSource reads all Go files, including tests.
 func readSource(t *testing.T) *source {
 	t.Helper()
 	const root = "../../.."

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// timeNames are the names that fields have in JSON which are times.
+// timeNames are the JSON names of fields that are times.
 var timeNames = regexp.MustCompile(
 	`^(?i:at|time|timestamp|since|until|deadline|first|last|lastHeard|lastActivity)$|[a-z](At|Since|Until|Time|Timestamp)$`,
 )
 
-// numbersForTimes are the fields that are times and plain numbers, with the reason.
+// numbersForTimes are the fields in which a time may be a plain number, with the reason.
 var numbersForTimes = map[string]string{
 	"api/compat SessionEvent.timestamp":     "a shape that only older clients read",
 	"api/compat SessionQueueHead.createdAt": "a shape that only older clients read",
@@ -60,7 +60,7 @@ func TestTimesHaveTheirType(t *testing.T) {
 	}
 }
 
-// numbersIn returns the fields of shapes that are named as times and are numbers, by the directory of their package.
+// numbersIn returns the fields of shapes that have the name of a time and are numbers, by package directory.
 func numbersIn(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}

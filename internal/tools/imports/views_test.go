@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// boundedLooks are the methods of a state whose work a small documented limit bounds.
+// boundedLooks are the methods of a state whose work is bounded by a small documented limit.
 var boundedLooks = []string{
 	// One look-up, or two.
 	"Accepted", "At", "Deliver", "EventID", "Finished", "Genesis", "Gone", "Head", "Holds", "Input",
@@ -23,29 +23,29 @@ var boundedLooks = []string{
 	"ItemView",
 }
 
-// boundedUses are the functions that a look may hand the state to.
+// boundedUses are the functions to which a look may pass the state.
 var boundedUses = []string{
-	// Who calls, and what the table says.
+	// The identity of the caller, and the permission table.
 	"At", "Permit", "good", "actorNamed",
-	// Look-ups of what a command names.
+	// Look-ups of the objects that a command names.
 	"denialOf", "TemplateIn", "over", "SessionActor",
 }
 
-// boundedQueries are the methods of a state as a caller sees it that do no more: what the table says of a thing, which
-// looks through the lists of one task (`task-queues`) and of its session (`session-tasks`) at most.
+// boundedQueries are the methods of a service.View that are bounded as well: permission checks, which search at most
+// the lists of one task (`task-queues`) and of its session (`session-tasks`).
 var boundedQueries = []string{
 	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "mayAsk", "permitWatch",
 	// The dependencies of one task (`dependencies`), and some of their results.
 	"workOf",
 }
 
-// viewsElsewhere are bounded in another way.
+// viewsElsewhere are the looks that are bounded in another way.
 var viewsElsewhere = map[string]string{
 	"engine/leases.go": "an index of the sessions that live",
 }
 
-// What stands in Handler.View is bounded: it has no loop, and hands the state to nothing that may walk. Every other
-// look at the state is a Read, which is counted, charged, and ends with its caller.
+// What happens inside Handler.View is bounded: it has no loop, and passes the state to nothing that may walk through
+// it. Every other look at the state is a Read, which is counted and charged, and ends when its caller leaves.
 func TestViewsAreBounded(t *testing.T) {
 	views := 0
 	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {
@@ -72,7 +72,7 @@ func TestViewsAreBounded(t *testing.T) {
 	}
 }
 
-// unboundedViews looks at what a file hands to methods called View.
+// unboundedViews checks the functions that a file passes to methods called View.
 func unboundedViews(file *ast.File) (views int, faults []string) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
@@ -117,7 +117,7 @@ func unbounded(look *ast.FuncLit, state string) (faults []string) {
 	return faults
 }
 
-// isQuery reports whether an expression is a state as a caller sees it: s.At(state, c), or v.
+// isQuery reports whether an expression is a service.View: s.At(state, c), or v.
 func isQuery(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.CallExpr:
@@ -128,7 +128,7 @@ func isQuery(e ast.Expr) bool {
 	return false
 }
 
-// calledName returns the last name of what is called.
+// calledName returns the last part of the name of a called function.
 func calledName(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

@@ -21,8 +21,8 @@ var (
 	testName = regexp.MustCompile(`^([a-z][a-z/]*)\.((?:Test|Fuzz)\w+)(?:/(.+))?$`)
 )
 
-// faults says what a page's tables claim and is not so. A row has what is asked, and either tests and scripts that are
-// there, or where it was decided otherwise, or what comes later.
+// faults returns the false claims of a page's tables. A row has what a document asks for and either existing tests and
+// scripts, or where it was decided otherwise, or what is planned.
 func faults(page string) (found []string, rows, tests, otherwise, later int) {
 	sources := map[string]string{}
 	for i, line := range strings.Split(page, "\n") {
@@ -64,8 +64,8 @@ func faults(page string) (found []string, rows, tests, otherwise, later int) {
 	return found, rows, tests, otherwise, later
 }
 
-// exists looks for what a page names: a script (report.txtar) or a test (commands.TestMayList), which may have a case
-// behind it (commands.TestTaskDecisions/a cycle). What looks like neither is not known.
+// exists reports whether something that a page names exists: a script (report.txtar) or a test (commands.TestMayList),
+// possibly with a case (commands.TestTaskDecisions/a cycle). known is false for anything else.
 func exists(sources map[string]string, name string) (known bool, err error) {
 	if strings.HasSuffix(name, ".txtar") {
 		_, err := os.Stat(filepath.Join(root, "cmd/maestro/testdata/script", name))
@@ -90,7 +90,7 @@ func exists(sources map[string]string, name string) (known bool, err error) {
 	return true, nil
 }
 
-// source returns the tests of a package, with their data: a case may stand there.
+// source returns the tests of a package with their data, where a case may be.
 func source(dir string) (string, error) {
 	var text strings.Builder
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
@@ -130,7 +130,7 @@ func TestPageIsTrue(t *testing.T) {
 	}
 }
 
-// The documents are the user's, word for word: what differs from them is said in docs/contract.md, "Decisions".
+// The documents stay as the user wrote them: docs/contract.md, "Decisions", says what differs from them.
 func TestDocumentsAreUnchanged(t *testing.T) {
 	for name, want := range map[string]string{
 		"000-command-permissions.md":      "38f35a8a036e3724c6308dbc5c1355f3214271ff130e61bf620c5fb1b41714ea",
@@ -148,7 +148,7 @@ func TestDocumentsAreUnchanged(t *testing.T) {
 	}
 }
 
-// The sections of the page are those of the documents: what stands before ", and" is the beginning of a heading.
+// The sections of the page are those of the documents: the text before ", and" is the beginning of a heading.
 func TestSectionsAreHeadings(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/spec-coverage.md"))
 	if err != nil {
