@@ -11,7 +11,7 @@ import (
 	"maestro/internal/files"
 )
 
-// A log that is denied is not damaged: nothing is to be salvaged.
+// A log that cannot be accessed because of permissions is not damaged: the advice is not to salvage it.
 func TestADeniedLogIsToBeAllowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "1.blk")
 	denied := files.Explain(path, files.ToWrite, fs.ErrPermission)

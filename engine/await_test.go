@@ -14,7 +14,7 @@ import (
 	"maestro/projections"
 )
 
-// awaiting is a call of Await under way.
+// awaiting is a call of Await in progress.
 type awaiting struct {
 	looks    atomic.Int32 // how often it looked
 	returned atomic.Bool
@@ -55,8 +55,8 @@ func (w *world) waits() int {
 	return n
 }
 
-// TestAwait: a waiting caller is woken by what it waits for, looks once more, and leaves nothing behind; what has
-// nothing to do with it lets it sleep.
+// TestAwait: a waiting caller is woken by what it waits for, looks once more, and leaves nothing behind; other changes
+// do not wake it.
 func TestAwait(t *testing.T) {
 	queueOf := func(queue string) func(w *world) Key {
 		return func(w *world) Key { return Key{projections.KindQueue, w.fillIn("{p}/" + queue)} }
@@ -264,7 +264,7 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// TestAwaitTogether: a change wakes all who wait for it, also one that another server wrote, and only once it is
+// TestAwaitTogether: a change wakes all callers that wait for it, even if another server wrote it, but only once it is
 // committed.
 func TestAwaitTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -319,7 +319,8 @@ func TestAwaitTogether(t *testing.T) {
 	})
 }
 
-// TestAwaitUnderLoad: nobody misses the change that it waits for, however close it comes to its look. Run with -race.
+// TestAwaitUnderLoad: no caller misses the change that it waits for, even if the change happens just after the caller
+// looked. Run with -race.
 func TestAwaitUnderLoad(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()

@@ -14,8 +14,8 @@ import (
 	"maestro/projections"
 )
 
-// step is one command: by whom, which, with which body. "w>i" is w, and what it makes is called i; "time" lets time
-// pass.
+// step is one command: its caller, its id, its body. "w>i" is the caller w, and i names what the command creates;
+// "time" lets time pass.
 type step [3]string
 
 // take does a step, which must succeed.
@@ -46,10 +46,10 @@ type decision struct {
 	with  string
 }
 
-// tabled are the commands that became an event in a table, as the audit decides it again.
+// tabled are the commands that became an event in a table, and that the audit decided again.
 var tabled = map[string]bool{}
 
-// whole is a run of tests that fails when all were run, and a command was in no table.
+// whole is a run of all tests, which fails if a command was in no table.
 type whole struct{ *testing.M }
 
 func (m whole) Run() int {
@@ -68,7 +68,7 @@ func (m whole) Run() int {
 	return code
 }
 
-// decide also lets the audit decide again what became an event.
+// decide runs a table. The audit decides each event again.
 func decide(t *testing.T, table []decision) {
 	t.Helper()
 	for _, d := range table {
@@ -1239,7 +1239,7 @@ func TestSessionDecisions(t *testing.T) {
 	})
 }
 
-// A session begins with the manifest that was recorded for it, and with no other.
+// A session starts only with the manifest that was recorded for it.
 func TestManifestDecisions(t *testing.T) {
 	begin := func(by, id, fields string) step { return step{by, id, `{"manifestDigest":"` + fields + `}`} }
 	some, other := someDigest+`"`, otherDigest+`"`
@@ -1643,7 +1643,7 @@ func TestReportDecisions(t *testing.T) {
 	}
 }
 
-// Steps that many a line of the tables below begins with.
+// Steps with which many lines of the tables below begin.
 var (
 	push   = func(task string) step { return step{"k", "queue:push", `{"taskId":"{` + task + `}"}`} }
 	start  = step{"k", "queue:start", `{}`}
@@ -2506,7 +2506,7 @@ func TestQueueDecisions(t *testing.T) {
 	})
 }
 
-// A task that a session once held in its queue is one that it may report on.
+// A session may report on a task that it once held in its queue.
 func TestReportOnWhatWasHeld(t *testing.T) {
 	decide(t, []decision{
 		{
@@ -3474,8 +3474,7 @@ func TestPermit(t *testing.T) {
 	})
 }
 
-// Permissions that no one may give are worth nothing, also when they stand in the log; nor are permissions that are not
-// known.
+// Permissions that nobody may give, and unknown permissions, have no effect even if an event in the log grants them.
 func TestPermitDoubtsTheLog(t *testing.T) {
 	w := newWorld(t)
 	index := find(t, w.log.messages, "session.spawned", 1)
@@ -3505,7 +3504,7 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 	}
 }
 
-// An orchestrator gives another at most its own commands.
+// An orchestrator gives another orchestrator at most its own commands.
 func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
 	w.make("small", "admin", "session:spawn",
@@ -3553,7 +3552,7 @@ func TestWorkerAtMostOwn(t *testing.T) {
 	w.must("admin", "session:spawn", `{"project":"{p}","taskIds":["{t5}"],"allowedCommands":["session:list"],`+
 		`"spawnedBy":"{small}"}`)
 
-	// An older log stays as it was.
+	// Older rules still apply to an older log.
 	w.h.View(func(s *projections.State) {
 		spawn := &commands.SpawnSession{TaskIDs: []string{w.ids["t5"]}, Allowed: &[]string{"session:list"}}
 		call := commands.Call{
@@ -3572,7 +3571,8 @@ func TestWorkerAtMostOwn(t *testing.T) {
 	})
 }
 
-// No new session has a word for another actor as its id. A log of the rules before may have such a session.
+// A new session cannot have the name of another kind of actor as its id. A log of earlier rules may have such a
+// session.
 func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	w.h.View(func(s *projections.State) {
@@ -3592,8 +3592,8 @@ func TestReservedSessionsAreOfTheirRules(t *testing.T) {
 	})
 }
 
-// A session is given what is there. Before the third rules it was given what was planned, too, and none of the rows
-// that the third added: an older log stays as it was.
+// A session is given only commands that exist. Before version 3 of the rules, it was also given planned commands, and
+// none of the rows that version 3 added: an older log keeps its permissions.
 func TestListsAreOfTheirRules(t *testing.T) {
 	w := newWorld(t)
 	later := []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
@@ -3640,7 +3640,7 @@ func TestListsAreOfTheirRules(t *testing.T) {
 	})
 }
 
-// A session that has ended delivers a limited number of reports, whatever time it says they are of.
+// A session that has ended can deliver a limited number of reports, whatever time it claims for them.
 func TestLateReportsAreLimited(t *testing.T) {
 	w := newWorld(t)
 	for range commands.LimitLateReports.Value {
@@ -3672,14 +3672,14 @@ func TestLateReportsAreLimited(t *testing.T) {
 	})
 }
 
-// It delivers a limited number of bytes, of words and of what they are about, and of texts that go to the blobs.
+// It can deliver a limited number of bytes: messages, task ids and options, and texts that are stored as blobs.
 func TestLateBytesAreLimited(t *testing.T) {
 	message := func(n int, more string) string {
 		return `{"message":"` + strings.Repeat("m", n) + `"` + more + `}`
 	}
 	for _, c := range []struct {
 		name string
-		// body is delivered so many times, and then nothing more.
+		// body is delivered this many times, and then refused.
 		body  string
 		times int
 	}{
@@ -3739,7 +3739,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Who names what does not exist is told where to see what there is.
+// A caller that names something that does not exist is told how to list what exists.
 func TestNotFoundSaysWhereToLook(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct{ id, body, next string }{

@@ -9,8 +9,8 @@ import (
 	"maestro/events"
 )
 
-// TestPagesOfRefusals: who reads page by page gets each record that stays once, and in one order, while others arrive,
-// count on and give way, the clock goes back, and the server starts anew between two pages.
+// TestPagesOfRefusals: a client that reads page by page gets each remaining record once and in order, while records are
+// added, counted up and dropped, the clock goes back, and the server restarts between two pages.
 func TestPagesOfRefusals(t *testing.T) {
 	bounds := DenialBounds{
 		Records: 400,
@@ -44,7 +44,7 @@ func TestPagesOfRefusals(t *testing.T) {
 			}
 		}
 		arrive(600)
-		kept := d.List(nil) // as far as they stay
+		kept := d.List(nil) // if they were not dropped
 		seen := map[uint64]string{}
 		var behind uint64
 		pages := 0

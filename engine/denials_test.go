@@ -17,7 +17,7 @@ import (
 	"maestro/projections"
 )
 
-// The default bounds, as the tests count with them.
+// The default bounds, repeated here as numbers.
 const (
 	denialsAMinute = 60
 	denialsOfOne   = 1000
@@ -28,8 +28,8 @@ const (
 type fakeDenials struct {
 	mu    sync.Mutex
 	slots map[string]StoredDenial
-	order []string // of the slots, by when they were first filled
-	// batches are how many records came at once.
+	order []string // of the slots, by first use
+	// batches are the sizes of the batches of records.
 	batches []int
 	// onStore and onLoad, when set, may wait or fail.
 	onStore, onLoad func() error
@@ -94,7 +94,7 @@ func (f *fakeDenials) records(t testing.TB) []Denial {
 	return all
 }
 
-// denyingWorld is a world whose refusals are recorded.
+// denyingWorld is a world that records refusals.
 type denyingWorld struct {
 	*world
 	store *fakeDenials
@@ -108,7 +108,7 @@ func newDenyingWorld(t testing.TB) *denyingWorld {
 	return w
 }
 
-// reopen starts the Handler and the recording anew, as a restart does.
+// reopen restarts the Handler and the recording, like a restart of the server.
 func (w *denyingWorld) reopen() {
 	w.t.Helper()
 	w.h.Close()
@@ -258,7 +258,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	}
 }
 
-// Beyond sixty kinds a minute one actor's refusals are counted together; nobody else's are.
+// Above sixty different refusals per minute, one actor's refusals share a record; those of other actors do not.
 func TestRefusalsOfOneActorAreLimited(t *testing.T) {
 	w := newDenyingWorld(t)
 	for i := range 200 {
@@ -289,7 +289,7 @@ func TestRefusalsOfOneActorAreLimited(t *testing.T) {
 	}
 }
 
-// An actor has a thousand places; the next takes that of its oldest, and never another's.
+// An actor has a thousand places. A new record replaces the actor's oldest one, never another actor's.
 func TestRefusalsAreARing(t *testing.T) {
 	now := time.Now()
 	store := &fakeDenials{}
@@ -362,8 +362,8 @@ func TestRefusalsAreARing(t *testing.T) {
 	}
 }
 
-// What waited in an outbox is recorded with its words and its key, each on its own: its caller was told that it is
-// kept.
+// Each refused command that waited in an outbox has a record of its own with its text and its key, because its caller
+// was told that it is kept.
 func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 	w := newDenyingWorld(t)
 	said := w.now().Add(-time.Hour)
@@ -424,7 +424,7 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		w.refused("w", "session:kill", fmt.Sprintf(`{"sessionId":"none-%d"}`, i))
 	}
 	before := len(w.store.records(t))
-	keep("k3", report()) // like the one above, which was not kept, and beyond what is recorded one by one
+	keep("k3", report()) // like the one above, which was not kept, and above the limit of separate records
 	if records := w.store.records(
 		t,
 	); len(records) != before+1 || records[before].Key != "k3" ||
@@ -487,7 +487,7 @@ func TestRefusalsThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// After a restart the numbers go on, and what cannot be read stands in nobody's way.
+// After a restart, the numbers continue, and an unreadable record is skipped.
 func TestRefusalsAfterARestart(t *testing.T) {
 	w := newDenyingWorld(t)
 	for _, task := range []string{"t1", "t2", "t3"} {
@@ -524,7 +524,7 @@ func TestRefusalsAfterARestart(t *testing.T) {
 	}
 }
 
-// Who asks and goes away leaves the record behind.
+// A refusal is recorded even if its caller has left.
 func TestRefusalOfOneWhoWentAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		command commands.Command
@@ -567,7 +567,7 @@ func TestRefusalOfOneWhoWentAway(t *testing.T) {
 	}
 }
 
-// Whatever is refused is recorded: by the table, by the decision, before either, and as a retry.
+// Every refusal is recorded: by the table, by the decision, before both, and of a retry.
 func TestEveryRefusalIsRecorded(t *testing.T) {
 	long := strings.Repeat("x", events.MaxText+1)
 	many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
@@ -658,7 +658,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 	})
 }
 
-// The record says on what it was decided: in a batch, on what the ones before it led to.
+// The record says on which state the refusal was decided: within a batch, the state after the commands before it.
 func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newDenyingWorld(t)
@@ -684,7 +684,7 @@ func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 	})
 }
 
-// What is not refused leaves no record, nor does what is only tried.
+// Commands that are not refused leave no record, nor do dry runs.
 func TestWhatIsNotRecorded(t *testing.T) {
 	w := newDenyingWorld(t)
 	w.must("o", "task:complete", `{"taskId":"{t1}","force":true}`)
@@ -711,7 +711,7 @@ func TestWhatIsNotRecorded(t *testing.T) {
 	}
 }
 
-// Close stores what waits, and then nothing is taken any more.
+// Close stores the waiting records and then accepts no more.
 func TestCloseOfDenials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newDenyingWorld(t)

@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-// hostile refuses what attackers ask for: sessions of a few projects, and tokens, with long texts, kept and not.
+// hostile draws refusals of attackers: sessions of a few projects, and tokens, with long texts, kept and not.
 func hostile(rng *rand.Rand, n int, long string) Denial {
 	actor := fmt.Sprintf("/projects/evil%d/sessions/s%d", rng.IntN(4), rng.IntN(1+n/8))
 	if rng.IntN(20) == 0 {
@@ -36,7 +36,7 @@ func hostile(rng *rand.Rand, n int, long string) Denial {
 	return x
 }
 
-// checkBounds counts what the records take and holds it against the bounds.
+// checkBounds compares the size of the records with the bounds.
 func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 	t.Helper()
 	d.mu.Lock()
@@ -79,7 +79,8 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 	}
 }
 
-// Whatever attackers ask for, the records take no more memory and disk than the bounds say, and another project's stay.
+// Whatever attackers send, the records take no more memory and disk than the bounds allow, and the records of another
+// project stay.
 func TestRefusalsAreBounded(t *testing.T) {
 	const hostileRefusals = 6000
 	bounds := DenialBounds{
@@ -101,8 +102,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 		}
 		d := open()
 		const quiet = "/projects/quiet/sessions/s"
-		// Two actors of the project have less together than an equal share of all: four hostile projects and some
-		// tokens.
+		// The two actors of this project have less than an equal share of the records: there are also four hostile
+		// projects and some tokens.
 		for n := range 20 {
 			now = now.Add(time.Millisecond)
 			x := Denial{
@@ -201,7 +202,7 @@ func TestOldRecordsAreCut(t *testing.T) {
 	}
 }
 
-// While the store is slow, so many callers wait and no more, and one project's are a part of them.
+// While the store is slow, the number of waiting callers is bounded, in total and for each project.
 func TestRefusalsWaitWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, open := &fakeDenials{}, make(chan struct{})
@@ -253,7 +254,7 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 	})
 }
 
-// What the sessions of one root refuse pushes out nothing of others, however many projects they create.
+// Refusals of the sessions of one root displace no records of other roots, however many projects these sessions create.
 func TestCreatedProjectsShareWithTheirRoot(t *testing.T) {
 	const projects, each = 190, 116
 	for _, stored := range []string{"with their roots", "by an earlier version"} {

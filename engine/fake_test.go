@@ -21,13 +21,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(whole{m}) }
 
-// fakeLog is a Log in memory that does to the Handler what a test tells it to.
+// fakeLog is a Log in memory whose failures a test controls.
 type fakeLog struct {
 	mu       sync.Mutex
 	messages []events.Message
-	batches  [][]events.Message // what was appended, or tried
+	batches  [][]events.Message // successful and failed appends
 	syncs    int
-	// onAppend, when set, stands in for Append; it may call the log's own append, which is given to it.
+	// onAppend, if set, replaces Append; it may call the log's own append, which it gets as an argument.
 	onAppend func(after uint64, messages []events.Message, append func() error) error
 	// onSync and onRead, when set, may fail.
 	onSync, onRead func() error
@@ -209,7 +209,7 @@ func (a *fakeAnnouncer) Announce(committed []events.Message) {
 	a.said = append(a.said, committed...)
 }
 
-// open starts a Handler that the test closes at its end, at the latest.
+// open starts a Handler that is closed at the latest when the test ends.
 func open(t testing.TB, config Config) *Handler {
 	t.Helper()
 	if config.Now == nil {
@@ -226,7 +226,7 @@ func open(t testing.TB, config Config) *Handler {
 	return h
 }
 
-// world is a small team on a log: names stand for ids in bodies, as in {"taskId":"{t1}"}.
+// world is a small team on a log. Bodies may contain names in place of ids, as in {"taskId":"{t1}"}.
 type world struct {
 	t    testing.TB
 	log  *fakeLog
@@ -235,7 +235,7 @@ type world struct {
 	keys int
 	// projects are those of the sessions.
 	projects map[string]string
-	// ahead is how far the world's clock is before the machine's.
+	// ahead is how far the world's clock is ahead of the machine's.
 	ahead atomic.Int64
 }
 
@@ -277,7 +277,7 @@ func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Lo
 
 func (w *world) pass(d time.Duration) { w.ahead.Add(int64(d)) }
 
-// fillIn puts ids in the place of names.
+// fillIn replaces names with ids.
 func (w *world) fillIn(text string) string {
 	for name, id := range w.ids {
 		text = strings.ReplaceAll(text, "{"+name+"}", id)
@@ -370,7 +370,7 @@ func (w *world) must(by, id, body string) Answer {
 	return a
 }
 
-// make is must for what makes something, which gets a name.
+// make is must for a command that creates something, and gives that a name.
 func (w *world) make(name, by, id, body string) {
 	w.t.Helper()
 	w.named(name, w.must(by, id, body).Data)

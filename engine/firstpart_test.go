@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// Of a batch whose outcome is unknown, a first part may be stored. Each command becomes one event all the same.
+// Of a batch whose outcome is unknown, a first part may be stored. Each command still becomes exactly one event.
 func TestAFirstPartOfABatchIsStored(t *testing.T) {
 	const commands = 30
 	for _, part := range []int{0, 1, 7, commands / 2} {
@@ -21,7 +21,7 @@ func TestAFirstPartOfABatchIsStored(t *testing.T) {
 				head, spoilt := w.log.head(), 0
 				w.log.when(func(after uint64, messages []events.Message, store func() error) error {
 					if spoilt > 0 || len(messages) <= part {
-						time.Sleep(time.Millisecond) // the others come meanwhile
+						time.Sleep(time.Millisecond) // the others arrive meanwhile
 						return store()
 					}
 					spoilt = len(messages)

@@ -15,7 +15,7 @@ import (
 	"maestro/projections"
 )
 
-// follow begins to follow a world's log after a sequence.
+// follow starts to follow a world's log after a sequence.
 func (w *world) follow(after uint64) *Follower {
 	w.t.Helper()
 	f, err := w.h.Follow(context.Background(), behind(after))
@@ -26,7 +26,7 @@ func (w *world) follow(after uint64) *Follower {
 	return f
 }
 
-// behind lets a follower begin after a sequence.
+// behind makes a follower begin after a sequence.
 func behind(sequence uint64) func(*projections.State) (uint64, error) {
 	return func(*projections.State) (uint64, error) { return sequence, nil }
 }
@@ -36,7 +36,7 @@ func (w *world) headNow() (head uint64) {
 	return head
 }
 
-// told returns a commit as text, with all that a follower is told.
+// told returns a commit as text, with everything that a follower gets.
 func told(sequence uint64, body events.Hash, e *events.Event, changes []projections.Change) string {
 	text, err := json.Marshal(struct {
 		Sequence uint64
@@ -51,7 +51,7 @@ func told(sequence uint64, body events.Hash, e *events.Event, changes []projecti
 	return string(text)
 }
 
-// folded returns what followers are to be told of a log, by a fold of its own.
+// folded returns what followers must get from a log, computed by a separate fold.
 func folded(t *testing.T, log *fakeLog) (all []string) {
 	t.Helper()
 	state := projections.New()
@@ -97,12 +97,12 @@ func sameFrames(t *testing.T, name string, got, want []string) {
 	}
 }
 
-// Whoever follows gets every commit from its sequence on, once and in order, with the changes of the fold: also across
-// the seam between what is read from the log and what is committed meanwhile.
+// A follower gets every commit after its sequence, once and in order, with the changes of the fold, even where it
+// changes from reading the log to following new commits.
 func TestFollowersGetEveryCommitOnce(t *testing.T) {
 	w := newWorld(t)
 	report := benchReport(w)
-	for i := range 300 { // what nobody follows
+	for i := range 300 { // commits without a follower
 		if err := report(fmt.Sprint("before ", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,8 @@ func TestFollowersGetNothingThatWasNotCommitted(t *testing.T) {
 	sameFrames(t, "again", all, folded(t, w.log)[after:])
 }
 
-// A follower that does not read makes nobody wait, and holds no more than the feed's bounds: it is told to begin again.
+// A follower that does not read makes nobody wait, and holds no more memory than the feed's bounds allow: it is told to
+// start again.
 func TestASlowFollowerIsToldToBeginAgain(t *testing.T) {
 	w := newWorld(t)
 	slow := w.follow(w.headNow())
@@ -255,8 +256,8 @@ func TestTheFeedIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-// A follower that is back soon finds what it missed without reading the log; when nobody was there for long, nothing is
-// kept.
+// A follower that returns soon gets what it missed without reading the log; when nobody has followed for some time, the
+// feed keeps nothing.
 func TestTheFeedEndsSomeTimeAfterTheLastFollower(t *testing.T) {
 	w := newWorld(t)
 	first := w.follow(w.headNow())
@@ -291,7 +292,7 @@ func TestTheFeedEndsSomeTimeAfterTheLastFollower(t *testing.T) {
 	sameFrames(t, "late", all, folded(t, w.log)[left:])
 }
 
-// The cost of a write does not depend on how many follow, and nobody pays for a feed that nobody reads.
+// The cost of a write does not depend on the number of followers, and without followers the feed costs nothing.
 func TestFollowersCostTheWriterNothing(t *testing.T) {
 	w := newWorld(t)
 	report := benchReport(w)
@@ -312,13 +313,13 @@ func TestFollowersCostTheWriterNothing(t *testing.T) {
 	}
 	hundred := cost()
 	t.Logf("allocations of a write: %v with no follower, %v with one, %v with 100", none, one, hundred)
-	// The tables of the state grow now and then, which an average over a few hundred writes shows.
+	// The state's tables grow now and then, which shows in an average over a few hundred writes.
 	if hundred > one+3 || one > none+5 {
 		t.Errorf("a write allocates %v times with no follower, %v with one, %v with 100", none, one, hundred)
 	}
 }
 
-// countingLog counts the messages that are read, but for the check of the history up to a snapshot.
+// countingLog counts the messages that are read, except by the check of the history before a snapshot.
 type countingLog struct {
 	*fakeLog
 
@@ -335,7 +336,7 @@ func (l *countingLog) Read(ctx context.Context, from, to uint64, yield func(even
 	})
 }
 
-// History is read from the nearest snapshot on, and only so many read it at once.
+// History is read from the nearest snapshot on, and only by a limited number of followers at a time.
 func TestFollowersReadHistoryFromASnapshot(t *testing.T) {
 	w := newWorld(t)
 	report := benchReport(w)

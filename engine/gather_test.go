@@ -11,10 +11,10 @@ import (
 	"maestro/events"
 )
 
-// appendsTake is how long an append takes in these tests. A wait lasts at most a part of it.
+// appendsTake is how long an append takes in these tests. The writer waits at most a fraction of that.
 const appendsTake = time.Millisecond
 
-// gatheringWorld is a world whose appends take their time, with the waits that its writer asked for.
+// gatheringWorld returns a world whose appends take appendsTake. waits returns the waits of its writer.
 func gatheringWorld(t *testing.T) (w *world, waits func() []time.Duration) {
 	t.Helper()
 	w = newWorld(t)
@@ -40,7 +40,7 @@ func gatheringWorld(t *testing.T) (w *world, waits func() []time.Duration) {
 	}
 }
 
-// callAgain lets so many callers note something so often, with a pause after each answer.
+// callAgain has this many callers write notes, each this often, with a pause after each answer.
 func (w *world) callAgain(t *testing.T, callers, times int, pause time.Duration) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -57,7 +57,7 @@ func (w *world) callAgain(t *testing.T, callers, times int, pause time.Duration)
 	all.Wait()
 }
 
-// Callers who are back at once share the next append, whoever of them is the first.
+// Callers that call again at once share the next append, whichever of them is first.
 func TestCallersWhoAreBackShareABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := gatheringWorld(t)
@@ -68,7 +68,7 @@ func TestCallersWhoAreBackShareABatch(t *testing.T) {
 			_, err := w.note("first")
 			first <- err
 		}()
-		synctest.Wait() // the callers come while the first command is being appended
+		synctest.Wait() // the callers arrive while the first command is being appended
 		w.callAgain(t, 64, 10, 0)
 		if err := <-first; err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestCallersWhoAreBackShareABatch(t *testing.T) {
 	})
 }
 
-// A wait costs a lone caller a part of an append at most, and one that was in vain is not repeated soon.
+// A wait costs a lone caller at most a fraction of an append, and a wait in vain is not repeated soon.
 func TestAWaitInVainIsNotRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, waits := gatheringWorld(t)

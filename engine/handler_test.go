@@ -16,7 +16,7 @@ import (
 	"maestro/projections"
 )
 
-// note is a command that always becomes an event.
+// note sends a command that always becomes an event.
 func (w *world) note(key string) (Answer, error) {
 	w.t.Helper()
 	return w.withKey("w", "session:note", `{"message":"`+key+`"}`, key)
@@ -227,8 +227,8 @@ func TestKeysAreNeeded(t *testing.T) {
 	}
 }
 
-// Every answer, also "already so" and a refusal, waits until what it was decided on is firm; if that does not become
-// firm, it is decided again.
+// Every answer, including "already so" and a refusal, waits until the state that it is based on is durable. If that
+// fails, the command is decided again.
 func TestAnswersWaitForTheirGround(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -282,7 +282,7 @@ func TestAnswersWaitForTheirGround(t *testing.T) {
 	})
 }
 
-// Another writer came first: read what it wrote, and decide again on that.
+// If another writer was first, the Handler reads what it wrote, and decides again on that.
 func TestConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -302,7 +302,7 @@ func TestConflict(t *testing.T) {
 		); err != nil {
 			t.Fatal(err)
 		}
-		// Decided on the old state it would be an event; on the new one it is already so.
+		// On the old state it would become an event; on the new one it is already so.
 		a, err := w.withKey("o", "task:complete", `{"taskId":"{t1}","force":true}`, "ours")
 		if err != nil || a.Event != nil || a.Sequence != w.log.head() {
 			t.Errorf("%+v, %v", a, err)
@@ -311,7 +311,7 @@ func TestConflict(t *testing.T) {
 		if err != nil || b.Sequence != w.log.head() {
 			t.Errorf("%+v, %v", b, err)
 		}
-		// The stranger's key is known: no command happens twice.
+		// The other writer's key is known, so its command does not happen twice.
 		again, err := w.h.Do(
 			t.Context(), Request{By: commands.Admin(commands.AuthnToken), Command: command, Key: "theirs"},
 		)
@@ -328,7 +328,7 @@ func TestConflict(t *testing.T) {
 	})
 }
 
-// A log that conflicts for ever is given up, and said so.
+// The Handler gives up on a log that always conflicts, and says so.
 func TestConflictForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -383,7 +383,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// A disk that is full, or that a part of the store cannot be read from: commands are refused until that has passed.
+// While the disk is full, or a part of the store cannot be read, commands are refused.
 func TestFailuresThatPass(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure, synced, why error
@@ -412,7 +412,7 @@ func TestFailuresThatPass(t *testing.T) {
 						t.Errorf("healthy: %v", w.h.Health())
 					}
 				}
-				// Refusals are answers too, and have no firm ground now.
+				// Refusals are answers too, and cannot be based on a durable state now.
 				_, err := w.do("w", "task:complete", `{"taskId":"{t1}","force":true}`)
 				if c.synced != nil && code(err) != "" {
 					t.Errorf("a refusal was answered in doubt: %v", err)
@@ -437,7 +437,7 @@ func TestFailuresThatPass(t *testing.T) {
 	}
 }
 
-// A command does not wait for the second to pass: it tries at once whether the log takes writes again.
+// A command does not wait for the next check after a second: it tries at once whether the log accepts writes again.
 func TestDoubtIsTriedByCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -627,7 +627,7 @@ func TestSnapshots(t *testing.T) {
 			})
 		})
 	}
-	// A damaged one is passed over for an older one that is good; a list that cannot be read is none.
+	// A damaged snapshot is skipped in favour of an older valid one; a list that cannot be read counts as empty.
 	older := &fakeSnapshots{
 		saved: map[uint64]events.Snapshot{
 			good.Sequence: good,
@@ -650,7 +650,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// The history before a good snapshot is read in the background, and damage in it is found.
+// The history before a valid snapshot is read in the background, which finds damage in it.
 func TestHistoryBeforeASnapshotIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -922,7 +922,8 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 	})
 }
 
-// Many callers, a log that fails now and then in every way, under -race: what was answered is there, once.
+// Many callers on a log that fails in every way now and then: every acknowledged event is in the log exactly once. Run
+// with -race.
 func TestManyCallers(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()
@@ -981,7 +982,7 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// TestRefusedTextsAreNotStored: a caller that may do nothing cannot fill the blobs.
+// TestRefusedTextsAreNotStored: a caller without permissions cannot fill the blob store.
 func TestRefusedTextsAreNotStored(t *testing.T) {
 	w := newWorld(t)
 	blobs := w.h.config.Blobs.(*fakeBlobs)
@@ -994,7 +995,7 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	if len(blobs.blobs) != 0 {
 		t.Error("a refused command's text was stored")
 	}
-	// A command that its caller may use, and that is refused for what it asks.
+	// A command that its caller may use, but that is refused because of its content.
 	_, err := w.do("admin", "task:create", `{"title":"T","parentId":"task_none","description":"`+long+`"}`)
 	if code(err) == "" || len(blobs.blobs) != 0 {
 		t.Errorf("%v, and %d texts were stored", err, len(blobs.blobs))
@@ -1005,7 +1006,7 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	}
 }
 
-// TestRetryOfALongTextByOneWhoMayNoLonger: the retry gets its answer, as any other does.
+// TestRetryOfALongTextByOneWhoMayNoLonger: the retry gets its answer, like any other retry.
 func TestRetryOfALongTextByOneWhoMayNoLonger(t *testing.T) {
 	w := newWorld(t)
 	body := `{"title":"T","description":"` + strings.Repeat("x", events.MaxText+1) + `"}`

@@ -18,18 +18,18 @@ import (
 	"maestro/projections"
 )
 
-// leaseWorld is a world whose leases are looked at when the test says so, by a monotonic clock that the test moves.
+// leaseWorld is a world whose leases are checked when the test asks for it, on a monotonic clock that the test moves.
 type leaseWorld struct {
 	*world
 	l       *Leases
 	elapsed atomic.Int64
 	// onClock, when set, is called with each reading of the monotonic clock, before it is answered.
 	onClock func()
-	// beats, when set, outlive the leases.
+	// beats, if set, survives a restart of the leases.
 	beats HeartbeatStore
 }
 
-// fakeBeats remembers in memory who sends heartbeats.
+// fakeBeats remembers in memory which sessions send heartbeats.
 type fakeBeats struct {
 	known []string
 	added int
@@ -55,12 +55,12 @@ func newLeaseWorld(t *testing.T, given ...step) *leaseWorld {
 	for _, s := range given {
 		w.take(s)
 	}
-	w.elapsed.Store(int64(1000 * time.Hour)) // of a machine that was up before
+	w.elapsed.Store(int64(1000 * time.Hour)) // as on a machine that has been running for a while
 	w.l = w.leases(w.h)
 	return w
 }
 
-// leases makes leases of a Handler that nobody looks at but the test.
+// leases creates leases that only the test checks.
 func (w *leaseWorld) leases(h *Handler) *Leases {
 	w.t.Helper()
 	l, err := NewLeases(LeasesConfig{
@@ -88,14 +88,13 @@ func (w *leaseWorld) restart() {
 	w.l = w.leases(w.h)
 }
 
-// jump moves both clocks, and nobody looks.
+// jump moves both clocks without a check of the leases.
 func (w *leaseWorld) jump(d time.Duration) {
 	w.elapsed.Add(int64(d))
 	w.pass(d)
 }
 
-// run lets time pass, with a look at every interval, and what it held is given back when a session
-// ends, as Run does.
+// run lets time pass as Run does: it checks the leases at every interval, and returns items when a session ends.
 func (w *leaseWorld) run(d time.Duration) {
 	w.t.Helper()
 	for ; d > 0; d -= w.l.every {
@@ -108,7 +107,7 @@ func (w *leaseWorld) run(d time.Duration) {
 	}
 }
 
-// beat is a heartbeat of each of these sessions.
+// beat sends a heartbeat of each of these sessions.
 func (w *leaseWorld) beat(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -118,7 +117,7 @@ func (w *leaseWorld) beat(names ...string) {
 	}
 }
 
-// hear is a call of a session that asks for nothing.
+// hear makes a call of each of these sessions that requests nothing.
 func (w *leaseWorld) hear(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -154,7 +153,7 @@ func (w *leaseWorld) happened(since uint64) []string {
 	return happened
 }
 
-// expect holds what happened since a sequence against a list, and returns the sequence now.
+// expect compares the events since a sequence with a list, and returns the current sequence.
 func (w *leaseWorld) expect(when string, since uint64, want ...string) uint64 {
 	w.t.Helper()
 	if got := w.happened(since); !slices.Equal(got, want) {
@@ -163,7 +162,7 @@ func (w *leaseWorld) expect(when string, since uint64, want ...string) uint64 {
 	return w.log.head()
 }
 
-// audited holds the whole log against the audit.
+// audited runs the audit on the whole log.
 func (w *leaseWorld) audited() {
 	w.t.Helper()
 	if verdict := verify(w.t, w.log.messages); len(verdict.Faults) != 0 {
@@ -171,10 +170,11 @@ func (w *leaseWorld) audited() {
 	}
 }
 
-// all are the sessions of a world that are alive.
+// all are the living sessions of a world.
 var all = []string{"o", "w", "v", "r", "k"}
 
-// A session that sends heartbeats is lost after its lease, one that never has after a long one; each exactly once.
+// A session that sends heartbeats is lost after the short lease, one that never has after the long one; each exactly
+// once.
 func TestSilentSessionsAreLost(t *testing.T) {
 	w := newLeaseWorld(t)
 	at := w.log.head()
@@ -236,7 +236,7 @@ func TestLeasesOfNewAndOldSessions(t *testing.T) {
 	}
 }
 
-// What a lost session held goes back to the front; after the last attempt it is quarantined.
+// The item of a lost session returns to the front; after the last attempt it is quarantined.
 func TestItemsOfTheLost(t *testing.T) {
 	w := newLeaseWorld(t, named, puller("a"), puller("b"), puller("c"), pushTo("t1"), pushTo("t2"), starts("a"))
 	w.l.look(t.Context())
@@ -272,7 +272,8 @@ func TestItemsOfTheLost(t *testing.T) {
 	w.audited()
 }
 
-// When a session last called is known from its calls alone: not before the first, and whatever pause is held up.
+// The time of a session's last call follows from its calls alone: it is unknown before the first, and a pause of the
+// process does not change it.
 func TestLastHeard(t *testing.T) {
 	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`})
 	w.run(time.Second)
@@ -293,7 +294,8 @@ func TestLastHeard(t *testing.T) {
 	}
 }
 
-// Who is heard again is recovered before what it asks for is decided; what it held is another's by then, or its own.
+// A session that is heard again is recovered before its command is decided. By then, another session may hold its item,
+// or it may still hold the item itself.
 func TestRecovery(t *testing.T) {
 	w := newLeaseWorld(t, named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"))
 	w.l.look(t.Context())
@@ -327,7 +329,7 @@ func TestRecovery(t *testing.T) {
 	w.audited()
 }
 
-// Heard fails when the mark cannot be taken away: then what the session asks for is not to be decided.
+// Heard fails if the recovery cannot be written: then the session's command must not be decided.
 func TestRecoveryThatCannotBeWritten(t *testing.T) {
 	w := newLeaseWorld(t, lose("w"))
 	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
@@ -337,7 +339,7 @@ func TestRecoveryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A session that is heard while its loss is on the way keeps what it holds.
+// A session that is heard while its loss is being written keeps its item.
 func TestHeardInTheLastMoment(t *testing.T) {
 	for name, which := range map[string]string{"before its turn": "b", "while it is written": "a"} {
 		t.Run(name, func(t *testing.T) {
@@ -367,7 +369,7 @@ func TestHeardInTheLastMoment(t *testing.T) {
 	}
 }
 
-// running runs the leases until the test ends, with no timer: only a poke makes them look.
+// running runs the leases until the test ends, without a timer: they check only when poked.
 func (w *leaseWorld) running() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -375,7 +377,7 @@ func (w *leaseWorld) running() (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// What a session held that ended comes back at once: no time passes, and nobody waits for the next look.
+// The item of a session that ended is returned at once, without waiting for the next check.
 func TestItemsOfTheEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		end    step
@@ -408,7 +410,8 @@ func TestItemsOfTheEnded(t *testing.T) {
 	}
 }
 
-// A crash between an end and what follows from it: whoever opens the log next brings it about.
+// After a crash between a session's end and the return of its item, the next process that opens the log returns the
+// item.
 func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
 	for name, end := range map[string]step{"killed": kill("a"), "lost": lose("a"), "deleted": {
 		"admin",
@@ -429,7 +432,7 @@ func TestCrashBetweenAnEndAndItsConsequence(t *testing.T) {
 	}
 }
 
-// The time of a session that has one is over by the wall clock, whether it is heard or not.
+// A session with a timeout ends when the timeout has passed, whether it is heard or not.
 func TestTimeouts(t *testing.T) {
 	w := newLeaseWorld(
 		t,
@@ -451,7 +454,7 @@ func TestTimeouts(t *testing.T) {
 	w.audited()
 }
 
-// A wall clock that is set forward takes no time from a session: its time is over when that has passed.
+// Setting a wall clock forward does not shorten a session's timeout.
 func TestTimeoutsOnASetClock(t *testing.T) {
 	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t1}"],"timeout":60000}`})
 	w.l.look(t.Context())
@@ -464,7 +467,7 @@ func TestTimeoutsOnASetClock(t *testing.T) {
 	w.audited()
 }
 
-// A log whose newest event is decades ahead of the wall clock: a session's time is over when it is.
+// A session's timeout is right even on a log whose newest event is decades ahead of the wall clock.
 func TestTimeoutsOnALogFromTheFuture(t *testing.T) {
 	w := newLeaseWorld(t)
 	w.pass(30 * 365 * 24 * time.Hour)
@@ -489,7 +492,7 @@ func TestTimeoutsOnALogFromTheFuture(t *testing.T) {
 	w.audited()
 }
 
-// A laptop that sleeps stops the monotonic clock and not the wall's: nobody is lost when it wakes.
+// A laptop's sleep stops the monotonic clock but not the wall clock: no session is lost when it wakes.
 func TestSleepOfTheMachine(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	w.l.look(t.Context())
@@ -507,7 +510,8 @@ func TestSleepOfTheMachine(t *testing.T) {
 	w.audited()
 }
 
-// A process that stood still for minutes heard nobody meanwhile: all leases begin anew, wherever in its work it stood.
+// A process that was suspended for minutes heard no session meanwhile: all leases restart, whatever it was doing when
+// it was suspended.
 func TestPauseOfTheProcess(t *testing.T) {
 	for name, pause := range map[string]func(w *leaseWorld){
 		"between two looks": func(w *leaseWorld) {
@@ -569,7 +573,7 @@ func TestPauseOfTheProcess(t *testing.T) {
 	}
 }
 
-// Silence is measured by the monotonic clock: a wall clock that is set back saves nobody.
+// Silence is measured on the monotonic clock: setting back the wall clock does not extend a lease.
 func TestClockSetBack(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	w.l.look(t.Context())
@@ -582,7 +586,7 @@ func TestClockSetBack(t *testing.T) {
 	w.audited()
 }
 
-// Who starts anew knows nobody's silence: every lease begins then.
+// A server that starts does not know how long sessions have been silent: every lease starts then.
 func TestFreshLeasesAfterARestart(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	w.l.look(t.Context())
@@ -603,7 +607,7 @@ func TestFreshLeasesAfterARestart(t *testing.T) {
 	w.expect("and silent", at, "session.lost k")
 }
 
-// Who is known to send heartbeats has the short lease after a restart too, and is remembered no longer than it lives.
+// A session that sends heartbeats still has the short lease after a restart, and is forgotten when it ends.
 func TestHeartbeatsOutliveARestart(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	beats := &fakeBeats{}
@@ -638,7 +642,7 @@ func TestHeartbeatsOutliveARestart(t *testing.T) {
 	w.expect("and its lease is the short one", at, "session.lost r", "session.lost k")
 }
 
-// On a shared log a look finds what another server wrote.
+// On a shared log, a check reads what another server wrote.
 func TestLeasesOfASharedLog(t *testing.T) {
 	w := newLeaseWorld(t)
 	other := w.h
@@ -661,7 +665,7 @@ func TestLeasesOfASharedLog(t *testing.T) {
 	w.audited()
 }
 
-// Who said that it is done is let go, unless it holds an item.
+// A session that said it is done is not lost, unless it holds an item.
 func TestTheCompletedAreNotLost(t *testing.T) {
 	done := func(name string) step { return step{name, "session:complete", `{}`} }
 	w := newLeaseWorld(t, push("t1"), start, done("k"), done("w"))
@@ -672,7 +676,8 @@ func TestTheCompletedAreNotLost(t *testing.T) {
 	w.expect("silent", at, "session.lost k", "queue.item_returned t1")
 }
 
-// While the log takes no writes nothing is done, and nobody is lost for it; afterwards what is due is done.
+// While the log accepts no writes, the leases do nothing, and no session is lost because of that; afterwards they do
+// what is due.
 func TestLeasesInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newLeaseWorld(
@@ -683,7 +688,7 @@ func TestLeasesInDoubt(t *testing.T) {
 		w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
 		w.log.whenSynced(func() error { return events.ErrFull })
 		w.beat("b")
-		w.l.look(t.Context()) // finds out
+		w.l.look(t.Context()) // discovers that the log accepts writes
 		appends := len(w.log.appended())
 		w.run(10 * time.Minute)
 		if n := len(w.log.appended()) - appends; n != 0 {
@@ -701,7 +706,7 @@ func TestLeasesInDoubt(t *testing.T) {
 	})
 }
 
-// A damaged log stays as it is.
+// The leases write nothing to a damaged log.
 func TestLeasesOfADamagedLog(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start, kill("k"))
 	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrReadOnly })
@@ -717,7 +722,7 @@ func TestLeasesOfADamagedLog(t *testing.T) {
 	}
 }
 
-// An unknown outcome does not make anything happen twice, nor does a second server that finds the same due.
+// Nothing happens twice because of an unknown outcome, or because two servers find the same thing due.
 func TestLossesHappenOnce(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	w.l.look(t.Context())
@@ -746,7 +751,7 @@ func TestLossesHappenOnce(t *testing.T) {
 	for range 14 {
 		w.jump(5 * time.Second)
 		ours.look(t.Context())
-		w.jump(time.Millisecond) // so that both do not say the same
+		w.jump(time.Millisecond) // so that the two differ
 		other.look(t.Context())
 	}
 	w.expect("by two servers", at, "session.lost w")
@@ -785,7 +790,7 @@ func TestNewLeases(t *testing.T) {
 	}
 }
 
-// The loop with its timer, in the time of a bubble: a lease of a second, and many sessions that are heard at once.
+// Run with its timer, in the time of a bubble: a lease of a second, and many sessions that are heard concurrently.
 func TestLeasesRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -832,8 +837,8 @@ func TestLeasesRun(t *testing.T) {
 	})
 }
 
-// A server that was held up while its process ran is no machine that slept: a caller that was silent before continues
-// being silent, and the time counts for nobody's lease.
+// A server that was delayed while its process ran is not a machine that slept: a silent session stays silent, and the
+// delay counts for no lease.
 func TestHeldUpServerIsNoPause(t *testing.T) {
 	w := newLeaseWorld(t, named)
 	w.l.look(t.Context())

@@ -12,13 +12,13 @@ import (
 	"maestro/projections"
 )
 
-// reads counts from now on what is looked up in the committed state.
+// reads counts the look-ups in the committed state from now on.
 func (w *world) reads() (reads *uint64) {
 	w.h.View(func(s *projections.State) { reads = s.CountReads() })
 	return reads
 }
 
-// crowd makes n sessions and returns their names.
+// crowd spawns n sessions and returns their names.
 func (w *world) crowd(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -28,7 +28,7 @@ func (w *world) crowd(n int) []string {
 	return names
 }
 
-// A look at the leases costs what is alive, and not what ever was: neither sessions nor projects.
+// The cost of checking the leases depends on what is alive, not on all sessions and projects that ever existed.
 func TestLeasesLookAtTheLiving(t *testing.T) {
 	w := newLeaseWorld(t)
 	const ended = 300
@@ -66,7 +66,7 @@ func (w *world) running() (stop func()) {
 	return func() { cancel(); running.Wait() }
 }
 
-// The end of a session makes the leases look for what it held, and not at all others.
+// The end of a session makes the leases look for its item, not at all other sessions.
 func TestAnEndLooksForItemsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -86,7 +86,7 @@ func TestAnEndLooksForItemsOnly(t *testing.T) {
 	})
 }
 
-// Sessions that end one after the other do not put off the look at those that are silent.
+// Sessions that end one after another do not delay the check for silent sessions.
 func TestEndsDoNotPutOffTheTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

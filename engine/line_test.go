@@ -13,16 +13,16 @@ import (
 	"maestro/projections"
 )
 
-// inLine is a call of AwaitItem under way.
+// inLine is a call of AwaitItem in progress.
 type inLine struct {
 	looks    atomic.Int32 // how often it looked
-	over     atomic.Bool  // that its waiting is over, which it finds when it looks
+	over     atomic.Bool  // its wait is over, which it notices when it looks
 	returned atomic.Bool
-	turn     *Turn // these once it has returned
+	turn     *Turn // set once it has returned
 	err      error
 }
 
-// lineUp begins to wait for an item of the queue "main".
+// lineUp starts to wait for an item of the queue "main".
 func (w *world) lineUp(ctx context.Context, keys ...Key) *inLine {
 	a := &inLine{}
 	go func() {
@@ -36,7 +36,7 @@ func (w *world) lineUp(ctx context.Context, keys ...Key) *inLine {
 	return a
 }
 
-// turns returns those who have a turn, and how often all looked together.
+// turns returns the calls that have a turn, and how often all calls looked in total.
 func turns(all []*inLine) (have []*inLine, looks int32) {
 	synctest.Wait()
 	for _, a := range all {
@@ -48,14 +48,14 @@ func turns(all []*inLine) (have []*inLine, looks int32) {
 	return have, looks
 }
 
-// pushNew makes a task and pushes it into the queue "main".
+// pushNew creates a task and pushes it to the queue "main".
 func (w *world) pushNew(name string) {
 	w.make(name, "admin", "task:create", `{"project":"{p}","title":"T"}`)
 	w.take(pushTo(name))
 }
 
-// TestOneItemGivesOneTurn: as many of those who wait get a turn as there are items, in order; nobody else looks. A turn
-// that ends while its item is still there goes to the next.
+// TestOneItemGivesOneTurn: as many waiting callers get a turn as there are items, in order; no others look. A turn that
+// ends while its item is still there passes to the next caller.
 func TestOneItemGivesOneTurn(t *testing.T) {
 	const waiters, items = 50, 3
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestOneItemGivesOneTurn(t *testing.T) {
 				t.Fatalf("%d items: %d turns after %d looks", i+1, len(have), looks)
 			}
 		}
-		for i := range items { // none of them asks
+		for i := range items { // none of them starts the item
 			all[i].turn.End()
 			all[i].turn.End()
 			have, looks := turns(all)
@@ -82,7 +82,7 @@ func TestOneItemGivesOneTurn(t *testing.T) {
 				t.Fatalf("%d turns ended: %d were given after %d looks", i+1, len(have), looks)
 			}
 		}
-		for i := range items { // each of these asks
+		for i := range items { // each of these starts an item
 			who := fmt.Sprint("puller", i)
 			w.take(puller(who))
 			w.take(starts(who))
@@ -104,7 +104,7 @@ func TestOneItemGivesOneTurn(t *testing.T) {
 	})
 }
 
-// TestATurnIsPassedOn: whose waiting is over, or cancelled, when its turn comes, passes it on.
+// TestATurnIsPassedOn: a caller whose wait has ended or was cancelled when its turn comes passes the turn on.
 func TestATurnIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -136,7 +136,7 @@ func TestATurnIsPassedOn(t *testing.T) {
 	})
 }
 
-// TestTurnsAreNotLost: who is cancelled just as its turn comes leaves it to the next. Run with -race.
+// TestTurnsAreNotLost: a caller that is cancelled just as its turn comes passes the turn on. Run with -race.
 func TestTurnsAreNotLost(t *testing.T) {
 	for i := range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -167,8 +167,8 @@ func TestTurnsAreNotLost(t *testing.T) {
 	}
 }
 
-// TestTurnsUnderLoad: many wait and ask while others push, take items without waiting, and leave: each item is started,
-// and whoever waits on waits for an item that is not there. Run with -race.
+// TestTurnsUnderLoad: many callers wait for items while others push, take items without waiting, and leave. Every item
+// is started, and a caller keeps waiting only if there is no item. Run with -race.
 func TestTurnsUnderLoad(t *testing.T) {
 	const waiters, items = 20, 60
 	synctest.Test(t, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestTurnsUnderLoad(t *testing.T) {
 				ask("thief")
 			}
 		}
-		time.Sleep(time.Minute) // the writer gathers commands for a moment, so the bubble may be still before the end
+		time.Sleep(time.Minute) // the writer gathers commands for a moment, so the bubble may be idle before the end
 		if got.Load() != items {
 			t.Errorf("%d of %d items were started", got.Load(), items)
 		}
@@ -240,7 +240,8 @@ func TestTurnsUnderLoad(t *testing.T) {
 	})
 }
 
-// TestACommitWakesWhomItReaches: a caller that waits for a later sequence sleeps on, and who leaves is forgotten.
+// TestACommitWakesWhomItReaches: a commit does not wake callers that wait for a later sequence, and callers that leave
+// are forgotten.
 func TestACommitWakesWhomItReaches(t *testing.T) {
 	const waiters = 100
 	synctest.Test(t, func(t *testing.T) {
@@ -292,7 +293,8 @@ func TestACommitWakesWhomItReaches(t *testing.T) {
 	})
 }
 
-// TestFinishedQueueEndsTheWait: all who wait look when the last item of a queue ends, and not when one of several does.
+// TestFinishedQueueEndsTheWait: all waiting callers look when the last item of a queue ends, but not when one of
+// several does.
 func TestFinishedQueueEndsTheWait(t *testing.T) {
 	const waiters = 20
 	synctest.Test(t, func(t *testing.T) {
@@ -324,7 +326,7 @@ func TestFinishedQueueEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestAQueueOfDoneTasksEndsTheWait: so it is when the tasks of the items that are left are done or cancelled by others.
+// TestAQueueOfDoneTasksEndsTheWait: the wait also ends when others complete or cancel the tasks of the remaining items.
 func TestAQueueOfDoneTasksEndsTheWait(t *testing.T) {
 	for name, ends := range map[string]step{
 		"completed": {"admin", "task:complete", `{"taskId":"{first}"}`},

@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// BenchmarkStepPrice measures how many steps of a report that moves many items cost the writer what a plain report
-// costs it: what service.StepsPerCommand may be at most.
+// BenchmarkStepPrice measures how many steps of a report that moves many items cost the writer as much as a plain
+// report. service.StepsPerCommand may not be larger than that.
 func BenchmarkStepPrice(b *testing.B) {
 	const items, dependencies, dependents = 10_000, 200, 1000
 	w := newWorld(b)
@@ -32,7 +32,7 @@ func BenchmarkStepPrice(b *testing.B) {
 		return id
 	}
 	w.must("admin", "queue:create", `{"project":"{p}","queue":"trusting","trustReports":true}`)
-	var all, last []string // of the tasks that items wait for
+	var all, last []string // each of the tasks that items wait for
 	for range items / dependents {
 		hubs := make([]string, dependencies)
 		for i := range hubs {

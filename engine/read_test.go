@@ -68,8 +68,8 @@ func TestReadCountsItsSteps(t *testing.T) {
 	}
 }
 
-// Readers go on while a picture of the state is taken, however much there is in it: it takes none of their lock. If it
-// did, it would wait here for good.
+// Readers continue while an image of a large state is taken, because that does not take their lock. If it did, this
+// test would hang.
 func TestAnImageKeepsNoReaderOut(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()

@@ -6,7 +6,7 @@ import (
 	"maestro/commands"
 )
 
-// Who gets a used token name does not get what the earlier token's keys were answered.
+// A new token with a used name does not get the answers to the earlier token's keys.
 func TestLaterTokenHasKeysOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	ask := func(key string) (Answer, error) {

@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// What waits is put in rounds, in each of which a share has one command, and those that cost less of late come first.
+// Waiting commands are divided into rounds with one command per share; shares that cost less recently come first.
 func TestEachShareHasOneCommandInARound(t *testing.T) {
 	waiting := func(order string) (all []*pending) {
 		for i, share := range strings.Fields(order) {
@@ -52,7 +52,7 @@ func TestEachShareHasOneCommandInARound(t *testing.T) {
 	}
 }
 
-// However many dear commands of one share wait, another share's next command waits for few of them.
+// However many expensive commands of one share wait, another share's next command waits for only a few of them.
 func TestDearCommandsWaitForTheirTurn(t *testing.T) {
 	const tasks, herd = 300, 200
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestDearCommandsWaitForTheirTurn(t *testing.T) {
 			go send("herd", fmt.Sprint("herd ", i), dear)
 			synctest.Wait()
 		}
-		for _, honest := range []string{"honest", "late"} { // the second one comes while the herd's turn is on
+		for _, honest := range []string{"honest", "late"} { // the second one arrives during the herd's turn
 			before, done := w.log.head()+1, false
 			go func() {
 				send(honest, honest, `{"message":"m"}`)

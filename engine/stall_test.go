@@ -9,11 +9,11 @@ import (
 	"maestro/events"
 )
 
-// stallAfter is when a request to the log that began at once is seen not to return.
+// stallAfter is the time after which a request to the log that starts now is recognised as stalled.
 const stallAfter = stallTicks * stallTick
 
-// A log that does not answer holds up nobody: after two seconds everybody who waits is told, later callers are told at
-// once, and each command is an event once however often it was tried.
+// A log that does not answer does not block callers: after two seconds all waiting callers get an error, later callers
+// get it at once, and each command becomes one event however often it was tried.
 func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 	for name, hold := range map[string]func(*fakeLog, <-chan struct{}){
 		"while it appends": func(l *fakeLog, answers <-chan struct{}) {
@@ -57,7 +57,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					first <- err
 				}()
 				synctest.Wait()
-				// A request before the one that does not return may be the one that the first look saw.
+				// The first look may have seen the request before the one that does not return.
 				late := func(took time.Duration) bool { return took < stallAfter || took > stallAfter+stallTick }
 				if took, err := create("second"); late(took) || !errors.Is(err, errStalled) {
 					t.Errorf("who waited with it is answered after %s: %v", took, err)
@@ -97,13 +97,13 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Nobody is told of a log that is slow, and answers.
+// A slow log that answers is not reported.
 func TestASlowLogIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
 		w.log.when(func(_ uint64, _ []events.Message, store func() error) error {
-			time.Sleep(stallAfter - time.Millisecond) // each is seen to be another request
+			time.Sleep(stallAfter - time.Millisecond) // each look sees another request
 			return store()
 		})
 		for i := range 5 {
@@ -117,7 +117,7 @@ func TestASlowLogIsNoStall(t *testing.T) {
 	})
 }
 
-// A request that does not return is noticed behind many that did.
+// A request that does not return is noticed after many that did.
 func TestAStallIsNoticedInTheMiddleOfTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -165,7 +165,7 @@ func TestALateAnswerEndsAStall(t *testing.T) {
 	})
 }
 
-// What is noticed of one request is never said of the next.
+// A stall of one request is never reported for the next.
 func TestOnlyTheRequestThatWasSeenExpires(t *testing.T) {
 	s := newStall()
 	s.begin()

@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Damage counts more than the wish to be read-only, whichever comes first, and the first damage stays.
+// Damage takes precedence over a request to be read-only, whichever comes first, and the first damage is kept.
 func TestDamageCountsMoreThanTheWishToBeReadOnly(t *testing.T) {
 	asked := &events.StoppedError{Why: "it was started with --read-only", Asked: true}
 	first, second := &events.DamageError{Sequence: 2, Why: "first"}, &events.DamageError{Sequence: 3, Why: "second"}

@@ -15,7 +15,7 @@ import (
 	"maestro/events"
 )
 
-// lossyTexts returns every text but one that is lost, and notes what was asked for.
+// lossyTexts returns every text except a lost one, and records the requests.
 type lossyTexts struct {
 	mu    sync.Mutex
 	lost  bool
@@ -39,7 +39,7 @@ func (l *lossyTexts) set(lost bool, err error) {
 	l.lost, l.err = lost, err
 }
 
-// The watch names what is lost once, asks again only for that, and ends when nothing is lost.
+// The watch reports each lost text once, asks again only for lost texts, and ends when none is lost.
 func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 	w := newWorld(t)
 	for _, title := range []string{"One", "Two"} {
@@ -87,7 +87,7 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 	}
 }
 
-// Others tell of a damaged log: the watch says nothing, and does not look again.
+// Others report a damaged log: the watch says nothing, and does not look again.
 func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("Long", 30_000)

@@ -48,7 +48,7 @@ func (w *world) traced(by, id, body, key string) (Answer, error) {
 	})
 }
 
-// everyStep returns steps that become events of many types, from newWorld on.
+// everyStep returns steps that become events of many types in newWorld.
 func everyStep() []step {
 	long := strings.Repeat("long ", events.MaxText/5+1)
 	return slices.Concat([]step{
@@ -70,8 +70,8 @@ func everyStep() []step {
 	}, lines)
 }
 
-// TestTryIsDo: what is tried is what is then done, byte for byte, and a retry and "already so" too; and it changes
-// nothing: not the log, the blobs or the state.
+// TestTryIsDo: Try returns byte for byte what Do then returns, also for a retry and "already so", and changes neither
+// the log nor the blobs nor the state.
 func TestTryIsDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // no time passes between the two
 		w := newWorld(t)
@@ -125,7 +125,7 @@ func TestTryIsDo(t *testing.T) {
 	})
 }
 
-// TestTryRefuses: with the refusal that Do has, and without a record of it.
+// TestTryRefuses: Try returns the same refusal as Do, and does not record it.
 func TestTryRefuses(t *testing.T) {
 	long := strings.Repeat("x", events.MaxText+1)
 	many := `["` + strings.Repeat(strings.Repeat("y", 1<<10)+`","`, 900) + `y"]`
@@ -199,8 +199,8 @@ func TestTryRefuses(t *testing.T) {
 	}
 }
 
-// TestTryTakesNoTurn: it answers while the log is in the middle of an append, on what is committed, and with a time
-// that is not before the last event's.
+// TestTryTakesNoTurn: Try answers during an append, based on the committed state, with a time that is not before the
+// last event's.
 func TestTryTakesNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -236,7 +236,7 @@ func TestTryTakesNoTurn(t *testing.T) {
 	})
 }
 
-// slowCommand is a command whose decision lasts until it is let go.
+// slowCommand is a command whose decision lasts until the test releases it.
 type slowCommand struct {
 	commands.CompleteTask
 	begun, ended chan struct{}
@@ -250,7 +250,7 @@ func (x *slowCommand) Decide(*projections.State, commands.Call) (events.Data, er
 	return nil, nil
 }
 
-// TestADryRunStopsNoReader: a long dry run, with a commit that waits for it, leaves reads alone.
+// TestADryRunStopsNoReader: a long dry run, and a commit that waits for it, do not block reads.
 func TestADryRunStopsNoReader(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()
@@ -268,7 +268,7 @@ func TestADryRunStopsNoReader(t *testing.T) {
 		)
 		done <- err
 	}()
-	// A waiting writer lets no further reader in: that is how it is seen to wait.
+	// A waiting writer blocks new readers, which shows that it waits.
 	free := func(lock *sync.RWMutex) bool {
 		if !lock.TryRLock() {
 			return false

@@ -14,7 +14,7 @@ import (
 	"maestro/projections"
 )
 
-// everything is a world whose log has many types of events. Each command by itself is in the tables of decisions.
+// everything returns a world whose log has many types of events. The decision tables test each command by itself.
 func everything(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -88,7 +88,7 @@ const (
 	otherDigest = "sha256-2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// lines are the steps of everything that have to do with queues, questions, tokens and time.
+// lines are the steps of everything about queues, questions, tokens and time.
 var lines = []step{
 	{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true,"maxAttempts":2}`},
 	{"admin", "queue:create", `{"project":"{p}","queue":"side"}`},
@@ -189,8 +189,8 @@ func verify(t testing.TB, messages []events.Message) Verdict {
 	return verdict
 }
 
-// The inverse of every event, decided again on the state before it, gives the event again; and the views that the
-// Handler shows are those that a rebuilt state shows.
+// The command behind every event, decided again on the state before it, gives the same event; and the Handler shows the
+// same views as a rebuilt state.
 func TestVerifyClean(t *testing.T) {
 	w := everything(t)
 	verdict := verify(t, w.log.messages)
@@ -209,7 +209,7 @@ func TestVerifyClean(t *testing.T) {
 	})
 }
 
-// forge changes the event at an index and chains what follows anew, as the owner of the disk could.
+// forge changes the event at an index and recomputes the chain after it, as the owner of the disk could.
 func forge(t testing.TB, log []events.Message, index int, edit func(e *events.Event)) []events.Message {
 	t.Helper()
 	return rewrite(t, log, func(i int, e *events.Event) {
@@ -219,7 +219,7 @@ func forge(t testing.TB, log []events.Message, index int, edit func(e *events.Ev
 	})
 }
 
-// rewrite edits the events of a log, and chains it anew.
+// rewrite edits the events of a log, and recomputes the chain.
 func rewrite(t testing.TB, log []events.Message, edit func(index int, e *events.Event)) []events.Message {
 	t.Helper()
 	forged := slices.Clone(log)
@@ -490,7 +490,7 @@ func TestVerifyCatches(t *testing.T) {
 	}
 }
 
-// Any byte of any body that was changed without the chain is found at once, by the link behind it at the latest.
+// A changed byte in a body is found at the latest by the next event's link, unless the chain was recomputed.
 func TestVerifyCatchesFlips(t *testing.T) {
 	log := newWorld(t).log.messages
 	for index := range log[:len(log)-1] {
@@ -557,8 +557,8 @@ func dataOf(t testing.TB, m events.Message) events.Data {
 	return e.Data
 }
 
-// What was decided by rules 1 is judged by rules 1: a spawn with the queue strategy made no queue, and a report no
-// question.
+// Events decided by version 1 of the rules are judged by version 1, in which a spawn with the queue strategy created no
+// queue, and a report no question.
 func TestVerifyOldRules(t *testing.T) {
 	w := newWorld(t)
 	w.must("w", "report:needs-input", `{"message":"Which?"}`)
@@ -591,7 +591,7 @@ func TestVerifyOldRules(t *testing.T) {
 	}
 }
 
-// What led to what, read back from the log: the chain from a push to the item's end, over a holder that was lost.
+// Causes as read from the log: the chain from a push to the item's end, with a holder that was lost in between.
 func TestCauses(t *testing.T) {
 	w := newWorld(t)
 	var ids []string
@@ -658,8 +658,8 @@ func TestActorsAndSources(t *testing.T) {
 	}
 }
 
-// What a server does not write is a fault also when the decision is the same: unknown fields, another zone, and
-// a time behind which no further event has one. Empty fields and another order are none.
+// Something that no server writes is a fault even if the decision is the same: unknown fields, another time zone, and a
+// time so late that no later event can have one. Empty fields and another order of members are not faults.
 func TestVerifyCatchesWhatNoServerWrites(t *testing.T) {
 	log := newWorld(t).log.messages
 	at := len(log) - 1

@@ -10,10 +10,10 @@ import (
 	"maestro/commands"
 )
 
-// The caller of a request is told its work: of the decision, of the fold of its event, and of a refusal; also one that
-// left before the answer.
+// Request.Worked gets the work of the decision, of the fold of its event, and of a refusal, even if the caller left
+// before the answer.
 func TestWorkIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // what is never told is a deadlock
+	synctest.Test(t, func(t *testing.T) { // if it is never called, this is a deadlock
 		const waiting = 50
 		w := newWorld(t)
 		defer w.h.Close()

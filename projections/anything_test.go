@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// pools are what the events of random stories are about, by the field that names it. Nothing is SpawnedBy one of them:
-// sessions that spawned each other are no story.
+// pools are the ids in the events of random stories, by the field that holds them. SpawnedBy has no pool, because
+// sessions cannot have spawned each other.
 var pools = map[string][]string{
 	"ProjectID":    poolProjects,
 	"TaskID":       poolTasks,
@@ -30,7 +30,7 @@ var pools = map[string][]string{
 	"Children":     poolTokens,
 }
 
-// words are the values of the types that have few.
+// words are the values of types with few values.
 var words = map[reflect.Type][]string{
 	reflect.TypeFor[events.TaskStatus]():    {"todo", "in_progress", "completed", "cancelled", "blocked"},
 	reflect.TypeFor[events.SessionStatus](): {"idle", "running", "working", "stopped", "failed"},
@@ -40,8 +40,7 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[events.TokenKind]():     {"admin", "auditor", "read-only"},
 }
 
-// deck has each type of the catalogue as often as its chance is: what happens to tasks and sessions, often, and what
-// deletes, seldom.
+// deck has each type of the catalogue as often as its weight: events of tasks and sessions often, deletions seldom.
 var deck = func() []events.Entry {
 	var deck []events.Entry
 	for _, entry := range events.Catalogue() {
@@ -63,7 +62,7 @@ var deck = func() []events.Entry {
 	return deck
 }()
 
-// anything makes up an event of any type of the catalogue, which may well contradict the state.
+// anything makes up an event of any type of the catalogue, which may contradict the state.
 func anything(r *rand.Rand) given {
 	m := maker{r, fmt.Sprintf("text %d ✓", r.IntN(1000))}
 	data := deck[r.IntN(len(deck))].New()
@@ -91,7 +90,7 @@ type maker struct {
 
 func (m maker) one(from []string) string { return from[m.IntN(len(from))] }
 
-// fill sets the fields of a payload; optional ones are absent half of the time.
+// fill sets the fields of a payload; each optional field is absent half of the time.
 func (m maker) fill(v reflect.Value) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
@@ -100,7 +99,7 @@ func (m maker) fill(v reflect.Value) {
 		}
 		from := pools[field.Name]
 		if own := v.FieldByName("SessionID"); field.Name == "Queue" && own.IsValid() && m.IntN(3) == 0 {
-			from = []string{own.String()} // a session's own queue has its name
+			from = []string{own.String()} // a session's own queue is named by its id
 		}
 		m.set(v.Field(i), from)
 	}

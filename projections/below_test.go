@@ -9,8 +9,8 @@ import (
 	"maestro/events"
 )
 
-// grownUp returns a state with a root, so many tasks below it, and nine ended sessions that spoke of the first of them.
-// The tasks are put in place without events, which would take long.
+// grownUp returns a state with a root, this many tasks below it, and nine ended sessions that reported on the first of
+// them. The tasks are created without events, which would take long.
 func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	t.Helper()
 	given := []given{project(), task("root")}
@@ -44,8 +44,8 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	return s, first
 }
 
-// What lies below a task is summed up in portions, however much it is, and a project of the size that is allowed is
-// summed up wholly.
+// The tasks below a task are summed up in portions, however many there are, and the largest project that is allowed is
+// summed up completely.
 func TestSumsAreMadeInPortions(t *testing.T) {
 	const tasks, spoken, portion = 99_999, 79_000, 5000
 	s, root := grownUp(t, tasks, spoken)
@@ -122,7 +122,7 @@ func held() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The parts of a view are steps to make, its size is what it holds, and a list shows the newest words of many.
+// The parts of a view count as steps, its size is that of its contents, and a list shows the newest of many reports.
 func TestViewsCountWhatTheyCopy(t *testing.T) {
 	const tasks, words = 200, 990
 	s := stateOf(t, project(), task("t"), spawn("last", "t"))

@@ -8,7 +8,8 @@ import (
 	"maestro/events"
 )
 
-// What names a blob is found by the digest, at the same cost however much there is, and after a restart too.
+// Objects that name a blob are found by its digest, at a cost that does not depend on the number of objects, also after
+// a restart.
 func TestBlobRefs(t *testing.T) {
 	long := events.Blobs{"message": "sha256-m"}
 	s := stateOf(t, project(), task("t1"), spawn("w", "t1"),
@@ -22,7 +23,7 @@ func TestBlobRefs(t *testing.T) {
 			Blobs:     long,
 		}),
 		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}),
-		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}), // said again
+		by(worker, &events.SessionNoted{SessionID: "w", Message: "m", Blobs: long}), // reported again
 		by(admin, &events.ProjectUpdated{
 			ProjectID: "p", Description: new("d"), Blobs: events.Blobs{"description": "sha256-p"},
 		}),

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// inPortions does work in looks of so many steps each, as readers of a server do, and calls between in between.
+// inPortions does work in looks of this many steps each, as readers of a server do, and calls between after each look.
 func inPortions(t *testing.T, s *State, steps uint64, on func(s *State, until uint64) (done bool), between func()) {
 	t.Helper()
 	const most = 100_000
@@ -23,7 +23,7 @@ func inPortions(t *testing.T, s *State, steps uint64, on func(s *State, until ui
 	t.Fatal("it does not end")
 }
 
-// busyProject has a queue of which no item can be started, quarantined ones, and sessions that said something.
+// busyProject has a queue in which no item can be started, quarantined items, and sessions that reported.
 func busyProject(t *testing.T) *State {
 	t.Helper()
 	s := crowdedQueue(t, 250, 3)
@@ -35,7 +35,7 @@ func busyProject(t *testing.T) *State {
 	return s
 }
 
-// What is found in many portions is what one look finds, if nothing moves.
+// Many portions find the same as one look, if nothing changes.
 func TestPortionsFindWhatOneLookFinds(t *testing.T) {
 	s := busyProject(t)
 	q := s.Queue("p", "w")
@@ -74,8 +74,8 @@ func TestPortionsFindWhatOneLookFinds(t *testing.T) {
 	}
 }
 
-// When the state moves between portions, each thing still counts once, as it is when it is looked at: what is made
-// meanwhile does not count, and what is deleted meanwhile may.
+// If the state changes between portions, each object still counts once, as it is when it is looked at: objects created
+// meanwhile do not count, and objects deleted meanwhile may.
 func TestPortionsCountEachThingOnce(t *testing.T) {
 	s := busyProject(t)
 	before := s.ProjectStatus(s.Project("p"))
@@ -122,7 +122,7 @@ func TestPortionsCountEachThingOnce(t *testing.T) {
 	}
 	left := s.itemTasks.get(queueKey("p", "w"))
 	inPortions(t, s, 20, shown, func() {
-		for len(left) > 0 { // the last ones go while the first ones are shown
+		for len(left) > 0 { // the last ones are deleted while the first ones are shown
 			task := left[len(left)-1]
 			left = left[:len(left)-1]
 			if item := s.Item("p", "w", task); item != nil && item.Status == events.ItemQueued {

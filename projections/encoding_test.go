@@ -66,7 +66,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	p, x, y, parent, session := filled[Project](t, &n), filled[Task](t, &n), filled[Task](t, &n), filled[Task](t, &n),
 		filled[Session](t, &n)
 	x.ProjectID, y.ProjectID, parent.ProjectID, session.ProjectID = p.ID, p.ID, p.ID, p.ID
-	p.Root = p.ID // it follows from who created the project
+	p.Root = p.ID // derived from the creator of the project
 	x.ParentID, y.ParentID, parent.ParentID = parent.ID, parent.ID, ""
 	s.projects.put(p.ID, p)
 	s.projectIDs = []string{p.ID}
@@ -124,7 +124,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 			s.taskTimelines.put(e.TaskID, Timeline{e})
 		}
 		if e.Late {
-			s.late.put("", append(s.late.get(""), e)) // the session that fill makes up is nobody's
+			s.late.put("", append(s.late.get(""), e)) // the session that fill makes up does not exist
 		}
 	}
 	bare := &Entry{Sequence: 3, At: -1}
@@ -168,7 +168,8 @@ func TestEncodeOfTheEmptyState(t *testing.T) {
 	}
 }
 
-// A decoded state is the state: same bytes, same views, and the fold continues from it to the same end.
+// A decoded state equals the original: the same bytes, the same views, and the fold continues from it with the same
+// results.
 func TestDecodeGoesOn(t *testing.T) {
 	for seed := range uint64(20) {
 		story := randomStory(t, seed, 120)
@@ -205,7 +206,7 @@ func firstDifference(got, want string) string {
 	return "another length"
 }
 
-// An image is taken at once, and stays what it was while the state moves on.
+// An image is taken at once, and does not change while the state changes.
 func TestImageStays(t *testing.T) {
 	story := randomStory(t, 3, 120)
 	s := stateOf(t, story[:60]...)
@@ -261,7 +262,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever it is given, Decode answers, and what it takes can be encoded and read again.
+// FuzzDecode: Decode returns for every input, and what it accepts can be encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	for seed := range uint64(3) {
 		f.Add([]byte(encode(f, stateOf(f, randomStory(f, seed, 30)...))))

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// drawn draws an inbox: kind, what of it is whose, since which event, the words, and what to do.
+// drawn draws an inbox: kind, ids, the sequence since which an item waits, the text, and what to do.
 func drawn(items []InboxItem) []string {
 	lines := []string{}
 	for _, x := range items {
@@ -274,7 +274,7 @@ func TestInboxConcerns(t *testing.T) {
 	}
 }
 
-// What one session does makes nobody's inbox long or heavy.
+// One session cannot make the inbox long or slow.
 func TestInboxIsBounded(t *testing.T) {
 	const about, told = InboxListed + 50, InboxLateListed + 7
 	words := strings.Repeat("ä", events.MaxText/2)
@@ -306,7 +306,7 @@ func TestInboxIsBounded(t *testing.T) {
 		name  string
 		story []given
 		kind  InboxKind
-		// all is how many there are, listed how many are shown; the others are counted before them or behind them.
+		// all is the number of items, listed how many of them are shown; the others are counted before or after them.
 		all, listed int
 	}{
 		{"blocked", then(of(events.ReportBlocked)), InboxBlocked, about, InboxListed},
@@ -356,7 +356,7 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
-// What was said of a task is found at any place of its timeline.
+// A report on a task is found anywhere in its timeline.
 func TestInboxFindsWords(t *testing.T) {
 	timeline := make(Timeline, 0, 1000)
 	for i := range 500 {
@@ -375,7 +375,7 @@ func TestInboxFindsWords(t *testing.T) {
 	}
 }
 
-// inboxOf returns all that one session did and that needs a person.
+// inboxOf returns everything that one session did and that needs a person.
 func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))
 	concerns := func(id string) bool { return id == session }

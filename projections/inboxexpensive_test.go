@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// hidden is a project with a chain of tasks that many sessions had, and begun tasks at the end of it that none ever
-// had; before, somebody asked something.
+// hidden is a project with an open question, a chain of tasks that many sessions had, and started tasks at its end that
+// no session ever had.
 func hidden(t *testing.T, depth, sessions, leaves int) *State {
 	t.Helper()
 	asks := report(SessionSource("p", "asks"), "asks", events.ReportNeedsInput, "?", "asked")
@@ -37,8 +37,8 @@ func hidden(t *testing.T, depth, sessions, leaves int) *State {
 	return s
 }
 
-// What is above many tasks is looked at once, not for each of them: the work grows with what there is, not with tasks
-// times levels times sessions.
+// The tasks above many tasks are looked at once, not for each of them: the work grows with the size of the project, not
+// with tasks times levels times sessions.
 func TestInboxLooksAboveOnce(t *testing.T) {
 	const depth, sessions, leaves = 90, 40, 400
 	s := hidden(t, depth, sessions, leaves)
@@ -56,7 +56,7 @@ func TestInboxLooksAboveOnce(t *testing.T) {
 	}
 }
 
-// Of many sessions that failed, and left many tasks, each is looked through once.
+// Each of many failed sessions that left many tasks is looked through once.
 func TestInboxLooksThroughFailedSessionsOnce(t *testing.T) {
 	const sessions, each = 5, 200
 	story := []given{project()}
@@ -81,7 +81,7 @@ func TestInboxLooksThroughFailedSessionsOnce(t *testing.T) {
 	}
 }
 
-// A search that ends early tells of what it found, questions first, and names what it did not look at.
+// A search that ends early returns what it found, questions first, and says what it did not look at.
 func TestAStoppedInboxTellsWhatItFound(t *testing.T) {
 	const depth, sessions, leaves = 20, 10, 300
 	s := hidden(t, depth, sessions, leaves)

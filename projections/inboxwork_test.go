@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// TestWorkThatNobodyDoes: the inbox shows begun tasks that no session works on, and says what to do about them.
+// TestWorkThatNobodyDoes: the inbox shows started tasks that no session works on, and says what to do about them.
 func TestWorkThatNobodyDoes(t *testing.T) {
 	const (
 		spawnNext = "maestro session spawn --task-ids t1"
@@ -62,7 +62,7 @@ func TestWorkThatNobodyDoes(t *testing.T) {
 	}
 }
 
-// TestTheEndOfACommand: a lost session whose command ended says so, until it is heard again.
+// TestTheEndOfACommand: the inbox says that the command of a lost session ended, until the session is heard again.
 func TestTheEndOfACommand(t *testing.T) {
 	exited := by(admin, &events.SessionNoted{
 		SessionID: "w",
@@ -97,8 +97,8 @@ func TestTheEndOfACommand(t *testing.T) {
 	}
 }
 
-// TestWordsOfASession: what a session says of itself as a whole is shown while it cannot go on, also by a state that
-// was decoded.
+// TestWordsOfASession: the report of a session without a task is shown as long as it cannot continue, also by a decoded
+// state.
 func TestWordsOfASession(t *testing.T) {
 	says := func(kind events.ReportKind, words string, tasks ...string) given {
 		return report(worker, "w", kind, words, tasks...)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// equalLine holds a line against a sorted list of places.
+// equalLine compares a line with a sorted list of places.
 func equalLine(t *testing.T, l line, want []uint64) {
 	t.Helper()
 	var walked []string
@@ -36,7 +36,7 @@ func equalLine(t *testing.T, l line, want []uint64) {
 
 func named(place uint64) string { return fmt.Sprint("task ", place) }
 
-// A line is a sorted list, whatever is put in and taken out, and what was made of it before stays what it was.
+// A line is a sorted list whatever is added and removed, and its earlier versions do not change.
 func TestLine(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -94,7 +94,7 @@ func TestLineWalkStops(t *testing.T) {
 	}
 }
 
-// The shape comes from the places alone: what a snapshot puts in line in another order is the same line.
+// A line's shape depends on its places alone: a line built from a snapshot in another order is the same.
 func TestLineShape(t *testing.T) {
 	var shape func(n *lineNode) string
 	shape = func(n *lineNode) string {
@@ -116,7 +116,7 @@ func TestLineShape(t *testing.T) {
 	}
 }
 
-// A queue is filled in ascending order, which is what makes a plain tree a list.
+// A queue is filled in ascending order, which would turn a plain tree into a list.
 func TestLineStaysShallow(t *testing.T) {
 	const n = 100_000
 	for name, bit := range map[string]uint64{"pushed": notReturned, "given back": 0} {
@@ -136,7 +136,7 @@ func TestLineStaysShallow(t *testing.T) {
 			if depth, most := deepest(l.root), 3*bits.Len(n); depth > most || l.len() != n {
 				t.Errorf("%d items are %d deep, want at most %d", l.len(), depth, most)
 			}
-			// With and without make no more new nodes than lie on a path.
+			// with and without create no more new nodes than lie on one path.
 			known := map[*lineNode]bool{}
 			var note func(n *lineNode)
 			note = func(n *lineNode) {
@@ -167,7 +167,7 @@ func TestLineStaysShallow(t *testing.T) {
 	}
 }
 
-// Many items that come or leave at once give the line that they give one after another.
+// Adding or removing many items at once gives the same line as one after another.
 func TestLineOfMany(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 7))

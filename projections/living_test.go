@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// openThings is what a state holds apart because it is alive or open.
+// openThings are the lists that a state keeps of what is alive or open.
 type openThings struct {
 	Living, Deadlines []string
 	Unanswered        map[string][]string   // by project
@@ -39,7 +39,7 @@ func livingBelow(s *State, id string) []string {
 	return d.Living
 }
 
-// openKept returns what the state says of all that it names in its lists.
+// openKept returns them from the state's lists.
 func openKept(s *State) openThings {
 	kept := newOpenThings()
 	sessionID := func(x *Session) string { return x.ID }
@@ -68,7 +68,7 @@ func openKept(s *State) openThings {
 	return kept
 }
 
-// openFound finds the same among all that ever was.
+// openFound finds the same by walking through everything that ever existed.
 func openFound(s *State) openThings {
 	found := newOpenThings()
 	var sessions []*Session
@@ -123,7 +123,7 @@ func openFound(s *State) openThings {
 	return found
 }
 
-// holdOpen compares what a state keeps apart with what there is, as it is and from a snapshot.
+// holdOpen compares a state's lists with what exists, in the state itself and in a copy loaded from a snapshot.
 func holdOpen(t *testing.T, s *State, where string) openThings {
 	t.Helper()
 	want := openFound(s)
@@ -143,7 +143,7 @@ func holdOpen(t *testing.T, s *State, where string) openThings {
 	return want
 }
 
-// TestOpenIsKeptApart compares what is kept apart with what there is, after each event of random logs.
+// TestOpenIsKeptApart compares these lists with what exists, after each event of random logs.
 func TestOpenIsKeptApart(t *testing.T) {
 	var questions, deadlines, items int
 	for seed := range uint64(40) {
@@ -160,7 +160,7 @@ func TestOpenIsKeptApart(t *testing.T) {
 	}
 }
 
-// The sessions below one are found in random families, also by overlays of which some are dropped.
+// The sessions below one are found in random families, also by overlays, some of which are dropped.
 func TestLivingBelowInFamilies(t *testing.T) {
 	below := 0
 	for seed := range uint64(30) {
@@ -199,7 +199,7 @@ func TestLivingBelowInFamilies(t *testing.T) {
 	}
 }
 
-// Who looks for what is alive or open does not walk past what has ended.
+// A search for what is alive or open does not walk past what has ended.
 func TestTheEndedCostNothing(t *testing.T) {
 	const ended = 1000
 	story := []given{project(), task("t"), spawn("o", "t")}

@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// chainOf returns tasks of which each depends on the next, and on the last one.
+// chainOf returns tasks that each depend on the next one and on the last one.
 func chainOf(n int) (tasks []*Task) {
 	for i := range n {
 		t := &Task{TaskFields: &TaskFields{ID: fmt.Sprintf("task_%024d", i)}, Status: events.TaskTodo}
@@ -21,7 +21,7 @@ func chainOf(n int) (tasks []*Task) {
 	return tasks
 }
 
-// took returns how many bytes work takes, all together, and by how many its stack grows.
+// took returns how many bytes work allocates in total, and by how many its stack grows.
 func took(work func()) (heap, stack uint64) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
@@ -37,8 +37,7 @@ func took(work func()) (heap, stack uint64) {
 	return after.TotalAlloc - before.TotalAlloc, after.StackInuse - min(before.StackInuse, after.StackInuse)
 }
 
-// However long a chain of dependencies is, putting it in order takes no more memory than is counted for it, and no
-// stack.
+// Ordering a chain of dependencies of any length takes no more memory than is counted for it, and no stack.
 func TestOrderingTakesWhatIsCounted(t *testing.T) {
 	const mostStack = 1 << 20
 	for _, n := range []int{100, 3000, 3700, 100_000} {

@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// model is what docs/contract.md, "Queues", says, kept as plainly as it says it: nothing is remembered that can be
-// looked up, and every question goes through everything.
+// model implements docs/contract.md, "Queues", as simply as possible: it stores nothing that can be derived, and every
+// question scans everything.
 type model struct {
 	tasks  map[string]*modelTask
 	ended  map[string]bool
@@ -63,7 +63,7 @@ func (m *model) item(queue, task string) *modelItem {
 	return nil
 }
 
-// say puts a word last, in place of the session's former one; "" only takes that back.
+// say replaces a session's report on a task and puts it last; "" only removes it.
 func (m *model) say(task, session string, says events.TaskSessionStatus) {
 	t := m.tasks[task]
 	t.words = slices.DeleteFunc(t.words, func(w modelWord) bool { return w.session == session })
@@ -72,7 +72,7 @@ func (m *model) say(task, session string, says events.TaskSessionStatus) {
 	}
 }
 
-// apply takes any payload and looks at those that a queue depends on.
+// apply applies a payload, if queues depend on it.
 func (m *model) apply(data any) {
 	switch d := data.(type) {
 	case *events.TaskCreated:
@@ -172,7 +172,7 @@ func (m *model) applyToQueue(data any) {
 	}
 }
 
-// move rebuilds the order of the queued items, in another order: first those of what was given back.
+// move puts a queued item before another or at the end. It lists all queued items in order, and gives the places anew.
 func (m *model) move(d *events.QueueItemMoved) {
 	item := m.item(d.Queue, d.TaskID)
 	if d.Before == "" {
@@ -207,8 +207,8 @@ func (m *model) move(d *events.QueueItemMoved) {
 	}
 }
 
-// saysDone reports whether a task's sessionStatus is completed: the newest word of those that have not ended, or of
-// all.
+// saysDone reports whether a task's sessionStatus is completed: that of the newest report of a session that has not
+// ended, or else of any session.
 func (m *model) saysDone(t *modelTask) bool {
 	for _, alive := range []bool{true, false} {
 		for _, word := range slices.Backward(t.words) {
@@ -240,7 +240,7 @@ func (m *model) trusted(q *modelQueue, item *modelItem) bool {
 	return m.eligible(q, item) && !m.eligible(&modelQueue{}, item)
 }
 
-// ready counts the items that may be started, in all queues.
+// ready counts the items that may be started in all queues.
 func (m *model) ready() int {
 	count := 0
 	for _, q := range m.queues {
@@ -261,10 +261,10 @@ func endsSession(data any) bool {
 	return false
 }
 
-// seen counts what was met, lest a test should hold because nothing happens in it.
+// seen counts what occurred, so that a test does not pass because nothing happens in it.
 type seen struct{ passedOver, trusted, returned, empty, flipped, finished int }
 
-// check holds a state against the model.
+// check compares a state with the model.
 func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 	t.Helper()
 	for name, q := range m.queues {
@@ -280,7 +280,7 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 				queued = append(queued, item)
 			}
 		}
-		slices.SortStableFunc(queued, func(a, b *modelItem) int { // what was given back before everything else
+		slices.SortStableFunc(queued, func(a, b *modelItem) int { // returned items before all others
 			switch {
 			case a.returned == b.returned:
 				return 0
@@ -349,7 +349,7 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 	}
 }
 
-// stir returns something that happens to tasks, sessions and queues of project p; it may not fit.
+// stir returns a random event of tasks, sessions and queues of project p, which may not fit the state.
 func stir(r *rand.Rand, s *State) given {
 	tasks := idsOf(s.Tasks("p"), func(x *Task) string { return x.ID })
 	sessions := idsOf(s.Sessions("p"), func(x *Session) string { return x.ID })
@@ -413,7 +413,7 @@ func stir(r *rand.Rand, s *State) given {
 	case 7:
 		if task := s.Task(one(awaited(s))); task != nil {
 			if _, speaker := s.SessionStatus(task); s.Session(speaker) != nil {
-				sessions = []string{speaker} // whose end lets another's word count
+				sessions = []string{speaker} // its end makes another session's report count
 			}
 		}
 		if r.IntN(3) == 0 {
@@ -437,7 +437,7 @@ func stir(r *rand.Rand, s *State) given {
 	return g
 }
 
-// awaited returns the tasks that items of the queue which trusts reports wait for.
+// awaited returns the tasks for which items of the queue that trusts reports wait.
 func awaited(s *State) []string {
 	var ids []string
 	if q := s.Queue("p", "a"); q != nil {
@@ -457,8 +457,8 @@ func (g given) late(late bool) given {
 
 var stories = flag.Int("stories", 30, "how many random stories of queues TestQueueLine tells")
 
-// What a queue gives next, and how many wait before it, is what docs/contract.md, "Queues", says, after whatever
-// happened: on an overlay, where one was dropped or committed, and after a snapshot.
+// After any events, the next item of a queue and the number of items waiting before it follow docs/contract.md,
+// "Queues": on an overlay, after one was dropped or committed, and after a snapshot.
 func TestQueueLine(t *testing.T) {
 	var n seen
 	for seed := range uint64(*stories) {
@@ -491,7 +491,7 @@ func TestQueueLine(t *testing.T) {
 				n.flipped++
 			}
 			m.check(t, where(g.data.EventType()), overlay, &n)
-			if seed%2 == 0 && r.IntN(8) == 0 { // in every other story: what is built anew hides what was not kept up
+			if seed%2 == 0 && r.IntN(8) == 0 { // rebuilding would hide what the fold forgot
 				overlay.Commit()
 				read, err := Decode([]byte(encode(t, base)))
 				if err != nil {
@@ -508,7 +508,7 @@ func TestQueueLine(t *testing.T) {
 	}
 }
 
-// TestItemsOfAQueueAreBounded: an answer leaves out what is done with first, and counts it.
+// TestItemsOfAQueueAreBounded: an answer leaves out finished items first, and counts them.
 func TestItemsOfAQueueAreBounded(t *testing.T) {
 	s := New()
 	q := &Queue{ProjectID: "p", Name: "q", MaxAttempts: 3}

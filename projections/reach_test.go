@@ -11,8 +11,8 @@ import (
 	"maestro/events"
 )
 
-// What a state says of the graph does not depend on whether it was folded or read from a snapshot: limits of a decision
-// count steps, and the audit counts them again on a state that was folded from the beginning.
+// A walk through the graph takes the same steps in a folded state and in one from a snapshot: limits of decisions count
+// steps, and the audit counts them again on a state folded from the beginning.
 func TestTheGraphIsTheSameFromASnapshot(t *testing.T) {
 	for seed := range uint64(30) {
 		s, ids := randomGraph(t, seed)
@@ -46,7 +46,7 @@ func TestTheGraphIsTheSameFromASnapshot(t *testing.T) {
 	}
 }
 
-// It finds exactly what is there, whichever side it walks from.
+// It finds exactly the existing paths, whichever end it starts from.
 func TestReaches(t *testing.T) {
 	for seed := range uint64(30) {
 		s, ids := randomGraph(t, seed)
@@ -80,7 +80,7 @@ func reachable(s *State, from string) map[string]bool {
 	return below
 }
 
-// randomGraph makes tasks that wait for earlier ones, and changes what some wait for.
+// randomGraph creates tasks that depend on earlier ones, and changes the dependencies of some.
 func randomGraph(t *testing.T, seed uint64) (*State, []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))

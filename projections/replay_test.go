@@ -20,15 +20,15 @@ const (
 	goldenViews = "testdata/golden.views.json"
 )
 
-// goldenDigest is the SHA-256 of what the golden log's state encodes to. It changes only with [Format], or when the
-// story continues.
+// goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
+// gets new events.
 const (
 	goldenFormat = 14
 	goldenDigest = "62f94dc78a4f1361ef735433a4e62902354a84ca003a5e249dd98d1064be118a"
 )
 
-// goldenStory has every type of the catalogue and what two sessions on one task make of it. The golden log was written
-// from it; a new type goes to its end, so that what is stored stays as it was.
+// goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
+// type goes to its end, so that the stored part does not change.
 func goldenStory() []given {
 	late := by(worker, &events.SessionReported{
 		SessionID: "w",
@@ -113,7 +113,7 @@ func goldenStory() []given {
 	return slices.Concat(story, goldenQueues(), goldenManifests(), goldenTemplates(), goldenMessages(), goldenPlans())
 }
 
-// goldenPlans is the part with tasks of a plan: one has another place, plan id and labels later.
+// goldenPlans is the part with tasks of a plan: one later gets another place, plan id and labels.
 func goldenPlans() []given {
 	of := func(data events.Data) given { return by(admin, data) }
 	return []given{
@@ -166,8 +166,8 @@ func goldenPlans() []given {
 	}
 }
 
-// goldenTemplates is the part with templates: one is made, changed, given its first text again and deleted; one of
-// Maestro's own is changed.
+// goldenTemplates is the part with templates: one is created, changed, reset and deleted; one of Maestro's own is
+// changed.
 func goldenTemplates() []given {
 	of := func(data events.Data) given { return given{by: admin, data: data, project: nowhere} }
 	return []given{
@@ -190,7 +190,7 @@ func goldenTemplates() []given {
 	}
 }
 
-// goldenMessages is the part with messages: one was received, one still waits.
+// goldenMessages is the part with messages: one is received, one still waits.
 func goldenMessages() []given {
 	return []given{
 		by(admin, &events.SessionMessaged{
@@ -204,7 +204,7 @@ func goldenMessages() []given {
 	}
 }
 
-// goldenManifests is the part with manifests: one is registered with, issued again, and begun with.
+// goldenManifests is the part with manifests: a session is registered with one, which is reissued, and starts with it.
 func goldenManifests() []given {
 	source := SessionSource("p", "z")
 	first, last := "sha256-"+strings.Repeat("1", 64), "sha256-"+strings.Repeat("2", 64)
@@ -223,9 +223,8 @@ func goldenManifests() []given {
 	}
 }
 
-// goldenQueues is the part of the story with queues, questions, tokens and what time brings about: x works through its
-// own queue, y pulls from one that trusts reports, is lost that holds an item, comes back, and runs out of time with
-// it.
+// goldenQueues is the part with queues, questions, tokens and deadlines: x works through its own queue; y pulls from
+// one that trusts reports, is lost while it holds an item, is recovered, and times out with the item.
 func goldenQueues() []given {
 	const x, y, system = "/projects/p/sessions/x", "/projects/p/sessions/y", "/system"
 	pulls := func(id, queue string, timeout int64, tasks ...string) given {
@@ -275,7 +274,7 @@ func goldenQueues() []given {
 		by(admin, &events.QueueItemPushed{Queue: "reviews", TaskID: "t5"}),
 		by(x, &events.QueueItemPushed{Queue: "reviews", TaskID: "t6"}),
 		start("x", "x", "t4", 1, 1),
-		// and t5 is ready where that is trusted
+		// which makes t5 ready where reports are trusted
 		by(x, &events.QueueItemCompleted{Queue: "x", TaskID: "t4", SessionID: "x"}),
 		start("y", "reviews", "t5", 1, 0),
 		by(system, &events.SessionLost{SessionID: "y", LastHeard: epoch.UnixMilli(), Lease: 60_000}),
@@ -337,7 +336,7 @@ func goldenQueues() []given {
 	}
 }
 
-// TestReplay folds a log that was stored once and for good: every later version must come to the same state.
+// TestReplay folds a log that never changes: every later version must compute the same state.
 func TestReplay(t *testing.T) {
 	if *update {
 		writeGolden(t)

@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// What the system writes on timelines has reserved types, but for those that reports write too.
+// The types of timeline entries that the system writes are reserved, except those that reports write too.
 func TestTypesThatSayWhatWasDecidedAreReserved(t *testing.T) {
 	reported := []string{"progress", "task_completed", "task_blocked", "error", "needs_input"}
 	story := goldenStory()

@@ -8,7 +8,8 @@ import (
 	"maestro/events"
 )
 
-// TestRoots: the root of a project is that of the session that created it, however far up and whatever was deleted.
+// TestRoots: the root of a project is that of the session that created it, through any number of levels and whatever
+// was deleted.
 func TestRoots(t *testing.T) {
 	in := func(project, source string, data events.Data) given {
 		return given{by: source, data: data, project: project}
@@ -69,7 +70,7 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestMadeIsCounted compares what is counted below each root with what there is, after each event of random logs.
+// TestMadeIsCounted compares the counts below each root with what exists, after each event of random logs.
 func TestMadeIsCounted(t *testing.T) {
 	below := 0
 	for seed := range uint64(60) {

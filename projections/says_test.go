@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// The words of a task are the same as in one plain list, whatever is said, taken back and dropped; and no version of
-// the task changes once it is made.
+// The reports on a task are the same as in a plain list, whatever is reported, withdrawn and dropped; and no version of
+// a task changes after it was created.
 func TestSaysAreThoseOfAPlainList(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	task := &Task{TaskFields: &TaskFields{}}
@@ -72,7 +72,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 	}
 }
 
-// A word that is taken back and given again is remembered once, as after a snapshot.
+// A report that is withdrawn and made again is stored once, as after a snapshot.
 func TestWordsTakenBackAndGivenAgain(t *testing.T) {
 	s := New()
 	task := &Task{TaskFields: &TaskFields{ID: "t", CreatedSequence: 7}}

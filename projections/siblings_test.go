@@ -25,11 +25,11 @@ func childrenOf(s *State, task string) (ids []string) {
 	return ids
 }
 
-// Wherever tasks are put, siblings are shown in the order that a list has in which one is put next to another; also
-// those that are made later, after a decoding, and from every place on.
+// Siblings are shown in the same order as in a plain list with the same moves; also tasks that are created later, after
+// decoding, and in a listing from any position.
 func TestSiblings(t *testing.T) {
 	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed that can be named
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a seed that a failure can name
 		s := New()
 		give := func(data events.Data) {
 			t.Helper()
@@ -101,7 +101,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-// A key between two is shorter than both together need, and has the form of one.
+// A key between two others is valid, and grows by one digit at most for every three insertions.
 func TestKeyBetween(t *testing.T) {
 	low, high := createdKey(5), createdKey(6)
 	for i := range 400 {
@@ -120,7 +120,7 @@ func TestKeyBetween(t *testing.T) {
 	}
 }
 
-// Putting tasks at either end over and over needs no longer keys.
+// Repeatedly moving tasks to either end does not make keys longer.
 func TestKeysAtTheEndsStayShort(t *testing.T) {
 	s := stateOf(t, project(), task("a"), task("b"))
 	for i := range 1000 {

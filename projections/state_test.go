@@ -46,7 +46,7 @@ func TestReportNeverMovesAStatus(t *testing.T) {
 	}
 }
 
-// What an overlay commits is byte for byte what the same events applied directly give, and what it drops leaves no
+// A committed overlay gives byte for byte the same state as applying the events directly, and a dropped one leaves no
 // trace.
 func TestOverlay(t *testing.T) {
 	for seed := range uint64(12) {
@@ -92,7 +92,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// Values of the committed state may be kept and read while the overlay continues, drops and commits. Run under -race.
+// Values of the committed state may be kept and read while an overlay continues, is dropped and is committed. Run with
+// -race.
 func TestCommittedValuesMayBeKept(t *testing.T) {
 	story := randomStory(t, 7, 400)
 	base := New()
@@ -152,8 +153,7 @@ func TestCommittedValuesMayBeKept(t *testing.T) {
 	readers.Wait()
 }
 
-// The changes of an event, applied over what was, give what is; undone, they give what was. And no value changes once
-// made.
+// The changes of an event turn the old state into the new one and back. No value changes after it was created.
 func TestChanges(t *testing.T) {
 	type key struct {
 		kind Kind
@@ -267,7 +267,7 @@ func isNil(value any) bool {
 	return value == nil
 }
 
-// What contradicts the state, or is not next in the chain, stops the fold and changes nothing.
+// An event that contradicts the state, or is not the next in the chain, stops the fold and changes nothing.
 func TestApplyRefuses(t *testing.T) {
 	begun := []given{
 		project(), task("t1"), spawn("w", "t1"), task("t2"), by(admin, &events.TaskDeleted{TaskID: "t2"}),
@@ -502,7 +502,7 @@ func refused(t *testing.T, s *State, next func(*State) *events.Event, says strin
 	}
 }
 
-// A random story's misfits change nothing either.
+// Events of a random story that do not fit change nothing either.
 func TestMisfitsChangeNothing(t *testing.T) {
 	misfits := 0
 	for seed := range uint64(10) {

@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// What was said of a task is a field of it. An entry of a timeline that looks like it makes none.
+// A report on a task is a field of the task. A timeline entry that looks like a report is not.
 func TestStatements(t *testing.T) {
 	begun := continued(project(), task("t1"), task("t2"), spawn("w", "t1"), spawn("w2", "t1"))
 	queue := continued(begun(pulls("x", "x", "t1"), started("x", "x", "t1", 1))...)
@@ -112,7 +112,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// A list shows the beginning of what was said; the task by itself shows all of it.
+// A list shows the beginning of a long report; a single task shows all of it.
 func TestListsShowTheBeginningOfStatements(t *testing.T) {
 	long := strings.Repeat("ä", ListedText)
 	s := stateOf(
@@ -135,7 +135,8 @@ func TestListsShowTheBeginningOfStatements(t *testing.T) {
 	}
 }
 
-// An event makes an entry, and a version of its task and of its session. A million of them must fit.
+// An event creates a timeline entry, and a version of its task and of its session. A million of these must fit into
+// memory.
 func TestValuesStaySmall(t *testing.T) {
 	for typ, most := range map[reflect.Type]uintptr{
 		reflect.TypeFor[Entry]():   176,
@@ -148,7 +149,7 @@ func TestValuesStaySmall(t *testing.T) {
 	}
 }
 
-// A session keeps which tasks were taken from it, the newest of them, until it has them again.
+// A session lists the tasks that were removed from it, the newest ones, until it has them again.
 func TestUnlinked(t *testing.T) {
 	unlink := func(id string) given { return by(admin, &events.SessionTaskUnlinked{SessionID: "w", TaskID: id}) }
 	link := func(id string) given { return by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: id}) }

@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// The status of a project, and its inbox, look up a session once, however many tasks it spoke of, and look through
-// words of sessions that have ended as through a list.
+// The status of a project, and its inbox, look up a session once, however many tasks it reported on. Reports of ended
+// sessions cost no more than a walk through a list.
 func TestStatusLooksUpEachSessionOnce(t *testing.T) {
 	const tasks, sessions = 100, 60
 	story := []given{project()}

@@ -26,12 +26,12 @@ const (
 // epoch is when the first event of every story happens; each further one is a second later.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// at returns the milliseconds of the event at a sequence.
+// at returns the time of the event at a sequence, in milliseconds.
 func at(sequence int) int64 {
 	return epoch.Add(time.Duration(sequence) * time.Second).UnixMilli()
 }
 
-// given is one event of a story; the project is p unless it says another, or nowhere.
+// given is one event of a story; its project is p unless it names another, or nowhere.
 type given struct {
 	by      string
 	data    events.Data
@@ -39,10 +39,10 @@ type given struct {
 	said    time.Time
 }
 
-// nowhere is the project of what happens in none: a token is made.
+// nowhere stands for no project, as for the creation of a token.
 const nowhere = "-"
 
-// event puts what is given behind a state.
+// event returns the event that follows a state.
 func (g given) event(s *State) *events.Event {
 	sequence := s.Head().Sequence + 1
 	project := g.project
@@ -102,8 +102,8 @@ func stateOf(t testing.TB, story ...given) *State {
 
 func by(source string, data events.Data) given { return given{by: source, data: data} }
 
-// Shorthands for what most stories begin with. Task p has a project, t1 and t2 are its tasks, w and w2 workers, o an
-// orchestrator.
+// Shorthands for the beginnings of most stories: a project p with the tasks t1 and t2, the workers w and w2, and an
+// orchestrator o.
 func project() given { return by(admin, &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}) }
 
 func task(id string) given {
@@ -130,7 +130,7 @@ func report(source, session string, kind events.ReportKind, message string, task
 	})
 }
 
-// show returns everything that a state can show, as one text: every view of everything that was ever named.
+// show returns every view of everything that was ever named in a state, as one text.
 func show(t testing.TB, s *State) string {
 	t.Helper()
 	type shown struct {
@@ -150,9 +150,9 @@ func show(t testing.TB, s *State) string {
 		Hands    []shownHands
 		Below    [][]string
 		Tokens   []TokenView
-		// Templates are the deleted ones too.
+		// Templates includes deleted ones.
 		Templates []*Template `json:",omitempty"`
-		// Deadlines are of all projects, in their order.
+		// Deadlines are those of all projects, in order.
 		Deadlines []string
 	}
 	out := shown{
@@ -175,7 +175,7 @@ func show(t testing.TB, s *State) string {
 		}
 		out.Inbox = append(out.Inbox, s.Inbox(p.ID, nil)...)
 	}
-	for _, p := range s.projectIDs { // queues and hands outlive their project
+	for _, p := range s.projectIDs { // queues and held items outlive their project
 		for q := range s.Queues(p) {
 			out.Queues = append(out.Queues, showQueue(s, q))
 		}
@@ -211,14 +211,14 @@ func show(t testing.TB, s *State) string {
 	return string(text)
 }
 
-// shownQueue is all that a state shows of a queue.
+// shownQueue is everything that a state shows of a queue.
 type shownQueue struct {
 	QueueView
 	Items      []ItemView
 	Top        string
 	PassedOver int
 	ReadyLine  []string
-	// WaitingLine is what waits for something, first to last.
+	// WaitingLine are the items that wait for something, first to last.
 	WaitingLine []string
 }
 
@@ -243,14 +243,14 @@ func showQueue(s *State, q *Queue) shownQueue {
 	return shown
 }
 
-// inLine returns what stands in a line, first to last.
+// inLine returns the items of a line, first to last.
 func inLine(l line) []string {
 	var tasks []string
 	l.walk(func(task string) bool { tasks = append(tasks, task); return true })
 	return tasks
 }
 
-// shownHands is what a session has, had and is to be told.
+// shownHands are the items that a session holds and held, and its unread mail.
 type shownHands struct {
 	Session     string
 	Gone        string
@@ -290,14 +290,14 @@ var (
 	poolProjects  = []string{"p", "q"}
 	poolTasks     = []string{"t1", "t2", "t3", "t4", "t5", "t6"}
 	poolSessions  = []string{"w", "w2", "o", "x", "y", "z"}
-	poolQueues    = []string{"a", "b", "w", "x"} // the last two are sessions' own, where they have one
+	poolQueues    = []string{"a", "b", "w", "x"} // the last two are the sessions' own queues, if they have one
 	poolInputs    = []string{"i1", "i2", "i3", "i4", "i5"}
 	poolTokens    = []string{"ci", "bot"}
 	poolTemplates = []string{"execute-simple", "mine", "yours"} // the first is Maestro's own
 )
 
-// likely returns something of queues, questions, tokens or deadlines that a writer of ours might append to this state:
-// chance alone seldom has the holder of an item finish it. It favours the types that a story has few of.
+// likely returns an event of queues, questions, tokens or deadlines that fits this state: at random, the holder of an
+// item would seldom finish it. It prefers types of which a story has few.
 func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	found := map[string][]given{}
 	add := func(project, source string, data events.Data) {
@@ -324,8 +324,8 @@ func likely(r *rand.Rand, s *State, have map[string]int) (given, bool) {
 	if len(found) == 0 {
 		return given{}, false
 	}
-	types := slices.Sorted(maps.Keys(found)) // a type first, or the many pushes leave room for nothing else
-	if r.IntN(2) == 0 {                      // one of those that the story has the least of
+	types := slices.Sorted(maps.Keys(found)) // the type first, or pushes displace all others
+	if r.IntN(2) == 0 {                      // one of the types that the story has least of
 		slices.SortStableFunc(types, func(a, b string) int { return cmp.Compare(have[a], have[b]) })
 		types = types[:(len(types)+3)/4]
 	}
@@ -340,7 +340,7 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		}
 		me := x.Source()
 		if x.Lost() {
-			if s.Holds(x) == nil || r.IntN(4) == 0 { // else what it holds would seldom be given back
+			if s.Holds(x) == nil || r.IntN(4) == 0 { // otherwise its item would seldom be returned
 				add(p, "/system", &events.SessionRecovered{SessionID: x.ID})
 			}
 		} else {
@@ -379,7 +379,7 @@ func likelyOfSessions(r *rand.Rand, s *State, p string, add func(project, source
 		add(p, admin, &events.TokenRevoked{SessionID: x.ID, Generation: x.Generation + 1})
 		if item := s.Holds(x); item != nil {
 			if item.Attempts > 1 || r.IntN(2) == 0 {
-				continue // or items would seldom be given back, and quarantined
+				continue // otherwise items would seldom be returned and quarantined
 			}
 			add(p, me, &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: x.ID})
 			add(p, me, &events.QueueItemFailed{
@@ -477,7 +477,7 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 	}
 }
 
-// try folds what is given and reports whether it fitted.
+// try folds an event and reports whether it fitted.
 func try(t testing.TB, s *State, g given) bool {
 	t.Helper()
 	e, body := stored(t, g.event(s))
@@ -485,7 +485,7 @@ func try(t testing.TB, s *State, g given) bool {
 	return err == nil
 }
 
-// randomStory makes a story of at most n events that fit: one that has deleted everything is over sooner.
+// randomStory returns a story of at most n events that fit; a story that has deleted everything is shorter.
 func randomStory(t testing.TB, seed uint64, n int) []given {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -514,7 +514,7 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 	return story
 }
 
-// The random stories are worth something only if they have everything in them.
+// The tests with random stories need stories that have every type.
 func TestRandomStoriesHaveEveryType(t *testing.T) {
 	have := map[string]int{}
 	for seed := range uint64(40) {

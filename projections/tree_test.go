@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// below makes a task under another, which depends on further ones.
+// below creates a task below another, with dependencies.
 func below(id, parent string, dependencies ...string) given {
 	return by(admin, &events.TaskCreated{
 		TaskID:       id,
@@ -107,7 +107,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestInDependencyOrder(t *testing.T) {
-	// t1 waits for t3, that for t2 and for t4, which is left out of what is ordered.
+	// t1 waits for t3, which waits for t2 and for t4; t4 is not among the tasks to be ordered.
 	s := stateOf(t, project(), task("t1"), task("t2"), task("t3"), task("t4"), task("t5"),
 		by(admin, &events.TaskUpdated{TaskID: "t1", Dependencies: &[]string{"t3"}}),
 		by(admin, &events.TaskUpdated{TaskID: "t3", Dependencies: &[]string{"t2", "t4"}}))
@@ -195,7 +195,7 @@ func TestOrderBranches(t *testing.T) {
 	}
 }
 
-// TestDeepTrees: a tree deeper than JSON can be ends at a limit and says so, and a deep plan costs no more than a
+// TestDeepTrees: a tree that is too deep for JSON ends at a limit and says so, and a deep plan costs no more than a
 // broad one.
 func TestDeepTrees(t *testing.T) {
 	const depth = 12_000
@@ -231,7 +231,7 @@ func TestDeepTrees(t *testing.T) {
 	}
 }
 
-// What a dependency costs depends little on how deep the tasks stand.
+// The cost of a dependency depends little on the depth of the tasks.
 func TestOrderBranchesInDeepTrees(t *testing.T) {
 	const depth, hubs, waiting = 300, 20, 30
 	s := stateOf(t, project(), task("a0"), task("b0"))

@@ -13,10 +13,10 @@ import (
 	"maestro/events"
 )
 
-// want is what a view shows after a story: members by name, "a.b" for one within another, as JSON.
+// want are members of a view after a story, as JSON, by name; "a.b" is a member of a member.
 type want map[string]string
 
-// match holds a view against what is wanted of it.
+// match compares a view with the wanted members.
 func match(t *testing.T, view any, wanted want) {
 	t.Helper()
 	text, err := json.Marshal(view)
@@ -446,8 +446,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// docs/spec/003-manifest-schema.md, "Two-Status Model": status is the user's and the orchestrator's, sessionStatus
-// the agents'.
+// docs/spec/003-manifest-schema.md, "Two-Status Model": users and orchestrators set status, agents set sessionStatus.
 func TestTwoStatuses(t *testing.T) {
 	begun := []given{project(), task("t1"), spawn("w", "t1"), spawn("w2", "t1")}
 	then := func(more ...given) []given { return append(append([]given{}, begun...), more...) }
@@ -664,7 +663,7 @@ func needs(id string, dependencies ...string) given {
 	})
 }
 
-// continued returns a function that continues a story, each time anew.
+// continued returns a function that continues a story, each time from its beginning.
 func continued(begun ...given) func(more ...given) []given {
 	return func(more ...given) []given { return append(append([]given{}, begun...), more...) }
 }
@@ -895,7 +894,7 @@ func TestItemView(t *testing.T) {
 	}
 }
 
-// The order of a queue, and what is next in it.
+// The order of a queue, and its next item.
 func TestTop(t *testing.T) {
 	then := continued(project(), task("t1"), task("t3"), needs("t2", "t1"), pulls("w", "w", "t2", "t1", "t3"),
 		pulls("w2", "w"))
@@ -961,7 +960,7 @@ func TestTop(t *testing.T) {
 	equalLists(t, "held, by their start", idsOf(s.Held(), task), "t3", "t1")
 }
 
-// What queues make of the two statuses (docs/contract.md, "queue and statuses").
+// The effects of queues on the two statuses (docs/contract.md, "queue and statuses").
 func TestTwoStatusesOfQueues(t *testing.T) {
 	then := continued(project(), task("t1"), pulls("w", "w", "t1"))
 	begun := continued(then(started("w", "w", "t1", 1))...)
@@ -1193,7 +1192,7 @@ func TestInputView(t *testing.T) {
 	equalLists(t, "a void question asks nobody", idsOf(unanswered(s, "p"), id), "i3")
 }
 
-// A task that is open again is told to the sessions that the event names; the reason is the task's.
+// The sessions named in the event are told that a task is open again; the reason is that of the task.
 func TestNotices(t *testing.T) {
 	moved := func(from, to events.TaskStatus, reason, mail string) given {
 		return by(admin, &events.TaskStatusChanged{
@@ -1226,7 +1225,7 @@ func TestNotices(t *testing.T) {
 	equalLists(t, "what still waits for v", s.Undelivered("v"), "m1")
 }
 
-// Messages wait for their session beside the answers, in the order in which they came, until it was shown them.
+// Messages and answers wait for their session in order of arrival, until it has been shown them.
 func TestMail(t *testing.T) {
 	message := func(id, about string) given {
 		return by(admin, &events.SessionMessaged{
@@ -1355,7 +1354,7 @@ func TestProjectStatus(t *testing.T) {
 	}
 }
 
-// TestProjectStatusIsBounded: a status names so many, and counts the others.
+// TestProjectStatusIsBounded: each list of a status has a maximum length, and the others are counted.
 func TestProjectStatusIsBounded(t *testing.T) {
 	const all = StatusListed + 3
 	story := []given{project()}
@@ -1364,7 +1363,8 @@ func TestProjectStatusIsBounded(t *testing.T) {
 		story = append(story, task("t"+n), pulls("s"+n, "s"+n, "t"+n), lost("s"+n))
 		says := report("/projects/p/sessions/w"+n, "w"+n, events.ReportComplete, "m", "t"+n)
 		story = append(story, spawn("w"+n, "t"+n), says)
-		// What agents say of these is not about their end, and the first is decided: it comes last, and is cut.
+		// The reports on these tasks do not say that they are done, and the first task is completed: it comes last, and
+		// is cut.
 		story = append(story, task("u"+n), spawn("v"+n, "u"+n))
 		story = append(story, spawn("h"+n), report("/projects/p/sessions/h"+n, "h"+n, events.ReportBlocked, "no key"))
 		story = append(story, report("/projects/p/sessions/v"+n, "v"+n, events.ReportBlocked, "m", "u"+n))
@@ -1391,7 +1391,8 @@ func TestProjectStatusIsBounded(t *testing.T) {
 	}
 }
 
-// TestTreesAreBounded: trees show so many tasks below their roots, and count the others where they leave them out.
+// TestTreesAreBounded: trees show a limited number of tasks below their roots, and count the others where they omit
+// them.
 func TestTreesAreBounded(t *testing.T) {
 	story := []given{project()}
 	for _, id := range []string{"a", "b", "c"} {
@@ -1435,7 +1436,7 @@ func TestTreesAreBounded(t *testing.T) {
 	}
 }
 
-// lines draws a timeline: type, whose it is, about which task, the words.
+// lines draws a timeline: type, session, task, and text.
 func lines(timeline Timeline) []string {
 	var drawn []string
 	for _, e := range timeline {
@@ -1863,7 +1864,7 @@ func TestWordsAreData(t *testing.T) {
 		}
 	}
 
-	// What is delivered late takes the places that are left.
+	// Late reports get the remaining places.
 	late := Timeline{}
 	for _, e := range s.SessionTimeline("w") {
 		copied := *e

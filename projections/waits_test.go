@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// crowdedQueue is a queue w of items that wait for the same tasks; the last of those is cancelled.
+// crowdedQueue is a queue w of items that wait for the same tasks, the last of which is cancelled.
 func crowdedQueue(t *testing.T, items, dependencies int) *State {
 	t.Helper()
 	story := []given{project(), by(admin, &events.QueueCreated{Queue: "w", MaxAttempts: 3})}
@@ -32,8 +32,8 @@ func stepsOf(s *State, see func(*State)) int {
 	return int(*reads) //nolint:gosec // a test reads little
 }
 
-// TestWhatAnItemWaitsForIsBounded: a few dependencies are named, first those that will not come, and the others are
-// counted; naming them costs the same however many there are.
+// TestWhatAnItemWaitsForIsBounded: a few dependencies are named, first those that will not be completed, and the others
+// are counted; the cost does not depend on their number.
 func TestWhatAnItemWaitsForIsBounded(t *testing.T) {
 	for dependencies, want := range map[int]string{
 		1: "waits for hub000 (cancelled)",
@@ -54,11 +54,11 @@ func TestWhatAnItemWaitsForIsBounded(t *testing.T) {
 	}
 }
 
-// TestAnInboxTellsOnlyWhatItLists: what is behind the cut is found and counted, and gets no words.
+// TestAnInboxTellsOnlyWhatItLists: items after the cut are found and counted, but no text is made for them.
 func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 	const items, dependencies = 1000, 20
 	s := crowdedQueue(t, items, dependencies)
-	// To find an item that is stuck takes a look at each of its dependencies.
+	// Finding out that an item is stuck takes a look at each of its dependencies.
 	const find = items * (2*dependencies + 10)
 	const tell = (InboxListed + 1) * (4*dependencies + 10)
 	count := 0
@@ -75,8 +75,8 @@ func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 	}
 }
 
-// TestListsLookAtFewDependencies: however much the items of a queue wait for, a list of them and the inbox look at a
-// bounded number of dependencies, and say what they did not look at.
+// TestListsLookAtFewDependencies: however many dependencies the items of a queue have, a list of the items and the
+// inbox look at a bounded number, and say what they did not look at.
 func TestListsLookAtFewDependencies(t *testing.T) {
 	const items, dependencies, looked = 600, 200, WaitsLooked / 200
 	s := crowdedQueue(t, items, dependencies)
