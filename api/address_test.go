@@ -13,7 +13,7 @@ import (
 	"maestro/service/wire"
 )
 
-// from makes the calls of a world come from an address.
+// from makes a world's calls come from an address.
 func (w *world) from(address string) { w.client.Transport = direct{w.api, address} }
 
 // identity asks the server to prove that it knows the token with a public part.
@@ -21,7 +21,7 @@ func (w *world) identity(public string) reply { return w.identityOf(public, "") 
 
 const challenge = "a challenge of one's own"
 
-// identityOf is identity for a caller that proves that it holds the token.
+// identityOf is identity for a caller that proves that it holds a token.
 func (w *world) identityOf(public, holder string) reply {
 	query := url.Values{"credential": {public}, "challenge": {challenge}, "holder": {holder}}
 	return w.send(http.MethodGet, wire.IdentityPath+"?"+query.Encode(), "", "")
@@ -83,7 +83,7 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 					}
 				}
 			}
-			synctest.Wait() // all have come, and those above the quota are held back
+			synctest.Wait() // all have arrived, and those above the quota are held back
 			began := time.Now()
 			for public, token := range tokens {
 				r := w.identityOf(public, wire.Hold(token, challenge)).is(200)
@@ -100,9 +100,9 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 	}
 }
 
-// TestIdentitiesAreSlowedDown: who does not prove that it holds a valid credential, and asks more often than the quota
-// says, waits. A name is no proof, nor is a proof of another credential or challenge, and a revoked credential is none.
-// The budget is one for all addresses of this machine.
+// TestIdentitiesAreSlowedDown: a caller that does not prove that it holds a valid credential, and asks more often than
+// the quota allows, waits. A name is not a proof, nor is a proof of another or revoked credential or of another
+// challenge. All addresses of this machine share one budget.
 func TestIdentitiesAreSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "address-identities=1/2"))
@@ -151,7 +151,7 @@ func TestIdentitiesAreSlowedDown(t *testing.T) {
 	})
 }
 
-// TestOpenCallsAreSlowedDown: whatever is answered without a credential counts against its address.
+// TestOpenCallsAreSlowedDown: every call that needs no credential counts against its address.
 func TestOpenCallsAreSlowedDown(t *testing.T) {
 	evil := func(w *world) reply { return w.send(http.MethodGet, "/readyz", "", "", "Host", "evil.example") }
 	quotas := map[string][]func(w *world) reply{
@@ -175,8 +175,8 @@ func TestOpenCallsAreSlowedDown(t *testing.T) {
 	}
 }
 
-// TestProofsAreSlowedDown: who proves, again and again, that it holds a credential is bounded by the quotas of that and
-// of its project.
+// TestProofsAreSlowedDown: a caller that keeps proving that it holds a credential is bounded by the quotas of the
+// credential and of its project.
 func TestProofsAreSlowedDown(t *testing.T) {
 	for _, quota := range []string{"session-identities", "project-identities"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestProofsAreSlowedDown(t *testing.T) {
 			for range 20 {
 				ask(session)
 			}
-			if waited := time.Since(began); waited < 5*time.Second { // the quota of the address pays for some
+			if waited := time.Since(began); waited < 5*time.Second { // some count against the quota of the address
 				t.Errorf("%s: 20 calls took %s", quota, waited)
 			}
 			began = time.Now()
@@ -201,8 +201,8 @@ func TestProofsAreSlowedDown(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLimited bounds calls without a valid credential by address and in all, and lets good ones through. On the
-// server's own machine they are held back and then told what is wrong with them.
+// TestNobodyIsLimited: calls without a valid credential are bounded for each address and in total, and other calls
+// pass. On the server's own machine, such calls are delayed and then told what is wrong with them.
 func TestNobodyIsLimited(t *testing.T) {
 	for _, limit := range []string{"address-calls", "server-calls"} {
 		synctest.Test(t, func(t *testing.T) {

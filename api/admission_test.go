@@ -59,8 +59,8 @@ func (r reply) into(value any) {
 
 const note = `{"message":"m"}`
 
-// TestCommandsOfOneSessionAreLimited lets one session flood: it gets 429, others notice nothing, and after Retry-
-// After it continues.
+// TestCommandsOfOneSessionAreLimited: a session that floods the server gets 429, others notice nothing, and it can
+// continue after Retry-After.
 func TestCommandsOfOneSessionAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=0.1/20", "session-spawns=0"))
@@ -152,7 +152,7 @@ func TestReadersAreLimited(t *testing.T) {
 	})
 }
 
-// TestOpenCallsAreLimited bounds what waits.
+// TestOpenCallsAreLimited: waiting calls are bounded.
 func TestOpenCallsAreLimited(t *testing.T) {
 	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestOpenCallsAreLimited(t *testing.T) {
 			}
 			synctest.Wait()
 			w.do(token, "queue:start?wait=5s", `{}`).limited(limit)
-			w.do(token, "report:progress", note).is(200) // who waits may still do something
+			w.do(token, "report:progress", note).is(200) // a waiting session can still send other calls
 			all.Wait()
 			all.Go(func() { w.do(token, "queue:start?wait=5s", `{}`).is(200) })
 			all.Wait()
@@ -174,8 +174,9 @@ func TestOpenCallsAreLimited(t *testing.T) {
 	}
 }
 
-// TestRouteDecidesWhatACallIs: while there is no room for another wait, only who would wait is refused, whatever the
-// query says; while there is none for another read of the whole log, every such read is refused and no other.
+// TestRouteDecidesWhatACallIs: while there is no room for another wait, only calls that would wait are refused,
+// whatever their query; while there is no room for another read of the whole log, every such read is refused, and no
+// other call.
 func TestRouteDecidesWhatACallIs(t *testing.T) {
 	over := func(r reply) string {
 		if r.status != http.StatusTooManyRequests {
@@ -227,8 +228,8 @@ func TestRouteDecidesWhatACallIs(t *testing.T) {
 	})
 }
 
-// TestCallsInProgressTakeTurns: a session with more calls in progress than it may have waits for its own, and nobody
-// else does.
+// TestCallsInProgressTakeTurns: a session with too many calls in progress waits for its own calls; other sessions do
+// not wait.
 func TestCallsInProgressTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-parallel=2"))
@@ -255,7 +256,8 @@ func TestCallsInProgressTakeTurns(t *testing.T) {
 	})
 }
 
-// TestWhatThereIsIsLimited bounds open questions, tasks and sessions; a retry is no new one, and what ended makes room.
+// TestWhatThereIsIsLimited: open questions, tasks and sessions are bounded; a retry does not count, and those that end
+// make room.
 func TestWhatThereIsIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exceeded := func(r reply, limit string) {
@@ -299,7 +301,7 @@ func TestWhatThereIsIsLimited(t *testing.T) {
 	})
 }
 
-// TestPermissionComesBeforeQuotas: who may not use a command learns that, and not how full a project is.
+// TestPermissionComesBeforeQuotas: a caller that may not use a command is told that, and not how full a project is.
 func TestPermissionComesBeforeQuotas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-questions=1", "project-tasks=1", "project-sessions=1"))

@@ -13,7 +13,7 @@ import (
 // advised matches the command lines that a text tells its reader to run.
 var advised = regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
 
-// A refusal tells nobody to run what the same credential may not: an agent would try it, and be refused again.
+// A refusal never advises a command that the same credential may not use: an agent would try it, and be refused again.
 func TestNextStepsAreTheCallers(t *testing.T) {
 	t.Parallel()
 	w := openInside(t, nil)

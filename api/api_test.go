@@ -133,7 +133,7 @@ type serviceConfig = service.Config
 type setup struct {
 	serviceConfig
 	api.Config
-	// serving is told of the service; nobody if it is nil.
+	// serving, if set, gets the service.
 	serving func(*service.Service)
 }
 
@@ -237,7 +237,7 @@ func (m *memoryDenials) LoadDenials(context.Context, func(engine.StoredDenial) e
 	return nil
 }
 
-// withLeases keeps leases; they are told of calls, and look only while a test runs them.
+// withLeases gives the server leases, which are told of calls, and check sessions only while a test runs them.
 func withLeases(t *testing.T, lease time.Duration) func(*setup) {
 	return func(c *setup) {
 		start := time.Now()
@@ -378,7 +378,7 @@ func (w *world) do(token, id, body string, header ...string) reply {
 	return w.send(http.MethodPost, "/api/commands/"+id, token, body, header...)
 }
 
-// project, task and session make what a test begins with, as the admin.
+// project, task and session create the objects with which a test begins, as the admin.
 func (w *world) project() string {
 	w.Helper()
 	return w.do(adminToken, "project:create", `{"name":"P"}`).is(200).text("event", "data", "projectId")

@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// history makes a log with something of everything, and returns its two projects.
+// history creates a log with many kinds of events, and returns its two projects.
 func (w *world) history() (mine, other string) {
 	w.Helper()
 	mine, other = w.project(), w.project()
@@ -147,7 +147,7 @@ func TestAnExportShowsWhatWasDoneToIt(t *testing.T) {
 	}
 }
 
-// forge puts an event into the log that fits the chain and was never permitted.
+// forge appends an event that fits the chain but was never permitted.
 func forge(t *testing.T, log *memoryLog, data events.Data, project, source string) {
 	t.Helper()
 	last, err := events.Decode(log.messages[len(log.messages)-1].Body)
@@ -187,7 +187,7 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 		To:     events.TaskCompleted,
 	}, mine, "/projects/"+mine+"/sessions/"+session)
 
-	// A server that is started on this log believes it; the audit does not.
+	// A server that starts on this log accepts the event; the audit does not.
 	handler, err := engine.Open(t.Context(), engine.Config{Log: w.log, Now: time.Now, After: time.After})
 	if err != nil {
 		t.Fatal(err)
@@ -248,10 +248,10 @@ func TestTheServersAudit(t *testing.T) {
 		w.send(http.MethodGet, "/api/audit/verify?from="+from, adminToken, "").refused(400, "VALIDATION_ERROR", "from")
 	}
 
-	// A head that somebody brought proves nothing to the server.
+	// The server does not act on a head that a caller supplies.
 	w.send(http.MethodGet, "/readyz", "", "").is(200)
 
-	// What is on the disk is not what the server acknowledged.
+	// The disk has something other than what the server acknowledged.
 	w.log.mu.Lock()
 	w.log.messages[6].Body = bytes.Replace(w.log.messages[6].Body, []byte("äöü"), []byte("äöö"), 1)
 	w.log.mu.Unlock()
@@ -259,7 +259,7 @@ func TestTheServersAudit(t *testing.T) {
 		strings.Contains(got, "snapshots") {
 		t.Errorf("an altered byte, whose views cannot be compared: %s", got)
 	}
-	// From then on nothing is written.
+	// From then on, the server accepts no writes.
 	w.send(http.MethodGet, "/readyz", "", "").is(503)
 	w.send(http.MethodGet, "/api/audit/export", adminToken, "").refused(503, "LOG_DAMAGED", "")
 	w.send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "LOG_DAMAGED", "")
@@ -283,7 +283,7 @@ func TestBackup(t *testing.T) {
 	open(t, nil).send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "READ_ONLY", "")
 }
 
-// TestALineHoldsEveryBody: also one that is no JSON, or has a line break, leaves the server byte for byte.
+// TestALineHoldsEveryBody: an export has every body byte for byte, even one that is not JSON or has a line break.
 func TestALineHoldsEveryBody(t *testing.T) {
 	for _, body := range []string{`{"a":"<&>\u2028"}`, "{\n}", "not JSON", "", "\xff\x00", `"text"`} {
 		m := events.Message{Sequence: 7, Subject: "maestro.ev.p.task.t", Body: []byte(body)}

@@ -35,7 +35,7 @@ func TestAReportTakesFewAllocations(t *testing.T) {
 	}
 }
 
-// reporter lets a session report on its task, as often as asked.
+// reporter returns a function that has a session report on its task.
 func reporter(b testing.TB) (report func()) {
 	b.Helper()
 	log := &memoryLog{}
@@ -48,7 +48,7 @@ func reporter(b testing.TB) (report func()) {
 	for _, name := range []string{
 		"session-commands", "session-bytes", "session-parallel", "project-commands", "project-bytes",
 	} {
-		if err := limits.Set(name + "=0"); err != nil { // it measures what one session never does
+		if err := limits.Set(name + "=0"); err != nil { // one session sends more than its limits allow
 			b.Fatal(err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBodiesLeaveRoomForOtherProjects: sessions of two projects hold as many bytes of requests as they get. One of a
-// third still gets in, also when those that hold have ended.
+// TestBodiesLeaveRoomForOtherProjects: sessions of two projects hold as many bytes of requests as they can. A session
+// of a third project is still served, even if the sessions that hold them have ended.
 func TestBodiesLeaveRoomForOtherProjects(t *testing.T) {
 	const path = "/api/commands/report:progress"
 	for _, ended := range []bool{false, true} {
@@ -56,14 +56,14 @@ func TestBodiesLeaveRoomForOtherProjects(t *testing.T) {
 	}
 }
 
-// TestLongBodiesKeepPace: a body that counts against the budgets must go on coming. One that comes slowly but steadily
-// is taken, and so is a short one that takes its time.
+// TestLongBodiesKeepPace: a body that counts against the budgets must keep arriving. A slow but steady one is accepted,
+// and so is a short one that is slow.
 func TestLongBodiesKeepPace(t *testing.T) {
 	const long, short = 1_000_000, 2000
 	for _, c := range []struct {
 		name   string
 		length int
-		// first comes at once, then part after each pause, parts times.
+		// first arrives at once, then part after each pause, parts times.
 		first, part, parts int
 		pause, most        time.Duration
 		status             int

@@ -47,8 +47,8 @@ func bodiesServer(t *testing.T) *server {
 	return s
 }
 
-// A body that is there at once sets no deadline. The deadline of a longer one ends with the body: net/http would take a
-// caller that waits longer for gone, and every later call of its connection too.
+// A body that arrives at once sets no deadline. The deadline of a longer one is removed after the body: otherwise
+// net/http would consider a caller that waits longer, and every later call on its connection, as gone.
 func TestADeadlineEndsWithItsBody(t *testing.T) {
 	s := bodiesServer(t)
 	untouched := time.Unix(1, 0)
@@ -68,7 +68,7 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 	}
 }
 
-// Each body that does not come is cut when its time is over, whatever the times of the others are; none earlier.
+// Each body that does not arrive is cut off at its own deadline, not earlier.
 func TestLateBodiesAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bodiesServer(t)
@@ -114,7 +114,7 @@ func TestLateBodiesAreCut(t *testing.T) {
 	})
 }
 
-// What is left of a body when its call is over gets a deadline: net/http reads it.
+// The rest of a body gets a deadline when its call is over, because net/http reads it.
 func TestTheRestOfABodyHasADeadline(t *testing.T) {
 	s := bodiesServer(t)
 	var at time.Time

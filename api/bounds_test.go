@@ -15,11 +15,11 @@ import (
 	"maestro/service/wire"
 )
 
-// What bounds the lists of answers, beside a limit of docs/limits.md, which is named by itself.
+// What bounds the lists of answers, apart from the limits of docs/limits.md, which are given by name.
 const (
-	// byFew is bounded by the program: one entry for each of a few kinds or names that it knows.
+	// byFew is bounded by the program: it has one entry for each of a few known kinds or names.
 	byFew = "few"
-	// byWhole is what older clients know whole: it is rendered in parts, and counts against what nobody has read.
+	// byWhole is a list that older clients expect whole: it is rendered in parts, and counts as an unread answer.
 	byWhole = "whole"
 )
 

@@ -17,7 +17,7 @@ func entries(n int) string {
 	return `{"timeline":[` + strings.TrimSuffix(strings.Repeat(`{"message":"m"},`, n), ",") + `]}`
 }
 
-// charged returns what a call cost a session, and how many events the log got by it.
+// charged returns what a call cost a session, and how many events it added to the log.
 func (w *world) charged(session string, call func()) (commands, events int) {
 	w.Helper()
 	const limit = "session-commands"
@@ -30,11 +30,11 @@ func (w *world) charged(session string, call func()) (commands, events int) {
 type paying struct {
 	// by is who calls: a worker, a queue worker or an orchestrator with three sessions below it.
 	by, route, path, body string
-	// events is how many it makes, 0 if it is refused or makes none.
+	// events is how many events it causes, 0 if it is refused or causes none.
 	events int
 }
 
-// whatWrites has each route that writes, and each option of a command that makes several of it.
+// whatWrites has each route that writes, and each option that turns one command into several.
 var whatWrites = []paying{
 	{"O", "POST /api/projects", "/api/projects", `{"name":"P"}`, 1},
 	{"O", "PUT /api/projects/{id}", "/api/projects/{p}", `{"name":"P"}`, 0},
@@ -79,8 +79,8 @@ var whatWrites = []paying{
 	{"O", "command", "/api/commands/session:kill?tree=true", `{"sessionId":"{below}"}`, 3},
 }
 
-// TestEveryCommandOfACallIsPaidFor: whichever route brings commands, their session pays for as many as the log gets
-// events, for no more than one that makes none, and for a long answer.
+// TestEveryCommandOfACallIsPaidFor: by whatever route commands arrive, their session pays for each event, for at most
+// one command that causes none, and for a long answer.
 func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=0.001/10000", "project-commands=0.001/100000"))
@@ -106,7 +106,7 @@ func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 				method = http.MethodPost
 			}
 			names := strings.NewReplacer("{p}", project, "{t}", task, "{me}", callers[c.by].id, "{below}", below)
-			if c.by == "Q" { // its own task is done
+			if c.by == "Q" { // its own task is completed
 				names = strings.NewReplacer("{t}", w.task(project), "{me}", callers[c.by].id)
 			}
 			var r reply
@@ -117,7 +117,7 @@ func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 				t.Errorf("%s: %d events, not %d: %d %.500s", c.path, events, c.events, r.status, r.body)
 			}
 			waited := strings.Contains(c.path, "wait=") && c.events == 0 // it asked again at the end
-			paid -= len(r.body) / (16 << 10)                             // its answer is paid for, too
+			paid -= len(r.body) / (16 << 10)                             // it also pays for its answer
 			if paid != max(events, 1) && (!waited || paid != 2) {
 				t.Errorf("%s: %d commands were paid for %d events: %d", c.path, paid, events, r.status)
 			}
@@ -185,8 +185,8 @@ func TestACallHasALimitOfCommands(t *testing.T) {
 	})
 }
 
-// TestABudgetThatEndsWithinACall: nothing of a call is done for which its caller cannot pay, and what a call did not
-// come to costs nothing. A call of more commands than a burst is made once nothing else is owed.
+// TestABudgetThatEndsWithinACall: if its caller cannot pay for all commands of a call, none is executed, and commands
+// that were not executed cost nothing. A call of more commands than a burst is admitted when the caller has no debt.
 func TestABudgetThatEndsWithinACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=1/50"))
@@ -204,7 +204,7 @@ func TestABudgetThatEndsWithinACall(t *testing.T) {
 		time.Sleep(after)
 		patch(entries(30)).is(200)
 		time.Sleep(time.Minute)
-		paid, events := w.charged(id, func() { // the first is not permitted to it
+		paid, events := w.charged(id, func() { // it may not use the first one
 			patch(`{"taskIds":["` + task + `"],` + strings.TrimPrefix(entries(30), "{")).is(403)
 		})
 		if paid != 1 || events != 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whether a command is allowed is the server's to say, by any name of it; an id that no command has is named as such.
+// The server says whether a command is allowed, under any of its names; it says that an unknown id is unknown.
 func TestCheckOfACommand(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

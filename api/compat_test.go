@@ -15,7 +15,7 @@ import (
 // The shapes below are those of docs/http-api-compat.md. A value in capitals stands for "any value of that sort":
 // NUMBER, TEXT, ID; a recorded null must be null.
 
-// like checks that a value has every key of the recorded one, with a value of the same sort, or with the same value.
+// like checks that a value has every key of the recorded one, with a value of the same kind, or with the same value.
 func like(t *testing.T, where string, recorded string, got any) {
 	t.Helper()
 	var want any
@@ -82,7 +82,7 @@ func (o old) call(method, path, body string) reply {
 	return o.send(method, path, "", body)
 }
 
-// domainError is an error that the domain raises, routeError one that the route raises.
+// domainError checks an error that the domain raises, routeError one that the route raises.
 func (o old) domainError(r reply, status int, code, message string) {
 	o.Helper()
 	r.refused(status, code, message)
@@ -444,7 +444,7 @@ func TestOldSpawn(t *testing.T) {
 	o.routeError(spawn(`,"strategy":"none"`), 400, "invalid_strategy", `strategy must be "simple", "queue", or "tree"`)
 }
 
-// TestWhatOldClientsDo plays section 9: what the earlier command line sends.
+// TestWhatOldClientsDo sends what the earlier command line sends (section 9).
 func TestWhatOldClientsDo(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")

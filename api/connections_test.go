@@ -56,8 +56,8 @@ func ask(t *testing.T, c net.Conn) {
 	}
 }
 
-// TestWhoDoesNotReadIsCut: an answer that nobody reads ends after half a minute; one that is read slowly arrives
-// whole, however long it takes.
+// TestWhoDoesNotReadIsCut: an answer that its client does not read is cut off after half a minute; one that is read
+// slowly arrives completely, however long it takes.
 func TestWhoDoesNotReadIsCut(t *testing.T) {
 	const length = 1 << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom: a caller that opens many connections loses those that it does nothing with; nobody is
-// kept out, and no call is cut.
+// TestIdleConnectionsMakeRoom: a caller that opens many connections loses its idle ones; no caller is kept out, and no
+// call is cut off.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l service.Limits
@@ -148,8 +148,8 @@ func TestOneProtocol(t *testing.T) {
 	})
 }
 
-// What is refused without a look at its body holds its connection no longer than a body may take, also when the rest of
-// the body never comes.
+// A call that is refused before its body is read holds its connection no longer than a body may take, even if the rest
+// of the body never arrives.
 func TestABodyThatNobodyWantsHoldsNoConnection(t *testing.T) {
 	for _, request := range []string{
 		"POST /nothing/here HTTP/1.1\r\nHost: localhost\r\n",

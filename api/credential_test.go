@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// The secret of a session is for who could spawn it, and for as long as the session lives.
+// Only a caller that could spawn a session gets its secret, and only while the session lives.
 func TestWhoGetsTheCredentialOfASession(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -36,7 +36,7 @@ func TestWhoGetsTheCredentialOfASession(t *testing.T) {
 	ask(lead, leadToken).refused(403, "NOT_ALLOWED", "did not spawn")
 	ask("sess_nobody", adminToken).refused(404, "NOT_FOUND", "")
 
-	// A newer secret takes the place of one that was revoked; after the end there is none.
+	// A new secret replaces a revoked one; after the session's end there is none.
 	newer := w.do(adminToken, "token:revoke", `{"sessionId":"`+stranger+`"}`).is(200).text("token")
 	if got := ask(stranger, adminToken).is(200).text("token"); got != newer || got == strangerToken {
 		t.Errorf("after the revocation: %q, not %q", got, newer)
@@ -45,7 +45,7 @@ func TestWhoGetsTheCredentialOfASession(t *testing.T) {
 	ask(id, adminToken).refused(403, "NOT_ALLOWED", "has ended")
 }
 
-// A heartbeat is answered with the lease, and with whether the session has ended.
+// The answer to a heartbeat has the lease, and says whether the session has ended.
 func TestHeartbeatsTellTheLease(t *testing.T) {
 	w := open(t, withLeases(t, 42*time.Second))
 	project := w.project()

@@ -37,7 +37,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	source := "/projects/" + project + "/sessions/" + id
 	head := w.log.head()
 
-	// A command, twice the same; a read; a read of another project; a body that speaks for another.
+	// The same command twice; a read; a read of another project; a body that names another session.
 	for range 2 {
 		w.do(token, "task:complete", `{"taskId":"`+task+`"}`).refused(403, "NOT_ALLOWED", "")
 	}
@@ -98,7 +98,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	if got := w.denied("?command=audit:denials"); len(got) != 1 || got[0].Rule != "audit:denials" {
 		t.Errorf("%+v", got)
 	}
-	// What is no question of permission, and no command, is not.
+	// A request that is not a command, and is not refused for lack of permission, is not recorded.
 	before := len(w.denied(""))
 	w.send(http.MethodGet, "/api/tasks/none", token, "").refused(404, "NOT_FOUND", "")
 	w.send(http.MethodGet, "/api/whoami", "garbage", "").refused(401, "UNAUTHENTICATED", "")
@@ -126,7 +126,7 @@ func (f *failingDenials) StoreDenials(ctx context.Context, records []engine.Stor
 	return f.memoryDenials.StoreDenials(ctx, records)
 }
 
-// TestARefusalThatCannotBeRecorded is no answer: whoever is refused could try as often as it likes.
+// TestARefusalThatCannotBeRecorded: it is not answered, because a caller could otherwise try without leaving a record.
 func TestARefusalThatCannotBeRecorded(t *testing.T) {
 	store := &failingDenials{}
 	denials, err := engine.OpenDenials(t.Context(), store, time.Now, nil)
@@ -145,7 +145,7 @@ func TestARefusalThatCannotBeRecorded(t *testing.T) {
 	w.send(http.MethodGet, "/api/sessions", token, "").refused(403, "NOT_ALLOWED", "")
 }
 
-// TestARefusedKeptCommandIsFound: whoever got exit 0 finds what became of its words.
+// TestARefusedKeptCommandIsFound: its text can be found, because its session got exit code 0.
 func TestARefusedKeptCommandIsFound(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
@@ -163,7 +163,7 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 	if got := refused(adminToken); len(got) != 0 {
 		t.Errorf("what was not kept is in the inbox: %v", got)
 	}
-	for range 2 { // a kept one is a record of its own each time
+	for range 2 { // each kept one has a record of its own
 		w.do(token, "report:progress", `{"message":"half of it is done","taskIds":["`+foreign+`"]}`,
 			wire.HeaderOccurredAt, said, wire.HeaderKey, "kept-1").refused(403, "NOT_ALLOWED", "")
 	}
@@ -279,7 +279,8 @@ func TestWhoMayWhat(t *testing.T) {
 	}
 }
 
-// TestEqualRefusalsAreOneRecord for a minute, and one actor's do not push out another's.
+// TestEqualRefusalsAreOneRecord: equal refusals within a minute share a record, and one actor's records do not displace
+// another's.
 func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -309,7 +310,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	})
 }
 
-// TestListsOfRefusalsAreBounded: a page holds a thousand records unless more are asked for, the inbox some of each
+// TestListsOfRefusalsAreBounded: a page has a thousand records unless more are requested, the inbox some of each
 // session, and texts are cut.
 func TestListsOfRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -328,7 +329,7 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			message := "short"
-			if n%100 == 0 || n >= 1060 { // among the newest, and among those that are counted
+			if n%100 == 0 || n >= 1060 { // among the newest, and among the counted ones
 				message = long
 			}
 			body := `{"message":"` + message + `","taskIds":["` + foreign + `"]}`
@@ -360,7 +361,7 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 			t.Errorf("the inbox has %d of the quiet one, %d of the loud one, and %d that counts the rest",
 				len(of[quiet]), len(of[loud]), more)
 		}
-		// What a caller sent does not come back in full.
+		// The answer does not repeat the whole text that a caller sent.
 		answer := w.do(loudToken, "task:complete", `{"taskId":"`+strings.Repeat("x", 100<<10)+`"}`)
 		if len(answer.body) > 10<<10 {
 			t.Errorf("an error of %d bytes", len(answer.body))

@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// TestADryRunSaysWhatWouldHappen: of every write, by every caller of the table, the same event type or the same
-// refusal as the command itself gives right afterwards; and nothing happens, nor is anything recorded.
+// TestADryRunSaysWhatWouldHappen: for every write and every kind of caller, a dry run gives the same event type or
+// refusal as the command itself right afterwards, changes nothing, and records nothing.
 func TestADryRunSaysWhatWouldHappen(t *testing.T) {
 	t.Parallel()
 	for _, row := range writes {
@@ -40,8 +40,8 @@ func TestADryRunSaysWhatWouldHappen(t *testing.T) {
 	}
 }
 
-// dry tries a command, looks for traces, also in the views if it is given them, and compares it with the command
-// itself.
+// dry makes a dry run of a command, checks that it changed nothing (in the views too, if given), and compares it with
+// the command itself.
 func (w *world) dry(token, id, body, before string, header ...string) {
 	w.Helper()
 	header = append([]string{wire.HeaderKey, fmt.Sprint("dry", w.log.head())}, header...)
@@ -87,7 +87,7 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 	}
 }
 
-// TestADryRunOfWhatIsWrong: everything that keeps a command from happening keeps its dry run from saying that it would.
+// TestADryRunOfWhatIsWrong: a dry run fails for every reason for which the command would.
 func TestADryRunOfWhatIsWrong(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -121,7 +121,7 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	} {
 		w.dry(adminToken, "task:create", `{"project":"`+project+`","title":"x"}`, w.views(), header...)
 	}
-	// of what happened: the session's manifest, and two texts that are the same
+	// from the commands themselves: the session's manifest, and one blob for two equal texts
 	if blobs := len(w.blobs.blobs); blobs != 2 {
 		t.Errorf("%d blobs are stored", blobs)
 	}
@@ -141,7 +141,7 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	if w.count("maestro.project.created.v1") != 2 {
 		t.Errorf("%d projects were made", w.count("maestro.project.created.v1"))
 	}
-	// With the key of what happened already, a dry run shows that, and no secret.
+	// With the key of an earlier command, a dry run shows that command's event, but no secret.
 	made := w.do(adminToken, "token:create", `{"name":"eye","kind":"auditor"}`, wire.HeaderKey, "t").is(200)
 	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, wire.HeaderKey,
 		"t").is(200)
@@ -156,7 +156,7 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestADryRunDoesNotWait for an item.
+// TestADryRunDoesNotWait: a dry run does not wait for an item.
 func TestADryRunDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)

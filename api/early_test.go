@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// What the table refuses whatever the body says is refused before the body is read.
+// A command that the table refuses whatever its body is refused before the body is read.
 func TestPermissionComesBeforeTheBody(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -42,13 +42,13 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 		}
 	}
 	w.send(http.MethodPost, "/api/tasks", auditor, garbage).refused(http.StatusForbidden, "NOT_ALLOWED", "")
-	// What became an event before is still answered to its retry, and another body under the key is told so.
+	// The retry of an earlier command still gets its answer, and another body under the same key is refused.
 	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, wire.HeaderKey,
 		"k").is(200).text("event", "data", "taskId"); again != done {
 		t.Errorf("the retry of an ended session gives %s, not %s", again, done)
 	}
 	w.do(endedToken, "task:create", long+"}", wire.HeaderKey, "k").refused(http.StatusConflict, "KEY_REUSED", "")
-	// Who may use the command is told what is wrong with the body.
+	// A caller that may use the command is told what is wrong with the body.
 	w.do(worker, "task:create", garbage).refused(http.StatusUnprocessableEntity, "LIMIT_EXCEEDED", "json-depth")
 	w.do(worker, "task:create", `{"nothing":`).refused(http.StatusBadRequest, "VALIDATION_ERROR", "")
 }

@@ -27,8 +27,7 @@ func (w *world) readRoutes() []string {
 	return routes
 }
 
-// A session that has ended reads itself, its own task, its own questions and mail, and nothing else: every other read
-// is refused.
+// A session that has ended can read itself, its own task, its own questions and mail: every other read is refused.
 func TestWhatAnEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {
 		t.Run(end, func(t *testing.T) {
@@ -77,7 +76,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 	}
 }
 
-// What waits when its session ends is not answered with what the session may no longer read.
+// A call that waits when its session ends is not answered with data that the session may no longer read.
 func TestAnEndStopsAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -103,7 +102,7 @@ func TestAnEndStopsAWait(t *testing.T) {
 	})
 }
 
-// The environment of a session is shown to the user and to the session itself, by no read to anybody else.
+// Reads show the environment of a session only to the user and to the session itself.
 func TestWhoSeesAnEnvironment(t *testing.T) {
 	const secret = "s3cret-marker"
 	w := open(t, nil)
@@ -145,7 +144,7 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 			t.Errorf("%s does not see the environment", who)
 		}
 	}
-	// Nor do the reads that take a query, or one event.
+	// Neither do reads with a query, or of one event.
 	paths := []string{
 		"/api/audit/export?project=" + project, "/api/audit/denials?project=" + project,
 		"/api/since?from=0&projectId=" + project, "/api/inbox?projectId=" + project,
@@ -164,7 +163,7 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 				t.Errorf("%s reads the environment at %s: %s", who, path, r.body)
 			}
 		}
-		// A dry run shows what its caller gave, and nothing that others gave before.
+		// A dry run shows the variables that its caller supplied, but none that others supplied before.
 		for _, command := range []string{"session:update", "session:register", "session:kill", "session:complete"} {
 			for _, fields := range []string{``, `,"env":{"OTHER":"x"}`} {
 				body := `{"sessionId":"` + child + `"` + fields + `}`
@@ -175,7 +174,7 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 			}
 		}
 	}
-	// Nor does the answer to a write show it.
+	// Neither does the answer to a write.
 	for _, body := range []string{`{"status":"working"}`, `{"env":{"OTHER":"x"}}`, `{"timeline":[{"message":"m"}]}`} {
 		if r := w.send(http.MethodPatch, "/api/sessions/"+child, orchestrator, body); strings.Contains(string(r.body),
 			secret) {
@@ -184,7 +183,7 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestAnEndedSessionReadsNothingByRetries: the older routes of writes show what is so now, so an ended session does not
+// TestAnEndedSessionReadsNothingByRetries: the older write routes show the current state, so an ended session does not
 // get their answers again.
 func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 	w := open(t, nil)
@@ -201,7 +200,7 @@ func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 	}
 }
 
-// TestWhoActsAfterAKillIsToldOfIt: what a killed session says is refused with who killed it, when and why.
+// TestWhoActsAfterAKillIsToldOfIt: a refusal tells a killed session who killed it, when and why.
 func TestWhoActsAfterAKillIsToldOfIt(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

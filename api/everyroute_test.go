@@ -10,8 +10,8 @@ import (
 	"maestro/api"
 )
 
-// compatWrites are the commands that the writes of older clients come to, with the bodies below; one of them, where
-// that depends on the body.
+// compatWrites are the commands of older clients' write routes with the bodies below; one of them, if the command
+// depends on the body.
 var compatWrites = map[string]string{
 	"POST /api/projects":                       "project:create",
 	"DELETE /api/projects/{id}":                "project:delete",
@@ -62,8 +62,8 @@ func rowsOfRoutes(t *testing.T) map[string][]string {
 	return rows
 }
 
-// Every route below /api lets its caller in by its budgets, and by the row of the table that it names: a session
-// without it is refused, and one that has no other is not.
+// Every route below /api checks its caller's budgets, and the row of the table that it names: a session without that
+// row is refused, and one with only that row is not.
 func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 	rows := rowsOfRoutes(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 				body = `{"projectId":"` + project + `","taskIds":["` + task + `"],"taskId":"` + task +
 					`","sessionId":"` + other + `","title":"T","name":"N","message":"m","type":"note"}`
 			}
-			if route == "POST /api/manifests/generate" { // it takes no field that it does not know
+			if route == "POST /api/manifests/generate" { // it refuses unknown fields
 				body = `{}`
 			}
 			open, ofItself := len(rows[route]) == 0, false
@@ -135,7 +135,7 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 					fields += `,"role":"orchestrator"`
 				}
 				me, only := w.session(adminToken, project, task, fields)
-				// What is more than the table's to decide, such as whose session it is, may still refuse it.
+				// It may still be refused for other reasons than the table, such as ownership.
 				r := w.send(method, of(me, question), only, strings.ReplaceAll(body, other, me))
 				if r.status == http.StatusForbidden && strings.Contains(string(r.body), "is not allowed for") {
 					t.Errorf("%s with %s alone: %s", route, row, r.body)

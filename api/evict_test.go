@@ -36,9 +36,9 @@ func answered(c net.Conn) int {
 	return response.StatusCode
 }
 
-// TestTheAdminAlwaysGetsIn: sessions, living and ended, hold every connection that there may be in one of the ways in
-// which they can. New connections of the admin, of /readyz and of an honest session are served all the same, and so
-// is what the honest session waits for.
+// TestTheAdminAlwaysGetsIn: living and ended sessions hold all connections, in each way in which they can. New
+// connections of the admin, of /readyz and of an honest session are still served, and so is a waiting call of the
+// honest session.
 func TestTheAdminAlwaysGetsIn(t *testing.T) {
 	const total, each = 32, 8
 	for name, hold := range map[string]func(t *testing.T, c net.Conn, token string){

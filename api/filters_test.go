@@ -12,7 +12,7 @@ import (
 	"maestro/service/wire"
 )
 
-// pagesOf reads a list in pages of two, and gives kind and task of each item.
+// pagesOf reads a list in pages of two, and returns the kind and task of each item.
 func (w *world) pagesOf(path string) (found []string) {
 	w.Helper()
 	for next := ""; ; {
@@ -29,8 +29,8 @@ func (w *world) pagesOf(path string) (found []string) {
 	}
 }
 
-// The server puts the inbox in the order of urgency itself, over all of its pages: what holds up a session comes first,
-// though it came last.
+// The server sorts the whole inbox by urgency, over all pages: what holds up a session comes first, even if it is the
+// newest.
 func TestTheInboxByUrgency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -62,7 +62,7 @@ func TestTheInboxByUrgency(t *testing.T) {
 	})
 }
 
-// Each list gives what its filter names, and nothing that the client would have to leave out.
+// Each list has exactly the items that its filter selects, so that clients need not filter it.
 func TestFiltersOfLists(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -142,7 +142,7 @@ func TestFiltersThatNameNothing(t *testing.T) {
 			t.Errorf("%s to an older client: %v", path, got)
 		}
 	}
-	// What was deleted is known, and so is the word for no parent.
+	// A deleted session is a known name, and so is the word for no parent.
 	w.do(adminToken, "session:delete", `{"sessionId":"`+session+`"}`).is(200)
 	w.do(adminToken, "task:delete", `{"taskId":"`+task+`"}`).is(200)
 	for _, path := range []string{

@@ -12,8 +12,8 @@ import (
 	"maestro/service"
 )
 
-// TestHeadsAreBounded: a head with many lines is refused before net/http keeps them; bodies with as many lines, and one
-// call after another on a connection, are not counted.
+// TestHeadsAreBounded: a request head with too many lines is refused before net/http stores them; lines of bodies, and
+// of earlier calls on the connection, do not count.
 func TestHeadsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heads := 0
@@ -23,7 +23,7 @@ func TestHeadsAreBounded(t *testing.T) {
 		}), &service.Limits{})
 		status := func(c io.ReadWriter, in *bufio.Reader, request string) int {
 			t.Helper()
-			go func() { _, _ = io.WriteString(c, request) }() // the rest of one that is refused is not read
+			go func() { _, _ = io.WriteString(c, request) }() // the rest of a refused head is not read
 			r, err := http.ReadResponse(in, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -34,14 +34,14 @@ func TestHeartbeats(t *testing.T) {
 		if w.log.head() != head {
 			t.Errorf("heartbeats left %d events", w.log.head()-head)
 		}
-		// Its own only, whoever asks.
+		// A caller sends heartbeats only for its own session.
 		for _, caller := range []string{token, adminToken, w.token("eye", "auditor")} {
 			beat(other, caller).refused(403, "NOT_ALLOWED", "")
 		}
 		beat("none", token).refused(403, "NOT_ALLOWED", "")
 		w.send(http.MethodPost, "/api/sessions/"+id+"/heartbeat", "", "").refused(401, "UNAUTHENTICATED", "")
 		w.send(http.MethodGet, "/api/sessions/"+id+"/heartbeat", token, "").refused(405, "METHOD_NOT_ALLOWED", "")
-		// Who never sent one is not held to the short lease.
+		// The short lease does not apply to a session that never sent one.
 		beat(id, token).is(204)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -70,7 +70,7 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// TestHeardWithoutCredentials: with auth off, who is named by the path or the body is heard; a heartbeat needs a
+// TestHeardWithoutCredentials: with auth off, the session named in the path or the body is heard; a heartbeat needs a
 // credential.
 func TestHeardWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestHeardWithoutCredentials(t *testing.T) {
 		for range 12 {
 			time.Sleep(20 * time.Second)
 			w.send(http.MethodPost, "/api/sessions/"+byQueue+"/queue/start", "", "")
-			w.send(http.MethodGet, "/api/sessions/"+byReads+"/queue/top", "", "").is(200) // anybody's browser could
+			w.send(http.MethodGet, "/api/sessions/"+byReads+"/queue/top", "", "").is(200) // any browser could send it
 			w.send(http.MethodPost, "/api/sessions/"+byTimeline+"/timeline", "", `{"message":"m"}`).is(200)
 			w.send(http.MethodPost, "/api/sessions/"+byEvents+"/events", "", `{"type":"t"}`).is(200)
 			w.send(http.MethodPatch, "/api/tasks/"+task, "",
@@ -107,7 +107,7 @@ func TestHeardWithoutCredentials(t *testing.T) {
 			t.Errorf("unstarted are %v", kinds)
 		}
 		w.send(http.MethodPost, "/api/sessions/"+byQueue+"/heartbeat", "", "").refused(403, "NOT_ALLOWED", "")
-		// What waits without a credential hears of answers below its own path alone.
+		// A call that waits without a credential gets only the answers below its own path.
 		w.send(http.MethodGet, "/api/sessions/"+silent+"/queue/top", "", "").is(200)
 		if w.count("maestro.session.recovered.v1") != 0 {
 			t.Error("a read without a credential brings a lost session back")

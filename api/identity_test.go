@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// A server proves that it knows a token to anybody who asks, and shows no token and nothing of who there is.
+// A server proves to anybody that it knows a token, and reveals neither a token nor who exists.
 func TestIdentity(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

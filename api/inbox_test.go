@@ -15,8 +15,8 @@ import (
 	"maestro/service/wire"
 )
 
-// troubled makes a project with something of each kind that needs a person, a minute apart, and returns it with the
-// session that spawned what went wrong.
+// troubled creates a project with an inbox item of each kind, a minute apart, and returns it with the orchestrator of
+// the sessions concerned.
 func (w *world) troubled() (project, orchestrator string) {
 	w.Helper()
 	project = w.project()
@@ -72,7 +72,7 @@ func (w *world) troubled() (project, orchestrator string) {
 	return project, orchestrator
 }
 
-// system does what time brings about.
+// system executes a command of the system actor.
 func (w *world) system(command commands.Command) {
 	w.Helper()
 	if _, err := w.handler.Do(w.Context(), engine.Request{
@@ -165,7 +165,7 @@ func TestTheInbox(t *testing.T) {
 		if got, _ := show(w.token("stranger", "read-only", other), ""); len(got) != 0 {
 			t.Errorf("another project's reader's inbox is %v", got)
 		}
-		// What is done is out of it.
+		// Items that were dealt with disappear.
 		w.do(adminToken, "input:answer", `{"inputId":"`+items[0]["inputId"].(string)+`","answer":"80"}`).is(200)
 		w.do(adminToken, "task:complete", `{"taskId":"`+items[3]["taskId"].(string)+`"}`).is(200)
 		w.do(adminToken, "queue:requeue", `{"taskId":"`+items[4]["taskId"].(string)+`"}`).is(200)
@@ -176,8 +176,8 @@ func TestTheInbox(t *testing.T) {
 	})
 }
 
-// A session that has ended fills nobody's inbox: it lists its newest reports and counts the others, and all of them are
-// one question away. Each comes once, on pages of any length.
+// A session that has ended cannot fill the inbox: the inbox lists its newest reports and counts the others, and lists
+// all of them if the session is named. Each appears once, on pages of any length.
 func TestLateReportsInTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const told = projections.InboxLateListed + 4
@@ -232,8 +232,8 @@ func TestLateReportsInTheInbox(t *testing.T) {
 	})
 }
 
-// TestRefusedOfOneSessionAreAllListed: the inbox cuts what one session had refused, and lists all of it when the
-// session is named.
+// TestRefusedOfOneSessionAreAllListed: the inbox limits the refused commands of one session, and lists all of them if
+// the session is named.
 func TestRefusedOfOneSessionAreAllListed(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

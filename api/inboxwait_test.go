@@ -9,8 +9,8 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheInboxIsWaitedFor: who waits for the inbox is answered when something needs somebody, whether an event made it
-// so or time alone, and with nothing when the time is over.
+// TestTheInboxIsWaitedFor: a call that waits for the inbox is answered when an item appears, because of an event or
+// because time has passed, and with an empty list at its timeout.
 func TestTheInboxIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))

@@ -14,7 +14,7 @@ import (
 
 func asError[E error](err error, target *E) bool { return errors.As(err, target) }
 
-// An unknown field comes with the nearest one that there is, or with all.
+// The error about an unknown field names the most similar valid field, or all valid fields.
 func TestUnknownFieldsNameTheValidOnes(t *testing.T) {
 	w := open(t, nil)
 	for field, next := range map[string]string{

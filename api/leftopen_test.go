@@ -8,8 +8,8 @@ import (
 	"maestro/projections"
 )
 
-// TestCompletingASessionNamesItsOpenTasks: who says that the session is done is told which of its tasks it did not say
-// are done.
+// TestCompletingASessionNamesItsOpenTasks: the answer to a session that completes itself names its tasks that it did
+// not report as completed.
 func TestCompletingASessionNamesItsOpenTasks(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

@@ -8,8 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// TestListsComeInPages: lists of our own routes always come in pages, those that older clients know if that is
-// asked for.
+// TestListsComeInPages: lists of native routes always have pages; those of older clients have pages on request.
 func TestListsComeInPages(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

@@ -10,7 +10,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// TestAGeneratedManifestTellsWhatASpawnTells: both are assembled in one place, whatever the length of the texts.
+// TestAGeneratedManifestTellsWhatASpawnTells: a generated manifest equals that of a spawn, whatever the length of the
+// texts.
 func TestAGeneratedManifestTellsWhatASpawnTells(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -54,7 +55,7 @@ func TestAGeneratedManifestTellsWhatASpawnTells(t *testing.T) {
 	}
 }
 
-// TestWhoMayGenerateAManifest: the table answers, of the project and of each task.
+// TestWhoMayGenerateAManifest: the table decides, for the project and for each task.
 func TestWhoMayGenerateAManifest(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()

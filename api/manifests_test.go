@@ -21,12 +21,12 @@ import (
 	"maestro/workers/manifest"
 )
 
-// places keeps the manifests that were put in their places.
+// places stores the manifests that were written to their files.
 type places struct {
 	mu      sync.Mutex
 	content map[string]string
 	fails   bool
-	// before is asked before one is placed; it may take its time.
+	// before is called before one is written; it may block.
 	before func(content string)
 }
 
@@ -103,7 +103,7 @@ func (w manifests) known(id string) (x projections.Session) {
 	return x
 }
 
-// manifestOf returns the manifest of a session, after it has checked that all who know it know the same.
+// manifestOf returns the manifest of a session, after checking that all copies are equal.
 func (w manifests) manifestOf(id string) *manifest.Manifest {
 	w.Helper()
 	x := w.known(id)
@@ -284,7 +284,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 		t.Errorf("the manifest is\n%s\nexpected\n%s", got, generic(t, []byte(want)))
 	}
 
-	// What nobody asks for has its defaults, by the older route too.
+	// Fields that are not given get their defaults, by the older route too.
 	plain := w.manifestOf(spawned(w.send(http.MethodPost, "/api/sessions/spawn", adminToken,
 		`{"projectId":"`+project+`","taskIds":["`+bare+`"]}`)))
 	if s := plain.Session; s.Model != "sonnet" || s.PermissionMode != "acceptEdits" || s.ThinkingMode != "auto" ||
@@ -392,7 +392,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 		"says":"completed","result":"both done"}`, before)
 }
 
-// A manifest holds everything: also what is too long for an event.
+// A manifest has every text in full, even one that is too long for an event.
 func TestAManifestHoldsLongTextsWhole(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
@@ -441,7 +441,7 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 		}
 		w.manifestOf(id)
 
-		// A manifest that was issued since then stays.
+		// A manifest that was reissued since then stays.
 		m := w.manifestOf(id)
 		m.Session.MaxTurns = 9
 		other := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
@@ -453,7 +453,7 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 	id := spawned(spawns[0]())
 	w.do(adminToken, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"],"name":"n"}`, wire.HeaderKey,
 		"k").refused(409, "KEY_REUSED", "")
-	// Of a session that is gone nothing is put anywhere.
+	// No file is written for a deleted session.
 	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 	w.places.content = map[string]string{}
 	if spawned(spawns[0]()) != id || w.places.count() != 0 {
@@ -512,7 +512,7 @@ func TestARefusedSpawnPlacesNothing(t *testing.T) {
 		got == "" {
 		t.Errorf("tried: %s, done: %s", dry.body, wet.body)
 	}
-	// A session begins without its file; it fetches its own.
+	// A session starts without its file, and fetches its manifest.
 	w.places.fails = true
 	id, _ := w.session(adminToken, project, task, ``)
 	if w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", adminToken, "").is(200); w.places.at(id) != "" {
@@ -526,7 +526,7 @@ func (w *world) upload(token, body string, header ...string) reply {
 	return w.send(http.MethodPost, "/api/manifests", token, body, header...)
 }
 
-// Whoever comes last, what lies in its place is what counts.
+// Whichever write is last, the file has the current manifest.
 func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openManifestsInside(t)
@@ -554,7 +554,7 @@ func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
 		all.Go(func() { issue(digests[0]) })
 		<-placing
 		all.Go(func() { issue(digests[1]) })
-		synctest.Wait() // the second is issued, and waits for its turn
+		synctest.Wait() // the second manifest is issued, and its write waits for its turn
 		if w.known(id).ManifestDigest != digests[1] {
 			t.Error("the second is not issued")
 		}

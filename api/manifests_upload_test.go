@@ -92,7 +92,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			r.header.Get(wire.HeaderSequence) == "" {
 			t.Errorf("%s: %s", name, r.body)
 		}
-		// The server makes the ids: the tasks are made as the example has them, and renamed in it.
+		// The server creates the ids, so the tasks of the example are created, and the ids in the example replaced.
 		project := w.do(adminToken, "project:create",
 			`{"name":"P","workingDir":"`+m.Session.WorkingDirectory+`"}`).is(200).text("event", "data", "projectId")
 		renamed := map[string]string{}
@@ -156,7 +156,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 			"timeout":        s.Timeout,
 		}
 		for _, number := range []string{"maxTurns", "timeout"} {
-			if fmt.Sprint(fields[number]) == "0" { // in a manifest 0 is no limit; in a command the number is left out
+			if fmt.Sprint(fields[number]) == "0" { // 0 is no limit in a manifest; commands omit the number
 				delete(fields, number)
 			}
 		}
@@ -202,7 +202,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 	}
 }
 
-// TestTheCorpusOfManifests: what the parser's own corpus says of a document the server says too.
+// TestTheCorpusOfManifests: the server gives the same verdict on each document of the parser's corpus.
 func TestTheCorpusOfManifests(t *testing.T) {
 	w := openManifests(t, nil)
 	corpus, err := os.Open("../workers/manifest/testdata/manifests.jsonl")
@@ -236,7 +236,7 @@ func TestTheCorpusOfManifests(t *testing.T) {
 			body = string(decoded)
 		}
 		if c.Expand != nil {
-			continue // too long to be written down
+			continue // too long for a file of the corpus
 		}
 		seen++
 		r := w.upload(adminToken, body, "Content-Type", "application/json")
@@ -338,7 +338,7 @@ func TestBadUploads(t *testing.T) {
 	if w.blobs.count() != blobs || w.log.head() != 0 {
 		t.Error("something was stored")
 	}
-	// As long as it may be, and in the form of old.
+	// The longest allowed manifest, in the old form.
 	w.upload(adminToken, strings.Replace(goodManifest, `"d"`, `"`+strings.Repeat("x", 15<<20)+`"`, 1)).is(200)
 	old := strings.Replace(strings.Replace(goodManifest, `"tasks":[`, `"task":`, 1), `}],"session"`, `},"session"`, 1)
 	if got := w.upload(adminToken, old).is(200).text("digest"); got != w.upload(adminToken,
@@ -428,7 +428,7 @@ func TestWhoStoresManifests(t *testing.T) {
 	mine := w.do(boss, "project:create", `{"name":"its own"}`).is(200).text("event", "data", "projectId")
 	w.upload(boss, goodFor(mine, w.task(mine), ``)).is(200)
 
-	// Nor does a session name what another project's manifest says: a caller that names one may read it.
+	// A session cannot name the digest of another project's manifest, because whoever names a manifest may read it.
 	digest := w.upload(adminToken, goodFor(other, foreign, ``)).is(200).text("digest")
 	for _, field := range []string{``, `"taskIds":["` + task + `"],`} {
 		w.do(boss, "session:spawn", `{`+field+`"manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED", other)
@@ -436,7 +436,7 @@ func TestWhoStoresManifests(t *testing.T) {
 	child, _ := w.session(boss, project, task, ``)
 	w.do(boss, "session:update", `{"sessionId":"`+child+`","manifestDigest":"`+digest+`"}`).refused(403, "NOT_ALLOWED",
 		other)
-	// What is no manifest is not quoted.
+	// The error does not quote something that is not a manifest.
 	secret := `{"password":"hunter2"}`
 	blob, err := w.blobs.PutBlob(t.Context(), []byte(secret))
 	if err != nil {
@@ -502,7 +502,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 			}
 		}
 	}
-	// What says the same is taken.
+	// Fields that repeat the manifest are accepted.
 	same := `,"role":"worker","strategy":"simple","taskIds":["` + task +
 		`"],"allowedCommands":["task:get"],"model":"sonnet","agent":"claude","permissionMode":"acceptEdits",
 		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],"project":"` + project + `"`
@@ -518,7 +518,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	w.manifestOf(spawned(w.do(adminToken, "session:spawn",
 		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
-	// A manifest that somebody wrote gives an orchestrator no more than its spawner has.
+	// A manifest written by hand gives an orchestrator no more than its spawner has.
 	_, meagre := w.session(adminToken, project, task,
 		`,"role":"orchestrator","allowedCommands":["session:spawn","task:get"]`)
 	w.do(meagre, "session:spawn", `{"manifestDigest":"`+boss+`"}`).refused(403, "NOT_ALLOWED", "may not give")
@@ -535,7 +535,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).refused(409,
 		"CONFLICT", "exists already")
 
-	// Digests that name nothing, or are none.
+	// Digests that name nothing, or are not digests.
 	none := "sha256-" + strings.Repeat("0", 64)
 	child, token := w.session(adminToken, project, task, ``)
 	for id, fields := range map[string]string{
@@ -552,7 +552,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 				t.Errorf("%s: %s", id, r.body)
 			}
 		}
-		// Who may not use the command does not learn what there is.
+		// A caller that may not use the command does not learn what exists.
 		w.do(w.token("eye-"+strings.ReplaceAll(id, ":", "-"), "auditor"), id, body+none+`"}`).refused(403,
 			"NOT_ALLOWED", "")
 		if id != "session:register" { // which is a session's own
@@ -602,7 +602,7 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 			t.Errorf("%s: it was issued", name)
 		}
 	}
-	// An orchestrator's strategies give the same commands, and are not the same.
+	// An orchestrator's strategies give the same commands, but are not interchangeable.
 	m := w.manifestOf(boss)
 	m.Strategy = "dag"
 	dag := w.upload(adminToken, string(m.Canonical())).is(200).text("digest")
@@ -714,8 +714,8 @@ var readRoutes = map[string]string{
 	"token:list":    "/api/tokens",
 }
 
-// TestEveryCommandOfAPromptIsTheSessions: what the system prompt of a session names the server lets through, and
-// nothing else.
+// TestEveryCommandOfAPromptIsTheSessions: the system prompt of a session names exactly the commands that the server
+// permits.
 func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
@@ -786,7 +786,7 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 					t.Errorf("%s: %s is told, and the server says %d %s", fields, row.ID, r.status, r.body)
 				}
 			case absent:
-			// it has no form that an agent could write, such as what the command line sends by itself
+			// agents cannot write it: the command line sends it by itself
 			case permitted == nil:
 				if _, _, has := prompt.Syntax(row.ID); has {
 					t.Errorf("%s: %s is permitted, and not told", fields, row.ID)

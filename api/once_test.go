@@ -39,8 +39,8 @@ func (w *world) sendHeader(method, path, body string, header http.Header) reply 
 	return reply{w.T, answer.StatusCode, answer.Header, said}
 }
 
-// A request says each thing once: a second value of a header, or of a name in the query, would go unchecked. A repeated
-// traceparent is ignored.
+// A request may have each header and each query parameter only once, because a second value would not be checked. A
+// repeated traceparent is ignored.
 func TestRepeatsAreRefused(t *testing.T) {
 	w := openInside(t, nil)
 	project := w.project()

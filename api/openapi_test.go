@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestEveryRouteDocumentsItself keeps the document of the API whole, before there is a route that publishes it.
+// TestEveryRouteDocumentsItself keeps the API's document complete, although no route publishes it yet.
 func TestEveryRouteDocumentsItself(t *testing.T) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "test")
@@ -38,7 +38,7 @@ func TestEveryRouteDocumentsItself(t *testing.T) {
 	}
 }
 
-// Our own clients write through POST /api/commands/<id>: a documented route that writes is one of older clients.
+// Our own clients write only through POST /api/commands/<id>: every documented route that writes is for older clients.
 func TestNativeRoutesOnlyRead(t *testing.T) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "test")

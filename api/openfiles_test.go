@@ -12,8 +12,8 @@ import (
 	"maestro/service"
 )
 
-// TestConnectionsFitTheOpenFiles: the quota of connections never takes all files that the process may have open, and a
-// quota that was set and cannot work is refused.
+// TestConnectionsFitTheOpenFiles: the quota of connections always leaves some of the process's open files, and a
+// configured quota that cannot work is refused.
 func TestConnectionsFitTheOpenFiles(t *testing.T) {
 	for _, c := range []struct {
 		set   string
@@ -94,8 +94,8 @@ func (f *fullAfter) Accept() (net.Conn, error) {
 func (f *fullAfter) Close() error   { close(f.closed); return nil }
 func (f *fullAfter) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestNoFilesLeftMakesRoom: where the system has no file for a connection although the quota has room, an idle
-// connection gives way, and the next one is accepted.
+// TestNoFilesLeftMakesRoom: if the process has no file for a connection although the quota has room, an idle connection
+// is closed, and the next one is accepted.
 func TestNoFilesLeftMakesRoom(t *testing.T) {
 	full := &fullAfter{make(chan net.Conn, 3), 2, make(chan struct{})}
 	listener := Bound(full, &service.Limits{})

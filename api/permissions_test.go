@@ -87,7 +87,7 @@ var writes = withCells([]write{
 	{"token:create", `{"name":"new-PROJECT","kind":"auditor"}`, "", ""},
 	{"token:revoke", `{"name":"old-PROJECT"}`, `token:create {"name":"old-PROJECT","kind":"auditor"}`, ""},
 	{"token:revoke", `{"sessionId":"CHILD"}`, "", ""},
-	// The system's are nobody's over HTTP, also when their deadline has passed.
+	// Nobody can use the system's commands over HTTP, even if their deadline has passed.
 	{"session:lost", `{"sessionId":"CHILD","silentFor":60000,"lease":60000}`, "", ""},
 	{"session:recovered", `{"sessionId":"CHILD"}`, "", ""},
 	{"session:timed-out", `{"sessionId":"CHILD"}`, "", ""},
@@ -98,7 +98,7 @@ var writes = withCells([]write{
 	},
 })
 
-// begins are rows that come to nothing where the session runs already.
+// begins are rows that change nothing if the session is already running.
 var begins = []string{"session:register", "worker:init", "orchestrator:init"}
 
 // reads is transcribed in the same way.
@@ -132,7 +132,7 @@ var reads = []struct{ path, who string }{
 	{"/api/inbox?projectId=PROJECT", "OUAR"},
 	{"/api/inputs", "OUARXV"},
 	{"/api/inputs?projectId=PROJECT", "OUAR"},
-	{"/api/inputs?sessionId=ME", "WQTOUEFZARXV"}, // a session's own; of others it finds none
+	{"/api/inputs?sessionId=ME", "WQTOUEFZARXV"}, // only those of the session itself
 	{"/api/inputs/QUESTION", "OUAR"},
 	{"/api/inputs/MINE", "WQTOUZAR"},
 	{"/api/since", "OUARXV"},
@@ -244,7 +244,7 @@ func (w *world) token(name, kind string, projects ...string) string {
 	return w.do(adminToken, "token:create", string(fields)).is(200).text("token")
 }
 
-// manifestOf returns the digest of the manifest that a session was given; some digest if it is not there.
+// manifestOf returns the digest of a session's manifest; an arbitrary digest if there is no such session.
 func (w *world) manifestOf(session string) string {
 	w.Helper()
 	if r := w.send(http.MethodGet, "/api/sessions/"+session, adminToken, ""); r.status == http.StatusOK {
@@ -260,7 +260,7 @@ func (w *world) ask(token, question, fields string) string {
 		"inputId")
 }
 
-// may reports whether a row names a column; the second admin is as good as the first.
+// may reports whether a row names a column. The second admin may do the same as the first.
 func may(who string, column rune) bool {
 	if column == 'N' {
 		column = 'U'
@@ -276,7 +276,7 @@ func withCells(rows []write) []write {
 			continue
 		}
 		cells := tableRow(row.id)
-		who := strings.TrimRight(cells.Who, "RS") // other columns than here
+		who := strings.TrimRight(cells.Who, "RS") // the letters there mean other columns than here
 		id := strings.TrimPrefix(row.id, "task:")
 		if strings.Contains(who, "W") && (cells.Core || row.id == "task:get" || id == "report:progress") {
 			who += "E"
@@ -298,7 +298,7 @@ func tableRow(id string) oracle.Row {
 	panic("the oracle has no row for " + id)
 }
 
-// absent are the rows of the table that have no command yet: whoever asks is told so.
+// absent are the rows of the table that have no command yet: every caller is told so.
 var absent = func() []string {
 	var ids []string
 	for _, row := range oracle.Table() {
@@ -336,9 +336,9 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 				if rule := r.text("rule"); rule != row.id && "task:"+rule != row.id {
 					t.Errorf("%s by %c: the refusal names another rule: %s", row.id, column, r.body)
 				}
-				// Who has not ended, and is in the project, is refused by the table and not by what the command is
-				// about; a queue worker also by which queue is its own.
-				// What is written to a session it may receive, whatever it was given.
+				// A living caller in the project is refused by the table, not because of the command's target; a queue
+				// worker may also be refused because of another queue. A session may confirm its mail whatever its
+				// list.
 				itsQueue := column == 'Q' && strings.Contains(row.body, "SHARED")
 				byTable := strings.HasPrefix(r.text("message"), "Command '")
 				if strings.ContainsRune("WQTOEFUNARX", column) && !itsQueue && !byTable &&

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// portionMost is how many steps one look at the state takes, beside what its last object takes: decision 0046.
+	// portionMost is how many steps one look at the state may take, plus those of its last object: decision 0046.
 	portionMost = 5000
-	// objectMost is what one object of this test takes, and how exactly a look is stopped.
+	// objectMost is the most that one object of this test takes, which is how precisely a look can be stopped.
 	objectMost = 2000
 )
 
-// crowded is a server with more of everything than one look at the state may come to, and what is in it.
+// crowded is a server with more of everything than one look at the state can walk through, and the ids of its contents.
 type crowded struct {
 	*world
 	project, hub, task, lead, leadToken, question, session string
 }
 
-// openCrowded makes so many things that take one step, and of those that take at least three.
+// openCrowded creates cheap objects that take one step, and dear ones that take at least three.
 func openCrowded(t *testing.T, cheap, dear int) *crowded {
 	t.Helper()
 	const family = 900 // that depend on one task
@@ -84,8 +84,9 @@ func openCrowded(t *testing.T, cheap, dear int) *crowded {
 	return x
 }
 
-// No read holds the state for more than a portion, however much there is of everything, and whoever asks: all others
-// wait meanwhile. A look that takes more ends here with READ_TOO_LARGE, and the inbox says which project it left out.
+// No read holds the state for more than a portion, however large everything is and whoever asks, because all others
+// wait meanwhile. A longer look ends in this test with READ_TOO_LARGE, and the inbox names the project that it left
+// out.
 func TestNoReadHoldsTheStateForLong(t *testing.T) {
 	const most = portionMost + 2*objectMost
 	w := openCrowded(t, most, most/3)
@@ -136,7 +137,7 @@ func TestNoReadHoldsTheStateForLong(t *testing.T) {
 	}
 }
 
-// Reads in portions go on while others write: they answer, and show each thing that was there before, once.
+// Reads in portions continue while others write: they answer, and show each object that existed before exactly once.
 func TestReadsGoOnWhileOthersWrite(t *testing.T) {
 	const things = 120
 	w := openCrowded(t, things, things)
@@ -193,13 +194,13 @@ func TestReadsGoOnWhileOthersWrite(t *testing.T) {
 	}
 }
 
-// nameOf returns what names a thing in a list.
+// nameOf returns the name of an item of a list.
 func nameOf(item any) string {
 	fields, _ := item.(map[string]any)
 	return fmt.Sprint(fields["projectId"], fields["id"], fields["name"])
 }
 
-// pathOf fills in what a route reads.
+// pathOf fills in the ids in a route's path.
 func (w *crowded) pathOf(route string) string {
 	id := map[string]string{
 		"tasks": w.hub, "projects": w.project, "sessions": w.session, "inputs": w.question,
@@ -216,7 +217,7 @@ func (w *crowded) pathOf(route string) string {
 	return path
 }
 
-// unanswered are the routes that answer nobody in this test, and why.
+// unanswered are the routes that refuse every caller in this test, with the reason.
 var unanswered = map[string]string{
 	"/api/blobs/{digest}":           "there is no such text",
 	"/api/clock":                    "no clock is watched here",
