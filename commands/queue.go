@@ -39,7 +39,8 @@ type StartItem struct {
 	QueueRef
 }
 
-// RequeueItem queues a quarantined, failed or skipped item again, at the end and with no attempts.
+// RequeueItem queues an item again, at the end and with no attempts: a quarantined, failed or skipped one, or a
+// completed one whose task was reopened.
 type RequeueItem struct {
 	noTexts
 	ProjectRef
@@ -194,8 +195,8 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Task " + t.ID + " already in queue",
-			Why:     "it is " + string(item.Status) + " there",
-			Next:    "a quarantined, failed or skipped one is queued again with `maestro queue requeue " + t.ID + "`",
+			Why:     "it is " + string(item.Status) + " in queue " + q.Name,
+			Next:    nextOfItem(s, item),
 		}
 	}
 	if err := noneCancelled(s, c, t.ID); err != nil {
@@ -274,8 +275,10 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err != nil {
 		return nil, err
 	}
-	switch item.Status {
-	case events.ItemQuarantined, events.ItemFailed, events.ItemSkipped:
+	switch {
+	case item.Status == events.ItemQueued:
+		return nil, nil
+	case s.Requeueable(item):
 		if err := noneCancelled(s, c, item.TaskID); err != nil {
 			return nil, err
 		}
@@ -283,15 +286,25 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 			return nil, err
 		}
 		return &events.QueueItemRequeued{Queue: item.Queue, TaskID: item.TaskID}, nil
-	case events.ItemQueued:
-		return nil, nil
-	case events.ItemProcessing, events.ItemCompleted:
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,
 		Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
-		Why:     "quarantined, failed and skipped items are queued again",
-		Next:    "see `maestro queue list --queue " + item.Queue + "`",
+		Why:     "an item is queued again that is quarantined, failed or skipped, or completed and its task reopened",
+		Next:    nextOfItem(s, item),
+	}
+}
+
+// nextOfItem says how the item's task gets through its queue once more.
+func nextOfItem(s *projections.State, item *projections.Item) string {
+	again := "`maestro queue requeue " + item.TaskID + " --queue " + item.Queue + "`"
+	switch {
+	case s.Requeueable(item):
+		return "queue it again with " + again
+	case item.Status == events.ItemCompleted:
+		return "reopen the task with `maestro task reopen " + item.TaskID + " \"…\"`, then queue it again with " + again
+	default:
+		return "nothing to do: see `maestro queue list --queue " + item.Queue + "`"
 	}
 }
 

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"maestro/events"
@@ -333,8 +334,11 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	says, _ := s.SessionStatus(t)
 	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
-		return nil, forbidden("nothing to do: it is open", "Task '%s' is %s, and nobody says that it is done", t.ID,
-			t.Status)
+		next := "it is open: to tell its session something, use `maestro session message`"
+		if t.Status == events.TaskCancelled {
+			next = "reverse the cancellation with `maestro task update " + t.ID + " --status todo`"
+		}
+		return nil, forbidden(next, "Task '%s' is %s, and nobody says that it is done", t.ID, t.Status)
 	}
 	forced, err := mayMove(s, c, t, t.ParentID, events.TaskInProgress, x.Force)
 	if err != nil {
@@ -351,6 +355,34 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		Forced: forced,
 		Notice: noticeOf(s, c, t, events.TaskInProgress, true),
 	}, nil
+}
+
+// Warnings implements Warner.
+func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
+	t := s.Task(x.TaskID)
+	changed, ok := data.(*events.TaskStatusChanged)
+	if t == nil || !ok {
+		return nil
+	}
+	isAtWork := func(id string) bool { session := s.Session(id); return session != nil && session.Active() }
+	if x.Reason != "" && (changed.Notice == nil || !slices.ContainsFunc(changed.Notice.SessionIDs, isAtWork)) {
+		warnings = append(warnings, Warning{
+			Text:  "no session is at work on task " + t.ID + ": the next one that gets it is told the reason",
+			Tasks: []string{t.ID},
+		})
+	}
+	items := s.QueuesOf(t.ID)
+	for _, item := range items[:min(len(items), belowNamed)] {
+		if item.Status == events.ItemCompleted {
+			warnings = append(warnings, Warning{
+				Text: "task " + t.ID + " is still completed in queue " + item.Queue +
+					": no worker gets it there until the user queues it again with `maestro queue requeue " + t.ID +
+					" --queue " + item.Queue + "`",
+				Tasks: []string{t.ID},
+			})
+		}
+	}
+	return warnings
 }
 
 func (x *ReopenTask) from(e *events.Event, d *events.TaskStatusChanged) bool {

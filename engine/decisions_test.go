@@ -1790,12 +1790,17 @@ func TestQueueDecisions(t *testing.T) {
 		{"push nothing", nil, step{"k", "queue:push", `{}`}, "VALIDATION_ERROR", "taskId is required"},
 		{"push no task", nil, step{"k", "queue:push", `{"taskId":"none"}`}, "NOT_FOUND", "Task with id 'none'"},
 		{"push a task elsewhere", nil, push("u1"), "VALIDATION_ERROR", "/taskId"},
-		{"push again", []step{push("t1")}, push("t1"), "CONFLICT", "Task {t1} already in queue | it is queued there"},
+		{
+			"push again",
+			[]step{push("t1")},
+			push("t1"), "CONFLICT",
+			"Task {t1} already in queue | it is queued in queue {k}",
+		},
 		{
 			"push what failed",
 			[]step{push("t1"), start, {"k", "queue:fail", `{}`}},
 			push("t1"), "CONFLICT",
-			"it is failed there",
+			"it is failed in queue",
 		},
 		{"push into two queues", []step{named, push("t1")}, pushTo("t1"), "queue.item_pushed", "main"},
 		{
@@ -2318,11 +2323,45 @@ func TestQueueDecisions(t *testing.T) {
 			"is processing in queue {k}",
 		},
 		{
-			"requeue what is completed",
+			"requeue what is said to be done",
 			[]step{push("t1"), start, {"k", "queue:complete", `{}`}},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"CONFLICT",
 			"is completed in queue {k}",
+		},
+		{
+			"requeue what is confirmed",
+			[]step{
+				push("t1"), start,
+				{"k", "queue:complete", `{}`},
+				{"admin", "task:complete", `{"taskId":"{t1}","force":true}`},
+			},
+			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+			"CONFLICT",
+			"is completed in queue {k}",
+		},
+		{
+			"requeue what was reopened",
+			[]step{
+				push("t1"), start,
+				{"k", "queue:complete", `{}`},
+				{"admin", "task:reopen", `{"taskId":"{t1}","reason":"Wrong colour"}`},
+			},
+			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+			"queue.item_requeued",
+			`{"queue":"{k}","taskId":"{t1}"}`,
+		},
+		{
+			"the holder starts what was reopened",
+			[]step{
+				push("t1"), start,
+				{"k", "queue:complete", `{}`},
+				{"admin", "task:reopen", `{"taskId":"{t1}"}`},
+				{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
+			},
+			start,
+			"queue.item_started",
+			`"attempt":1`,
 		},
 		{
 			"requeue one of two",

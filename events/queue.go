@@ -63,7 +63,8 @@ type QueueItemSkipped struct {
 	Held      bool   `json:"held,omitempty" doc:"it was in that session's hand; else it was the next one"`
 }
 
-// QueueItemRequeued: an item that was quarantined, failed or skipped is queued again at the end, with no attempts.
+// QueueItemRequeued: an item that was quarantined, failed or skipped, or completed and its task reopened, is queued
+// again at the end, with no attempts.
 type QueueItemRequeued struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`

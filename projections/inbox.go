@@ -251,16 +251,16 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	gone := b.Gone(session)
 	switch {
 	case says == events.SaysBlocked && gone == "":
-		item.Next = "clear the way, then tell " + session
+		item.Next = "maestro session message " + session + ` "…" --about ` + t.ID
 	case says == events.SaysBlocked:
-		item.Next = "clear the way, then spawn a session for it: " + session + " is " + gone
+		item.Next = "maestro session spawn --task-ids " + t.ID
 	case kind == InboxBlocked:
-		item.Next = "maestro task reopen " + t.ID
+		item.Next = "maestro task reopen " + t.ID + ` "…"`
 		said.Sequence = t.StatusSequence
 	case kind == InboxFailed:
 		item.Next = "maestro why " + t.ID
 	default:
-		item.Next = "maestro task complete " + t.ID + ", or maestro task reopen " + t.ID
+		item.Next = "maestro task complete " + t.ID + ", or maestro task reopen " + t.ID + ` "…"`
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {

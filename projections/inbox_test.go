@@ -74,7 +74,7 @@ func TestInbox(t *testing.T) {
 
 		{"said to be blocked", working(report(worker, "w", events.ReportBlocked, "no key", "t1"), report(worker, "w",
 			events.ReportProgress, "on t2", "t2")), []string{
-			"blocked w/t1 at 7: Title of t1: no key → clear the way, then tell w",
+			`blocked w/t1 at 7: Title of t1: no key → maestro session message w "…" --about t1`,
 		}},
 		{"in the words of who said it, not in the last", then(
 			report(second, "w2", events.ReportProgress, "begun", "t1"), report(worker, "w", events.ReportBlocked,
@@ -86,32 +86,32 @@ func TestInbox(t *testing.T) {
 				Message:   "sorry",
 				Late:      true,
 			}), by(admin, &events.SessionDeleted{SessionID: "w2"}),
-		), []string{"blocked w/t1 at 7: Title of t1: no key → clear the way, then tell w"}},
+		), []string{`blocked w/t1 at 7: Title of t1: no key → maestro session message w "…" --about t1`}},
 		{"said to be blocked without words", then(report(worker, "w", events.ReportProgress, "begun", "t1"),
 			report(worker, "w", events.ReportBlocked, "", "t1")), []string{
-			"blocked w/t1 at 7: Title of t1:  → clear the way, then tell w",
+			`blocked w/t1 at 7: Title of t1:  → maestro session message w "…" --about t1`,
 		}},
 		{
 			"by one that has ended", then(report(worker, "w", events.ReportBlocked, "no key", "t1"), killed("w")),
 			[]string{
-				"blocked w/t1 at 6: Title of t1: no key → clear the way, then spawn a session for it: w is stopped",
+				"blocked w/t1 at 6: Title of t1: no key → maestro session spawn --task-ids t1",
 			},
 		},
 		{"blocked by its status", working(by(admin, &events.TaskStatusChanged{
 			TaskID: "t1", To: events.TaskBlocked,
 			Reason: "budget",
 		}), report(worker, "w", events.ReportProgress, "still on", "t1")), []string{
-			"blocked w/t1 at 7: Title of t1: Status changed to blocked: budget → maestro task reopen t1",
+			`blocked w/t1 at 7: Title of t1: Status changed to blocked: budget → maestro task reopen t1 "…"`,
 		}},
 		{
 			"blocked by its status, and nobody said anything", then(moved("t1", events.TaskBlocked)),
-			[]string{"blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1"},
+			[]string{`blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1 "…"`},
 		},
 		{"blocked by an update", then(by(admin, &events.TaskUpdated{
 			TaskID: "t1", Model: new("x"),
 			Status: &events.StatusChange{To: events.TaskBlocked},
 		})), []string{
-			"blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1",
+			`blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1 "…"`,
 		}},
 
 		{
@@ -142,13 +142,13 @@ func TestInbox(t *testing.T) {
 		},
 
 		{"said to be done", working(report(worker, "w", events.ReportComplete, "all of it", "t1")), []string{
-			"unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1",
+			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1 "…"`,
 		}},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
 		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
 			moved("t1", events.TaskCancelled)), nil},
 		{"done in a queue", queued(started("w", "w", "t1", 1), finished("w", "w", "t1")), []string{
-			"unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1",
+			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1 "…"`,
 		}},
 
 		{
@@ -234,7 +234,7 @@ func TestInbox(t *testing.T) {
 		), []string{
 			`question w/ i1 [] at 9: Name of w: Which? → maestro input answer i1 "…"`,
 			"failed w/t1 at 11: Title of t1: broke again → maestro why t1",
-			"blocked w/t2 at 12: Title of t2: no key → clear the way, then tell w",
+			`blocked w/t2 at 12: Title of t2: no key → maestro session message w "…" --about t2`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -144,7 +144,7 @@ func (e *Entry) exited() string {
 
 // word adds a working session that says that it cannot continue, and names no task.
 func (b *inbox) word(x *Session, word *Entry) {
-	kind, next := InboxBlocked, "clear the way, then maestro session message "+x.ID+` "…"`
+	kind, next := InboxBlocked, "maestro session message "+x.ID+` "…"`
 	if word.Type == reportType(events.ReportError) {
 		kind, next = InboxFailed, "maestro why "+x.ID+", or maestro session message "+x.ID+` "…"`
 	}

@@ -105,7 +105,7 @@ func TestWordsOfASession(t *testing.T) {
 	}
 	blocked := says(events.ReportBlocked, "no key")
 	then := continued(project(), task("t1"), spawn("w", "t1"))
-	const shown = "blocked w/t1 at 4: w: no key → clear the way, then maestro session message w \"…\""
+	const shown = "blocked w/t1 at 4: w: no key → maestro session message w \"…\""
 	for _, c := range []struct {
 		name  string
 		story []given
@@ -121,7 +121,7 @@ func TestWordsOfASession(t *testing.T) {
 		{"it goes on", then(blocked, says(events.ReportProgress, "on")), nil},
 		{"it goes on with its task", then(blocked, says(events.ReportProgress, "on", "t1")), nil},
 		{"blocked on its task instead", then(blocked, says(events.ReportBlocked, "no host", "t1")), []string{
-			"blocked w/t1 at 5: Title of t1: no host → clear the way, then tell w",
+			`blocked w/t1 at 5: Title of t1: no host → maestro session message w "…" --about t1`,
 		}},
 		{"somebody else writes", then(blocked, by(admin, &events.SessionNoted{
 			SessionID: "w", Type: "progress", Message: "a hint",

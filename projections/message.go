@@ -103,6 +103,14 @@ func (s *State) StatusReasonText(t *Task) string {
 	return s.TaskTimeline(t.ID).at(reason.Sequence).Message
 }
 
+// ReopenReason returns why a task in progress was reopened; "" if it was not, or if no reason was given.
+func (s *State) ReopenReason(t *Task) string {
+	if t.Status != events.TaskInProgress {
+		return ""
+	}
+	return s.StatusReasonText(t)
+}
+
 // notified checks the sessions that a change of a task's status notifies.
 func (s *State) notified(n *events.Notice) error {
 	if n == nil {

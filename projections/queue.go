@@ -424,7 +424,8 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 }
 
 func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
-	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQuarantined, events.ItemFailed, events.ItemSkipped)
+	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQuarantined, events.ItemFailed, events.ItemSkipped,
+		events.ItemCompleted)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ type predecessor struct {
 	said     projections.StatusReport
 	// result is nil unless it said, in words, that the task is completed.
 	result *projections.StatementView
+	// task is the one that both work on, and reopened why it was reopened, "" if it was not.
+	task, reopened string
 }
 
 // predecessor returns the last session of a task that has ended, nil if there is none. It examines the sessions of the
@@ -38,7 +40,13 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 		return nil
 	}
 	v.Worked(t.Speakers() / 16)
-	before := &predecessor{Session: x, timeline: v.SessionTimeline(x.ID), said: t.SaidBy(x.ID)}
+	before := &predecessor{
+		Session:  x,
+		timeline: v.SessionTimeline(x.ID),
+		said:     t.SaidBy(x.ID),
+		task:     t.ID,
+		reopened: v.ReopenReason(t),
+	}
 	if result := v.Result(t); result != nil && result.By == x.Source() {
 		before.result = result
 	}
@@ -79,5 +87,20 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 			Late:    word.Late,
 		})
 	}
+	x.tellReopened(told)
 	return told
+}
+
+// tellReopened adds the reason why the task was reopened, which the predecessor was not told if it had ended.
+func (x *predecessor) tellReopened(told *manifest.Predecessor) {
+	word := manifest.Word{
+		Kind:    string(projections.SessionMessageReopened),
+		TaskIDs: []string{x.task},
+		Text:    safetext.Shorten(x.reopened, predecessorBytes),
+		Cut:     len(x.reopened) > predecessorBytes,
+	}
+	isThis := func(w manifest.Word) bool { return w.Kind == word.Kind && w.Text == word.Text }
+	if x.reopened != "" && !slices.ContainsFunc(told.Words, isThis) {
+		told.Words = append(told.Words, word)
+	}
 }

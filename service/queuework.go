@@ -33,6 +33,7 @@ func (v View) workOf(task string) *wire.Work {
 	}
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
+	w.Reopened = v.ReopenReason(t)
 	left := workCriteria
 	for _, criterion := range t.AcceptanceCriteria {
 		if left -= len(criterion); left < 0 {

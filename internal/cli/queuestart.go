@@ -180,11 +180,9 @@ func showWork(a *Run, w *wire.Work) {
 		a.block("Acceptance criteria", listOf(w.Criteria))
 	}
 	a.block("Prompt", w.InitialPrompt)
+	a.block("Reopened: it was done before, and this is missing", w.Reopened)
 	for _, on := range w.Results {
 		words := on.Result
-		if words == "" {
-			words = "(nothing was reported)"
-		}
 		if on.Cut {
 			words += "… (cut)"
 		}

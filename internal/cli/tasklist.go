@@ -165,6 +165,9 @@ func (c *taskGet) run(ctx context.Context, args []string) error {
 func showTask(a *Run, t wire.Task) {
 	a.Print("%s  %s\n", t.ID, safetext.OneLine(t.Title))
 	a.Field("Status", string(t.Status)+whyStatus(t))
+	if reason := t.StatusReason; reason != nil && t.Status == events.TaskInProgress {
+		a.Field("Reopened", safetext.OneLine(reason.Text))
+	}
 	for _, said := range t.Says {
 		reason := ""
 		if said.SessionID == t.SaidBy {
@@ -197,12 +200,10 @@ func showTask(a *Run, t wire.Task) {
 	}
 }
 
-// whyStatus returns the reason of a status. The reason for reopening work is obsolete once a session has reported
-// since.
+// whyStatus returns the reason of a status.
 func whyStatus(t wire.Task) string {
-	answered := func(said wire.Said) bool { return t.StatusReason != nil && said.At > t.StatusReason.At }
-	if t.Status == events.TaskInProgress && slices.ContainsFunc(t.Says, answered) {
-		return ""
+	if t.Status == events.TaskInProgress {
+		return "" // that is why it was reopened, which has a line of its own
 	}
 	return statement(t.StatusReason)
 }

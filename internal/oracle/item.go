@@ -225,9 +225,16 @@ func (f *itemRequeued) judge(c *trial) {
 	c.workable(f.TaskID)
 	q, i := c.anItem(f.Queue, f.TaskID)
 	c.enters(q, []string{f.TaskID})
-	if i != nil && i.state != quarantined && i.state != itemBroken && i.state != skipped {
-		c.fault(ruleRequeue, "the item is %s, not quarantined, failed or skipped", i.state)
+	if i != nil && i.state != quarantined && i.state != itemBroken && i.state != skipped && !c.isReopened(i) {
+		c.fault(ruleRequeue, "the item is %s, not quarantined, failed or skipped, and its task was not reopened",
+			i.state)
 	}
+}
+
+// isReopened reports whether an item is completed and its task is neither completed nor said to be.
+func (c *trial) isReopened(i *item) bool {
+	t := c.tasks[i.task]
+	return c.thirdOn() && i.state == completed && t != nil && t.status != completed && !t.saidDone()
 }
 
 func (f *itemRequeued) fold(c *trial) {

@@ -56,7 +56,7 @@ const (
 	ruleReturn = "queue-return"
 	// only queued items move, held items stay, and only an empty queue is deleted
 	ruleMoved   = "queue-change"
-	ruleRequeue = "queue-requeue" // only quarantined, failed or skipped items are queued again
+	ruleRequeue = "queue-requeue" // quarantined, failed, skipped or reopened items are queued again
 
 	// Deadlines, questions, tokens, templates.
 	ruleLease    = "lease"    // a session is lost when its lease is over, and recovers only from that

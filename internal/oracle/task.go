@@ -368,13 +368,16 @@ func (f *taskStatusChanged) judge(c *trial) {
 }
 
 // reopenable reports whether the task is completed, blocked, or said to be done by any session.
-func (t *task) reopenable() bool {
+func (t *task) reopenable() bool { return t.saidDone() || t.status == completed || t.status == blocked }
+
+// saidDone reports whether any session says that the task is done.
+func (t *task) saidDone() bool {
 	for _, w := range t.words {
 		if w.says == completed {
 			return true
 		}
 	}
-	return t.status == completed || t.status == blocked
+	return false
 }
 
 func (f *taskStatusChanged) fold(c *trial) {

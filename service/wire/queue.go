@@ -51,6 +51,8 @@ type Work struct {
 	Description   string   `json:"description"`
 	Criteria      []string `json:"acceptanceCriteria"`
 	InitialPrompt string   `json:"initialPrompt,omitempty"`
+	// Reopened is why the task was reopened, if it was.
+	Reopened string `json:"reopened,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`

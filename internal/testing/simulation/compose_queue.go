@@ -97,6 +97,9 @@ func (c composer) next() (wish, bool) {
 			if (i.Status == "quarantined" || i.Status == "failed") && c.chance(30) {
 				add(admin, "queue:requeue", fields{TaskID: i.Task, Queue: c.m.queues[key].Name})
 			}
+			if i.Status == "completed" && c.chance(40) { // it is queued again once its task is reopened
+				add(admin, pick(c, []string{"task:reopen", "queue:requeue"}), fields{TaskID: i.Task})
+			}
 		}
 		if q := c.m.queues[key]; q.Session == "" && workers < 3 {
 			if _, live := c.m.liveProject(q.Project); live {

@@ -20,6 +20,7 @@ const (
 	denial1    = "engine/denial.go"
 	shares     = "engine/denialshares.go"
 	foldQueue  = "projections/queue.go"
+	foldAgain  = "projections/requeue.go"
 	finishes   = "commands/queuefinish.go"
 	returns    = "commands/queuereturn.go"
 	foldReturn = "projections/queuereturn.go"
@@ -668,6 +669,13 @@ var plants = []plant{
 	{"an item that is queued again keeps its attempts", []edit{{
 		foldQueue, "= events.ItemQueued, place, 0, f.cause()",
 		"= events.ItemQueued, place, i.Attempts, f.cause()",
+	}}},
+
+	{"an item whose task nobody reopened is queued again", []edit{{
+		foldAgain, "t != nil && !s.done(t)", "t != nil",
+	}}},
+	{"a reopened item is not queued again", []edit{{
+		foldAgain, "t != nil && !s.done(t)", "false && s.done(t)",
 	}}},
 
 	// Leases.
