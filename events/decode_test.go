@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// FuzzDecode holds the fast decoder to the SDK's: whatever it accepts, the SDK accepts too, and reads the same.
+// FuzzDecode: whatever the fast decoder accepts, the SDK's decoder accepts too, with the same result.
 func FuzzDecode(f *testing.F) {
 	for _, data := range samples {
 		f.Add(readGolden(f, goldenPath(data.EventType())))
@@ -121,7 +121,7 @@ func TestUnknownTypeIsNamed(t *testing.T) {
 	}
 }
 
-// What others write is read too, as long as it is the same event in valid CloudEvents JSON.
+// The same event in any valid CloudEvents JSON, as other programs write it, is read too.
 func TestDecodeOtherShapes(t *testing.T) {
 	for _, data := range samples {
 		golden := readGolden(t, goldenPath(data.EventType()))
@@ -147,7 +147,7 @@ func TestDecodeOtherShapes(t *testing.T) {
 	}
 }
 
-// compact takes out the white space, also within free JSON, which keeps what its author wrote.
+// compact removes white space, also within free JSON, which otherwise keeps its author's white space.
 func compact(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -157,7 +157,7 @@ func compact(t *testing.T, body []byte) []byte {
 	return b.Bytes()
 }
 
-// A decoder serves a whole replay: nothing of one event may show in the next.
+// One decoder is used for a whole replay: nothing of one event may appear in the next.
 func TestDecodeIntoLeavesNothingBehind(t *testing.T) {
 	var decoder Decoder
 	var event Event
@@ -218,8 +218,8 @@ func TestInternedStringsAreBounded(t *testing.T) {
 	}
 }
 
-// Every cut of every body is an error and no panic, and so is every flipped byte of the envelope or an event that
-// differs.
+// Decoding a truncated body fails without a panic. A body with a flipped bit fails too, or has another hash and decodes
+// to an event that can be written.
 func TestDecodeDamaged(t *testing.T) {
 	for _, data := range samples {
 		golden := readGolden(t, goldenPath(data.EventType()))
@@ -243,7 +243,7 @@ func TestDecodeDamaged(t *testing.T) {
 	}
 }
 
-// Reports are written by hand, because they are most of a log. No field of theirs is forgotten there.
+// Reports have a hand-written encoder, because most of a log consists of reports. It must not forget a field.
 func TestEveryFieldOfAReportIsWritten(t *testing.T) {
 	shape := reflect.TypeFor[SessionReported]()
 	for i := range shape.NumField() {

@@ -20,7 +20,7 @@ func goldenPath(eventType string) string {
 	return filepath.Join("testdata", "golden", eventType+".json")
 }
 
-// TestMain writes the golden files, if it is told to, before any test reads them.
+// TestMain writes the golden files with -update, before any test reads them.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if *update {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGolden holds every type to the bytes that logs already hold. A golden file of a published type changes only by
-// what an optional field adds.
+// TestGolden compares the encoding of every type with the bytes that are already in logs. The golden file of a
+// published type changes only when an optional field is added.
 func TestGolden(t *testing.T) {
 	for _, data := range samples {
 		t.Run(data.EventType(), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestGoldenIsCloudEvents lets the SDK judge the golden files, and what CloudEvent gives, without our code between.
+// TestGoldenIsCloudEvents has the SDK alone validate the golden files and the results of CloudEvent.
 func TestGoldenIsCloudEvents(t *testing.T) {
 	for _, data := range samples {
 		golden := readGolden(t, goldenPath(data.EventType()))
@@ -108,7 +108,7 @@ func TestGoldenIsCloudEvents(t *testing.T) {
 	}
 }
 
-// Every golden file is read for good, also of a type that nothing writes any more.
+// Every golden file stays readable, even if nothing writes its type any more.
 func TestEveryGoldenFileIsRead(t *testing.T) {
 	paths, err := filepath.Glob(goldenPath("*"))
 	if err != nil {
@@ -138,7 +138,7 @@ func readGolden(t testing.TB, path string) []byte {
 	return bytes.TrimSuffix(golden, []byte("\n"))
 }
 
-// CloudEvent returns the event as the CloudEvents SDK's type, for whoever speaks CloudEvents and not Maestro.
+// CloudEvent returns the event as a value of the CloudEvents SDK.
 func (e *Event) CloudEvent() (cloudevent.Event, error) {
 	body, err := e.Append(nil)
 	if err != nil {

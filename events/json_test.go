@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// standardJSON is what encoding/json writes without HTML escapes, the measure of our own encoder.
+// standardJSON returns what encoding/json writes without HTML escapes, which our own encoder must write too.
 func standardJSON(t testing.TB, value any) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -20,7 +20,7 @@ func standardJSON(t testing.TB, value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// texts has what an encoder of strings gets wrong.
+// texts are strings that encoders often get wrong.
 func texts() []string {
 	list := []string{
 		"", "plain", "<b>&\"quotes\"\\</b>", "line\nline\ttab\r", "\b\f\x00\x1f\x7f", "\u2028 and \u2029", "héllo ✓ 🙂",
@@ -127,7 +127,7 @@ func TestAppendBoundsTheBody(t *testing.T) {
 	}
 	room := MaxBody - len(body) - len(`,"description":""`)
 	event.Data = &ProjectCreated{ProjectID: "p", Description: strings.Repeat("x", room)}
-	// What stands before the body in the same memory does not count.
+	// Bytes before the body in the same buffer do not count.
 	if body, err := event.Append(make([]byte, 100)); err != nil || len(body) != MaxBody+100 {
 		t.Errorf("the longest body: %d bytes, %v", len(body), err)
 	}

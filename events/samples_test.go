@@ -131,7 +131,7 @@ func TestSamplesAreWhole(t *testing.T) {
 	}
 }
 
-// empty complains of every field that is zero, so that a new field gets into the golden files.
+// empty reports every zero field as an error, so that new fields are added to the golden files.
 func empty(t *testing.T, where string, v reflect.Value) {
 	t.Helper()
 	if v.Kind() == reflect.Pointer {

@@ -74,7 +74,7 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// FuzzID: one caller's key never meets another's, and the same command has the same id for good.
+// FuzzID: keys of different callers never give the same id, and the same command always has the same id.
 func FuzzID(f *testing.F) {
 	f.Add("/users/admin", "proj_1", "task:create", "k", "/users/admi", "nproj_1", "task:create", "k")
 	f.Add("/users/a", "p", "task:create", "k", "/users/b", "p", "task:create", "k")
@@ -84,7 +84,7 @@ func FuzzID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source, project, command, key, source2, project2, command2, key2 string) {
 		for _, part := range []string{source, project, command, key, source2, project2, command2, key2} {
 			if strings.Contains(part, "\x00") {
-				return // nothing that reaches ID holds a NUL: commands refuse it
+				return // ID never gets a NUL: commands refuse it
 			}
 		}
 		id, other := ID(source, project, command, key), ID(source2, project2, command2, key2)
@@ -101,7 +101,7 @@ func FuzzID(f *testing.F) {
 	})
 }
 
-// Ids are in logs: they must never change.
+// Ids are stored in logs, so they must never change.
 func TestIDIsForGood(t *testing.T) {
 	if got := ID("/users/admin", "proj_1", "task:create",
 		"k-1").String(); got != "88719546-ccae-52d8-98bd-e46bd0ac1c60" {

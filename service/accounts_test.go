@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMemoryPerCredentialIsBounded: however many callers come and whatever they use, the ledger holds a bounded
-// number of accounts of a fixed size, and none of them once they are quiet.
+// TestMemoryPerCredentialIsBounded: however many callers there are and whatever they use, the ledger has a bounded
+// number of accounts of a fixed size, and none for callers that are idle.
 func TestMemoryPerCredentialIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
@@ -51,8 +51,8 @@ func TestMemoryPerCredentialIsBounded(t *testing.T) {
 	})
 }
 
-// TestNoRateIsExceeded: whatever is asked for in whatever order, never more than the burst and what came since is
-// given, and who comes back when it was told to gets what it asked for.
+// TestNoRateIsExceeded: for any sequence of requests, no more than the burst and what has accrued since is granted, and
+// a caller that returns when it was told to gets what it requested.
 func TestNoRateIsExceeded(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestNoRateIsExceeded(t *testing.T) {
 					t.Fatalf("%v was given, of at most %v", given, most)
 				}
 			}
-			time.Sleep(time.Hour) // who was quiet for long has saved one burst, and no more
+			time.Sleep(time.Hour) // a long idle time saves one burst, and no more
 			for given = 0; l.take(a, useCommands, 1) == nil; given++ {
 				if given > q.Burst+1 {
 					t.Fatalf("%v was given at once, of at most %v", given, q.Burst)
@@ -88,8 +88,8 @@ func TestNoRateIsExceeded(t *testing.T) {
 	}
 }
 
-// TestAccountsAreSweptAgain: newcomers share an account only while there are too many, and looking for those that are
-// not used costs each newcomer little then.
+// TestAccountsAreSweptAgain: new callers share an account only while there are too many accounts, and the search for
+// unused ones costs each new caller little.
 func TestAccountsAreSweptAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(&Limits{})
@@ -108,7 +108,7 @@ func TestAccountsAreSweptAgain(t *testing.T) {
 		if l.sweepAgain != swept {
 			t.Error("each newcomer looks through all accounts")
 		}
-		time.Sleep(24 * time.Hour) // all that was charged is paid
+		time.Sleep(24 * time.Hour) // everything that was charged has accrued again
 		if a := l.hold(ClassSession, "later"); a == l.shared[ClassSession] || len(l.accounts) != 1 {
 			t.Errorf("nothing is swept: %d accounts", len(l.accounts))
 		}

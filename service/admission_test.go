@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// bounded opens a world with limits.
+// bounded opens a world with these limits.
 func bounded(t *testing.T, limits ...string) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -37,7 +37,7 @@ func busy(err error) string {
 	return ""
 }
 
-// Quotas hold for every interface: a caller of the service without HTTP is over the same limits.
+// Quotas apply to every interface: they also limit callers of the service without HTTP.
 func TestQuotasHoldWithoutHTTP(t *testing.T) {
 	for _, c := range []struct {
 		limit string
@@ -77,12 +77,12 @@ func TestQuotasHoldWithoutHTTP(t *testing.T) {
 			_, _, err := s.SessionManifest(context.Background(), &caller, s.leadName)
 			var p *Problem
 			if errors.As(err, &p) && p.Kind == KindNotFound {
-				return nil // it has none, and was let in
+				return nil // it has no budget, and was admitted
 			}
 			return err
 		}},
 		{"session-waits=1", func(s *stage) error {
-			caller := *s.lead // each call has its own
+			caller := *s.lead // each call has its own budget
 			watch, err := s.Watch(context.Background(), &caller, Position{}, WatchFilter{})
 			if err == nil {
 				s.Cleanup(watch.Close)
@@ -116,7 +116,7 @@ func TestQuotasHoldWithoutHTTP(t *testing.T) {
 	}
 }
 
-// An interface that admits a call counts it once, and what it brings and reads against the same accounts.
+// A call that an interface admits counts once, and its commands and reads count against the same accounts.
 func TestACallIsAdmittedOnce(t *testing.T) {
 	w := bounded(t, "admin-parallel=1", "admin-bodies=100000", "admin-answers=100000")
 	c := w.admin()
@@ -162,8 +162,8 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 	}
 }
 
-// A long answer, also that of a command, is paid for by its caller and by the caller's project, so that the next such
-// call waits for it.
+// A long answer, even to a command, is charged to its caller and to the caller's project, so that the next such call
+// has to wait.
 func TestLongAnswersAreChargedToTheProjectToo(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -174,7 +174,7 @@ func TestLongAnswersAreChargedToTheProjectToo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := useReads // what the next such call needs
+		next := useReads // the budget that the next such call needs
 		if demand.Writes {
 			next = useCommands
 		}

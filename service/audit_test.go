@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// The audit needs no HTTP: an auditor verifies, exports and lists refusals, and others are refused.
+// The audit works without HTTP: an auditor verifies, exports and lists refusals, and others are refused.
 func TestTheAuditWithoutHTTP(t *testing.T) {
 	s := newStage(t)
 	s.do(s.admin(), "task:create", `{"project":"`+s.beta+`","title":"elsewhere"}`)

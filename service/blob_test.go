@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-// failingBlobs fails with what fails answers, once it is asked for a text.
+// failingBlobs fails with the result of fails when a text is read.
 type failingBlobs struct {
 	sizedBlobs
 
@@ -27,8 +27,8 @@ func (b *failingBlobs) Blob(ctx context.Context, digest string) ([]byte, error) 
 	return b.sizedBlobs.Blob(ctx, digest)
 }
 
-// TestATextIsPaidForByWhoGoesAway: a caller that asks for long texts and hangs up pays as who takes them, and nobody
-// pays twice. The log tells of no caller that went away.
+// TestATextIsPaidForByWhoGoesAway: a caller that requests long texts and hangs up pays as if it had read them, and
+// nobody pays twice. The server's log does not mention callers that left.
 func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}
@@ -86,8 +86,8 @@ func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 	})
 }
 
-// TestATextThatCannotBeReadNowIsNotGone: it is found later, so the answer says to try again; one that the log names and
-// the store lacks is lost. However many calls fail, the log has a line a second.
+// TestATextThatCannotBeReadNowIsNotGone: the answer says to try again, because the text is found later; a text that the
+// log names and the store lacks is lost. However many calls fail, the server's log gets one line a second.
 func TestATextThatCannotBeReadNowIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}

@@ -21,7 +21,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// homeAt makes a directory that outboxes may be in.
+// homeAt creates a directory for outboxes.
 func homeAt(t *testing.T, dir string) *disk.Root {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -35,7 +35,8 @@ func homeAt(t *testing.T, dir string) *disk.Root {
 	return h
 }
 
-// What one session's process does to its outbox neither delays the others for longer than a moment, nor fills the log.
+// A session's process that damages its outbox does not delay other sessions noticeably, and does not fill the server's
+// log.
 func TestOneOutboxDelaysNoOther(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	h := homeAt(t, dir)

@@ -14,11 +14,11 @@ import (
 	"maestro/workers/outbox"
 )
 
-// Sessions whose outboxes are full take turns with the others: by entries, and by what their commands cost.
+// Sessions with full outboxes take turns with the others, by entries and by the cost of their commands.
 func TestOutboxesTakeTurns(t *testing.T) {
 	for name, full := range map[string]struct {
 		tasks, entries int
-		// first is how many of them one turn delivers at most.
+		// first is the most that one turn delivers.
 		first int
 	}{
 		"many reports":  {1, 3 * turnEntries, turnEntries},

@@ -19,8 +19,8 @@ import (
 	"maestro/workers/outbox"
 )
 
-// entries are the ways on which a command of the worker comes in: as it was sent, made of a request of another form, as
-// compat does, and kept in an outbox.
+// entries are the ways in which a command of the worker arrives: as sent, translated from another request, as compat
+// does, and kept in an outbox.
 var entries = map[string]func(s *stage, id, body, key string) error{
 	"sent": func(s *stage, id, body, key string) error {
 		_, err := s.try(s.worker, id, body, key)
@@ -48,7 +48,7 @@ var entries = map[string]func(s *stage, id, body, key string) error{
 	},
 }
 
-// codeOf returns the code of what a call was refused with, "" if it was not.
+// codeOf returns the code with which a call was refused, "" if it was not.
 func codeOf(s *stage, err error) string {
 	if err == nil {
 		return ""
@@ -56,7 +56,7 @@ func codeOf(s *stage, err error) string {
 	return s.ProblemOf(s.worker, err, "test").Code
 }
 
-// However a command comes in, it meets the same refusals.
+// A command gets the same refusals in whatever way it arrives.
 func TestEveryEntryMeetsTheSameRefusals(t *testing.T) {
 	const report = `{"message":"m"}`
 	for name, c := range map[string]struct {
@@ -149,7 +149,8 @@ func TestEveryEntryMeetsTheSameRefusals(t *testing.T) {
 	}
 }
 
-// A made command speaks for another only if its caller showed no credential, and waits only if it may.
+// A translated command can act for another session only if its caller showed no credential, and can be kept only if its
+// row allows that.
 func TestAMadeCommandIsCheckedToo(t *testing.T) {
 	s := newStage(t)
 	c := *s.worker
@@ -181,7 +182,7 @@ func (strictTemplates) Own(string) (string, bool) { return "", false }
 
 func (strictTemplates) Check(string) error { return errors.New("no phases") }
 
-// One function hands commands to the Handler, whatever interface they came by; the leases ask for what time brings.
+// Only one function passes commands to the Handler, for all interfaces; the leases send the commands of deadlines.
 func TestOneWayLeadsToTheHandler(t *testing.T) {
 	ways := 0
 	for _, dir := range []string{".", "../api", "../cmd", "../workers", "../internal/cli"} {

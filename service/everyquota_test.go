@@ -9,7 +9,7 @@ import (
 	"maestro/commands"
 )
 
-// Why nothing bounds a resource for a class of callers. Each of these is on purpose.
+// The reasons why nothing bounds a resource for a class of callers. Each is intended.
 const (
 	theUsers    = "it is the user's own, who could stop the server as well"
 	notNobody   = "its resource is for calls without a valid credential"
@@ -73,8 +73,8 @@ var unboundedForTheUser = map[resource]string{
 	useUploads:    theUsers,
 }
 
-// callersOfEachClass returns a function that makes the callers of each class, one after another: for a project those
-// are its sessions, for any other class the same one again.
+// callersOfEachClass returns, for each class, a function that returns its callers one after another: for a project its
+// sessions, for any other class always the same caller.
 func callersOfEachClass() map[string]func(i int) *Caller {
 	session := func(i int, ended bool) *Caller {
 		by := commands.SessionActor("p", fmt.Sprint("s", i), commands.AuthnToken)
@@ -103,8 +103,8 @@ func callersOfEachClass() map[string]func(i int) *Caller {
 	}
 }
 
-// onlyFor returns a ledger in which nothing but one resource is bounded, by few, and that not of what the server has:
-// who uses all of that is not stopped by it alone, but keeps it from others.
+// onlyFor returns a ledger in which only one resource is bounded, by few, except for the server's total: that total
+// does not protect other callers from one that uses all of it.
 func onlyFor(r resource) *ledger {
 	l := newLedger(&Limits{})
 	for c := range classes {
@@ -127,7 +127,7 @@ func onlyFor(r resource) *ledger {
 // few is how much of a resource each may use in the test.
 const few = 3
 
-// useOne uses a resource once more, and does not end.
+// useOne uses one more of a resource, and does not release it.
 func useOne(s *Service, c *Caller, r resource) error {
 	a, err := s.Admit(context.Background(), c, Demand{ReadsLog: r == useStreams})
 	if err != nil {
@@ -153,8 +153,8 @@ func useOne(s *Service, c *Caller, r resource) error {
 	return nil
 }
 
-// TestEveryCallerIsBoundedInEveryResource: whoever calls meets a limit of its own or of its project, of whatever it
-// uses, or the list above says why it does not.
+// TestEveryCallerIsBoundedInEveryResource: for every class of callers and every resource, there is a limit for the
+// caller or its project, or the list above says why not.
 func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 	const uses = 10 * few
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 	})
 }
 
-// Who may not make anything makes nothing: that is why their spawns, projects and uploads have no quota.
+// Readers create nothing, so their spawns, projects and uploads need no quota.
 func TestReadersMakeNothing(t *testing.T) {
 	s := newStage(t)
 	auditor := s.token(`{"name":"eyes","kind":"auditor"}`)

@@ -8,8 +8,8 @@ import (
 	"maestro/service/wire"
 )
 
-// TestALargeProjectHidesNoOther: an inbox looks at each project by itself, says which one is too large, and shows the
-// others.
+// TestALargeProjectHidesNoOther: an inbox looks at each project separately, names those that are too large, and shows
+// the others.
 func TestALargeProjectHidesNoOther(t *testing.T) {
 	w := newWorld(t)
 	projects := map[string]string{}
@@ -48,8 +48,8 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 	}
 }
 
-// A project that is too large for one read still shows its questions, and its status what was counted; both name what
-// they leave out.
+// A project that is too large for one read still shows its questions in the inbox, and what was counted in its status;
+// both name what they leave out.
 func TestALargeProjectShowsWhatWasFound(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// queued pushes new tasks, of which each waits for the others that are given, to the queue "q" of a project.
+// queued pushes new tasks, each of which waits for the given ones, to the queue "q" of a project.
 func (w *world) queued(project string, n int, waitsFor []string) (tasks []string) {
 	w.Helper()
 	on, err := json.Marshal(append([]string{}, waitsFor...))
@@ -26,8 +26,8 @@ func (w *world) queued(project string, n int, waitsFor []string) (tasks []string
 	return tasks
 }
 
-// A page of a queue takes a step for each item, and what it takes to show an item for those only that it shows. The
-// whole queue is shown in portions, none of which takes long.
+// A page of a queue takes one step for each item of the queue, and the steps of a view only for the items that it
+// shows. The whole queue is shown in short portions.
 func TestAPageOfAQueueShowsWhatIsOnIt(t *testing.T) {
 	const items, waits = 900, 20
 	w := newWorld(t)
@@ -88,8 +88,8 @@ func TestAPageOfAQueueShowsWhatIsOnIt(t *testing.T) {
 	}
 }
 
-// Pages of a queue are the queue: what is pushed again between two of them comes at its new place, and what is removed
-// takes nothing else with it.
+// The pages of a queue together are the queue: an item that is pushed again between two pages appears at its new place,
+// and removing an item hides no other.
 func TestPagesOfAQueueAreTheQueue(t *testing.T) {
 	const items = 300
 	w := newWorld(t)

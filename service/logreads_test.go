@@ -50,7 +50,8 @@ func longStage(t *testing.T) (s *stage, auditor *Caller) {
 	return s, auditor
 }
 
-// TestReadsOfTheLogAreChargedByItsLength: each [EventsPerRead] events count as one more read, also of who gives up.
+// TestReadsOfTheLogAreChargedByItsLength: each [EventsPerRead] events count as one more read, even if the caller gives
+// up.
 func TestReadsOfTheLogAreChargedByItsLength(t *testing.T) {
 	s, auditor := longStage(t)
 	for name, read := range longReads {
@@ -71,7 +72,7 @@ func TestReadsOfTheLogAreChargedByItsLength(t *testing.T) {
 	}
 }
 
-// TestReadsOfTheLogEndWithTheirCaller: nothing is read for who has gone.
+// TestReadsOfTheLogEndWithTheirCaller: reading stops when the caller has left.
 func TestReadsOfTheLogEndWithTheirCaller(t *testing.T) {
 	s, auditor := longStage(t)
 	for name, read := range longReads {

@@ -40,7 +40,7 @@ func (w *world) listed(c *Caller, in *wire.TaskFilter, asked PageOf) (ids []stri
 	return ids, next
 }
 
-// Page after page is the whole list, in either order and with any filter, over the tasks of several projects.
+// All pages together are the whole list, in each order and with each filter, across several projects.
 func TestPagesOfTasksAreTheList(t *testing.T) {
 	w := newWorld(t)
 	projects := []string{
@@ -120,7 +120,7 @@ func TestASparsePageEndsEarly(t *testing.T) {
 	}
 }
 
-// What a read looks at is charged to the session and to its project, and small reads cost no more than one.
+// The work of a read is charged to the session and to its project, and a small read costs only one.
 func TestReadsAreChargedByTheirWork(t *testing.T) {
 	const tasks = 3000
 	w := bounded(t, "session-reads=0.001/1000", "project-reads=0.001/1000")
@@ -167,7 +167,7 @@ func TestReadsAreChargedByTheirWork(t *testing.T) {
 	}
 }
 
-// An answer that is made in parts ends with its caller, and nobody makes what comes after.
+// An answer in parts ends when its caller leaves, and the later parts are not created.
 func TestAnAnswerEndsWithItsCaller(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -44,8 +44,8 @@ func (w *world) team() (task string, made team) {
 	return task, made
 }
 
-// A session reads its own mail; the user and the session that spawned it read it too, and no other. What is longer than
-// the longest message is cut.
+// Only a session itself, the session that spawned it, and the user read its mail. A text longer than the longest
+// message is cut.
 func TestMailIsTheSessionsOwn(t *testing.T) {
 	w := newWorld(t)
 	task, team := w.team()
@@ -69,8 +69,8 @@ func TestMailIsTheSessionsOwn(t *testing.T) {
 	}
 }
 
-// What was written to a session is read by those who read its mail, wherever it stands: on the session's timeline, and
-// in the causes of what is so. Others see that something was written.
+// Only those who may read a session's mail see what was written to it, also on its timeline and in causes. Others see
+// that something was written.
 func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 	const message, answer = "the key is under the mat", "hunter2"
 	w := newWorld(t)

@@ -18,7 +18,7 @@ import (
 	"maestro/workers/manifest"
 )
 
-// readingAtMost opens the world's log with a Handler whose looks end after so many steps.
+// readingAtMost opens the world's log with a Handler whose looks end after this many steps.
 func (w *world) readingAtMost(steps uint64) {
 	w.Helper()
 	handler, err := engine.Open(w.Context(), engine.Config{
@@ -35,7 +35,7 @@ func (w *world) readingAtMost(steps uint64) {
 	w.Handler = handler
 }
 
-// hub makes a task with so many others below it, and as many that depend on it.
+// hub creates a task with this many others below it, and as many that depend on it.
 func (w *world) hub(project string, below int) (root string) {
 	w.Helper()
 	root = w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"root"}`, project))
@@ -48,7 +48,7 @@ func (w *world) hub(project string, below int) (root string) {
 	return root
 }
 
-// leadOf spawns an orchestrator, and returns it with an admission.
+// leadOf spawns an orchestrator, and returns it as an admitted caller.
 func (w *world) leadOf(project, task string) (*Caller, *Admission) {
 	w.Helper()
 	done := w.do(w.admin(), "session:spawn",
@@ -62,8 +62,8 @@ func (w *world) leadOf(project, task string) (*Caller, *Admission) {
 	return c, a
 }
 
-// A manifest of a task with thousands of others around it tells of a hundred of either kind, costs as much as one of a
-// task with a hundred, and is gathered in portions.
+// A manifest of a task with thousands of tasks around it lists a hundred of each kind, costs as much as that of a task
+// with a hundred, and is gathered in portions.
 func TestAManifestTellsOfFewTasksAround(t *testing.T) {
 	const many = 20 * manifest.MostAround
 	blobs := &countedBlobs{kept: map[string][]byte{}}
@@ -110,7 +110,7 @@ func TestAManifestTellsOfFewTasksAround(t *testing.T) {
 	}
 }
 
-// generate makes the manifest of a spawn that is tried.
+// generate returns the manifest of a dry run of a spawn.
 func (w *world) generate(c *Caller, project, task string) error {
 	caller := *c
 	caller.Meta = Meta{Key: "k"}
@@ -125,7 +125,7 @@ func (w *world) generate(c *Caller, project, task string) error {
 	return err
 }
 
-// Deleted tasks stay in the lists of those below a task: no more of them are looked at either.
+// Deleted tasks stay in the lists of the tasks below a task: the same bound applies to them.
 func TestDeletedTasksAroundAreLookedAtOnlySoLong(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -146,7 +146,7 @@ func TestDeletedTasksAroundAreLookedAtOnlySoLong(t *testing.T) {
 	}
 }
 
-// Who owes for work gets no manifest, and nothing is gathered for it.
+// A caller with a debt gets no manifest, and nothing is gathered for it.
 func TestWhoOwesGathersNothing(t *testing.T) {
 	w := bounded(t, "session-commands=0.001/100")
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -169,8 +169,8 @@ func TestWhoOwesGathersNothing(t *testing.T) {
 	}
 }
 
-// What a manifest takes while it is made counts against the budgets of answers; a caller that waits for its turn holds
-// nothing.
+// The memory of a manifest that is being created counts against the budgets of answers; a caller that waits for its
+// turn uses none.
 func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &countedBlobs{kept: map[string][]byte{}}
@@ -202,7 +202,7 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if one := used(); one < 2*longDescription || one > 4*longDescription { // an account makes one at once
+		if one := used(); one < 2*longDescription || one > 4*longDescription { // an account makes one at a time
 			t.Errorf("a manifest of %d bytes counts as %d while it is made", longDescription, one)
 		}
 		close(blobs.hold)
@@ -213,7 +213,7 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 	})
 }
 
-// A session is told what its predecessor said last, from the end of a long story only.
+// A session is told its predecessor's last reports, which are read from the end of a long timeline.
 func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	timeline := make(projections.Timeline, 3*newestLooked)
@@ -236,7 +236,7 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	}
 }
 
-// A prompt holds what its predecessor said, so a long report is told by its beginning.
+// A prompt contains the predecessor's reports, so a long report is cut.
 func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 	long := strings.Repeat("€", predecessorBytes)
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
@@ -308,7 +308,7 @@ func TestSessionsBelowAreFoundInPortions(t *testing.T) {
 	}
 }
 
-// A refused command with a key is looked for where its caller may have written, however many projects there are.
+// The earlier event of a refused command's key is searched only in projects where its caller may have written.
 func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -332,7 +332,7 @@ func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
 	}
 }
 
-// Asking for what a command is over ends with its caller.
+// Checking the quotas of a command ends when its caller leaves.
 func TestQuotasAreAskedForWhoIsThere(t *testing.T) {
 	w := newWorld(t)
 	gone, leave := context.WithCancel(t.Context())

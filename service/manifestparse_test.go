@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// manyMembers is a manifest with free context of so many members.
+// manyMembers returns a manifest whose free context has this many members.
 func manyMembers(n int) []byte {
 	var custom strings.Builder
 	for i := range n {
@@ -19,8 +19,8 @@ func manyMembers(n int) []byte {
 		`"session":{"model":"opus","permissionMode":"interactive"},"context":{"custom":{` + custom.String()[1:] + `}}}`)
 }
 
-// Whoever has a manifest parsed waits for a turn, pays for its members, and for the copy that is put in its place: a
-// dry run for none.
+// A caller that has a manifest parsed waits for a turn, and pays for its members and for the file that is written; a
+// dry run writes no file.
 func TestAManifestByItsDigestIsPaidFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})

@@ -14,12 +14,12 @@ import (
 	"maestro/workers/manifest"
 )
 
-// countedBlobs counts the bytes that were read of it. It tells no sizes; sizedBlobs does.
+// countedBlobs counts the bytes that are read. It does not know sizes; sizedBlobs does.
 type countedBlobs struct {
 	mu   sync.Mutex
 	kept map[string][]byte
 	read int
-	// hold, if it is not nil, stops every read until it is closed; inside counts who has read.
+	// hold, if not nil, blocks every read until it is closed; inside counts the readers.
 	hold   chan struct{}
 	inside int
 }
@@ -54,7 +54,7 @@ func (b sizedBlobs) BlobSize(_ context.Context, digest string) (int64, error) {
 
 const longDescription = 900_000
 
-// longTasks makes tasks with long descriptions of their own, and a caller who may have a manifest of them.
+// longTasks creates tasks with different long descriptions, and a caller that may get a manifest of them.
 func longTasks(w *world, n int) (worker *Caller, project string, tasks []string) {
 	project = w.make(w.admin(), "project:create", `{"name":"P"}`)
 	for i := range n {
@@ -67,8 +67,8 @@ func longTasks(w *world, n int) (worker *Caller, project string, tasks []string)
 	return w.caller(lead.Token), project, tasks
 }
 
-// What is too long for a manifest is refused before its texts are read, or where their lengths are not known, once
-// they are too long; and what was read is charged.
+// A manifest that would be too long is refused before its texts are read, or, if their sizes are unknown, as soon as
+// they are too long; what was read is charged.
 func TestTooLongManifestsAreNotRead(t *testing.T) {
 	for _, sized := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestTooLongManifestsAreNotRead(t *testing.T) {
 	}
 }
 
-// However many ask for manifests, few are read at once.
+// Only a few manifests are read at a time, however many callers request one.
 func TestFewManifestsAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &countedBlobs{kept: map[string][]byte{}}

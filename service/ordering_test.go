@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// chained returns a project with a chain of tasks, of which each depends on the one made before it.
+// chained creates a project with a chain of tasks, each of which depends on the previous one.
 func (w *world) chained(tasks int) (project string) {
 	w.Helper()
 	project = w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -26,7 +26,7 @@ func (w *world) chained(tasks int) (project string) {
 	return project
 }
 
-// orderedReads begins each read that puts things in order. watched is called before each look at the state.
+// orderedReads starts each kind of read that sorts. watched is called before each look at the state.
 func (w *world) orderedReads(ctx context.Context, c *Caller, project string, watched func()) map[string]func() error {
 	w.Helper()
 	c.Page = func() (PageOf, error) { return PageOf{Limit: 1}, nil }
@@ -47,7 +47,7 @@ func (w *world) orderedReads(ctx context.Context, c *Caller, project string, wat
 	return reads
 }
 
-// What is put in order takes one of the places while it is made, and counts before it is taken and not afterwards.
+// Sorting takes one of the places, and its memory is counted before it is allocated and until it is released.
 func TestOrderingCountsItsMemory(t *testing.T) {
 	w := newWorld(t)
 	project := w.chained(4000)
@@ -79,8 +79,8 @@ func TestOrderingCountsItsMemory(t *testing.T) {
 	}
 }
 
-// Who finds no room for it, or owes for earlier reads, is refused before anything is walked. So is who is gone while
-// others have their turn.
+// A caller for which there is no room, or that has a debt, is refused before the walk begins. So is a caller that
+// leaves while it waits for its turn.
 func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 	w := bounded(t, "session-reads=0.001/1000", "session-answers=100000")
 	project := w.chained(600)

@@ -8,8 +8,8 @@ import (
 	"maestro/service/wire"
 )
 
-// A page of sessions, of questions and of the inbox starts at its cursor, and ends with what it shows: the last page of
-// many takes few steps more than the last page of few.
+// A page of sessions, questions or the inbox starts at its cursor and ends with its last item: the last page of a long
+// list takes hardly more steps than that of a short one.
 func TestPagesStartAtTheCursor(t *testing.T) {
 	const few, many = 20, 400
 	w := newWorld(t)
@@ -70,7 +70,7 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 				key := place + name
 				if n == few {
 					before[key] = steps
-				} else if steps > before[key]+60+uint64(20*(beside-2)) { // those of the same millisecond are looked at
+				} else if steps > before[key]+60+uint64(20*(beside-2)) { // items of the same millisecond are looked at
 					t.Errorf("the %s page of %s takes %d steps, and took %d", place, name, steps, before[key])
 				}
 			}
@@ -78,7 +78,7 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 	}
 }
 
-// counted returns what a query finds, and the steps of its look and of its portions.
+// counted returns the result of a query, and the steps of its look and of its portions.
 func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, steps uint64) {
 	w.Helper()
 	found, err := look(w, c, func(v View) (func() (T, error), error) {
@@ -96,7 +96,7 @@ func counted[T any](w *world, c *Caller, see func(v View) (func() (T, error), er
 	return found, steps
 }
 
-// look returns what a query finds that finds it when the state may move.
+// look returns the result of a query that works in portions, between which the state may change.
 func look[T any](w *world, c *Caller, see func(v View) (func() (T, error), error)) (found T, err error) {
 	var finish func() (T, error)
 	err = w.Look(w.Context(), c, func(v View) (err error) {
@@ -112,7 +112,7 @@ func look[T any](w *world, c *Caller, see func(v View) (func() (T, error), error
 	return found, err
 }
 
-// Pages of the inbox that are gathered one by one are the whole inbox, of each kind.
+// All pages of the inbox together are the whole inbox, for each kind.
 func TestPartsOfAnInboxAreTheWhole(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// paged reads a list page by page. between is called once, behind the first page, with the last name on it.
+// paged reads a list page by page. between is called once, after the first page, with the last name on it.
 func paged[T any](
 	w *world, limit int, see func(v View) (func() (Page[T], error), error), name func(T) string,
 	between func(last string),
@@ -35,8 +35,8 @@ func paged[T any](
 	}
 }
 
-// Pages are the list, and none takes more than its items, the next one, and what is skipped: also when the last item of
-// a page goes away before the next one is read.
+// All pages together are the list, and each takes no more than its items, the next item, and what is skipped, even if
+// the last item of a page disappears before the next page is read.
 func TestPagesMakeWhatIsOnThem(t *testing.T) {
 	const many, limit = 40, 7
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestPagesMakeWhatIsOnThem(t *testing.T) {
 	check("templates", found, found, steps, 0)
 }
 
-// A cursor whose item is not in the list any more continues at its position.
+// A cursor continues at the position of its item even if the item is no longer in the list.
 func TestACursorOfNoItem(t *testing.T) {
 	rest := []restOf{{project: "p", ids: []string{"a", "b"}}, {project: "r", ids: []string{"a", "c", "d"}}}
 	for _, x := range []struct {

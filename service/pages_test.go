@@ -10,8 +10,8 @@ import (
 	"maestro/projections"
 )
 
-// TestPagesAreTheList: page after page is the list, whatever the length of each; what goes away between two pages
-// takes nothing else with it, and what comes is at the end.
+// TestPagesAreTheList: all pages together are the list, whatever their length; removing an item between two pages hides
+// no other, and new items are at the end.
 func TestPagesAreTheList(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))

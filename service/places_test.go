@@ -13,8 +13,8 @@ import (
 	"maestro/commands"
 )
 
-// However many dear answers one account asks for, another's next one waits for none of them, and a third's for one of
-// each of the others.
+// However many expensive answers one account requests, another account's next one waits for none of them, and a third
+// account's waits for one of each.
 func TestDearWorkIsFair(t *testing.T) {
 	const asked = 5
 	synctest.Test(t, func(t *testing.T) {
@@ -91,15 +91,15 @@ func TestDearWorkIsFair(t *testing.T) {
 	})
 }
 
-// taken returns how many places are taken, of two.
+// taken returns how many of the two places are taken.
 func (p *places) taken() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return 2 - p.free
 }
 
-// However many credentials of one project wait for a place, another project's next call waits for one of theirs; and
-// alone, a project has all places. Who stops waiting leaves nothing behind.
+// However many credentials of one project wait for a place, another project's next call waits for only one of them; a
+// project alone gets all places. A caller that stops waiting leaves nothing behind.
 func TestPlacesAreFairToProjects(t *testing.T) {
 	for _, size := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -151,10 +151,10 @@ func TestPlacesAreFairToProjects(t *testing.T) {
 	}
 }
 
-// A place goes to the project that has the fewest, though it had one last; and a call that leaves in the moment in
-// which it is given a place gives it back.
+// A place goes to the project that has the fewest, even if it got the last one; and a call that leaves at the moment
+// when it gets a place returns it.
 func TestPlacesAreGivenToWhoHasTheFewest(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // nobody runs between two lines of the test
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no other goroutine runs between two lines of the test
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlaces(2)
 		take := func(ctx context.Context, root string, n int) (got chan placeTaken) {
@@ -181,7 +181,7 @@ func TestPlacesAreGivenToWhoHasTheFewest(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		late := take(ctx, "c", 1)
 		leave()
-		first.leave() // is given to the one that leaves
+		first.leave() // goes to the call that leaves
 		synctest.Wait()
 		if _, got := <-late; got || len(more) == 0 {
 			t.Error("the place of a call that left is lost")
@@ -207,7 +207,7 @@ func accountNamed(root string, n int) *account {
 	return a.(*account)
 }
 
-// A call makes its first parts at once, and each other one in its turn, within which it needs no second one.
+// A call renders its first parts at once, and every later part in a turn; within a turn it needs no second one.
 func TestLongAnswersTakeTurns(t *testing.T) {
 	w := newWorld(t)
 	c := &Caller{}
@@ -238,7 +238,7 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 	}
 }
 
-// A dry run waits for its turn, and a command that is meant does not.
+// A dry run waits for its turn, a real command does not.
 func TestDryRunsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

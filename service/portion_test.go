@@ -13,7 +13,7 @@ import (
 	"maestro/service/wire"
 )
 
-// reopened is the world with a Handler that allows so many steps to one look at the state.
+// reopened returns the world with a Handler that allows this many steps in one look at the state.
 func (w *world) reopened(log *memoryLog, most uint64) {
 	w.Helper()
 	handler, err := engine.Open(w.Context(), engine.Config{
@@ -45,8 +45,8 @@ func (w *world) charged(c *Caller, read func(c *Caller) error) int {
 	return int(before-w.ledger.left(a.credential, useReads)+.5)*StepsPerRead + a.looked
 }
 
-// However many tasks and sessions there are, and however long their lists and texts, a list of them holds the state no
-// longer than one portion, and what it compares is charged.
+// However many tasks and sessions there are, and however long their lists and texts, a list of them holds the state for
+// one portion at a time, and its comparisons are charged.
 func TestAListHoldsTheStateForAPortion(t *testing.T) {
 	const tasks, sessions, labels, text = 600, 300, 20, 4 << 10
 	log := &memoryLog{}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A caller that net/http takes for gone may still wait for its answer while the server stops: it is told to ask again.
+// A caller that net/http considers gone may still wait for its answer while the server stops: it is told to ask again.
 func TestACallIsAskedAgainAfterAStop(t *testing.T) {
 	s := newStage(t)
 	stopping, stop := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// What a session that has ended may look at is decided for every interface: without a query, nothing.
+// The service decides, for every interface, what a session that has ended may read: without a query, nothing.
 func TestWhatAnEndedSessionAsks(t *testing.T) {
 	s := newStage(t)
 	ended := new(*s.worker)
@@ -32,7 +32,7 @@ func TestWhatAnEndedSessionAsks(t *testing.T) {
 	}
 }
 
-// Who may be a page in a browser reads no whole log without a credential.
+// A caller without a credential that may be a page in a browser cannot read the whole log.
 func TestAPageReadsNoWholeLog(t *testing.T) {
 	s := newStage(t)
 	page := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}

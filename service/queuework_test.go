@@ -8,8 +8,8 @@ import (
 	"maestro/events"
 )
 
-// TestWorkIsBounded: what is told with an item is bounded, whatever the task holds, and says what it leaves out. A text
-// that the state does not hold is told with the start.
+// TestWorkIsBounded: the work that is shown with an item is bounded, whatever the task has, and says what it leaves
+// out. A text that is not in the state is shown by the start.
 func TestWorkIsBounded(t *testing.T) {
 	s := worldWith(t, &memoryLog{}, &countedBlobs{kept: map[string][]byte{}})
 	project := s.make(s.admin(), "project:create", `{"name":"P"}`)

@@ -24,7 +24,7 @@ func TestSinceCostsWhatAnEventNames(t *testing.T) {
 			queues:   map[string]*wire.SinceThing{},
 		}
 		e := &events.Event{Time: time.Unix(0, 0), Source: "/projects/p/sessions/s", Data: d}
-		f.add(1, e) // makes the things, which cost once
+		f.add(1, e) // creates the rows once, which costs something
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		f.add(2, e)

@@ -10,8 +10,7 @@ import (
 	"maestro/projections"
 )
 
-// Holding a command against the quotas of what there is costs the same however many sessions and questions there ever
-// were.
+// The cost of checking a command against the quotas does not depend on how many sessions and questions ever existed.
 func TestStockCostsNothingOfThePast(t *testing.T) {
 	s := newStage(t)
 	if err := s.Limits.Set("project-sessions=10"); err != nil {

@@ -43,7 +43,7 @@ func TestADigestOfAnotherProjectIsNoManifest(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded, the newest stay.
+// The memory of stored manifests is bounded, and keeps the newest.
 func TestStoredManifestsAreBounded(t *testing.T) {
 	var m storedManifests
 	c := &Caller{}

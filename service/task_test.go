@@ -11,7 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// A task with tasks below it goes with them or not at all, unless an older client asks; and a retry is a retry.
+// A task with tasks below it is deleted with them or not at all, except for older clients; a retry gets the same
+// answer.
 func TestAParentIsNotDeletedAlone(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -50,7 +51,7 @@ func TestAParentIsNotDeletedAlone(t *testing.T) {
 	}
 }
 
-// A status shows which agent says what of which task, to those who may list tasks.
+// A status shows callers that may list tasks which agent reported what on which task.
 func TestStatusTellsWhoSaysWhat(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -84,7 +85,7 @@ func TestStatusTellsWhoSaysWhat(t *testing.T) {
 	}
 }
 
-// A session's timeline tells that a task was taken from it; only the routes of older clients call that completed.
+// A session's timeline says that a task was removed from it; only the routes of older clients call that completed.
 func TestAnUnlinkedTaskIsNotCompleted(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

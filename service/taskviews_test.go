@@ -13,7 +13,7 @@ import (
 	"maestro/service/wire"
 )
 
-// fatState returns a state of tasks below one root, each of which so many sessions spoke of.
+// fatState returns a state of tasks below one root, each with reports of this many sessions.
 func fatState(t *testing.T, tasks, words int) *projections.State {
 	t.Helper()
 	var says []projections.StatusReport
@@ -44,7 +44,7 @@ func fatState(t *testing.T, tasks, words int) *projections.State {
 	return state
 }
 
-// A page of tasks that take much is made in small portions, of few steps and few bytes, and counts what it holds.
+// A page of large tasks is created in portions of few steps and few bytes, and its memory is counted.
 func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 	const tasks, words = 200, 990
 	w := newWorld(t)
@@ -104,7 +104,7 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 		}}
 		var write func() int
 		made, write = show(v)
-		made.expected = 0 // so that all of it is counted as it comes
+		made.expected = 0 // so that everything is counted as it is created
 		if shown := write(); shown != tasks+1 {
 			t.Errorf("%s shows %d tasks", name, shown)
 		}
@@ -160,7 +160,7 @@ func TestCopiesOfWordsAreCharged(t *testing.T) {
 	}
 }
 
-// A project whose root alone takes more than one look may can be read in every way, and no page ends for it.
+// A project whose root alone takes more steps than one look allows can still be read in every way, and on every page.
 func TestALargeRootHidesNothing(t *testing.T) {
 	const tasks, speakers, most = 1000, 9, 8000
 	log := &memoryLog{}

@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// A revocation tells what it leaves behind: the tokens that it keeps, and the sessions that go on.
+// The answer to a revocation names the tokens that it keeps and the sessions that continue.
 func TestARevocationTellsWhatGoesOn(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -38,8 +38,8 @@ func TestARevocationTellsWhatGoesOn(t *testing.T) {
 	}
 }
 
-// Sessions go on when the token that spawned them expires. The list of tokens and the status of the project name them,
-// until somebody has dealt with them: they end, the token is revoked, or it is made anew.
+// Sessions continue when the token that spawned them expires. The list of tokens and the project's status name them
+// until they end, or the token is revoked or created again.
 func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 	for name, deal := range map[string]func(w *world, session string){
 		"ended": func(w *world, session string) { w.do(w.admin(), "session:kill", `{"sessionId":"`+session+`"}`) },

@@ -40,7 +40,7 @@ func (s *stage) waitFor(c *Caller, key string) *starting {
 	return call
 }
 
-// asked counts the commands that calls brought to the writer, and those of them that got an item.
+// asked counts the commands that calls sent to the writer, and those of them that got an item.
 func asked(calls []*starting) (commands, got int) {
 	synctest.Wait()
 	for _, call := range calls {
@@ -68,15 +68,16 @@ func (s *stage) pull(n int) []*Caller {
 	return all
 }
 
-// push pushes a new task into the queue "q".
+// push pushes a new task to the queue "q".
 func (s *stage) push() {
 	s.Helper()
 	task := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
 	s.do(s.admin(), "queue:push", `{"project":"`+s.alpha+`","queue":"q","taskId":"`+task+`"}`)
 }
 
-// TestAPushAsksTheWriterOnce: however many wait for a queue, a push costs the writer one command more, and its waiters
-// together pay for no other. Nobody is lost: the next items go to others, and all who wait on end with the server.
+// TestAPushAsksTheWriterOnce: however many callers wait for a queue, a push costs the writer one more command, and the
+// waiting callers pay for only that one. No caller is forgotten: the next items go to others, and the rest end with the
+// server.
 func TestAPushAsksTheWriterOnce(t *testing.T) {
 	const sessions, each, items = 16, 4, 8
 	synctest.Test(t, func(t *testing.T) {
@@ -119,8 +120,8 @@ func TestAPushAsksTheWriterOnce(t *testing.T) {
 	})
 }
 
-// TestAWaitInVainCostsOneCommand: a wait pays for the one time that it asks at its end, whatever happens to the queue
-// meanwhile, and gets it back if it ends without asking.
+// TestAWaitInVainCostsOneCommand: a wait pays for one command at its end, whatever happens to the queue meanwhile, and
+// is refunded if it ends without sending that.
 func TestAWaitInVainCostsOneCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -143,7 +144,7 @@ func TestAWaitInVainCostsOneCommand(t *testing.T) {
 		call := s.waitFor(waits, "in vain")
 		synctest.Wait()
 		first := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
-		for range 10 { // what is pushed cannot be started
+		for range 10 { // the pushed item cannot be started
 			task := s.make(s.admin(), "task:create",
 				`{"project":"`+s.alpha+`","title":"T","dependencies":["`+first+`"]}`)
 			s.do(s.admin(), "queue:push", `{"project":"`+s.alpha+`","queue":"q","taskId":"`+task+`"}`)

@@ -103,7 +103,7 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	},
 }
 
-// noUses are the other methods, and why they are no use case of a caller.
+// noUses are the other methods, and why they do nothing for a caller.
 var noUses = map[string]string{
 	"Admit":            "lets a call in",
 	"AwaitOpen":        "lets a call in that needs no credential",
@@ -147,7 +147,7 @@ var unpermitted = map[string]string{
 	"ShowTask":      "shows what the caller's command changed",
 }
 
-// Every use case lets its caller in by its budgets and asks the table, whichever interface the call came by.
+// Every use case checks its caller's budgets and the permission table, whatever interface the call uses.
 func TestEveryUseIsAdmittedAndPermitted(t *testing.T) {
 	methods := map[string]bool{}
 	for method := range reflect.TypeFor[*Service]().Methods() {
@@ -206,8 +206,8 @@ func (noBlobs) PutBlob(context.Context, []byte) (string, error) { return "", err
 
 func (noBlobs) Blob(context.Context, string) ([]byte, error) { return nil, events.ErrNoBlob }
 
-// A copy of the log counts among the reads of the whole log and the unread answers for as long as it is sent, and ends
-// with the credential.
+// While a copy of the log is sent, it counts as a read of the whole log and as an unread answer; it ends when its
+// credential does.
 func TestACopyOfTheLogCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -52,7 +52,7 @@ func (w *world) seen(watch *Watch) (frames []string) {
 	return frames
 }
 
-// nextOf returns the next frame, nil when the watch has come to a sequence without another one.
+// nextOf returns the next frame, or nil if the watch reaches a sequence without another frame.
 func nextOf(watch *Watch, to uint64) (*Frame, error) {
 	for len(watch.frames) == 0 {
 		if watch.at.Sequence >= to {
@@ -66,7 +66,7 @@ func nextOf(watch *Watch, to uint64) (*Frame, error) {
 	return &frame, err
 }
 
-// A watch gives every commit once, from any position on, while others write; what it gives comes to the same state.
+// A watch gives every commit once, from any position on, while others write; its changes lead to the same state.
 func TestWatchHasNoGapAndNoDuplicate(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"Alpha"}`)
@@ -123,7 +123,7 @@ func TestWatchHasNoGapAndNoDuplicate(t *testing.T) {
 	all.Wait()
 }
 
-// Who watches continues where it was after the server was killed; in another log its position is not taken.
+// A watch continues at its position after the server was killed; a position of another log is refused.
 func TestWatchGoesOnAfterAKill(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"Alpha"}`)
@@ -164,7 +164,7 @@ func TestWatchGoesOnAfterAKill(t *testing.T) {
 	}
 }
 
-// A snapshot and the watch behind it have no gap between them, whoever writes.
+// There is no gap between a snapshot and the watch after it, even while others write.
 func TestWatchNow(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"Alpha"}`)
@@ -234,7 +234,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// A watch gives what its filter asks for, and nothing else.
+// A watch gives exactly what its filter selects.
 func TestWatchFilters(t *testing.T) {
 	s := newStage(t)
 	after := Position{Sequence: s.Head()}
@@ -291,7 +291,7 @@ func inOrder(frame string) string {
 	return what + " " + strings.Join(slices.Compact(list), ",")
 }
 
-// A caller gets what it may read: the events of its projects, what changed in them, and no session's environment.
+// A caller gets only what it may read: the events and changes of its projects, without the environments of sessions.
 func TestWatchGivesWhatTheCallerMayRead(t *testing.T) {
 	s := newStage(t)
 	after := Position{Sequence: s.Head()}
@@ -338,7 +338,7 @@ func TestWatchGivesWhatTheCallerMayRead(t *testing.T) {
 	}
 }
 
-// What an event of one project changes in another reaches who may read that one, without the event.
+// If an event of one project changes another, callers that may read only the other get the change without the event.
 func TestWatchWithholdsTheEventOfAnotherProject(t *testing.T) {
 	s := newStage(t)
 	made := s.make(s.lead, "project:create", `{"name":"Made"}`)
@@ -365,7 +365,6 @@ func TestWatchWithholdsTheEventOfAnotherProject(t *testing.T) {
 	}
 }
 
-// Who may not watch is refused.
 func TestWhoMayNotWatch(t *testing.T) {
 	s := newStage(t)
 	var refusal *commands.Refusal
@@ -387,7 +386,7 @@ func TestWhoMayNotWatch(t *testing.T) {
 	}
 }
 
-// A watch ends at once with its credential, its session or the server, also while it waits.
+// A watch ends at once when its credential, its session or the server ends, even while it waits.
 func TestWatchEndsWithTheCredential(t *testing.T) {
 	refused := func(err error) bool { return errors.As(err, new(*commands.Refusal)) }
 	problem := func(code string) func(error) bool {
@@ -454,7 +453,7 @@ func TestWatchTellsASlowReaderToStartAgain(t *testing.T) {
 	if _, err := watch.Next(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	for i := range 4100 { // more than are kept
+	for i := range 4100 { // more than the feed keeps
 		s.do(s.admin(), "task:update", fmt.Sprintf(`{"taskId":%q,"title":"T %d"}`, s.task, i))
 	}
 	_, err := watch.Next(t.Context())
@@ -469,7 +468,7 @@ func TestWatchTellsASlowReaderToStartAgain(t *testing.T) {
 	}
 }
 
-// A write costs the same whether nobody watches or a hundred do; in allocations, which do not depend on the machine.
+// A write costs the same number of allocations with a hundred watches as with none.
 func TestWatchersCostAWriteNothing(t *testing.T) {
 	s := newStage(t)
 	i := 0

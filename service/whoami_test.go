@@ -11,7 +11,7 @@ import (
 	"maestro/service/wire"
 )
 
-// whoami returns what a session is told of itself. Whatever it is told to run, it may.
+// whoami returns what a session is told about itself, and checks that it may use every command that it is told to run.
 func (s *stage) whoami(c *Caller) wire.Whoami {
 	s.Helper()
 	var body wire.Whoami
@@ -35,7 +35,7 @@ func (s *stage) spawned(by *Caller, fields string) *Caller {
 	return s.caller(s.do(by, "session:spawn", `{"project":"`+s.alpha+`"`+fields+`}`).Token)
 }
 
-// system has the system write what a passed deadline asks for.
+// system executes a command of a passed deadline.
 func (s *stage) system(command commands.Command) {
 	s.Helper()
 	s.keys++
@@ -118,7 +118,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	next(s.admin(), "`maestro inbox` shows what needs you")
 }
 
-// A session with many tasks is told of the first, and how many more there are.
+// A session with many tasks is told the first ones, and how many more there are.
 func TestWhoamiNamesTheFirstTasks(t *testing.T) {
 	s := newStage(t)
 	ids := make([]string, ownTasksListed+3)

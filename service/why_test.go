@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// TestWhyOfATaskInManyQueuesIsBounded: it tells of a few queues, first of those where something continues, counts the
-// others, reads each event once, and is charged for that.
+// TestWhyOfATaskInManyQueuesIsBounded: it shows a few queues, first those with open items, counts the others, reads
+// each event once, and is charged for that.
 func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	s := newStage(t)
 	log := &leavingLog{memoryLog: s.log}
@@ -41,7 +41,7 @@ func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const alone = 2 // where the task stands, and what is said of it
+	const alone = 2 // the task's status, and the report on it
 	if len(why.Chains) != told+alone || why.ChainsMore != queues-told {
 		t.Errorf("of %d queues it tells %d and counts %d", queues, len(why.Chains)-alone, why.ChainsMore)
 	}
@@ -56,7 +56,7 @@ func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheChainsOfAnAnswerAreBoundedTogether: what is cut says where it continues.
+// TestTheChainsOfAnAnswerAreBoundedTogether: a chain that is cut says where it continues.
 func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 	s := newStage(t)
 	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned
@@ -84,7 +84,7 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 
 // TestWhyOfProjectsAndOfWhatIsDeleted: the event is found by its time, among others of the same one.
 func TestWhyOfProjectsAndOfWhatIsDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // where time stands still: every event has the same
+	synctest.Test(t, func(t *testing.T) { // time does not pass here, so all events have the same time
 		s := newStage(t)
 		top := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
 		below := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T","parentId":"`+top+`"}`)

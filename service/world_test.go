@@ -65,7 +65,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world { return worldOn(t, &memoryLog{}) }
 
-// worldOn opens a log; another world may have it open, as one that was killed and is not gone yet.
+// worldOn opens a log, which another world may still have open, like a killed server that has not exited yet.
 func worldOn(t *testing.T, log *memoryLog) *world {
 	t.Helper()
 	return worldWith(t, log, nil)
@@ -120,14 +120,14 @@ func (w *world) try(c *Caller, id, body, key string) (Done, error) {
 	})
 }
 
-// make returns the id of what a command makes.
+// make executes a command and returns the id of what it creates.
 func (w *world) make(c *Caller, id, body string) string {
 	w.Helper()
 	_, made := w.do(c, id, body).Data.Aggregate()
 	return made
 }
 
-// caller returns who a token stands for.
+// caller returns the caller with a token.
 func (w *world) caller(token string) *Caller {
 	w.Helper()
 	c, err := w.Authenticate(token)
@@ -137,7 +137,7 @@ func (w *world) caller(token string) *Caller {
 	return c
 }
 
-// token makes a named token and returns its caller.
+// token creates a named token and returns its caller.
 func (w *world) token(body string) *Caller {
 	w.Helper()
 	return w.caller(w.do(w.admin(), "token:create", body).Token)

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// What is written without reflection is what encoding/json writes.
+// The encoder without reflection writes the same as encoding/json.
 func TestDoneIsWrittenAsItIsDeclared(t *testing.T) {
 	event := json.RawMessage(`{"id":"e","data":{"message":"<b>&"}}`)
 	for name, done := range map[string]wire.Done{
@@ -42,7 +42,7 @@ func TestDoneIsWrittenAsItIsDeclared(t *testing.T) {
 	}
 }
 
-// Headers are what other programs read: they are written here once more.
+// Other programs depend on the names of headers, so this test repeats them.
 func TestHeaders(t *testing.T) {
 	for got, want := range map[string]string{
 		wire.HeaderKey:         "Idempotency-Key",

@@ -8,7 +8,7 @@ import (
 	"maestro/commands"
 )
 
-// A request for a manifest has the fields of a spawn: each under the same name in Go and in JSON, and of the same type.
+// A request for a manifest has the same fields as a spawn, with the same Go and JSON names and types.
 func TestAManifestIsAskedForAsASpawnIs(t *testing.T) {
 	spawn := reflect.TypeFor[commands.SpawnSession]()
 	fields := 0
