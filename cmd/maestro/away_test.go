@@ -24,9 +24,9 @@ var away = flag.Duration("away", 0,
 
 const awaySessions = 16
 
-// TestServerAwayLosesNoReport lets 16 sessions report through the real command line, one process a report, while the
-// server is killed, away, and back. What exited 0 must be in the log once, and in the order in which its session said
-// it.
+// TestServerAwayLosesNoReport has 16 sessions report through the real command line, one process per report, while the
+// server is killed, stays away, and returns. Every report that exited with 0 must be in the log exactly once, in the
+// order of its session.
 func TestServerAwayLosesNoReport(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()
@@ -42,7 +42,7 @@ func TestServerAwayLosesNoReport(t *testing.T) {
 			"project": project["projectId"],
 			"taskIds": []any{task["taskId"]},
 		})
-		// Half of them share the server's home, which delivers for them too.
+		// Half of them share the server's home, so the server delivers for them too.
 		box := k.home
 		if i%2 == 0 {
 			box = filepath.Join(t.TempDir(), "home")
@@ -60,7 +60,7 @@ func TestServerAwayLosesNoReport(t *testing.T) {
 	})
 	k.restart(func() {
 		if *away > 0 {
-			time.Sleep(*away) // the point of the flag
+			time.Sleep(*away) // exactly what the flag is for
 		}
 		k.until("each session has kept reports", func() bool {
 			return least(said,
@@ -127,7 +127,7 @@ func (s *sayer) talk(stop <-chan struct{}) {
 	}
 }
 
-// until waits until something holds.
+// until waits until a condition holds.
 func (k *killed) until(what string, holds func() bool) {
 	k.t.Helper()
 	deadline := time.After(3 * time.Minute)
@@ -142,7 +142,7 @@ func (k *killed) until(what string, holds func() bool) {
 	}
 }
 
-// spoken returns what each session said, in the log's order.
+// spoken returns the reports of each session, in the log's order.
 func (k *killed) spoken() map[string][]string {
 	k.t.Helper()
 	found := map[string][]string{}

@@ -15,7 +15,7 @@ import (
 	"maestro/internal/cli"
 )
 
-// repacked returns a backup with another content of one entry.
+// repacked returns a backup in which one entry has other content.
 func repacked(t *testing.T, backup []byte, name string, edit func(content []byte) []byte) []byte {
 	t.Helper()
 	packed, err := gzip.NewReader(bytes.NewReader(backup))
@@ -51,11 +51,11 @@ func repacked(t *testing.T, backup []byte, name string, edit func(content []byte
 	return out.Bytes()
 }
 
-// libraryWords are those with which libraries say that an input is bad.
+// libraryWords are words of libraries' error messages about bad input.
 var libraryWords = regexp.MustCompile(`bufio|token too long|json: (cannot|unknown|invalid)|invalid character|` +
 	`unexpected end of JSON|Go (value|struct)|gzip: |flate: |archive/tar|tar: |illegal base64|encoding/|unexpected EOF|\bEOF\b|strconv|parsing |yaml: |s2: |snappy`)
 
-// Whatever is wrong with a file, a command says so in its own words: what, why, and what to do next.
+// Whatever is wrong with a file, a command says in its own words what is wrong, why, and what to do next.
 func TestBadFilesAreNamedInPlainWords(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start()

@@ -28,7 +28,7 @@ type inside struct {
 	t        *testing.T
 	home     string
 	ahead    atomic.Int64              // of the machine's wall clock
-	wall     atomic.Pointer[time.Time] // what it shows, if that does not go on
+	wall     atomic.Pointer[time.Time] // what it shows, if it stands still
 	mayFail  bool                      // the server may end with an error
 	ended    error                     // why it ended
 	out      *bufio.Reader             // what it prints
@@ -59,7 +59,7 @@ func (s *shared) String() string {
 	return s.b.String()
 }
 
-// shows is the machine's wall clock.
+// shows returns what the machine's wall clock shows.
 func (s *inside) shows() time.Time {
 	if wall := s.wall.Load(); wall != nil {
 		return *wall
@@ -100,7 +100,7 @@ func (s *inside) start(args ...string) {
 	s.t.Cleanup(func() { s.stop() })
 }
 
-// reached reads where the server says that it listens.
+// reached reads the address that the server prints.
 func (s *inside) reached(out io.Reader) {
 	s.t.Helper()
 	s.out = bufio.NewReader(out)
@@ -122,7 +122,7 @@ func (s *inside) reached(out io.Reader) {
 	s.client = client.New(s.address, s.token)
 }
 
-// listen starts a server that is a process of its own.
+// listen starts a server in a process of its own.
 func (s *inside) listen(process *exec.Cmd) {
 	s.t.Helper()
 	out, err := process.StdoutPipe()
@@ -177,10 +177,10 @@ func (s *inside) ready() (status int, body string) {
 	return answer.StatusCode, string(text)
 }
 
-// longestWait is how long a test waits for what does not come, before it fails.
+// longestWait is how long a test waits for something before it fails.
 const longestWait = 30 * time.Second
 
-// unready asks /readyz until the server is not ready any more, and returns what it says then.
+// unready polls /readyz until the server is not ready, and returns its answer.
 func (s *inside) unready() string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)
@@ -194,7 +194,7 @@ func (s *inside) unready() string {
 	return ""
 }
 
-// until waits for one event after another after a sequence until the answer holds a text.
+// until reads a path again after each event that follows a sequence, until the answer contains a text.
 func (s *inside) until(path string, sequence uint64, text string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)
@@ -227,9 +227,9 @@ func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
 	return event.Data, event.Time
 }
 
-// A wall clock that leaps by 30 years while the server runs stamps no event, is reported, and keeps no session's time
-// from being over; confirmed, it is followed. A server that starts on a clock that is then behind its log says so, and
-// its deadlines come.
+// A wall clock that jumps by 30 years while the server runs is reported, does not affect the times of events, and does
+// not delay timeouts. Once it is confirmed, the server follows it. A server that starts with a clock that is behind its
+// log reports that, and its deadlines still take effect.
 func TestWallClockThatLeaps(t *testing.T) {
 	const years = 30 * 365 * 24 * time.Hour
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
@@ -274,7 +274,8 @@ func TestWallClockThatLeaps(t *testing.T) {
 	timedOut()
 }
 
-// A server does not start on a clock that shows what no event can say, and does not follow one when it is confirmed.
+// A server does not start if the clock shows a time that no event can record, and does not follow such a clock even
+// when it is confirmed.
 func TestWallClockBeyondAllEvents(t *testing.T) {
 	for _, year := range []int{1960, 9001, 9999, 10001} {
 		s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}

@@ -18,11 +18,12 @@ import (
 	"maestro/internal/demo"
 )
 
-// demoLease is longer than that of `maestro demo`: a machine that runs other tests gives heartbeats less time.
+// demoLease is longer than the lease of `maestro demo`, because heartbeats are slower on a machine that runs other
+// tests.
 const demoLease = 10 * time.Second
 
-// TestFleetByScript plays the fleet of `maestro demo` with the real binary, sees that the judge finds all that it
-// promises in the log, and that it misses each thing that is taken out of the log.
+// TestFleetByScript runs the fleet of `maestro demo` with the real binary. The judge must find every promised fact in
+// the log, and must notice each one that is removed from the log.
 func TestFleetByScript(t *testing.T) {
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
@@ -70,7 +71,7 @@ func TestFleetByScript(t *testing.T) {
 	}
 }
 
-// unread is a stream whose reader is gone after some writes.
+// unread is a stream whose reader leaves after some writes.
 type unread struct{ writes int }
 
 func (u *unread) Write(p []byte) (int, error) {
@@ -80,7 +81,8 @@ func (u *unread) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestDemoLeavesNothingRunning: a demonstration that nobody reads any more ends, and so does its server.
+// TestDemoLeavesNothingRunning: when the reader of a demonstration's output leaves, the demonstration and its server
+// end.
 func TestDemoLeavesNothingRunning(t *testing.T) {
 	binary, err := exec.LookPath("maestro")
 	if err != nil {
@@ -99,7 +101,7 @@ func TestDemoLeavesNothingRunning(t *testing.T) {
 	}
 	cmd := exec.Command(binary, "status")
 	cmd.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(dir, "home"))
-	_ = cmd.Run() // its exit code tells more
+	_ = cmd.Run() // its exit code is checked instead
 	if code := cmd.ProcessState.ExitCode(); code != cli.ExitNoConnection {
 		t.Errorf("exit code %d: a server still answers", code)
 	}
@@ -121,10 +123,10 @@ func (e *entry) text(name string) string {
 
 func (e *entry) is(kind string) bool { return e.Event.Type == "maestro."+kind+".v1" }
 
-// plantOfFleet is a fault, the fact that must show it, and words of what the judge must say.
+// plantOfFleet is a fault, the fact that it breaks, and a part of the message that the judge must give.
 type plantOfFleet struct {
 	fact, name, want string
-	// log changes an entry, or says that it is left out; the number counts those of its type.
+	// log changes an entry, or reports false to omit it; the number counts the entries of its type.
 	log      func(e *entry, number int) (keep bool)
 	evidence func(*demo.Evidence)
 }
@@ -188,7 +190,7 @@ func plantsOfFleet() []plantOfFleet {
 	}
 }
 
-// withoutOneWorker leaves out all that the worker which was spawned first takes from the queue.
+// withoutOneWorker omits everything that the first spawned worker takes from the queue.
 func withoutOneWorker() func(*entry, int) bool {
 	session := ""
 	return func(e *entry, number int) bool {
@@ -199,21 +201,21 @@ func withoutOneWorker() func(*entry, int) bool {
 	}
 }
 
-// withoutMail leaves out that mail whose id begins so was shown.
+// withoutMail omits the events that record that mail with this prefix was shown.
 func withoutMail(prefix string) func(*entry, int) bool {
 	return func(e *entry, _ int) bool {
 		return !e.is("input.delivered") || !strings.HasPrefix(e.text("inputId"), prefix)
 	}
 }
 
-// withoutResult leaves out the reports of finished tasks that have a text.
+// withoutResult omits the reports of finished tasks that contain a text.
 func withoutResult(text string) func(*entry, int) bool {
 	return func(e *entry, _ int) bool {
 		return e.text("kind") != "complete" || !strings.Contains(e.text("message"), text)
 	}
 }
 
-// changed returns an export of which a plant has changed entries.
+// changed returns an export whose entries a plant has changed.
 func changed(t *testing.T, log []byte, plant func(*entry, int) bool) []byte {
 	t.Helper()
 	var out bytes.Buffer

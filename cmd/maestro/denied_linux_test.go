@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// another returns a copy of the program that a user may run who is not root, and that user.
+// another returns a copy of the program that a user other than root may run, and that user.
 func another(t *testing.T) (program string, user int, as *syscall.SysProcAttr) {
 	t.Helper()
 	binary, err := exec.LookPath("maestro")
@@ -36,8 +36,8 @@ func another(t *testing.T) (program string, user int, as *syscall.SysProcAttr) {
 	return program, nobody, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
-// Each file of a home that its user may not use is named, with the reason and the command that mends it: never with the
-// advice to delete it.
+// A start names each file of a home that its user may not use, with the reason and the command that fixes it, and never
+// advises to delete it.
 func TestFilesThatAStartMayNotUse(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestExamples: every page of the help has an example, and this binary takes each.
+// TestExamples: every page of the help has an example, and this binary accepts it.
 func TestExamples(t *testing.T) {
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {

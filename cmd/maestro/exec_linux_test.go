@@ -12,8 +12,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// A command whose supervisor is killed ends: without heartbeats, its session is taken for lost and its work given away.
-// The kernel may tell it twice: once for each thread of the supervisor that it belonged to.
+// A command ends when its supervisor is killed: without heartbeats, its session would be lost and its work given to
+// another. The kernel may signal it twice, once for each thread of the supervisor that it belonged to.
 func TestExecTakesItsCommandAlong(t *testing.T) {
 	e := newExecuted(t, `trap "trap '' TERM; echo ended; exit" TERM; echo ready; while :; do :; done`)
 	if err := e.Process.Kill(); err != nil {
@@ -25,13 +25,13 @@ func TestExecTakesItsCommandAlong(t *testing.T) {
 	_ = e.Wait()
 }
 
-// The processes that a command leaves behind are taken note of when they end.
+// Processes that a command leaves behind do not become zombies when they end.
 func TestExecLeavesNoZombies(t *testing.T) {
 	e := newExecuted(t, `sh -c 'true & true & true & exec true'; echo ready; exec cat /dev/zero >/dev/null`)
 	left := func() bool {
 		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 		return slices.ContainsFunc(stats, func(path string) bool {
-			stat, _ := os.ReadFile(path) // it may be gone
+			stat, _ := os.ReadFile(path) // it may have ended
 			fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 			return len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(e.Process.Pid)
 		})
@@ -47,7 +47,8 @@ func TestExecLeavesNoZombies(t *testing.T) {
 	_ = e.Wait()
 }
 
-// With an environment that names no session, below a process that was started as one, there is no user.
+// Below a process that was started as a session, a command does not act as the user, even if its environment names no
+// session.
 func TestNoUserBelowASession(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home")}
 	k.start()

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// executed is a command that a real `maestro session exec` runs, and that has said that it is ready.
+// executed is a command that a real `maestro session exec` runs, and that has reported that it is ready.
 type executed struct {
 	*exec.Cmd
 	out *bufio.Reader
@@ -37,7 +37,8 @@ func newExecuted(t *testing.T, script string) executed {
 	e := executed{Cmd: exec.Command(binary, "session", "exec", session["sessionId"].(string), "--", "sh", "-c", script)}
 	e.Env = append(os.Environ(), "MAESTRO_HOME="+k.home)
 	e.Stderr = os.Stderr
-	// A shell that runs the tests in the background ignores some signals, and so would what they start.
+	// If a shell runs the tests in the background, they ignore some signals, and so would the processes that they
+	// start.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
 	t.Cleanup(func() { signal.Stop(caught) })
@@ -56,7 +57,7 @@ func newExecuted(t *testing.T, script string) executed {
 	return e
 }
 
-// rest is what the command says until it has ended, with all that it started.
+// rest returns what the command prints until it and everything that it started have ended.
 func (e executed) rest(t *testing.T) string {
 	t.Helper()
 	text, err := io.ReadAll(e.out)
@@ -76,7 +77,7 @@ func TestExecPassesSignalsOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := e.rest(t)
-			_ = e.Wait() // its exit code tells more
+			_ = e.Wait() // its exit code is checked instead
 			if code := e.ProcessState.ExitCode(); code != 9 || !strings.Contains(said, "got "+name) {
 				t.Errorf("exit code %d, and the command says %q", code, said)
 			}

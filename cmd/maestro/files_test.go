@@ -19,7 +19,7 @@ import (
 	"maestro/internal/testing/standin"
 )
 
-// readers are the commands that read a file that they are told; NONE stands for it.
+// readers are the commands that read a file; NONE stands for its name.
 var readers = [][]string{
 	{"audit", "verify", "NONE"},
 	{"audit", "verify", "--oracle", "NONE"},
@@ -42,7 +42,7 @@ var readers = [][]string{
 	{"orchestrator", "init", "--manifest", "NONE"},
 }
 
-// A file that does not exist is told in one way, with one exit code.
+// All commands report a missing file in the same way, with the same exit code.
 func TestFilesThatDoNotExist(t *testing.T) {
 	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":[]}`)
@@ -75,7 +75,7 @@ func TestFilesThatDoNotExist(t *testing.T) {
 	}
 }
 
-// Every command that takes a file is in the table above, or writes it.
+// Every command with a file argument is in the table above, or writes that file.
 func TestEveryReaderIsTested(t *testing.T) {
 	writers := map[string]bool{"maestro backup": true, "maestro audit export": true}
 	tested := map[string]bool{}
@@ -101,7 +101,7 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// In a flag's description back-quotes do not quote: what is between them is shown as the flag's type.
+// In a flag's description, back-quotes do not quote: the text between them is shown as the flag's type.
 func TestFlagsShowTheirTypes(t *testing.T) {
 	eachCommand(root(), func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {

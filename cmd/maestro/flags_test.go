@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// meanings say what the flags mean that several commands describe in words of their own. Who gives a command a flag of
-// a name that is taken either means this by it, or takes another name.
+// meanings are the meanings of flags that several commands describe in different words. A command that uses such a name
+// for something else needs another name.
 var meanings = map[string]string{
 	"all":              "everything there is, not what is meant without it",
 	"allowed-commands": "the commands that the session may use",
@@ -54,7 +54,8 @@ var meanings = map[string]string{
 	"working-dir":      "the directory of the project's code",
 }
 
-// TestFlagsMeanOneThing: a flag is of one kind wherever it is, and says the same or what the list above says.
+// TestFlagsMeanOneThing: a flag has the same type in every command, and the same description or a meaning in the list
+// above.
 func TestFlagsMeanOneThing(t *testing.T) {
 	faults := confused(root())
 	for _, fault := range faults {
@@ -81,7 +82,7 @@ func TestFlagsMeanOneThing(t *testing.T) {
 	}
 }
 
-// kindOf says what a flag takes, the same for one and for several, and for a word of any list.
+// kindOf returns the kind of a flag's value: the same for one value and for several, and for words of any list.
 func kindOf(flag *pflag.Flag) string {
 	kind := regexp.MustCompile(`["…]|s>$`).ReplaceAllStringFunc(flag.Value.Type(), func(part string) string {
 		return strings.TrimLeft(part, `"…s`)
@@ -132,7 +133,7 @@ func differing(tree *cobra.Command) (names []string) {
 
 func everyFlag(tree *cobra.Command, do func(*cobra.Command, *pflag.Flag)) {
 	for _, cmd := range leaves(tree) {
-		_ = cmd.InheritedFlags() // merges those of the root
+		_ = cmd.InheritedFlags() // merges the flags of the root command
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if flag.Annotations["former"] == nil && flag.Name != "help" {
 				do(cmd, flag)

@@ -29,7 +29,7 @@ var (
 
 const fleetSize = 32
 
-// fleet is 32 workers on one queue, some of which die that holds an item.
+// fleet is 32 workers on one queue, some of which die while they hold an item.
 type fleet struct {
 	*killed
 	project string
@@ -38,12 +38,12 @@ type fleet struct {
 	done    atomic.Int64 // items completed
 	deaths  atomic.Int64
 	started atomic.Int64
-	refused atomic.Int64 // completions that came after the item was given back
+	refused atomic.Int64 // completions that arrived after the item was returned
 }
 
-// TestFleetFinishesItsQueue lets 32 sessions pull from one queue over HTTP. Sessions die at random with an item in
-// hand, some killed by the user and some without a word, and the server is killed three times. Each item must end
-// completed, by one session, and be in one hand at a time; the audit and the oracle must find no fault.
+// TestFleetFinishesItsQueue has 32 sessions pull from one queue over HTTP. Sessions that hold an item die at random,
+// some killed by the user and some silently, and the server is killed three times. Each item must be completed by one
+// session, and be held by one session at a time; the audit and the oracle must find no fault.
 func TestFleetFinishesItsQueue(t *testing.T) {
 	for round := range *queueRounds {
 		seed := rand.Uint64()
@@ -81,7 +81,7 @@ func runFleet(t *testing.T, random *rand.Rand) {
 	f.judgeQueue()
 }
 
-// fill makes the project, its tasks, every seventh of which waits for the one before, and the queue.
+// fill creates the project, its tasks, of which every seventh waits for the one before, and the queue.
 func (f *fleet) fill() {
 	f.t.Helper()
 	admin := f.admin()
@@ -103,7 +103,7 @@ func (f *fleet) fill() {
 	}
 }
 
-// work is one worker after another in the same place: when one dies, the next is spawned.
+// work runs one worker after another: when one dies, it spawns the next.
 func (f *fleet) work(ctx context.Context, place int, random *rand.Rand) {
 	for life := 0; ctx.Err() == nil; life++ {
 		if err := f.live(ctx, fmt.Sprintf("%d.%d", place, life), random); err != nil && ctx.Err() == nil {
@@ -113,7 +113,7 @@ func (f *fleet) work(ctx context.Context, place int, random *rand.Rand) {
 	}
 }
 
-// live is the life of one session.
+// live runs one session until it ends.
 func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error {
 	admin := f.admin()
 	spawned, err := f.ask(admin, "session:spawn", map[string]any{
@@ -130,7 +130,7 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 	beating.Go(func() { f.beat(alive, id, spawned.Token, heard) })
 	defer beating.Wait()
 	defer die()
-	select { // one that dies before its first heartbeat arrives may be silent for a quarter of an hour
+	select { // a session that dies before its first heartbeat has a lease of a quarter of an hour
 	case <-heard:
 	case <-ctx.Done():
 	}
@@ -152,14 +152,14 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 				_, err = f.ask(admin, "session:kill", map[string]any{"sessionId": id}, client.Options{Key: "kill " +
 					name})
 			}
-			return err // or without a word: it is lost when its lease is over
+			return err // or silently: it is lost when its lease expires
 		}
 		_, err = f.ask(c, "queue:complete", map[string]any{"taskId": f.data(answer)["taskId"]},
 			client.Options{Key: "complete " + key})
 		var refused *client.Error
 		switch {
 		case errors.As(err, &refused) && refused.Status == http.StatusConflict:
-			f.refused.Add(1) // it was taken for lost, which can happen to a process that gets no time
+			f.refused.Add(1) // it was marked lost, which can happen if its process gets no processor time
 		case err != nil:
 			return err
 		default:
@@ -169,7 +169,7 @@ func (f *fleet) live(ctx context.Context, name string, random *rand.Rand) error 
 	return nil
 }
 
-// beat is the session's supervisor: it says that the session is there, and closes heard when the server knows.
+// beat is the session's supervisor: it sends heartbeats, and closes heard when the server has answered the first one.
 func (f *fleet) beat(ctx context.Context, session, token string, heard chan struct{}) {
 	tell := sync.OnceFunc(func() { close(heard) })
 	tick := time.NewTicker(300 * time.Millisecond)
@@ -182,7 +182,7 @@ func (f *fleet) beat(ctx context.Context, session, token string, heard chan stru
 			return
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
-		if resp, err := http.DefaultClient.Do(req); err == nil { // a server that is away is beaten for again
+		if resp, err := http.DefaultClient.Do(req); err == nil { // while the server is away, heartbeats are retried
 			_ = resp.Body.Close()
 			if resp.StatusCode == http.StatusNoContent {
 				tell()
@@ -196,7 +196,7 @@ func (f *fleet) beat(ctx context.Context, session, token string, heard chan stru
 	}
 }
 
-// untilDone waits until so many items are completed.
+// untilDone waits until n items are completed.
 func (f *fleet) untilDone(n int64) {
 	f.t.Helper()
 	deadline := time.After(4 * time.Minute)
@@ -211,7 +211,7 @@ func (f *fleet) untilDone(n int64) {
 	}
 }
 
-// judgeQueue holds the log against the promises of a queue.
+// judgeQueue checks the promises of a queue in the log.
 func (f *fleet) judgeQueue() {
 	f.t.Helper()
 	admin := f.admin()

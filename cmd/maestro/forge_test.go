@@ -98,7 +98,7 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	if err != nil {
 		return nil, err
 	}
-	// A process that another script starts just now has the store's lock too, until its exec.
+	// A process that another script is just starting also holds the store's lock until its exec.
 	syscall.ForkLock.RLock()
 	syscall.ForkLock.RUnlock() //nolint:staticcheck // there is nothing to do meanwhile
 	b, err := bus.Open(ctx, bus.Options{Dir: dir})
@@ -114,7 +114,7 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	return out.Bytes(), err
 }
 
-// edited copies a backup with other entries, as forgeCmd says.
+// edited copies a backup with changed entries, as described at forgeCmd.
 func edited(archive []byte, how string) ([]byte, error) {
 	compressed, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
@@ -139,7 +139,7 @@ func edited(archive []byte, how string) ([]byte, error) {
 	return packed(forgedEntries(entries, contents, how), contents)
 }
 
-// forgedEntries returns the entries of a forged backup, whose contents it changes.
+// forgedEntries returns the entries of a forged backup; it changes their contents.
 func forgedEntries(entries []*tar.Header, contents map[*tar.Header][]byte, how string) (forged []*tar.Header) {
 	dropped := false
 	for _, entry := range entries {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGuide runs the commands of each page of the guide, in a shell and a home of its own.
+// TestGuide runs the commands of each page of the guide, each in its own shell and home.
 func TestGuide(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/guide/*.md")
 	if err != nil || len(pages) < 2 {

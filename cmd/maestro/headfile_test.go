@@ -10,8 +10,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// A head file that cannot be read is named by the start and by the audit, with what to do: also by a server that may
-// only read, because its log is damaged or because it was asked to.
+// The start and the audit name an unreadable head file and say what to do, even on a server that is read-only because
+// of damage or on request.
 func TestAHeadFileThatCannotBeReadIsNamed(t *testing.T) {
 	const next = "compare the log with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`"
 	for what, test := range map[string]struct {
@@ -52,7 +52,7 @@ func TestAHeadFileThatCannotBeReadIsNamed(t *testing.T) {
 			}
 			env := map[string]string{"MAESTRO_HOME": s.home, "MAESTRO_API_URL": s.address}
 			got := runHere(t, env, "audit", "verify")
-			if what == "served" { // there is a new one, and the old one was set aside
+			if what == "served" { // there is a new head file, and the old one was set aside
 				if got.code != cli.ExitDone {
 					t.Errorf("the audit says %+v", got)
 				}

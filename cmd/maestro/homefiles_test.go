@@ -65,8 +65,8 @@ func TestAServerKeepsTheFilesOfItsHome(t *testing.T) {
 	}
 }
 
-// A directory of backups that becomes a link into the home while the server runs gets none any more, and /readyz says
-// what to do.
+// If the backup directory becomes a link into the home while the server runs, the server writes no more backups there,
+// and /readyz says what to do.
 func TestBackupsDoNotGoIntoTheHomeByALink(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	backups, sessions := filepath.Join(t.TempDir(), "backups"), filepath.Join(s.home, "sessions")
@@ -76,7 +76,7 @@ func TestBackupsDoNotGoIntoTheHomeByALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("project:create", map[string]any{"name": "P"})
-	for made := 0; made == 0 && len(s.warned()) == 0; { // a backup, or a warning
+	for made := 0; made == 0 && len(s.warned()) == 0; { // wait for a backup or a warning
 		entries, err := os.ReadDir(sessions)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	for _, err := os.Lstat(head); err != nil; _, err = os.Lstat(head) { // it comes a little later
 		s.ready()
 	}
-	full := filepath.Join(head+bus.DamagedSuffix, "full") // so that what is in the place cannot be moved there
+	full := filepath.Join(head+bus.DamagedSuffix, "full") // so that whatever is in its place cannot be moved there
 	err := os.MkdirAll(full, 0o700)
 	for first := true; err == nil && first || errors.Is(err, os.ErrExist); first = false { // it may come in between
 		err = errors.Join(os.Remove(head), os.Mkdir(head, 0o700))
@@ -121,8 +121,8 @@ func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
 	s.warnings(0)
 }
 
-// A start names what a salvage left that was to make this home and was killed, and removes what its server left half
-// written.
+// A start names the leftovers of a killed salvage that was to create this home, and removes files that its server left
+// half written.
 func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
 	s := &inside{t: t, home: used(t)}
 	left := filepath.Join(filepath.Dir(s.home), "."+filepath.Base(s.home)+".salvage-1")
@@ -140,7 +140,7 @@ func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
 	}
 }
 
-// warnings waits until /readyz has so many.
+// warnings waits until /readyz has n warnings.
 func (s *inside) warnings(n int) []wire.Warning {
 	s.t.Helper()
 	for {
@@ -150,7 +150,7 @@ func (s *inside) warnings(n int) []wire.Warning {
 	}
 }
 
-// warned returns what /readyz warns of.
+// warned returns the warnings of /readyz.
 func (s *inside) warned() []wire.Warning {
 	s.t.Helper()
 	var said struct{ Warnings []wire.Warning }

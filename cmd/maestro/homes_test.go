@@ -24,8 +24,8 @@ import (
 	"maestro/internal/salvage"
 )
 
-// picture returns everything that can be seen of a tree: modes, sizes, times of change, contents. Names in without are
-// left out.
+// picture returns everything visible of a tree: modes, sizes, modification times, contents. It omits the names in
+// without.
 func picture(t *testing.T, dir string, without ...string) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
@@ -55,7 +55,7 @@ func picture(t *testing.T, dir string, without ...string) map[string]string {
 			sum = fmt.Sprintf("%x", sha256.Sum256(content))
 		}
 		seen[name] = fmt.Sprintf("%s %d %s %s", info.Mode(), info.Size(), info.ModTime(), sum)
-		if len(without) > 0 && info.IsDir() { // what is left out changes it
+		if len(without) > 0 && info.IsDir() { // the omitted names change it
 			seen[name] = info.Mode().String()
 		}
 		return nil
@@ -83,7 +83,7 @@ func unchanged(t *testing.T, before, after map[string]string) {
 	}
 }
 
-// used returns a home in which a server has made a project and was stopped.
+// used returns a home in which a server created a project and was stopped.
 func used(t *testing.T) string {
 	t.Helper()
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
@@ -147,7 +147,7 @@ func TestHomeOfANewerMaestro(t *testing.T) {
 	}
 }
 
-// newerEvent appends what a newer maestro would.
+// newerEvent appends an event as a newer version would.
 func newerEvent(t *testing.T, dir string, change func(body string) string) {
 	t.Helper()
 	log, err := bus.Open(t.Context(), bus.Options{Dir: filepath.Join(dir, "store")})
@@ -184,8 +184,8 @@ func newerEvent(t *testing.T, dir string, change func(body string) string) {
 	}
 }
 
-// A log whose newest event is of newer rules, or of a type that is not known, is not written to, whatever the home
-// says.
+// The server does not write to a log whose newest event has newer rules or an unknown type, whatever version the home
+// names.
 func TestLogOfANewerMaestro(t *testing.T) {
 	for what, change := range map[string]func(string) string{
 		"rules 99": func(body string) string { return strings.Replace(body, `"rules":"3"`, `"rules":"99"`, 1) },
@@ -207,8 +207,8 @@ func TestLogOfANewerMaestro(t *testing.T) {
 	}
 }
 
-// salvagesNewer salvages a home that no server of this version starts, which the salvage says: with what is not known
-// here, and what to install.
+// salvagesNewer salvages a home on which no server of this version starts. The salvage says so, names what it does not
+// know, and says what to install.
 func salvagesNewer(t *testing.T, dir, what, install string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "new")
@@ -234,7 +234,7 @@ func salvagesNewer(t *testing.T, dir, what, install string) {
 		t.Errorf("%s: the report is %q, %q", what, report.Newer, report.Install)
 	}
 	if strings.HasPrefix(what, "maestro.") {
-		return // the new log ends before what this version does not know
+		return // the new log ends before the first event that this version does not know
 	}
 	again := runHere(t, map[string]string{"MAESTRO_HOME": to}, "serve", "--listen", "127.0.0.1:0")
 	if again.code != cli.ExitConflict || !strings.Contains(again.stderr, what) {
@@ -242,7 +242,7 @@ func salvagesNewer(t *testing.T, dir, what, install string) {
 	}
 }
 
-// refusesNewer restores an export of a log with newer events. No flag makes a home of it that no server starts.
+// refusesNewer restores an export of a log with newer events. No flag makes it create a home on which no server starts.
 func refusesNewer(t *testing.T, dir string) {
 	t.Helper()
 	file := exportOf(t, dir, func(*events.Message) {})
@@ -276,7 +276,7 @@ func exportOf(t *testing.T, dir string, edit func(m *events.Message)) string {
 	return file
 }
 
-// An export whose event has a subject that no stream takes is refused, and the event is named.
+// An export with an event whose subject no stream accepts is refused, and the error names the event.
 func TestARestoreNamesTheEventOfABadSubject(t *testing.T) {
 	dir := used(t)
 	for _, subject := range []string{"", "maestro.ev.a b", "elsewhere"} {
@@ -304,7 +304,7 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 	for _, test := range []struct {
 		what   string
 		change func(dir string) error
-		// left is what must not be there any more, or must stay as it is then; "" if the home itself is the same still.
+		// left is the path that must not exist any more, or must not change; "" if the home itself is still the same.
 		left string
 	}{
 		{"moved", func(dir string) error { return os.Rename(dir, dir+".moved") }, "."},
@@ -351,7 +351,7 @@ func TestHomeThatIsNotWhereItWas(t *testing.T) {
 	}
 }
 
-// A server whose store's files are taken away from under it stops its writes, and ends with an error.
+// A server whose store's files are moved away while it runs stops writing, and exits with an error.
 func TestStoreTakenFromUnderTheServer(t *testing.T) {
 	log := filepath.Join("jetstream", "$G", "streams", bus.StreamName, "msgs")
 	for _, part := range []string{"jetstream", log, filepath.Join(log, "1.blk")} {
@@ -375,7 +375,7 @@ func TestStoreTakenFromUnderTheServer(t *testing.T) {
 	}
 }
 
-// What is acknowledged while a copy takes the place of the store, or of a file in it, is lost from the store. The next
+// Events that are acknowledged while a copy replaces the store, or a file in it, are missing from the store. The next
 // start knows that from the head file.
 func TestStoreReplacedUnderTheServer(t *testing.T) {
 	log := filepath.Join("store", "jetstream", "$G", "streams", bus.StreamName, "msgs")
@@ -422,7 +422,7 @@ func replaceByCopy(path, away string) error {
 	return errors.Join(os.WriteFile(away, content, info.Mode()), os.Rename(away, path))
 }
 
-// pictureIfThere returns the picture of a part of a home, an empty one of what is not there.
+// pictureIfThere returns the picture of a part of a home, an empty one if that does not exist.
 func pictureIfThere(t *testing.T, dir, part string) map[string]string {
 	t.Helper()
 	path := filepath.Join(dir, part)
@@ -432,7 +432,7 @@ func pictureIfThere(t *testing.T, dir, part string) map[string]string {
 	return picture(t, path)
 }
 
-// replace moves a home away and puts a copy in its place, as who restores a copy of the disk does.
+// replace moves a home away and puts a copy in its place, as when somebody restores a copy of the disk.
 func replace(dir, away string) error {
 	if err := os.Rename(dir, away); err != nil {
 		return err

@@ -27,7 +27,7 @@ var killRounds = flag.Int("kill-rounds", 3, "how often the server is killed with
 
 const reporters = 32
 
-// killed is a server that is killed and comes back, and what it acknowledged.
+// killed is a server that is killed and restarted, and what it acknowledged.
 type killed struct {
 	t       *testing.T
 	home    string
@@ -42,9 +42,9 @@ type killed struct {
 	count atomic.Int64
 }
 
-// TestKilledServerLosesNothing kills the real server with -9 under 32 concurrent reporters, each of whom repeats what
-// was not answered with the same key. Every acknowledged report must be in the log exactly once, where it was
-// acknowledged; the audit must be clean; and the views rebuilt from an export must be the server's, byte for byte.
+// TestKilledServerLosesNothing kills the real server with -9 under 32 concurrent reporters, which repeat unanswered
+// reports with the same key. Every acknowledged report must be in the log exactly once, at its acknowledged sequence;
+// the audit must find no fault; and the views rebuilt from an export must equal the server's, byte for byte.
 func TestKilledServerLosesNothing(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()
@@ -104,7 +104,7 @@ func (k *killed) start() {
 	if err := k.process.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	// The server says that it listens in its first line.
+	// The server's first line says where it listens.
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		k.t.Fatalf("the server did not start: %v\n%s", err, k.stderr.String())
@@ -170,7 +170,7 @@ func (k *killed) sessions() []reporter {
 	return all
 }
 
-// report reports until it is told to stop; what was not answered is asked again with the same key.
+// report sends reports until it is told to stop, and repeats unanswered ones with the same key.
 func (k *killed) report(r reporter, prefix string, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -203,7 +203,7 @@ func (k *killed) untilAnswered(r reporter, key string) (client.Answer, error) {
 		client.Options{Key: key})
 }
 
-// ask asks for a command until there is an answer, always with the same key.
+// ask sends a command until it gets an answer, always with the same key.
 func (k *killed) ask(c *client.Client, id string, body any, o client.Options) (client.Answer, error) {
 	for {
 		up := *k.up.Load()
@@ -223,7 +223,7 @@ func (k *killed) ask(c *client.Client, id string, body any, o client.Options) (c
 	}
 }
 
-// waitFor waits until so many reports were acknowledged.
+// waitFor waits until n reports were acknowledged.
 func (k *killed) waitFor(n int64) {
 	k.t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -238,7 +238,7 @@ func (k *killed) waitFor(n int64) {
 	}
 }
 
-// judge holds the log against what was acknowledged, and the server's views against a rebuilding.
+// judge compares the log with what was acknowledged, and the server's views with rebuilt ones.
 func (k *killed) judge(round int) {
 	k.t.Helper()
 	admin := k.admin()
@@ -257,8 +257,8 @@ func (k *killed) judge(round int) {
 	k.t.Logf("round %d: %d acknowledged, %d in the log, views %s", round, len(k.acked), verdict.Events, verdict.Views)
 }
 
-// verdicts returns the server's and that of an export, of the same head: what time brings about continues being
-// written.
+// verdicts returns the verdicts on the server's log and on an export with the same head: the system may write events in
+// between.
 func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict, at map[string][]uint64) {
 	k.t.Helper()
 	for {
@@ -272,7 +272,7 @@ func (k *killed) verdicts(admin *client.Client) (verdict, rebuilt engine.Verdict
 	}
 }
 
-// rebuild judges an export without the server, and returns where each event stands in it.
+// rebuild judges an export without the server, and returns the sequence of each event.
 func (k *killed) rebuild(admin *client.Client) (engine.Verdict, map[string][]uint64) {
 	k.t.Helper()
 	text := k.export(admin)

@@ -28,9 +28,9 @@ var (
 
 const (
 	honestWorkers = 30
-	// honestEvery is how often a worker reports: an agent that uses the CLI does not come to that.
+	// honestEvery is the time between two reports of a worker, less than that of an agent that uses the command line.
 	honestEvery = 250 * time.Millisecond
-	// loadSlice is how long the attack continues until the workers are alone again for as long.
+	// loadSlice is how long attacks and pauses between them last.
 	loadSlice = 30 * time.Second
 )
 
@@ -48,10 +48,9 @@ type load struct {
 	sessions map[string]loadSession // by task
 }
 
-// TestHostileSessionsStopNobody lets five sessions do everything that has stopped the server before, all at once,
-// while thirty workers report. No honest call may be refused or fail, the hostile ones must be, and the server's
-// memory must stay bounded. How long honest calls take is printed; `make soak` asserts it, with -load 5m -load-ratio
-// 2.
+// TestHostileSessionsStopNobody has five sessions attack the server concurrently in every known way, while thirty
+// workers report. No honest call may be refused or fail, hostile calls must be refused, and the server's memory must
+// stay bounded. The test prints how long honest calls take; `make soak` asserts it, with -load 5m -load-ratio 2.
 func TestHostileSessionsStopNobody(t *testing.T) {
 	l := &load{
 		killed:   &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}},
@@ -85,14 +84,14 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	all.Go(func() { l.probe(working, file) })
 	all.Go(func() { l.probeTimers(working) })
 	l.attackers = startAttackers(t, l.address, hostile)
-	// A shared machine stalls at times, more in one minute than in the next. Idle and attacked minutes alternate, so
-	// that both meet the same machine.
+	// The speed of a shared machine varies from minute to minute. Periods with and without attacks alternate, so that
+	// both are measured under the same conditions.
 	for left := *loadFor; left > 0; left -= loadSlice {
 		slice := min(left, loadSlice)
 		l.pass(slice)
 		l.attack(slice)
 	}
-	for tries := 0; tries < 10 && l.refusals() == 0; tries++ { // a slow machine needs longer to come to a limit
+	for tries := 0; tries < 10 && l.refusals() == 0; tries++ { // a slow machine needs longer to reach a limit
 		l.attack(loadSlice)
 	}
 	stopWork()
@@ -100,7 +99,7 @@ func TestHostileSessionsStopNobody(t *testing.T) {
 	l.judgeLoad(admin)
 }
 
-// pass lets time pass: what is measured is a rate.
+// pass lets time pass, because the test measures a rate.
 func (l *load) pass(d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -178,7 +177,7 @@ func (l *load) took(d time.Duration) {
 	now.calls = append(now.calls, d)
 }
 
-// now returns what is measured at present; mu is held.
+// now returns the latencies of the current part; mu is held.
 func (l *load) now() *latencies {
 	if l.hostile.Load() {
 		return &l.attacked
@@ -212,7 +211,7 @@ func (l *load) probe(ctx context.Context, file *os.File) {
 	}
 }
 
-// probeTimers measures how late timers are: the server waits no less for a processor than this test does.
+// probeTimers measures how late timers are: the server waits at least as long for a processor as this test does.
 func (l *load) probeTimers(ctx context.Context) {
 	const pause = 5 * time.Millisecond
 	for {
@@ -230,7 +229,7 @@ func (l *load) probeTimers(ctx context.Context) {
 	}
 }
 
-// attack lets the hostile sessions do all that they can, all at once, for so long.
+// attack has the hostile sessions attack concurrently in every way for this long.
 func (l *load) attack(d time.Duration) {
 	l.t.Helper()
 	l.hostile.Store(true)
@@ -238,7 +237,7 @@ func (l *load) attack(d time.Duration) {
 	l.answers = l.attackers.attack(l.t, d)
 }
 
-// refusals counts the hostile calls that were refused for a limit.
+// refusals counts the hostile calls that were refused because of a limit.
 func (l *load) refusals() (n int) {
 	for _, answers := range l.answers {
 		n += answers[http.StatusTooManyRequests]
@@ -246,7 +245,7 @@ func (l *load) refusals() (n int) {
 	return n
 }
 
-// judgeLoad prints the figures, and holds them against what must be.
+// judgeLoad prints the figures and checks them.
 func (l *load) judgeLoad(admin *client.Client) {
 	l.t.Helper()
 	memory := l.peak()
@@ -288,7 +287,7 @@ func quantile(calls []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*q))]
 }
 
-// peak returns the most memory that the server held at a time, in bytes; 0 where the system does not say.
+// peak returns the server's peak memory in bytes; 0 if the system does not report it.
 func (l *load) peak() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", l.process.Process.Pid))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestManPages: `maestro man` writes a page for each command that the help shows, with its options and examples, in
-// which no text is an instruction to the formatter.
+// TestManPages: `maestro man` writes a page for each command in the help, with its options and examples, and escapes
+// text that the formatter would interpret.
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	var stdout, stderr strings.Builder
@@ -88,7 +88,7 @@ func checkRoff(t *testing.T, name, page string) {
 // escapes are those that the generator writes.
 var escapes = regexp.MustCompile(`\\(e|-|&|\((dq|aq|ga|ti|ha)|\[u[0-9A-F]{4,6}\])`)
 
-// plain takes back what the generator escapes.
+// plain undoes the generator's escapes.
 func plain(page string) string {
 	glyphs := map[string]string{
 		`\e`: `\`, `\-`: "-", `\&`: "", `\(dq`: `"`, `\(aq`: "'", `\(ga`: "`", `\(ti`: "~", `\(ha`: "^",

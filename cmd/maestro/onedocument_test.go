@@ -17,14 +17,15 @@ import (
 	"maestro/internal/testing/standin"
 )
 
-// long are the commands whose example would serve, measure or play for long. They get wrong input only.
+// long are the commands whose example would run for a long time. They get only wrong input.
 var long = []string{"maestro serve", "maestro bench", "maestro demo"}
 
-// verdicts begin the commands whose exit code says what their one document does: that something is not allowed.
+// verdicts are the first words of the commands whose exit code repeats what their document says: that something is not
+// allowed.
 var verdicts = []string{"commands", "audit"}
 
-// TestEveryCommandPrintsOneDocument: with -o json stdout is one JSON document, with -o jsonl a document a line, also
-// when the flags or the arguments are wrong, nothing serves, or what serves refuses or talks nonsense.
+// TestEveryCommandPrintsOneDocument: with -o json, stdout is one JSON document, and with -o jsonl one document per
+// line, even if the flags or arguments are wrong, there is no server, or the server refuses or gives senseless answers.
 func TestEveryCommandPrintsOneDocument(t *testing.T) {
 	servers := map[string]string{"no server": "http://127.0.0.1:1"}
 	for name, answer := range map[string]struct {
@@ -80,7 +81,7 @@ func TestEveryCommandPrintsOneDocument(t *testing.T) {
 	}
 }
 
-// checkDocuments runs a command as a session and as a user, and reads what it prints.
+// checkDocuments runs a command as a session and as a user, and parses its output.
 func checkDocuments(t *testing.T, server, url string, path, rest []string) {
 	t.Helper()
 	user := map[string]string{
@@ -109,7 +110,7 @@ func checkDocuments(t *testing.T, server, url string, path, rest []string) {
 	}
 }
 
-// read reads JSON documents; as lines, each of which is one.
+// read parses JSON documents; with lines, one from each line.
 func read(text string, lines bool) (documents []map[string]any, err error) {
 	for decoder := json.NewDecoder(strings.NewReader(text)); ; {
 		var document any

@@ -18,8 +18,8 @@ var (
 	verb         = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
-// Every fault that an audit can find has a row in the operators' guide, and every command that its next step or the
-// guide names exists, with its flags.
+// Every fault that an audit can find has a row in docs/operations.md, and every command in its next step or on that
+// page exists, with its flags.
 func TestEveryFaultHasAWayOut(t *testing.T) {
 	content, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

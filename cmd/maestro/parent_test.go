@@ -16,8 +16,8 @@ import (
 	"maestro/service/wire"
 )
 
-// A command that waits ends when the shell that started it is killed: it takes no item that nobody would work on, and
-// no mail that nobody would read.
+// A waiting command ends when the shell that started it is killed. Otherwise it would take an item that nobody works
+// on, or mail that nobody reads.
 func TestWaitEndsWithItsParent(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home")}
 	k.start()
@@ -47,11 +47,11 @@ func TestWaitEndsWithItsParent(t *testing.T) {
 		spawn := map[string]any{"project": project, "strategy": "queue", "queue": "work"}
 		session, answer := k.made(admin, "session:spawn", spawn)
 		last = session["sessionId"].(string)
-		// The shell does not become the command: another comes after it.
+		// Another command follows, so that the shell does not replace itself by the first one.
 		shell := exec.Command("sh", "-c", "maestro "+args+" --timeout 20s; echo late")
 		shell.Env = append(os.Environ(), "MAESTRO_HOME="+filepath.Join(t.TempDir(), "home"),
 			"MAESTRO_API_URL="+proxy.URL, "MAESTRO_SESSION_ID="+last, "MAESTRO_TOKEN="+answer.Token)
-		// The command holds its end of the pipe until it has ended.
+		// The command keeps its end of the pipe open until it ends.
 		said, theirs, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

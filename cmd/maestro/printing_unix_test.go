@@ -29,7 +29,7 @@ func (s *inside) process() *exec.Cmd {
 	return process
 }
 
-// terminated returns the exit code of a process that is told to stop.
+// terminated tells a process to stop and returns its exit code.
 func terminated(t *testing.T, process *exec.Cmd) int {
 	t.Helper()
 	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
@@ -68,7 +68,8 @@ func pipe(t *testing.T, full bool) (r, w *os.File) {
 	return r, w
 }
 
-// A server whose log nobody reads takes commands, stops writes at damage, says so, and ends when it is told to.
+// A server whose log output nobody reads executes commands, stops writing at damage, reports it, and stops when it is
+// told to.
 func TestNobodyReadsTheLog(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	process := s.process()

@@ -14,7 +14,7 @@ import (
 var updateReadme = flag.Bool("update-readme", false,
 	"write what the commands of the README and the guide print into them")
 
-// what differs from run to run, and what the README shows in its place
+// texts that differ between runs, and what the README shows instead
 var readmeVaries = []struct {
 	pattern *regexp.Regexp
 	shown   string
@@ -62,8 +62,8 @@ func runPage(t *testing.T, path string) {
 	}
 }
 
-// readmeText is a page in pieces: prose, and console blocks as commands with what they print. A line that begins with
-// "> " continues with the command above it.
+// readmeText is a page in pieces: prose, and commands of console blocks with their output. A line that begins with "> "
+// continues the command above it.
 type readmeText []readmePiece
 
 type readmePiece struct {
@@ -105,7 +105,7 @@ func (r readmeText) commands() []string {
 	return commands
 }
 
-// with returns the README with what its commands printed.
+// with returns the page with this output of its commands.
 func (r readmeText) with(printed []string) string {
 	var b strings.Builder
 	n := 0
@@ -120,8 +120,7 @@ func (r readmeText) with(printed []string) string {
 	return b.String()
 }
 
-// runTour runs the commands in one shell at the top of the project, in a copy of nothing: what they write goes to a
-// directory of the test.
+// runTour runs the commands in one shell, in a directory of the test with a link to the examples.
 func runTour(t *testing.T, commands []string) []string {
 	t.Helper()
 	const mark = "@@next@@"

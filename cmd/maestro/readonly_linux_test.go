@@ -19,11 +19,11 @@ import (
 	"maestro/service/wire"
 )
 
-// nobody is the user that reads a home where nothing can be mounted.
+// nobody is the user that reads a home if this process may not mount anything.
 const nobody = 65534
 
-// frozen returns a tree that cannot be written to: mounted read-only where that is allowed, else with modes that keep
-// this user, or another one, from writing. It says where it is and who is to read it.
+// frozen makes a tree unwritable: by a read-only mount if that is allowed, else by modes that keep this user, or
+// another one, from writing. It returns where the tree is and who must read it.
 func frozen(t *testing.T, dir, binary string) (at, program string, reader *syscall.SysProcAttr) {
 	t.Helper()
 	at = filepath.Join(t.TempDir(), "mounted")

@@ -17,7 +17,7 @@ import (
 	"maestro/internal/cli"
 )
 
-// ran is what a run in this process came to.
+// ran is the result of a run in this process.
 type ran struct {
 	code           int
 	stdout, stderr string
@@ -37,8 +37,8 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	return ran{code, stdout.String(), stderr.String()}
 }
 
-// ending keeps what a run prints, and ends a server that listens: a test that expects it to refuse to start fails then,
-// and does not wait for it.
+// ending keeps what a run prints, and stops a server that listens, so that a test that expects it not to start fails
+// instead of waiting.
 type ending struct {
 	bytes.Buffer
 	end context.CancelFunc
@@ -90,7 +90,7 @@ func TestServeStops(t *testing.T) {
 	}
 }
 
-// A noun that is not called by its name is not found by a line that begins with it.
+// The program finds a noun by the name in this list, so its command must have the same name.
 func TestNounsHaveTheirNames(t *testing.T) {
 	for _, noun := range more {
 		if name := noun.New(&cli.Run{}).Name(); name != noun.Name {

@@ -189,7 +189,7 @@ func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	sessions[ts.Getenv("MAESTRO_SESSION_ID")] = found
 }
 
-// untilCmd is for what a server does by itself, of which nothing tells; the test's own end is its limit.
+// untilCmd waits for something that a server does by itself without a signal, at most until the test's own timeout.
 func untilCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS]")
@@ -299,7 +299,7 @@ func lookup(value any, path []string) (any, bool) {
 	return value, true
 }
 
-// The scripts cover every command once: one that is added without a script is noticed here.
+// Every command is in some script, so that a command without a script is noticed here.
 func TestEveryCommandHasAScript(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// A service manager hears when the server is ready, and when it stops.
+// The server tells its service manager when it is ready and when it stops.
 func TestServeTellsTheServiceManager(t *testing.T) {
 	socket := &net.UnixAddr{Name: "@maestro-" + rand.Text(), Net: "unixgram"}
 	manager, err := net.ListenUnixgram("unixgram", socket)

@@ -13,8 +13,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// The note of the last clean stop remembers where the log ended. When nothing else does, a server that is asked to
-// write nothing says so too, and so does its audit.
+// The record of the last clean stop says where the log ended. If it is the only witness, a read-only server and its
+// audit still use it.
 func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	create := func(name string) {
@@ -34,7 +34,7 @@ func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 	s.start("--backup-every", "off")
 	create("Two")
 	s.stop()
-	// The end of the log is gone, between two records, and every witness but the note.
+	// The end of the log, cut between two records, is gone, and so is every witness except that record.
 	err = errors.Join(
 		os.Truncate(block, int64(len(earlier))),
 		os.Remove(filepath.Join(s.home, "head")),
@@ -58,8 +58,8 @@ func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 	}
 }
 
-// Damage that no snapshot shows is named by a server that was asked to write nothing as by any other: in /readyz, to
-// readers, and when a backup is asked for.
+// A read-only server reports damage that no snapshot shows like any other server: in /readyz, to readers, and when a
+// backup is requested.
 func TestReadOnlyNamesDamageBehindASnapshot(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")

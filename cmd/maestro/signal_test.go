@@ -16,7 +16,7 @@ import (
 	"maestro/internal/testing/standin"
 )
 
-// halfway is a real `maestro backup FILE` whose server has sent half of the backup. wrap is put before the program.
+// halfway is a real `maestro backup FILE` whose server has sent half of the backup. wrap is a prefix of the command.
 type halfway struct {
 	t       *testing.T
 	dir     string
@@ -66,7 +66,7 @@ func (h *halfway) files() []string {
 	return files
 }
 
-// Whatever ends a command politely leaves nothing half made behind.
+// A command that is ended by a signal it can handle leaves nothing unfinished behind.
 func TestSignalsLeaveNothingBehind(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestNohupStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(h.rest)
-	_ = h.process.Wait() // what it wrote is no backup
+	_ = h.process.Wait() // it fails: what the server sent is not a backup
 	if content, err := os.ReadFile(filepath.Join(h.dir, "b.tar")); err != nil || string(content) != "half" {
 		t.Errorf("it wrote %q, %v\n%s", content, err, h.stderr.String())
 	}

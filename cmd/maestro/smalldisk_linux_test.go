@@ -10,8 +10,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// The program smalldisk is maestro where no file becomes longer than its first argument says, in bytes: a write behind
-// that fails as on a full disk.
+// The program smalldisk is maestro with a limit on the size of files, its first argument, in bytes: a write beyond it
+// fails as on a full disk.
 func init() {
 	programs["smalldisk"] = func() {
 		limit, err := strconv.ParseUint(os.Args[1], 10, 64)
