@@ -62,7 +62,7 @@ func TestOneProcessHoldsAStore(t *testing.T) {
 	mustOpen(t, dir, Always)
 }
 
-// A store whose lock file was deleted still has one server, and no readers beside it.
+// A store whose lock file was deleted still allows only one server, and no readers beside it.
 func TestOneProcessHoldsAStoreWithoutItsLock(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
@@ -241,7 +241,7 @@ func TestHeadFile(t *testing.T) {
 	}
 }
 
-// What somebody else writes in the place of the head file is kept, and the head is written again.
+// Something that another process writes in place of the head file is kept, and the head is written again.
 func TestAChangedHeadFileIsKept(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	head := filled(t, b, 3)
@@ -276,8 +276,8 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 	}
 }
 
-// A head file that cannot be written is named as long as that lasts, and the log says so once a minute, however often
-// it is tried.
+// While the head file cannot be written, the bus names it, and the log says so once a minute, however often it is
+// tried.
 func TestAHeadFileThatCannotBeWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "away")
 	synctest.Test(t, func(t *testing.T) {
@@ -340,8 +340,7 @@ func (s *sharedBuffer) String() string {
 	return s.b.String()
 }
 
-// When the blocks were taken away, nothing makes firm what they held, and only the head file shows that it was
-// acknowledged.
+// If the blocks are gone, their contents are not durable any more, and only the head file shows what was acknowledged.
 func TestHeadFileIsWrittenWhenTheBlocksAreGone(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 25)
@@ -367,7 +366,7 @@ func TestSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nothing to compress, so that a flipped bit is not found by the decompression.
+	// Incompressible, so that decompression does not find a flipped bit.
 	var state []byte
 	for i := range 50 {
 		hash := events.BodyHash([]byte{byte(i)})
@@ -420,7 +419,7 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// restoreAt makes a store of a backup whose signature holds and that lost nothing.
+// restoreAt restores a backup whose signature is valid and that lacks nothing.
 func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Message) error) (events.Head, error) {
 	t.Helper()
 	return Build(t.Context(), dir, func(s *Builder) error {

@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// counting counts the bytes of which checksums are made.
+// counting counts the bytes over which checksums are computed.
 type counting struct {
 	hash.Hash64
 	bytes int
@@ -21,7 +21,7 @@ func (c *counting) Write(b []byte) (int, error) {
 	return c.Hash64.Write(b)
 }
 
-// head returns the beginning of a record that says it has this length.
+// head returns the beginning of a record that claims this length.
 func head(length int, subject string) []byte {
 	content := binary.LittleEndian.AppendUint32(nil, uint32(length)) //nolint:gosec // a test's
 	content = binary.LittleEndian.AppendUint64(content, 1)
@@ -30,7 +30,7 @@ func head(length int, subject string) []byte {
 	return append(content, subject...)
 }
 
-// record returns a whole one.
+// record returns a whole record.
 func record(p *recordParser, subject string) []byte {
 	content := head(recordHead+len(subject)+recordSum, subject)
 	p.sum.Reset()

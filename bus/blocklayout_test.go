@@ -10,8 +10,8 @@ import (
 	"maestro/events"
 )
 
-// TestTheServerGetsNoStreamThatItWouldClear: what makes nats-server delete or replace messages on opening is found
-// before. The log opens to be read only, the other streams are made again, and nothing is lost.
+// TestTheServerGetsNoStreamThatItWouldClear: files that make nats-server delete or replace messages when it opens a
+// stream are found before. The log then opens read-only, other streams are recreated, and nothing is lost.
 func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	copied := func(from, to string) error {
@@ -23,7 +23,7 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		harm func(stream string) error
-		// harmless: the server may have it.
+		// harmless: nats-server may open the stream with it.
 		harmless bool
 	}{
 		"new messages": {harm: func(s string) error {
@@ -93,7 +93,8 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	}
 }
 
-// TestTheServerDeletesNoHiddenStream: it deletes directories beside the streams whose names begin with a dot.
+// TestTheServerDeletesNoHiddenStream: nats-server would delete directories beside the streams whose names begin with a
+// dot.
 func TestTheServerDeletesNoHiddenStream(t *testing.T) {
 	dir, log, _, _ := filledStore(t)
 	image := storeCopy(t, dir)
@@ -108,8 +109,8 @@ func TestTheServerDeletesNoHiddenStream(t *testing.T) {
 	sameMessages(t, readable(t, image), log)
 }
 
-// TestAConfigurationThatDeletesIsMadeAgain: a stream's configuration may have its sum and still make the server delete
-// messages.
+// TestAConfigurationThatDeletesIsMadeAgain: a stream's configuration with a valid checksum can still make nats-server
+// delete messages.
 func TestAConfigurationThatDeletesIsMadeAgain(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, c := range []struct{ stream, old, new string }{
@@ -152,7 +153,7 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for name, c := range map[string]struct {
 		moves [][2]string
-		// faults is how many there must be at least.
+		// faults is the minimum number of faults.
 		faults int
 	}{
 		"two swapped":   {[][2]string{{"2.blk", "x"}, {"3.blk", "2.blk"}, {"x", "3.blk"}}, 2},
@@ -178,7 +179,7 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 				}
 			}
 			must(t, r.Close())
-			// The server would find nothing in them.
+			// nats-server would find nothing in them.
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			if b.Damage() == nil {
 				t.Error("the server has got the renamed blocks")

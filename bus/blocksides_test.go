@@ -36,8 +36,8 @@ func refusalIn(slot string) []events.StoredDenial {
 	return []events.StoredDenial{{Actor: "/users/u", Slot: slot, Body: []byte("{}")}}
 }
 
-// TestHarmToTheNewestBlocksBesideTheLog: harm to the newest block of the long texts stops writes, harm to that of the
-// refusals is logged once.
+// TestHarmToTheNewestBlocksBesideTheLog: damage to the newest block of the long texts stops writes; damage to that of
+// the refusals is logged once.
 func TestHarmToTheNewestBlocksBesideTheLog(t *testing.T) {
 	more := func(t *testing.T, b *Bus, stream string) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestHarmToTheNewestBlocksBesideTheLog(t *testing.T) {
 	}
 }
 
-// TestTheWatchBesideTheLogFollowsTheServer: into new blocks, and it reads only what is new.
+// TestTheWatchBesideTheLogFollowsTheServer: the watch follows nats-server into new blocks, and reads only what is new.
 func TestTheWatchBesideTheLogFollowsTheServer(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	for i := range 25 {
@@ -121,7 +121,8 @@ func TestTheWatchBesideTheLogFollowsTheServer(t *testing.T) {
 	}
 }
 
-// TestATextOfADamagedNewestBlockIsNotAskedOfTheServer: it would cut the block there, and with it the texts behind.
+// TestATextOfADamagedNewestBlockIsNotAskedOfTheServer: nats-server would cut the block at the damage, and lose the
+// texts after it.
 func TestATextOfADamagedNewestBlockIsNotAskedOfTheServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
@@ -152,7 +153,7 @@ func TestATextOfADamagedNewestBlockIsNotAskedOfTheServer(t *testing.T) {
 	}
 }
 
-// TestTheNewestBlocksAreReadAgainToo: a small home has no other.
+// TestTheNewestBlocksAreReadAgainToo: a small home has no other blocks.
 func TestTheNewestBlocksAreReadAgainToo(t *testing.T) {
 	for _, stream := range []string{StreamName, BlobStream} {
 		t.Run(stream, func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestTheNewestBlocksAreReadAgainToo(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock: nats-server takes a block for empty when its own look at it fails
-// once, and writes over its beginning. What it acknowledged then is not where it must be.
+// TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock: if one fstat of a block fails, nats-server treats the block as
+// empty and overwrites its beginning. What it acknowledges then is not at its place.
 func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 	for _, stream := range []string{BlobStream, DeniedStream} {
 		t.Run(stream, func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatCannotBeReadNowIsNoLoss: of blocks that cannot be listed nobody can tell that they are gone.
+// TestADirectoryThatCannotBeReadNowIsNoLoss: blocks that cannot be listed are not known to be gone.
 func TestADirectoryThatCannotBeReadNowIsNoLoss(t *testing.T) {
 	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Always, Logger: testLogger(t)})
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 	"maestro/internal/files"
 )
 
-// large appends messages of 600 kB, so that the log comes to have several blocks.
+// large appends messages of 600 kB, so that the log gets several blocks.
 func large(t *testing.T, b *Bus, head uint64, n int) uint64 {
 	t.Helper()
 	for range n {
@@ -44,8 +44,8 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// Whatever is taken from under the server stops the writes, is named, and makes the stop fail. The server itself
-// writes on and acknowledges.
+// Any file that is moved away from a running server stops writes, is named, and makes the stop fail. nats-server itself
+// would continue to write and acknowledge.
 func TestFilesTakenFromARunningServer(t *testing.T) {
 	t.Parallel()
 	size := func(t *testing.T, path string) int64 {
@@ -122,7 +122,7 @@ func TestFilesTakenFromARunningServer(t *testing.T) {
 	}
 }
 
-// A block that is taken just before the stop, when nobody looks any more, makes the stop fail too.
+// A block that is moved away just before the stop, after the last check, makes the stop fail too.
 func TestStopSaysThatABlockIsGone(t *testing.T) {
 	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})
 	must(t, err)
@@ -174,8 +174,8 @@ func TestBlockWatchBehindASingleRecord(t *testing.T) {
 	must(t, b.Here(), b.Damage(), b.Close())
 }
 
-// The lock file of the store is made again when it is deleted or replaced; when another process has taken what is in
-// its place, nothing more is written.
+// The store's lock file is recreated when it is deleted or replaced; if another process has locked whatever is in its
+// place, nothing more is written.
 func TestTheLockOfTheStoreIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(path string) error

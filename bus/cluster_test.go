@@ -18,8 +18,8 @@ import (
 	"maestro/internal/testing/logtest"
 )
 
-// clusterTenants is how many accounts a cluster has. Each has streams of its own: a stream that is deleted and made
-// again under its name is for a while both there and not there, depending on the server that is asked.
+// clusterTenants is how many accounts a cluster has. Each has its own streams: after a stream is deleted and recreated
+// under the same name, the servers disagree for a while whether it exists.
 const clusterTenants = 64
 
 // tenants is the configuration of the accounts.

@@ -31,7 +31,7 @@ var failures = []error{syscall.EIO, syscall.EMFILE, syscall.EACCES, syscall.ENOS
 // failure is how an operation fails in a sweep.
 type failure struct {
 	why error
-	// lasting says that it fails from then on whenever it is tried on the same path.
+	// lasting says that the operation also fails whenever it is tried again on the same path.
 	lasting bool
 }
 
@@ -55,7 +55,7 @@ var ways = []failure{
 	{syscall.EACCES, true},
 }
 
-// smallStore is what a killed server left, in few and small blocks, and what is in it.
+// smallStore is the store of a killed server, with few and small blocks, and its contents.
 type smallStore struct {
 	dir     string
 	log     []events.Message
@@ -92,7 +92,7 @@ func newDividedStore(t *testing.T) smallStore {
 	return s
 }
 
-// has checks that a store is served with all that was in it.
+// has checks that a bus serves everything that was in the store.
 func (s smallStore) has(t *testing.T, b *Bus) {
 	t.Helper()
 	holds(t, b, len(s.log), len(s.blobs), s.denials)
@@ -141,7 +141,7 @@ func losses() []loss {
 	return all
 }
 
-// begin has the loss happen in the start that comes next, until end is called.
+// begin makes the loss happen in the next start, until end is called.
 func (l loss) begin(t *testing.T, image string) (end func()) {
 	t.Helper()
 	if l.how == "" {
@@ -151,7 +151,8 @@ func (l loss) begin(t *testing.T, image string) (end func()) {
 	return onceSpared(image, func() { must(t, spoiled[l.how](newest)) })
 }
 
-// ways are the failures that a sweep adds to a loss. What a copy would save is lost where the disk is too full for one.
+// ways are the failures that a sweep adds to a loss. A full disk is not among them: it has no room for the copy that
+// would undo the loss.
 func (l loss) ways() []failure {
 	if l.how == "" {
 		return ways
@@ -172,7 +173,7 @@ func (s smallStore) options(t *testing.T, image string) Options {
 	}
 }
 
-// failing has the nth operation fail, and counts all.
+// failing makes the nth operation fail, and counts all operations.
 func failing(nth int, how failure) (counted func() (operations int, which string), restore func()) {
 	var mu sync.Mutex
 	operations, which := 0, ""
@@ -193,7 +194,7 @@ func failing(nth int, how failure) (counted func() (operations int, which string
 	}, restore
 }
 
-// chosen returns the operations of so many that fail.
+// chosen returns which of this many operations fail.
 func chosen(operations int) []int {
 	all := rand.New(rand.NewPCG(*diskSeed, 0)).Perm(operations) //nolint:gosec // a test that can be repeated
 	if *diskFaults > 0 && *diskFaults < operations {
@@ -216,7 +217,8 @@ func setAsides(t *testing.T, image string) (names []string) {
 	return names
 }
 
-// eachFails has operations fail one after the other: try does it to the nth, and returns how many there were.
+// eachFails makes one operation after another fail: try runs with the nth failing, and returns how many operations
+// there were.
 func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth int, how failure) int) {
 	t.Helper()
 	operations := try(t, 0, failure{})
@@ -228,8 +230,8 @@ func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth 
 	}
 }
 
-// Any file operation of a start may fail, and nats-server lose a block in it: whatever comes of that start, the next
-// one has everything.
+// If any file operation of a start fails, and nats-server loses a block in that start, the next start still has
+// everything.
 func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
@@ -238,7 +240,7 @@ func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 		makeStore(t, s, model)
 		for _, lost := range losses() {
 			if kind == "second names" && lost.stream == BlobStream {
-				continue // its blocks have nothing but second names already
+				continue // its blocks already have only their second names
 			}
 			eachFails(t, kind, lost, func(t *testing.T, nth int, how failure) int {
 				t.Helper()
@@ -289,7 +291,8 @@ func (s smallStore) startsAgain(t *testing.T, image, failed string) {
 	}
 }
 
-// isRefused checks what a start leaves that was refused: all blocks in their places, or it says where they are.
+// isRefused checks a store after a start that was refused: all blocks are in their places, or the error says where they
+// are.
 func (s smallStore) isRefused(t *testing.T, image string, err error) {
 	t.Helper()
 	if strings.Contains(err.Error(), "/proc/self/fd") {
@@ -315,7 +318,7 @@ func leavesNothing(t *testing.T, image string) {
 	}
 }
 
-// The same of a running server that is opened again: the next try has everything, without a restart.
+// The same when a running server reopens its store: the next try has everything, without a restart.
 func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	s := newDividedStore(t)
 	for _, lost := range losses() {
@@ -346,7 +349,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// Any file operation of a server that runs may fail: nothing is taken for damaged or moved, and it continues.
+// If any file operation of a running server fails, nothing is taken to be damaged or moved, and the server continues.
 func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 	s := newDividedStore(t)
 	image := storeCopy(t, s.dir)

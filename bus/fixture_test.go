@@ -21,10 +21,10 @@ import (
 
 var _ engine.Log = (*Bus)(nil)
 
-// testTimeout is how long an append waits whose acknowledgement a test takes away.
+// testTimeout is how long an append waits if a test makes its acknowledgement get lost.
 const testTimeout = 100 * time.Millisecond
 
-// patience is how long a step may take on a busy disk that no test is about.
+// patience is how long a step may take on a busy disk.
 const patience = 2 * time.Minute
 
 type testWriter struct{ t *testing.T }
@@ -68,7 +68,7 @@ func mustOpen(t *testing.T, dir string, d Durability) *Bus {
 	return b
 }
 
-// loseAcks takes the writer's ear away.
+// loseAcks makes the writer's acknowledgements get lost.
 func loseAcks(t *testing.T, b *Bus) func() {
 	w := b.writer
 	if err := w.sub.Unsubscribe(); err != nil {

@@ -11,8 +11,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// A head whose write failed after the file had it is not taken for somebody else's, and an older one is not written
-// over it.
+// A head whose write failed after it had reached the file is recognised as our own, and no older head is written over
+// it.
 func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
 	h := &HeadFile{

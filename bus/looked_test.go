@@ -10,8 +10,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// Nothing is given to nats-server while the newest block of its stream cannot be looked at, and the server continues
-// once it can.
+// Nothing is passed to nats-server while the newest block of its stream cannot be examined; the server continues once
+// it can.
 func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)

@@ -11,7 +11,7 @@ import (
 	"maestro/events"
 )
 
-// A deadline that passes before anything is sent says nothing about the server, which continues as it is.
+// A deadline that passes before anything is sent says nothing about nats-server, so it is not restarted.
 func TestALateLookUpRestartsNothing(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
@@ -37,7 +37,7 @@ func TestALateLookUpRestartsNothing(t *testing.T) {
 	}
 }
 
-// Whoever fills a store again, or opens one, is not held to the time that a single call has.
+// Refilling or opening a store may take longer than a single call.
 func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
 	t.Parallel()
 	dir, log, _, denials := filledStore(t)

@@ -53,8 +53,8 @@ func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
 	return clear
 }
 
-// A stream that nats-server cannot open at a start is deleted by it. Every block is back afterwards, and the store
-// opens whole once the obstacle is gone.
+// nats-server deletes a stream that it cannot open at a start. Every block is restored afterwards, and the store opens
+// completely once the obstacle is gone.
 func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, copies := range []bool{false, true} {
@@ -162,7 +162,8 @@ func giveUp(t *testing.T, image string) (mend func()) {
 	return func() { synced = before; must(t, os.Remove(jetstream), os.Rename(away, jetstream)) }
 }
 
-// A server that gives up at its start says why at once, stopped or running, and the store is whole.
+// A server that gives up at its start reports the reason at once, at a start and at a reopen, and the store stays
+// complete.
 func TestAServerThatGivesUpSaysWhy(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
