@@ -60,6 +60,30 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 	return nil
 }
 
+// mailFirst fails while unread mail waits for this session: a command that ends the session would be its last, and the
+// mail would be shown to nobody who acts on it. It is shown with the failure, so the command succeeds when repeated.
+// Without a server there is no telling.
+func (a *Run) mailFirst(ctx context.Context) error {
+	if !a.isSession() || a.dryRun {
+		return nil
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the command itself meets it, and may be kept
+	}
+	box, err := c.Mail(ctx, a.sessionID())
+	if err != nil || len(box.Mail) == 0 {
+		return nil //nolint:nilerr // as above
+	}
+	return &failure.Error{
+		Status:  http.StatusConflict,
+		Code:    "CONFLICT",
+		Message: "Your session is not ended: there is mail for it",
+		Why:     "you may have to act on it first",
+		Next:    "read the mail above and act on it, then repeat the command",
+	}
+}
+
 // showMail shows a session, after its command, its unread answers and messages. It writes to stderr, because stdout
 // belongs to the command.
 func (a *Run) showMail(ctx context.Context) {

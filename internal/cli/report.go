@@ -113,6 +113,11 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	if c.asking.wait {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
+	if c.kind.kind == events.ReportComplete && len(c.body.TaskIDs) == 0 { // this ends the session
+		if err := c.mailFirst(ctx); err != nil {
+			return err
+		}
+	}
 	return tellOrKeep(ctx, c.Run, c.id, &c.body, c.key, func(answer client.Answer) {
 		showReported(c.Run, answer, c.kind, c.body.TaskIDs)
 	})

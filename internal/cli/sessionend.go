@@ -37,6 +37,9 @@ func (c *sessionComplete) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
+	if err := c.mailFirst(ctx); err != nil {
+		return err
+	}
 	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, c.key, func(answer client.Answer) {
 		c.wrote(answer, c.body.SessionID, "The session is completed")
 	})
