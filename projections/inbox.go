@@ -236,7 +236,7 @@ func (b *inbox) task(t *Task) {
 	case says == events.SaysCompleted:
 		kind = InboxUnconfirmed
 	default:
-		if t.begun() {
+		if t.begun() || b.allBelowEnded(t) {
 			b.dear.begun = append(b.dear.begun, begun{t.ID, session})
 		}
 		return
@@ -250,17 +250,15 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	said := t.SaidBy(session)
 	gone := b.Gone(session)
 	switch {
-	case says == events.SaysBlocked && gone == "":
-		item.Next = "maestro session message " + session + ` "…" --about ` + t.ID
 	case says == events.SaysBlocked:
-		item.Next = "maestro session spawn --task-ids " + t.ID
+		item.Next = b.goOn(t, session, gone)
 	case kind == InboxBlocked:
 		item.Next = "maestro task reopen " + t.ID + ` "…"`
 		said.Sequence = t.StatusSequence
 	case kind == InboxFailed:
-		item.Next = "maestro why " + t.ID
+		item.Next = "maestro why " + t.ID + nextOr + b.goOn(t, session, gone)
 	default:
-		item.Next = "maestro task complete " + t.ID + ", or maestro task reopen " + t.ID + ` "…"`
+		item.Next = "maestro task complete " + t.ID + nextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
@@ -268,6 +266,32 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	}
 	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	return item
+}
+
+// nextOr separates the commands of an item of which one is to be chosen.
+const nextOr = ", or "
+
+// Steps returns the commands of which one is to be chosen.
+func (item *InboxItem) Steps() []string {
+	steps := strings.Split(item.Next, nextOr+"maestro ")
+	for i := 1; i < len(steps); i++ {
+		steps[i] = "maestro " + steps[i]
+	}
+	return steps
+}
+
+// goOn returns the command that gets a task going again after a session said that it cannot continue; gone is what
+// became of the session, "" if it still works.
+func (b *inbox) goOn(t *Task, session, gone string) string {
+	for _, item := range b.QueuesOf(t.ID) {
+		if item.Status == events.ItemFailed {
+			return "maestro queue requeue " + t.ID + " --queue " + item.Queue
+		}
+	}
+	if gone == "" {
+		return "maestro session message " + session + ` "…" --about ` + t.ID
+	}
+	return "maestro session spawn --task-ids " + t.ID
 }
 
 // at returns the last entry that an event added to the timeline, an empty one if there is none.
@@ -284,6 +308,9 @@ func (t Timeline) at(sequence uint64) *Entry {
 func (b *inbox) queue(q *Queue, served bool) {
 	if gone := b.Gone(q.SessionID); q.SessionID != "" && gone != "" && q.Stats.Queued > 0 && !served {
 		b.stranded(q, gone)
+	}
+	if q.SessionID == "" && !served {
+		b.unserved(q)
 	}
 	b.stuck(q)
 	if q.Stats.Quarantined > 0 {

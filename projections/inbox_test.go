@@ -49,6 +49,8 @@ func TestInbox(t *testing.T) {
 		return by(admin, &events.SessionKilled{SessionID: session, Reason: "exit 1", Status: events.SessionEndFailed})
 	}
 	complete := moved("t1", events.TaskCompleted)
+	named := continued(then(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}))...)
+	push := func(task string) given { return by(admin, &events.QueueItemPushed{Queue: "a", TaskID: task}) }
 	for _, c := range []struct {
 		name  string
 		story []given
@@ -116,11 +118,13 @@ func TestInbox(t *testing.T) {
 
 		{
 			"said to have failed", working(report(worker, "w", events.ReportError, "broke", "t1")),
-			[]string{"failed w/t1 at 7: Title of t1: broke → maestro why t1"},
+			[]string{"failed w/t1 at 7: Title of t1: broke → " +
+				"maestro why t1, or maestro session message w \"…\" --about t1"},
 		},
 		{
 			"failed in a queue", queued(started("w", "w", "t1", 1), failed("w", "w", "t1", "no key")),
-			[]string{"failed w/t1 at 9: Title of t1: Failed in queue w: no key → maestro why t1"},
+			[]string{"failed w/t1 at 9: Title of t1: Failed in queue w: no key → " +
+				"maestro why t1, or maestro queue requeue t1 --queue w"},
 		},
 		{
 			"a session failed and left a task", then(with, fails("x")),
@@ -142,13 +146,13 @@ func TestInbox(t *testing.T) {
 		},
 
 		{"said to be done", working(report(worker, "w", events.ReportComplete, "all of it", "t1")), []string{
-			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1 "…"`,
+			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1 "<what is missing>"`,
 		}},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
 		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
 			moved("t1", events.TaskCancelled)), nil},
 		{"done in a queue", queued(started("w", "w", "t1", 1), finished("w", "w", "t1")), []string{
-			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1 "…"`,
+			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1 "<what is missing>"`,
 		}},
 
 		{
@@ -209,12 +213,25 @@ func TestInbox(t *testing.T) {
 		}},
 		{"what is left there needs nobody", queued(killed("w"), complete, moved("t2", events.TaskCancelled)), nil},
 		{"nothing is left", then(killed("w")), nil},
-		{"a named queue has no session to lose", then(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}),
-			by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})), nil},
+		{"nobody works in a named queue", named(push("t1"), push("t2")), []string{
+			"stranded / in a at 7: a: 1 item can be started, and no session works in the queue → " +
+				"maestro session spawn --strategy queue --queue a --project p",
+		}},
+		{"several items can start there", named(push("t1"), task("t3"), push("t3")), []string{
+			"stranded / in a at 7: a: 2 items can be started, and no session works in the queue → " +
+				"maestro session spawn --strategy queue --queue a --project p",
+		}},
+		{"no item can start there", named(push("t2")), nil},
+		{"what can start there needs nobody", named(push("t1"), complete), nil},
+		{"somebody works in a named queue", named(push("t1"), pulls("x", "a")), nil},
+		{"who worked in a named queue is lost", named(push("t1"), pulls("x", "a"), lost("x"), killed("x")), []string{
+			"stranded / in a at 7: a: 1 item can be started, and no session works in the queue → " +
+				"maestro session spawn --strategy queue --queue a --project p",
+		}},
 
 		{
 			"lost", then(report(worker, "w", events.ReportProgress, "begun"), lost("w")),
-			[]string{"lost w/ at 7: Name of w: nothing is heard of it → maestro session kill w, or wait until it is heard again"},
+			[]string{"lost w/ at 7: Name of w: nothing has been heard from it; it goes on when it is heard again → maestro session kill w"},
 		},
 		{"heard again", then(lost("w"), recovered("w")), nil},
 		{"lost, and killed", then(lost("w"), killed("w")), nil},
@@ -233,7 +250,7 @@ func TestInbox(t *testing.T) {
 			report(worker, "w", events.ReportBlocked, "no key", "t2"),
 		), []string{
 			`question w/ i1 [] at 9: Name of w: Which? → maestro input answer i1 "…"`,
-			"failed w/t1 at 11: Title of t1: broke again → maestro why t1",
+			"failed w/t1 at 11: Title of t1: broke again → maestro why t1, or maestro session message w \"…\" --about t1",
 			`blocked w/t2 at 12: Title of t2: no key → maestro session message w "…" --about t2`,
 		}},
 	} {

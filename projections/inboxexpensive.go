@@ -87,12 +87,21 @@ func (b *inbox) lookAtBegun() func() (more bool) {
 // unattended adds a started task on which no session works, or leaves it to a later chore. worker is the session whose
 // statement counts for it.
 func (b *inbox) unattended(t *Task, worker string) {
+	if b.allBelowEnded(t) {
+		b.add(b.doneBelow(t, worker))
+		return
+	}
+	b.abandoned(t, worker)
+}
+
+// abandoned is unattended without regard to the tasks below.
+func (b *inbox) abandoned(t *Task, worker string) {
 	if !t.begun() || b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.worked(t) {
 		return
 	}
 	if len(t.SessionIDs) == 0 {
 		if b.Unfinished(t.ID) == 0 {
-			b.add(b.unlessWorkedOnAbove(t))
+			b.add(b.unlessWorkedOnAbove(t, func() { b.addUnattended(t, nil, t.StatusAt) }))
 		}
 		return
 	}
@@ -114,9 +123,8 @@ func (b *inbox) unattended(t *Task, worker string) {
 	b.addUnattended(t, last, max(ended, t.StatusAt))
 }
 
-// unlessWorkedOnAbove returns a chore that adds a task that no session ever had, unless a session works on a task
-// above. It visits no task twice.
-func (b *inbox) unlessWorkedOnAbove(t *Task) func() (more bool) {
+// unlessWorkedOnAbove returns a chore that calls add, unless a session works on a task above. It visits no task twice.
+func (b *inbox) unlessWorkedOnAbove(t *Task, add func()) func() (more bool) {
 	var climbed []string
 	at := t.ParentID
 	return func() bool {
@@ -133,7 +141,7 @@ func (b *inbox) unlessWorkedOnAbove(t *Task) func() (more bool) {
 			b.dear.above[id] = worked
 		}
 		if !worked {
-			b.addUnattended(t, nil, t.StatusAt)
+			add()
 		}
 		return false
 	}

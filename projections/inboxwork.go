@@ -56,7 +56,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		switch {
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
-			item.Next += ", or maestro task update " + t.ID + " --status todo"
+			item.Next += nextOr + "maestro task update " + t.ID + " --status todo"
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
 		case last.Ended():
@@ -64,9 +64,11 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			if last.EndReason != "" {
 				item.Message += " (" + last.EndReason + ")"
 			}
+		case t.StatusSequence > 0 && t.StatusAt >= last.CompletedAt:
+			item.Message += ": it was reopened after session " + session + " was completed"
 		default:
-			item.Message += ": session " + session + " is completed and did not say that it is done"
-			item.Next = "maestro task complete " + t.ID + ", or " + item.Next
+			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Next = "maestro task complete " + t.ID + nextOr + item.Next
 			if q := b.skipped(t, session); q != nil {
 				item.Message = "its item in queue " + q.Queue + " was " + string(q.Status)
 				item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue
@@ -103,13 +105,13 @@ func (b *inbox) silent(x *Session) {
 		switch kind {
 		case InboxExited:
 			item.Message = exit.exited()
-			item.Next = "maestro session complete " + x.ID + ", or maestro session kill " + x.ID
+			item.Next = "maestro session complete " + x.ID + nextOr + "maestro session kill " + x.ID
 		case InboxUnstarted:
 			item.Message = "it was spawned and never registered"
-			item.Next = "maestro session exec " + x.ID + " -- <command>, or maestro session kill " + x.ID
+			item.Next = "maestro session exec " + x.ID + " -- <command>" + nextOr + "maestro session kill " + x.ID
 		default:
-			item.Message = "nothing is heard of it"
-			item.Next = "maestro session kill " + x.ID + ", or wait until it is heard again"
+			item.Message = "nothing has been heard from it; it goes on when it is heard again"
+			item.Next = "maestro session kill " + x.ID
 		}
 		return item
 	})
@@ -146,7 +148,7 @@ func (e *Entry) exited() string {
 func (b *inbox) word(x *Session, word *Entry) {
 	kind, next := InboxBlocked, "maestro session message "+x.ID+` "…"`
 	if word.Type == reportType(events.ReportError) {
-		kind, next = InboxFailed, "maestro why "+x.ID+", or maestro session message "+x.ID+` "…"`
+		kind, next = InboxFailed, "maestro why "+x.ID+nextOr+"maestro session message "+x.ID+` "…"`
 	}
 	b.find(kind, x.ID, "", word.At, func() InboxItem {
 		return InboxItem{

@@ -50,9 +50,25 @@ func TestWorkThatNobodyDoes(t *testing.T) {
 		{"its session was deleted", had(by(admin, &events.SessionDeleted{SessionID: "w"})), []string{
 			"unattended w/t1 at 5: Title of t1: no session works on it: session w was deleted → " + spawnNext,
 		}},
+		{"reopened after its session ended", had(
+			report(worker, "w", events.ReportComplete, "all", "t1"), done, moved("t1", events.TaskInProgress),
+		), []string{
+			"unattended w/t1 at 7: Title of t1: no session works on it: it was reopened after session w was " +
+				"completed → " + spawnNext,
+		}},
+		{"everything below it is done", then(below, moved("t2", events.TaskCompleted)), []string{
+			"unattended /t1 at 4: Title of t1: all tasks below it are completed → maestro task complete t1",
+		}},
+		{"begun, and everything below it is done", then(begun, below, moved("t2", events.TaskCompleted)), []string{
+			"unattended /t1 at 5: Title of t1: all tasks below it are completed → maestro task complete t1",
+		}},
+		{"everything below it is cancelled", then(below, moved("t2", events.TaskCancelled)), nil},
+		{"it is completed as well", then(below, moved("t2", events.TaskCompleted),
+			moved("t1", events.TaskCompleted)), nil},
+		{"its session completes it", then(below, spawn("w", "t1"), moved("t2", events.TaskCompleted)), nil},
 		{"its session ended without a report on it", had(done), []string{
-			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed and did not say that " +
-				"it is done → maestro task complete t1, or " + spawnNext,
+			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed, and nobody says " +
+				"that it is done → maestro task complete t1, or " + spawnNext,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,7 +89,7 @@ func TestTheEndOfACommand(t *testing.T) {
 	progress := report(worker, "w", events.ReportProgress, "m")
 	const (
 		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete w, or maestro session kill w"
-		gone  = "nothing is heard of it → maestro session kill w, or wait until it is heard again"
+		gone  = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
 	then := continued(project(), spawn("w"), exited)
 	for _, c := range []struct {

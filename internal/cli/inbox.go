@@ -170,6 +170,8 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if len(item.Options) > 0 {
 			a.Print("             options: %s\n", safetext.OneLine(strings.Join(item.Options, " · ")))
 		}
-		a.Print("             → %s\n", item.Next)
+		for _, next := range item.Steps() {
+			a.Print("             → %s\n", next)
+		}
 	}
 }

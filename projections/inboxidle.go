@@ -1,0 +1,75 @@
+package projections
+
+import (
+	"strconv"
+
+	"maestro/events"
+)
+
+// unserved adds a named queue in which items can be started and no session works. The wait began when the first of
+// them was pushed.
+func (b *inbox) unserved(q *Queue) {
+	startable, since := 0, int64(0)
+	b.add(finally(func() {
+		if startable == 0 {
+			return
+		}
+		b.find(InboxStranded, "", q.Name, since, func() InboxItem {
+			items := "1 item"
+			if startable > 1 {
+				items = strconv.Itoa(startable) + " items"
+			}
+			return InboxItem{
+				Queue:   q.Name,
+				What:    q.Name,
+				Message: items + " can be started, and no session works in the queue",
+				Next:    "maestro session spawn --strategy queue --queue " + q.Name + " --project " + q.ProjectID,
+			}
+		})
+	}))
+	b.add(b.ready.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
+		item := b.Item(q.ProjectID, q.Name, task)
+		if item == nil || b.done(task) {
+			return
+		}
+		if startable++; startable == 1 || item.AddedAt < since {
+			since = item.AddedAt
+		}
+	}))
+}
+
+// allBelowEnded reports whether an open task has tasks below it, of which none is open.
+func (b *inbox) allBelowEnded(t *Task) bool {
+	return !b.done(t.ID) && len(b.children.get(t.ID)) > 0 && b.Unfinished(t.ID) == 0
+}
+
+// doneBelow returns a chore that adds an open task below which everything is done, unless somebody works on it. The
+// wait began when the last task below it was completed.
+func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
+	if t.Status == events.TaskBlocked || b.Open(t.ID) > 0 || b.works(worker) || b.worked(t) {
+		return func() bool { return false }
+	}
+	completed, since := 0, t.StatusAt
+	b.add(finally(func() {
+		if completed == 0 {
+			b.abandoned(t, worker)
+			return
+		}
+		b.add(b.unlessWorkedOnAbove(t, func() {
+			b.find(InboxUnattended, "", "", since, func() InboxItem {
+				return InboxItem{
+					TaskID:  t.ID,
+					What:    t.Title,
+					Message: "all tasks below it are completed",
+					Next:    "maestro task complete " + t.ID,
+				}
+			})
+		}))
+	}))
+	return each(b.children.get(t.ID), func(id string) {
+		if child := b.Task(id); child != nil && child.Status == events.TaskCompleted {
+			completed++
+			since = max(since, child.StatusAt)
+		}
+	})
+}
