@@ -76,3 +76,45 @@ func (x *PushItem) Warnings(s *projections.State, _ events.Data) []Warning {
 		Tasks: below,
 	}}
 }
+
+// Warnings implements Warner.
+func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
+	if _, ok := data.(*events.TaskStatusChanged); !ok {
+		return nil
+	}
+	return notTold(s, x.TaskID)
+}
+
+// Warnings implements Warner.
+func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
+	d, ok := data.(*events.TaskUpdated)
+	cancels := ok && d.Status != nil && d.Status.To == events.TaskCancelled
+	if !ok || !cancels && d.Title == nil && d.Description == nil && d.AcceptanceCriteria == nil && d.Dependencies == nil {
+		return nil
+	}
+	return notTold(s, x.TaskID)
+}
+
+// notTold names the session that works on a task and does not notice that it was changed.
+func notTold(s *projections.State, task string) []Warning {
+	t := s.Task(task)
+	if t == nil {
+		return nil
+	}
+	id := s.ActiveSession(t)
+	items := s.QueuesOf(t.ID)
+	for _, item := range items[:min(len(items), belowNamed)] {
+		if item.Status == events.ItemProcessing {
+			id = item.SessionID
+		}
+	}
+	if x := s.Session(id); x == nil || x.Role != events.RoleWorker {
+		return nil
+	}
+	return []Warning{{
+		Text: "session " + id + " works on task " + t.ID + " and does not learn of this: tell it with " +
+			"`maestro session message " + id + " \"…\" --about " + t.ID + "`",
+		Tasks:    []string{t.ID},
+		Sessions: []string{id},
+	}}
+}
