@@ -89,7 +89,8 @@ func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	cancels := ok && d.Status != nil && d.Status.To == events.TaskCancelled
-	if !ok || !cancels && d.Title == nil && d.Description == nil && d.AcceptanceCriteria == nil && d.Dependencies == nil {
+	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
+	if !cancels && !changes {
 		return nil
 	}
 	return notTold(s, x.TaskID)
