@@ -148,10 +148,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 
 // afterEnd refuses a message that nobody would read, and names whom to ask instead.
 func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusal {
-	next := "start a successor, and give it the message: maestro session spawn"
-	if len(receiver.TaskIDs) > 0 {
-		next += " --task-ids " + strings.Join(receiver.TaskIDs[:min(len(receiver.TaskIDs), maxNamedTasks)], ",")
-	}
+	next := "start a successor, and give it the message: " + SpawnsSuccessor(receiver)
 	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
 		next = "ask the user with `maestro report needs-input`"
 	}

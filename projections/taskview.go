@@ -74,9 +74,10 @@ type StatementView struct {
 	Sequence uint64        `json:"sequence"`
 }
 
-// Unconfirmed reports whether an agent reports a task as done, and nobody has confirmed it.
+// Unconfirmed reports whether an agent reports a task as done, and nobody has decided otherwise: a blocked task waits
+// for its user.
 func Unconfirmed(says events.TaskSessionStatus, status events.TaskStatus) bool {
-	return says == events.SaysCompleted && status != events.TaskCompleted && status != events.TaskCancelled
+	return says == events.SaysCompleted && (status == events.TaskTodo || status == events.TaskInProgress)
 }
 
 // TaskInQueue shows a task's place in a queue.

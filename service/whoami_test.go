@@ -101,6 +101,9 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	if len(body.Tasks) != 2 || !body.Tasks[0].Held || body.Tasks[1].Held || body.Queue == "" {
 		t.Errorf("it holds %+v", body)
 	}
+	s.do(s.admin(), "task:block", `{"taskId":"`+s.task+`"}`)
+	next(puller, "the task is blocked: `maestro input wait` waits for word that it goes on")
+	s.do(s.admin(), "task:reopen", `{"taskId":"`+s.task+`"}`)
 	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
 	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you are lost since ") {
 		t.Errorf("lost: %s", body.Lost)

@@ -82,6 +82,14 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	open := slices.IndexFunc(tasks, func(t wire.OwnTask) bool {
 		return t.Status != events.TaskCompleted && t.Status != events.TaskCancelled && t.Says != events.SaysCompleted
 	})
+	if open >= 0 && !tasks[open].Held && tasks[open].Status == events.TaskBlocked {
+		for i, t := range tasks[open:] {
+			if t.Status == events.TaskTodo || t.Status == events.TaskInProgress && t.Says != events.SaysCompleted {
+				open += i
+				break
+			}
+		}
+	}
 	asks := v.OpenQuestionsOf(x.ID) > 0
 	switch {
 	case x.Ended():
@@ -90,6 +98,9 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return "stop: you said that you are done"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
 		return "`maestro " + string(x.Role) + " init` prints your prompts"
+	case open >= 0 && tasks[open].Status == events.TaskBlocked && may("input:wait") &&
+		(tasks[open].Held || x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker):
+		return "the task is blocked: `maestro input wait` waits for word that it goes on"
 	case open >= 0 && tasks[open].Held && may("queue:complete"):
 		return "work on " + tasks[open].ID + ", then `maestro queue complete`"
 	case asks && may("input:wait"):

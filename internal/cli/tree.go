@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -96,7 +97,9 @@ func TreeLine(t wire.Task) string {
 		"  ",
 		progress(t.Progress),
 	)
-	if len(t.UnmetDependencies) > 0 {
+	ended := t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
+		t.SessionStatus == events.SaysCompleted
+	if len(t.UnmetDependencies) > 0 && !ended {
 		line += "  waits for " + Many(len(t.UnmetDependencies), "task")
 	}
 	return line
