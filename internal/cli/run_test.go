@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,9 @@ func TestReportIsOneCall(t *testing.T) {
 		env, asked := answering(t, http.StatusOK, event)
 		if got := runHere(t, env, args...); got.code != ExitDone {
 			t.Errorf("%v: %+v", args, got)
+		}
+		if args[1] == "complete" && len(*asked) == 2 { // what ends the session looks for mail first
+			*asked = slices.DeleteFunc(*asked, func(call string) bool { return strings.HasPrefix(call, "GET ") })
 		}
 		if len(*asked) != 1 || (*asked)[0] != want {
 			t.Errorf("%v asked\n%s\nexpected\n%s", args, strings.Join(*asked, "\n"), want)
