@@ -133,10 +133,37 @@ func reasonLine(name, text string) string {
 	return "  " + name + ": " + safetext.OneLine(text) + "\n"
 }
 
+// checkNeeds checks a command line that stands for no id of the permission table, such as `task move`: it is allowed
+// if everything that it needs is. It returns unknown if there is no such command line.
+func checkNeeds(ctx context.Context, a *Run, id string, unknown wire.CommandCheck) (wire.CommandCheck, error) {
+	words := strings.Split(id, ":")
+	cmd, rest, err := a.Root().Find(words)
+	if err != nil || len(rest) > 0 || cmd.CommandPath() != "maestro "+strings.Join(words, " ") ||
+		cmd.Annotations[neededIDs] == "" {
+		return unknown, nil //nolint:nilerr // there is no such command line
+	}
+	needed := cmd.Annotations[neededIDs]
+	var check wire.CommandCheck
+	for one := range strings.SplitSeq(needed, ",") {
+		if check, err = Ask(ctx, a, (*client.Client).CheckCommand, one); err != nil {
+			return check, err
+		}
+		if !check.Allowed {
+			break
+		}
+	}
+	check.Command = id
+	check.Why = strings.TrimSuffix("it needs "+strings.ReplaceAll(needed, ",", ", ")+": "+check.Why, ": ")
+	return check, nil
+}
+
 // checkCommand says whether a command is allowed, in the words of
 // docs/spec/000-command-permissions.md, "Checking Permissions".
 func checkCommand(ctx context.Context, a *Run, id string) error {
 	check, err := Ask(ctx, a, (*client.Client).CheckCommand, id)
+	if err == nil && check.Unknown {
+		check, err = checkNeeds(ctx, a, id, check)
+	}
 	if err != nil {
 		return err
 	}
@@ -158,7 +185,7 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	case a.JSON:
 		a.WriteJSON(check)
 	case check.Allowed:
-		a.Print("%s\n", said)
+		a.Print("%s\n%s", said, reasonLine("why", check.Why))
 	default:
 		a.Print("%s\n", said)
 		a.Print("%s%s\n%s\n", reasonLine("why", check.Why), reasonLine("next", check.Next), next)
