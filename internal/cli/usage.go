@@ -29,11 +29,28 @@ func (a *Run) wrapUsage(root *cobra.Command) {
 		usage := text.String()
 		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
 			whole, wrapped := trimmedLines(flags.FlagUsages()), trimmedLines(flags.FlagUsagesWrapped(width))
-			usage = strings.Replace(usage, whole, wrapped, 1)
+			usage = strings.Replace(usage, whole, alignFlags(wrapped), 1)
 		}
 		_, err = out.Write([]byte(usage))
 		return err
 	})
+}
+
+// wideSign is a sign of one column, which pflag counts in bytes.
+const wideSign = "…"
+
+// alignFlags moves the descriptions of flags whose syntax has such a sign below those of the others.
+func alignFlags(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		flag := strings.TrimLeft(line, " ")
+		syntax, description, found := strings.Cut(flag, "   ")
+		if missing := strings.Count(syntax, wideSign) * (len(wideSign) - 1); found && missing > 0 {
+			indent := line[:len(line)-len(flag)]
+			lines[i] = indent + syntax + strings.Repeat(" ", missing) + "   " + description
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // trimmedLines returns the flags' text for the usage, without white space at its end.
