@@ -255,7 +255,7 @@ func (l *Leases) doAll(ctx context.Context, due []due) {
 		}
 		err := l.do(ctx, d.command, d.key)
 		if lost, ok := d.command.(*commands.LoseSession); ok && err == nil {
-			l.config.Logger.Warn("a session is lost: nothing is heard of it", "session", lost.SessionID,
+			l.config.Logger.Warn("a session is lost: nothing is heard from it", "session", lost.SessionID,
 				"silent", time.Duration(lost.SilentFor)*time.Millisecond)
 		}
 		if err == nil && d.session != "" && !l.stillSilent(d) {

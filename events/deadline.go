@@ -46,7 +46,7 @@ func (d *SessionTimedOut) Aggregate() (kind, id string) { return AggregateSessio
 
 // Describe implements Data.
 func (d *SessionLost) Describe() string {
-	return fmt.Sprintf("lost session %s: nothing heard of it for %d s", d.SessionID, d.Lease/1000)
+	return fmt.Sprintf("lost session %s: nothing heard from it for %d s", d.SessionID, d.Lease/1000)
 }
 
 // Describe implements Data.

@@ -266,16 +266,16 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 	a.Result(v, func() {
 		switch {
 		case v.Events == 0:
-			a.Print("Empty: there is nothing to judge\n")
+			a.Print("The log is empty: there is nothing to judge\n")
 		case v.Decided < v.Events:
 			a.Print(
-				"The chain fits: %s, %s made again with the same result, the others not judged\n",
+				"The chain is intact: %s, %s made again with the same result, the others not judged\n",
 				cli.Many(int(v.Events), "event"),
 				cli.Many(int(v.Decided), "decision"),
 			)
 		default:
 			a.Print(
-				"Good: %s, the chain fits, %s made again with the same result\n",
+				"Good: %s, the chain is intact, %s made again with the same result\n",
 				cli.Many(int(v.Events), "event"),
 				cli.Many(int(v.Decided), "decision"),
 			)
@@ -287,7 +287,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 		if v.Witnesses > 0 {
 			a.Field(
 				"Witnesses",
-				cli.Many(v.Witnesses, "head")+" remembered outside the log, and the log has them all",
+				cli.Many(v.Witnesses, "head")+" remembered outside the log, all in the log",
 			)
 		}
 		switch {
