@@ -375,7 +375,6 @@ func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 			said = append(said, err)
 		}
 		head.Record(events.Head{Sequence: 9})
-		head.look()
 		here := b.Here()
 		said = append(said, b.Read(t.Context(), 1, uint64(len(s.log)), func(events.Message) error { return nil }))
 		for digest := range s.blobs {
