@@ -18,7 +18,6 @@ const (
 	codeMemoryResources           = 10028
 	codeStorageResources          = 10047
 	codeNotFound                  = 10037
-	codeBatchIncomplete           = 10176
 )
 
 type apiError struct {
@@ -34,31 +33,28 @@ type ack struct {
 	Count    int       `json:"count"`
 }
 
-// outcome translates the reply to an append of n messages after sequence after. incomplete reports that the server
-// could not stage the batch.
-func outcome(m *nats.Msg, after uint64, n int) (incomplete bool, err error) {
+// outcome translates the reply to an append of n messages after sequence after.
+func outcome(m *nats.Msg, after uint64, n int) error {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-		return false, fmt.Errorf("%w: no server answers for the stream %s", events.ErrUnknown, StreamName)
+		return fmt.Errorf("%w: no server answers for the stream %s", events.ErrUnknown, StreamName)
 	}
 	var a ack
 	if err := json.Unmarshal(m.Data, &a); err != nil {
-		return false, fmt.Errorf("%w: the acknowledgement %q cannot be read: %w", events.ErrUnknown, m.Data, err)
+		return fmt.Errorf("%w: the acknowledgement %q cannot be read: %w", events.ErrUnknown, m.Data, err)
 	}
 	if a.Error != nil {
 		switch a.Error.Code {
 		case codeWrongLastSequence, codeWrongLastSequenceConstant:
-			return false, fmt.Errorf("%w: after %d: %s (%d)", events.ErrConflict, after, a.Error.Description,
+			return fmt.Errorf("%w: after %d: %s (%d)", events.ErrConflict, after, a.Error.Description,
 				a.Error.Code)
 		case codeAccountResources, codeInsufficientResources, codeMemoryResources, codeStorageResources:
-			return false, fmt.Errorf("%w: %s (%d)", events.ErrFull, a.Error.Description, a.Error.Code)
+			return fmt.Errorf("%w: %s (%d)", events.ErrFull, a.Error.Description, a.Error.Code)
 		}
-		return a.Error.Code == codeBatchIncomplete, fmt.Errorf("%w: %s (%d)", events.ErrUnknown, a.Error.Description,
-			a.Error.Code)
+		return fmt.Errorf("%w: %s (%d)", events.ErrUnknown, a.Error.Description, a.Error.Code)
 	}
 	if want := after + uint64(n); a.Stream != StreamName || a.Sequence != want || n > 1 && a.Count != n {
-		return false,
-			fmt.Errorf("%w: the acknowledgement names %d messages to sequence %d of %q, expected %d to %d of %q",
-				events.ErrUnknown, max(a.Count, 1), a.Sequence, a.Stream, n, want, StreamName)
+		return fmt.Errorf("%w: the acknowledgement names %d messages to sequence %d of %q, expected %d to %d of %q",
+			events.ErrUnknown, max(a.Count, 1), a.Sequence, a.Stream, n, want, StreamName)
 	}
-	return false, nil
+	return nil
 }

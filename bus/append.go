@@ -20,14 +20,16 @@ const (
 	headerBatchID       = "Nats-Batch-Id"
 	headerBatchSequence = "Nats-Batch-Sequence"
 	headerBatchCommit   = "Nats-Batch-Commit"
+	// headerAppend names the append of a message that is one of several; see scannedStream.oneAppend.
+	headerAppend = "Maestro-Append"
 )
 
 // maxBatch is the largest number of messages that JetStream accepts in one atomic batch.
 const maxBatch = 1000
 
 // Append stores messages after sequence after; see engine.Log for its guarantees. One call takes at most 1,000 messages
-// and 4 MiB. One message is a guarded publish. Several are one atomic batch, or guarded publishes one behind the other
-// where nobody else can write to the log and no publish is synced by itself.
+// and 4 MiB. One message is a guarded publish. Several are guarded publishes one behind the other where nobody else can
+// write to the log, and otherwise one atomic batch.
 func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
@@ -56,8 +58,10 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 	if err := b.watch.answers(StreamName); err != nil {
 		return err
 	}
-	inBatch := len(messages) > 1 && !b.alone(after)
-	incomplete, err := b.writer.append(ctx, after, messages, inBatch)
+	err = b.writer.append(ctx, after, messages, len(messages) > 1 && !b.alone(after))
+	if err == nil {
+		err = b.syncAppended()
+	}
 	switch {
 	case err == nil:
 		b.acked.Store(after + uint64(len(messages)))
@@ -65,17 +69,43 @@ func (b *Bus) Append(ctx context.Context, after uint64, messages []events.Messag
 		b.doubtful.Store(false)
 	case errors.Is(err, events.ErrUnknown):
 		b.doubtful.Store(true)
-		if incomplete && b.embedded != nil {
-			b.embedded.staging.distrust()
-		}
 	}
 	return err
 }
 
 // alone reports whether the log ends at after and nobody else writes to it, so that a message is stored only behind the
-// one before it. With sync_always, each publish would be synced by itself.
+// one before it.
 func (b *Bus) alone(after uint64) bool {
-	return b.embedded != nil && b.options.Durability == Interval && !b.doubtful.Load() && b.acked.Load() == after
+	return b.embedded != nil && !b.doubtful.Load() && b.acked.Load() == after
+}
+
+// syncAppended puts what the embedded server has just acknowledged on the disk, under Always. The server has written it
+// to its files, and syncs nothing.
+func (b *Bus) syncAppended() error {
+	if b.embedded == nil || b.options.Durability != Always {
+		return nil
+	}
+	if err := b.orServers(b.blocks.sync()); err != nil {
+		return fmt.Errorf("%w: %w", events.ErrUnknown, err)
+	}
+	return nil
+}
+
+// syncSide does the same for a stream beside the log.
+func (b *Bus) syncSide(stream string) error {
+	if b.embedded == nil || b.options.Durability != Always {
+		return nil
+	}
+	return b.orServers(b.sides[stream].sync())
+}
+
+// orServers returns the error of a sync, or that of the server, which syncs each second too: the kernel may report a
+// failed write to the server only.
+func (b *Bus) orServers(err error) error {
+	if err == nil {
+		err = b.alive()
+	}
+	return full(err)
 }
 
 // writer publishes appends and waits for their acknowledgements, one at a time. It allocates no more per message than
@@ -95,7 +125,8 @@ type writer struct {
 
 	guard   nats.Header
 	expect  []string
-	batch   nats.Header // the headers of a message in the middle
+	several nats.Header // the headers of one of several guarded messages
+	batch   nats.Header // the headers of a message in the middle of a batch
 	batchID []string
 	place   []string
 }
@@ -114,6 +145,7 @@ func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*write
 		place:   []string{""},
 	}
 	w.guard = nats.Header{headerExpectedLast: w.expect}
+	w.several = nats.Header{headerExpectedLast: w.expect, headerAppend: w.batchID}
 	w.batch = nats.Header{headerBatchID: w.batchID, headerBatchSequence: w.place}
 	sub, err := nc.ChanSubscribe(w.inbox+"*", w.answers)
 	if err != nil {
@@ -125,12 +157,11 @@ func newWriter(nc *nats.Conn, timeout time.Duration, alive func() error) (*write
 
 func (w *writer) close() { _ = w.sub.Unsubscribe() }
 
-func (w *writer) append(
-	ctx context.Context, after uint64, messages []events.Message, inBatch bool,
-) (incomplete bool, err error) {
+func (w *writer) append(ctx context.Context, after uint64, messages []events.Message, inBatch bool) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.number++
+	w.batchID[0] = w.id + strconv.FormatUint(w.number, 36)
 	reply := w.inbox + strconv.FormatUint(w.number, 36)
 	if inBatch {
 		w.expect[0] = strconv.FormatUint(after, 10)
@@ -139,27 +170,30 @@ func (w *writer) append(
 		err = w.publishEach(reply, after, messages)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w: publish: %w", events.ErrUnknown, err)
+		return fmt.Errorf("%w: publish: %w", events.ErrUnknown, err)
 	}
 	answer, err := w.wait(ctx, reply)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if inBatch {
 		return outcome(answer, after, len(messages))
 	}
 	before := uint64(len(messages)) - 1
-	_, err = outcome(answer, after+before, 1)
+	err = outcome(answer, after+before, 1)
 	if err != nil && before > 0 && !errors.Is(err, events.ErrUnknown) { // of those before, some may be stored
 		err = fmt.Errorf("%w: %s", events.ErrUnknown, err.Error())
 	}
-	return false, err
+	return err
 }
 
 // publishEach sends the messages as guarded publishes, one behind the other. Each expects the one before it. The server
 // replies to the last.
 func (w *writer) publishEach(reply string, after uint64, messages []events.Message) error {
 	msg := nats.Msg{Header: w.guard}
+	if len(messages) > 1 {
+		msg.Header = w.several
+	}
 	for i := range messages {
 		w.expect[0] = strconv.FormatUint(after+uint64(i), 10) //nolint:gosec // an index
 		msg.Subject, msg.Data = messages[i].Subject, messages[i].Body
@@ -176,7 +210,6 @@ func (w *writer) publishEach(reply string, after uint64, messages []events.Messa
 // publishBatch sends the messages as one atomic batch. The first message carries the guard; the last carries the commit
 // and the reply subject. The server does not reply to the messages in between.
 func (w *writer) publishBatch(reply string, messages []events.Message) error {
-	w.batchID[0] = w.id + strconv.FormatUint(w.number, 36)
 	msg := nats.Msg{}
 	for i := range messages {
 		w.place[0] = strconv.Itoa(i + 1)

@@ -50,10 +50,11 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkRaw(b *testing.B) {
 	body := make([]byte, 450)
 	for _, d := range []Durability{Always, Interval} {
-		bus := benchBus(b, d)
-		if err := rawbench.Create(b.Context(), bus.Conn(), rawbench.Stream, 1); err != nil {
+		raw, err := rawbench.Serve(b.Context(), b.TempDir(), d == Always)
+		if err != nil {
 			b.Fatal(err)
 		}
+		b.Cleanup(raw.Close)
 		report := func(b *testing.B, took time.Duration, err error) {
 			if err != nil {
 				b.Fatal(err)
@@ -61,16 +62,16 @@ func BenchmarkRaw(b *testing.B) {
 			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N), "ns/op")
 		}
 		b.Run(d.String()+"/lone", func(b *testing.B) {
-			took, err := rawbench.LonePublish(b.Context(), bus.Conn(), rawbench.Stream, body, b.N)
+			took, err := rawbench.LonePublish(b.Context(), raw.Conn(), rawbench.Stream, body, b.N)
 			report(b, took, err)
 		})
 		b.Run(d.String()+"/serial64", func(b *testing.B) {
-			took, err := rawbench.SerialPublish(b.Context(), bus.Conn(), rawbench.Stream, body, 64, b.N)
+			took, err := rawbench.SerialPublish(b.Context(), raw.Conn(), rawbench.Stream, body, 64, b.N)
 			report(b, took, err)
 		})
 		for _, size := range []int{2, 64, 1000} {
 			b.Run(fmt.Sprintf("%s/batch%d", d, size), func(b *testing.B) {
-				took, err := rawbench.AtomicBatch(b.Context(), bus.Conn(), rawbench.Stream, body, size, b.N)
+				took, err := rawbench.AtomicBatch(b.Context(), raw.Conn(), rawbench.Stream, body, size, b.N)
 				report(b, took, err)
 			})
 		}

@@ -115,30 +115,6 @@ func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 	}
 }
 
-func TestBatchesAreStagedOnTheDiskWhereMemoryFails(t *testing.T) {
-	dir := t.TempDir()
-	b := mustOpen(t, dir, Always)
-	if b.embedded.staging.dir == "" {
-		t.Fatal("there is no tmpfs here: the tests need /dev/shm")
-	}
-	if err := os.RemoveAll(b.embedded.staging.dir); err != nil {
-		t.Fatal(err)
-	}
-	two := []events.Message{{Subject: "maestro.ev.a.b.c", Body: []byte("1")}, {
-		Subject: "maestro.ev.a.b.c",
-		Body:    []byte("2"),
-	}}
-	if err := b.Append(t.Context(), 0, two); !errors.Is(err, events.ErrUnknown) {
-		t.Fatalf("a batch without staging: %v, expected ErrUnknown", err)
-	}
-	if head, err := b.Sync(t.Context()); err != nil || head != 0 {
-		t.Fatalf("sync: %d, %v", head, err)
-	}
-	if err := b.Append(t.Context(), 0, two); err != nil {
-		t.Fatalf("a batch staged on the disk: %v", err)
-	}
-}
-
 func TestLateAnswersAreNotTakenForAnothers(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	filled(t, b, 1)

@@ -104,6 +104,9 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 		}
 		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
 	}
+	if err := b.syncSide(BlobStream); err != nil {
+		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
+	}
 	return digest, b.blobIsThere(alive, digest)
 }
 

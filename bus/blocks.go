@@ -3,23 +3,27 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 
+	"maestro/events"
 	"maestro/internal/disk"
 )
 
-// blockSyncer syncs the stream's block files. A block that has a successor is finished: it is synced once more and
-// never again.
+// blockSyncer syncs the log's block files. The server writes to the newest alone: a block that has a successor is
+// synced once more and never again.
 type blockSyncer struct {
 	dir string
 
-	mu       sync.Mutex
-	finished int // blocks up to this one need no further sync
+	mu     sync.Mutex
+	newest *os.File // nil: the next sync covers every block
+	index  int      // of the newest
 	// failed is the error of a failed sync. A second sync would succeed, but the lost data would still not be on the
-	// disk.
+	// disk. A block that could not be opened is tried again.
 	failed error
 }
 
@@ -27,40 +31,102 @@ type blockSyncer struct {
 func (s *blockSyncer) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.finished, s.failed = 0, nil
+	if s.newest != nil {
+		_ = s.newest.Close()
+	}
+	s.newest, s.failed = nil, nil
 }
 
 // sync syncs what was written to the blocks before the call.
 func (s *blockSyncer) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil {
-		s.failed = s.syncBlocks()
+	if s.failed != nil {
+		return s.failed
 	}
-	return s.failed
+	var err error
+	if s.newest == nil {
+		err = s.syncAll()
+	} else {
+		err = s.syncNewest()
+	}
+	if err != nil {
+		err = fmt.Errorf("sync the log's blocks: %w", err)
+	}
+	if !errors.Is(err, events.ErrUnreadable) {
+		s.failed = err
+	}
+	return err
 }
 
-// syncBlocks is sync. The caller holds mu.
-func (s *blockSyncer) syncBlocks() error {
-	dir, err := disk.Open(s.dir)
+// syncAll syncs every block, and the directory. The caller holds mu.
+func (s *blockSyncer) syncAll() error {
+	blocks, err := blockFiles(s.dir)
 	if err != nil {
-		return fmt.Errorf("sync the log's blocks: %w", err)
+		return unread(s.dir, err)
 	}
-	names, err := dir.Readdirnames(-1)
-	newest := s.finished
-	for _, name := range names {
-		index, isBlock := blockIndex(name)
-		if !isBlock || index <= s.finished {
+	for i, index := range blocks {
+		path := filepath.Join(s.dir, blockName(index))
+		if i < len(blocks)-1 {
+			err = errors.Join(err, syncPath(path))
 			continue
 		}
-		newest = max(newest, index)
-		err = errors.Join(err, syncPath(s.dir+string(os.PathSeparator)+name))
+		newest, openErr := openFile(path)
+		if openErr != nil {
+			return errors.Join(err, unread(path, openErr))
+		}
+		s.newest, s.index = newest, index
 	}
-	if err := errors.Join(err, disk.Sync(dir), dir.Close()); err != nil {
-		return fmt.Errorf("sync the log's blocks: %w", err)
+	if err != nil || s.newest == nil {
+		return errors.Join(err, syncPath(s.dir))
 	}
-	s.finished = max(s.finished, newest-1)
-	return nil
+	if err := s.syncNewest(); err != nil { // the server may have begun another since
+		return err
+	}
+	return syncPath(s.dir)
+}
+
+// syncNewest syncs the newest block, and those that the server began since the last sync. The caller holds mu.
+func (s *blockSyncer) syncNewest() error {
+	for begun := false; ; begun = true {
+		next, err := s.next()
+		if err != nil {
+			return err
+		}
+		if err := disk.Sync(s.newest); err != nil {
+			if next != nil {
+				_ = next.Close()
+			}
+			return err
+		}
+		if next == nil {
+			if begun {
+				return syncPath(s.dir)
+			}
+			return nil
+		}
+		_ = s.newest.Close()
+		s.newest = next
+		s.index++
+	}
+}
+
+// next opens the block after the newest, or returns nil when the server has not begun it. An empty file is not the
+// server's: it begins a block with a message.
+func (s *blockSyncer) next() (*os.File, error) {
+	path := filepath.Join(s.dir, blockName(s.index+1))
+	info, err := disk.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unread(path, err)
+	}
+	next, err := openFile(path)
+	if err != nil {
+		return nil, unread(path, err)
+	}
+	return next, nil
 }
 
 // blockIndex parses the name of a block file, "<number>.blk".

@@ -58,7 +58,7 @@ type Fault struct {
 	// Tail says that nothing readable follows in the stream. A torn last write looks like that.
 	Tail bool `json:"tail,omitempty"`
 
-	// next is the batch of the first message after the fault; see scannedStream.torn.
+	// next names the append of the first message after the fault; see scannedStream.oneAppend.
 	next *string
 }
 
@@ -97,9 +97,9 @@ type scannedBlock struct {
 	places  []place // messages, in file order
 	deleted []uint64
 	faults  []Fault
-	// firstBatch and lastBatch are the ids of the atomic batches of the first and the last message, if any.
-	firstBatch, lastBatch string
-	empty                 bool // the block has no messages
+	// firstAppend and lastAppend name the appends of the first and the last message; see appendOf.
+	firstAppend, lastAppend string
+	empty                   bool // the block has no messages
 	// path is the file that was read, if it is not the block's own.
 	path string
 }
@@ -140,6 +140,15 @@ func blockFiles(dir string) ([]int, error) {
 }
 
 func blockName(index int) string { return strconv.Itoa(index) + ".blk" }
+
+// appendOf names the append of a message that is one of several, and returns "" for any other. Clusters and earlier
+// versions store the messages of an append as an atomic batch.
+func appendOf(header []byte) string {
+	if id := headerValue(header, headerAppend); id != "" {
+		return id
+	}
+	return headerValue(header, headerBatchID)
+}
 
 // scanStream reads all blocks of a stream, several at a time, and records what can be read and what cannot. It reads a
 // block that is missing or too short from where an interrupted start left it. It writes nothing. If a part cannot be
@@ -269,13 +278,13 @@ func scanBlock(
 			return
 		}
 		if n := len(b.faults); n > 0 && b.faults[n-1].next == nil {
-			batch := headerValue(r.header, headerBatchID)
+			batch := appendOf(r.header)
 			for i := n - 1; i >= 0 && b.faults[i].next == nil; i-- {
 				b.faults[i].next = &batch
 			}
 		}
 		if len(b.places) == 0 {
-			b.firstBatch = headerValue(r.header, headerBatchID)
+			b.firstAppend = appendOf(r.header)
 		}
 		last = append(last[:0], r.header...)
 		b.places = append(
@@ -299,7 +308,7 @@ func scanBlock(
 		)
 	}
 	content, b.size = f.scan(parser, content, found, lost)
-	b.lastBatch, b.empty = headerValue(last, headerBatchID), len(b.places) == 0
+	b.lastAppend, b.empty = appendOf(last), len(b.places) == 0
 	if f.failed != nil {
 		return b, content, unread(path, f.failed)
 	}

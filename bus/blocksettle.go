@@ -171,9 +171,9 @@ func (s *scannedStream) oneAppend(f Fault) bool {
 			continue
 		}
 		if b.key > key && first == nil {
-			first = &b.firstBatch
+			first = &b.firstAppend
 		}
-		last = b.lastBatch
+		last = b.lastAppend
 	}
 	return f.Length > 0 && first != nil && *first != "" && *first == last
 }

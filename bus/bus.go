@@ -45,6 +45,7 @@ type Bus struct {
 	// lacksRoom is set by an append that was refused for lack of room, and cleared once Sync finds room.
 	lacksRoom atomic.Bool
 	blocks    blockSyncer
+	sides     map[string]*sideSyncer // by stream
 	watch     blockWatch
 	room      room
 	onDisk    liveLog
@@ -81,9 +82,13 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		options:  o,
 		embedded: e,
 		blocks:   blockSyncer{dir: e.messagesDir(StreamName)},
+		sides:    map[string]*sideSyncer{},
 		room:     room{dir: e.dir},
 		onDisk:   liveLog{dir: filepath.Join(streamPath(e.held.through(), StreamName), "msgs")},
 		texts:    newLiveBlobs(e.held.through()),
+	}
+	for _, stream := range sideStreams {
+		b.sides[stream] = &sideSyncer{dir: e.messagesDir(stream)}
 	}
 	if err := b.openEmbedded(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -180,11 +185,6 @@ func (b *Bus) attach(ctx context.Context) error {
 	if err := ensureDenied(ctx, b.js, replicas); err != nil {
 		return err
 	}
-	if b.embedded != nil {
-		if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
-			return fmt.Errorf("prepare the staging of batches: %w", full(err))
-		}
-	}
 	if b.writer, err = newWriter(b.nc, b.options.Timeout, b.alive); err != nil {
 		return err
 	}
@@ -255,6 +255,7 @@ func (b *Bus) Close() error {
 	if b.readers != nil {
 		b.readers.close()
 	}
+	b.blocks.forget()
 	if b.embedded == nil {
 		return b.closeFiles()
 	}

@@ -60,7 +60,10 @@ func (b *Bus) storeDenials(ctx context.Context, records []events.StoredDenial, p
 	}
 	alive, done := b.whileAlive(ctx, patience)
 	defer done()
-	return b.failed(ctx, b.publishDenials(alive, records))
+	if err = b.publishDenials(alive, records); err == nil {
+		err = b.syncSide(DeniedStream)
+	}
+	return b.failed(ctx, err)
 }
 
 func (b *Bus) publishDenials(ctx context.Context, records []events.StoredDenial) error {

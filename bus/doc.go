@@ -22,8 +22,11 @@
 //
 // # What happens on each failure
 //
-//   - kill -9: acknowledged events are in the files. A batch that was being committed is completed from staging at the next
-//     start, or (power cut) cut to a first part; it was not acknowledged.
+//   - kill -9: acknowledged events are in the files. Of an append that was not acknowledged, a first part may be there.
+//   - a power cut: what was not synced is there in any part. Under Always that is one append, whose messages name it; the next
+//     start cuts it off from its first lost message on.
+//   - a sync fails: ErrUnknown, and the next Sync reopens the store from the disk. A second sync of the same data could succeed
+//     although they are lost.
 //   - the disk is full: Append answers ErrFull before sending while there is less room than the reserve. If the disk fills all the
 //     same, nats-server goes silent: the append times out (ErrUnknown), and Sync answers ErrFull until there is room.
 //   - another writer: ErrConflict, nothing stored.

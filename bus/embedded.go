@@ -25,12 +25,10 @@ const startTimeout = 5 * time.Minute
 
 // embedded owns the nats-server in this process. The server has no listener: the only way in is InProcessConn.
 type embedded struct {
-	dir        string
-	durability Durability
-	logger     *slog.Logger
-	lock       *storeLock
-	staging    *staging
-	held       *heldStore
+	dir    string
+	logger *slog.Logger
+	lock   *storeLock
+	held   *heldStore
 
 	// trouble is the error of the last file that the server failed to read or write, nil if none failed since the
 	// start. After a failed write the server accepts no more, and does not tell its clients.
@@ -71,13 +69,11 @@ func newEmbedded(o Options) (*embedded, error) {
 		}
 	}
 	e := &embedded{
-		dir:        dir,
-		durability: o.Durability,
-		logger:     o.Logger,
-		lock:       lock,
-		held:       held,
+		dir:    dir,
+		logger: o.Logger,
+		lock:   lock,
+		held:   held,
 	}
-	e.staging = newStaging(dir)
 	return e, nil
 }
 
@@ -104,8 +100,7 @@ func (e *embedded) options() *server.Options {
 		NoFastProducerStall: true,
 		JetStream:           true,
 		StoreDir:            e.held.through(),
-		SyncAlways:          e.durability == Always,
-		// Also the period of the lazy sync.
+		// The server syncs its files once a second. Under Always, the Bus syncs what it acknowledges; see syncAppended.
 		SyncInterval: time.Second,
 		// A limit derived from the free disk space at the start would be arbitrary: the disk itself is the limit.
 		JetStreamMaxStore:      1 << 60,
@@ -243,11 +238,6 @@ func (e *embedded) close(whole, untouched bool, last uint64) error {
 	started := e.started
 	e.stop()
 	here := e.held.here() == nil
-	if here { // otherwise the link is in another store
-		e.staging.detach(e.streamDir(StreamName))
-	}
-	e.staging.leave()
-	sweepStaging("")
 	if started && whole && here {
 		// What the note vouches for must survive a power cut.
 		err := syncTree(e.storeDir())

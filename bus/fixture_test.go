@@ -93,7 +93,7 @@ func publish(ctx context.Context, nc *nats.Conn, m events.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = outcome(answer, 0, 1)
+	err = outcome(answer, 0, 1)
 	if err != nil && !errors.Is(err, events.ErrUnknown) { // the sequence is not the expected one
 		return err
 	}
@@ -105,13 +105,7 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 	return func(t *testing.T) logtest.Fixture {
 		t.Parallel()
 		b := mustOpen(t, t.TempDir(), d)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		second, err := connect(ctx, b.Conn(), Options{Timeout: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = second.Close() })
+		const alone = "nobody else can publish into an embedded log; see TestNobodyElsePublishes"
 		f := logtest.Fixture{
 			Log:     b,
 			LoseAck: func(t *testing.T) func() { return loseAcks(t, b) },
@@ -132,17 +126,12 @@ func embeddedFixture(d Durability) func(t *testing.T) logtest.Fixture {
 				return again, nil
 			},
 			Cannot: map[string]string{
+				"Stranger": alone,
+				"Second":   alone,
 				"StepDown": "one server has no other leader",
 				"FillDisk": "the limit is the whole process's: TestFullDisk runs it in a child",
 			},
 		}
-		if d == Interval {
-			const alone = "nobody else can publish into an embedded log; see TestNobodyElsePublishes"
-			f.Cannot["Stranger"], f.Cannot["Second"] = alone, alone
-			return f
-		}
-		f.Second = second
-		f.Stranger = func(ctx context.Context, m events.Message) error { return publish(ctx, b.Conn(), m) }
 		return f
 	}
 }

@@ -33,32 +33,49 @@ func bodies(t *testing.T, b *Bus, head uint64) (all []string) {
 	return all
 }
 
-// Where no publish is synced by itself, several messages are guarded publishes; otherwise they are one atomic batch.
+// Where nobody else can publish, several messages are guarded publishes. Otherwise they are one atomic batch. Either
+// way, each says which append it came with.
 func TestSeveralMessagesAreABatchOnlyWhereTheyMustBe(t *testing.T) {
 	t.Parallel()
-	for durability, inBatch := range map[Durability]bool{Always: true, Interval: false} {
+	stored := func(t *testing.T, b, through *Bus) (inBatch bool) {
+		t.Helper()
+		must(t, through.Append(t.Context(), 0, several(40)))
+		if got := bodies(t, b, 40); len(got) != 40 || got[39] != `{"n":39}` {
+			t.Errorf("the log holds %q", got)
+		}
+		stream, err := b.js.Stream(t.Context(), StreamName)
+		must(t, err)
+		appends := map[string]bool{}
+		for _, sequence := range []uint64{1, 20, 40} {
+			m, err := stream.GetMsg(t.Context(), sequence)
+			must(t, err)
+			appends[m.Header.Get(headerAppend)+m.Header.Get(headerBatchID)] = true
+			inBatch = m.Header.Get(headerBatchID) != ""
+		}
+		if len(appends) != 1 || appends[""] {
+			t.Errorf("messages of one append name the appends %v", appends)
+		}
+		return inBatch
+	}
+	for _, durability := range []Durability{Always, Interval} {
 		t.Run(durability.String(), func(t *testing.T) {
 			t.Parallel()
 			b := mustOpen(t, t.TempDir(), durability)
-			if err := b.Append(t.Context(), 0, several(40)); err != nil {
-				t.Fatal(err)
-			}
-			if got := bodies(t, b, 40); len(got) != 40 || got[39] != `{"n":39}` {
-				t.Errorf("the log holds %q", got)
-			}
-			stream, err := b.js.Stream(t.Context(), StreamName)
-			if err != nil {
-				t.Fatal(err)
-			}
-			stored, err := stream.GetMsg(t.Context(), 20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if is := stored.Header.Get(headerBatchID) != ""; is != inBatch {
-				t.Errorf("stored in a batch: %t; its headers are %v", is, stored.Header)
+			if stored(t, b, b) {
+				t.Error("the embedded log was written in a batch")
 			}
 		})
 	}
+	t.Run("a server of others", func(t *testing.T) {
+		t.Parallel()
+		b := mustOpen(t, t.TempDir(), Always)
+		other, err := connect(t.Context(), b.Conn(), Options{Timeout: patience})
+		must(t, err)
+		defer func() { _ = other.Close() }()
+		if !stored(t, b, other) {
+			t.Error("the log of another server was not written in a batch")
+		}
+	})
 }
 
 // After a failure in the middle, a first part is stored and the outcome is unknown, never a conflict. What follows
@@ -71,7 +88,7 @@ func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := mustOpen(t, t.TempDir(), Interval)
+			b := mustOpen(t, t.TempDir(), Always)
 			if err := b.Append(t.Context(), 0, several(3)); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +120,7 @@ func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 // An append whose decisions stand on another head than the log's stores nothing, however many messages it has.
 func TestGuardedPublishesBehindAnotherHead(t *testing.T) {
 	t.Parallel()
-	b := mustOpen(t, t.TempDir(), Interval)
+	b := mustOpen(t, t.TempDir(), Always)
 	if err := b.Append(t.Context(), 0, several(6)); err != nil {
 		t.Fatal(err)
 	}

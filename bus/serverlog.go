@@ -60,7 +60,7 @@ func failedFile(words []any) error {
 }
 
 // stagingIsGone reports that the server looked for the rest of an interrupted batch and did not find it. That is not a
-// failure: the batch was not acknowledged, and its first part stays. See staging.
+// failure: the batch was not acknowledged, and its first part stays. Earlier versions staged batches in memory.
 func stagingIsGone(err *fs.PathError) bool {
 	return err.Op == "stat" && errors.Is(err, fs.ErrNotExist) && filepath.Base(filepath.Dir(err.Path)) == "batches"
 }

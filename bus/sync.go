@@ -134,6 +134,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		}
 		return 0, checked.damage
 	}
+	made := !b.embedded.hasStreams()
 	if err := b.embedded.start(ctx, checked.streams); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", err)
 	}
@@ -141,6 +142,11 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 	defer done()
 	if head, err = b.reattach(serving); err != nil {
 		return 0, fmt.Errorf("reopen the log: %w", whyEnded(serving, err))
+	}
+	if made { // a power cut must not leave a stream whose files lack content or a name
+		if err := syncTree(b.embedded.dir); err != nil {
+			return 0, fmt.Errorf("reopen the log: %w", full(err))
+		}
 	}
 	b.acked.Store(head)
 	if err := b.watch.hold(b.embedded, head); err != nil {
@@ -152,9 +158,6 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 
 // reattach connects to the restarted server, and returns the head.
 func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
-	if err := b.embedded.staging.attach(b.embedded.streamDir(StreamName)); err != nil {
-		return 0, full(err)
-	}
 	for _, nc := range []*nats.Conn{b.nc, b.live} {
 		if err := b.reconnected(ctx, nc); err != nil {
 			return 0, err
@@ -165,6 +168,9 @@ func (b *Bus) reattach(ctx context.Context) (head uint64, err error) {
 	}
 	// What the server restored of a batch that it found half committed.
 	b.blocks.forget()
+	for _, side := range b.sides {
+		side.forget()
+	}
 	if err := b.blocks.sync(); err != nil {
 		return 0, full(err)
 	}

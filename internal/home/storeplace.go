@@ -38,7 +38,8 @@ func (e *ElsewhereError) Next() string {
 	return "move what is there into the home, and start again; " + whole
 }
 
-// batchesDir is where nats-server writes batches. The server replaces it with a link into memory.
+// batchesDir is where nats-server writes batches. It may be a link into memory that an earlier version left;
+// nats-server removes it when it starts.
 const batchesDir = "batches"
 
 // CheckStorePlace fails with *ElsewhereError when a part of the store is not in the home. It ignores a link to nothing,

@@ -3,6 +3,7 @@ package benchmark
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"maestro/bus"
@@ -11,9 +12,10 @@ import (
 	"maestro/projections"
 )
 
-// bench is a product and a raw stream on the same server.
+// bench is a product, and a server of its own for the baselines on the same disk.
 type bench struct {
 	*product
+	raw    *rawbench.Server
 	sample []byte
 }
 
@@ -26,14 +28,24 @@ func newBench(ctx context.Context, o Options, name string, durability bus.Durabi
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	body, err := p.body(ctx)
+	made := &bench{product: p}
+	made.sample, err = p.body(ctx)
+	var dir string
 	if err == nil {
-		err = rawbench.Create(ctx, b.Conn(), rawbench.Stream, 1)
+		dir, err = os.MkdirTemp(o.Dir, name+"-raw")
+	}
+	if err == nil {
+		made.raw, err = rawbench.Serve(ctx, dir, durability == bus.Always)
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	return &bench{p, body}, nil
+	return made, nil
+}
+
+func (b *bench) close() error {
+	b.raw.Close()
+	return b.product.close()
 }
 
 func (b *bench) callers(ctx context.Context, callers, n int) sample {
@@ -45,7 +57,7 @@ func (b *bench) callers(ctx context.Context, callers, n int) sample {
 
 func (b *bench) batches(ctx context.Context, size, n int) sample {
 	return func() (float64, error) {
-		took, err := rawbench.AtomicBatch(ctx, b.bus.Conn(), rawbench.Stream, b.sample, size, n)
+		took, err := rawbench.AtomicBatch(ctx, b.raw.Conn(), rawbench.Stream, b.sample, size, n)
 		return perSecond(size*n, took, err)
 	}
 }
@@ -62,7 +74,7 @@ func durable(ctx context.Context, o Options, report func(Check)) (err error) {
 	figures, err := turns(o.Rounds,
 		func() (float64, error) { took, err := b.reports(ctx, 1, lone); return microseconds(lone, took, err) },
 		func() (float64, error) {
-			took, err := rawbench.LonePublish(ctx, b.bus.Conn(), rawbench.Stream, b.sample, lone)
+			took, err := rawbench.LonePublish(ctx, b.raw.Conn(), rawbench.Stream, b.sample, lone)
 			return microseconds(lone, took, err)
 		})
 	if err != nil {
@@ -74,7 +86,7 @@ func durable(ctx context.Context, o Options, report func(Check)) (err error) {
 		b.callers(ctx, 64, 64*100),
 		func() (float64, error) {
 			const n = 500
-			took, err := rawbench.SerialPublish(ctx, b.bus.Conn(), rawbench.Stream, b.sample, 64, n)
+			took, err := rawbench.SerialPublish(ctx, b.raw.Conn(), rawbench.Stream, b.sample, 64, n)
 			return perSecond(n, took, err)
 		},
 		b.batches(ctx, 64, 20))
