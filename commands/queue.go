@@ -236,6 +236,13 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		}
 	case s.Holds(session) != nil:
 		return nil, nil
+	case thirdOn(c.Rules) && session.Status == events.SessionSaidDone:
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Session '" + session.ID + "' said that it is done, and takes no more items",
+			Why:     "nobody would work on the item: the session was told to stop",
+			Next:    "a new session takes it: `" + SpawnsSuccessor(session) + "`",
+		}
 	}
 	top, passedOver := s.Top(q)
 	if top == nil {

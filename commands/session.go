@@ -370,8 +370,8 @@ func spawnedSession(s *projections.State, c Call, in ProjectRef, id, rule string
 }
 
 func ended(rule string, x *projections.Session) *Refusal {
-	return notAllowed(rule, "the session has ended ("+string(x.Status)+")", "spawn another", "Session '%s' has ended",
-		x.ID)
+	return notAllowed(rule, "the session has ended ("+string(x.Status)+")",
+		"spawn another: `"+SpawnsSuccessor(x)+"`", "Session '%s' has ended", x.ID)
 }
 
 // SpawnsSuccessor returns the command that spawns a session for the work of one that has ended.

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"slices"
 	"strconv"
 
 	"maestro/events"
@@ -76,4 +77,17 @@ func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[
 		}
 	}
 	return events.Permissions{Commands: t.Effective(who, *list), Explicit: true}, nil
+}
+
+// ReadOnlyCommands returns what a worker may do that reads only and was given no list: its role's default without the
+// commands that make or change tasks, or what is queued. Reports, and what becomes of the item that it holds, are its
+// result.
+func ReadOnlyCommands(strategy events.Strategy) []string {
+	return slices.DeleteFunc(CurrentRules().Defaults(RoleSetOf(events.RoleWorker, strategy)), func(id string) bool {
+		switch id {
+		case "task:create", "task:update", "task:complete", "task:block", "queue:push":
+			return true
+		}
+		return false
+	})
 }

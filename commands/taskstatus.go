@@ -88,6 +88,7 @@ func moveTask(s *projections.State, c Call, in ProjectRef, id string, to events.
 		To:     to,
 		Reason: reason,
 		Forced: forced,
+		Notice: noticeOf(s, c, t, to, false),
 	}, nil
 }
 

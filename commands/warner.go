@@ -78,19 +78,10 @@ func (x *PushItem) Warnings(s *projections.State, _ events.Data) []Warning {
 }
 
 // Warnings implements Warner.
-func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
-	if _, ok := data.(*events.TaskStatusChanged); !ok {
-		return nil
-	}
-	return notTold(s, x.TaskID)
-}
-
-// Warnings implements Warner.
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
-	cancels := ok && d.Status != nil && d.Status.To == events.TaskCancelled
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
-	if !cancels && !changes {
+	if !changes {
 		return nil
 	}
 	return notTold(s, x.TaskID)

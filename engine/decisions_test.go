@@ -1912,6 +1912,17 @@ func TestQueueDecisions(t *testing.T) {
 			"NOT_ALLOWED", "has ended",
 		},
 		{
+			"one that said that it is done starts nothing",
+			[]step{push("t1"), {"k", "session:complete", `{}`}},
+			start, "CONFLICT",
+			"said that it is done, and takes no more items",
+		},
+		{
+			"what one that said that it is done holds",
+			[]step{push("t1"), start, {"k", "session:complete", `{}`}},
+			start, "already so", "",
+		},
+		{
 			"a lost one starts nothing",
 			[]step{push("t1"), lose("k")},
 			start, "CONFLICT",

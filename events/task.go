@@ -80,7 +80,7 @@ type TaskUpdated struct {
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
 	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
-	Notice             *Notice         `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
+	Notice             *Notice         `json:"notice,omitempty" doc:"who is told that the task is open again, blocked or cancelled"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
 }
 
@@ -91,7 +91,7 @@ type TaskStatusChanged struct {
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
 	Forced bool       `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
-	Notice *Notice    `json:"notice,omitempty" doc:"whom a reopened or unblocked task is told"`
+	Notice *Notice    `json:"notice,omitempty" doc:"who is told that the task is open again, blocked or cancelled"`
 }
 
 // TaskDeleted: the task, and with recursive its descendants, are removed from the views; their history stays.

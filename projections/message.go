@@ -14,6 +14,8 @@ type NoticeKind string
 const (
 	NoticeReopened  NoticeKind = "reopened"  // a task that was done is open again
 	NoticeUnblocked NoticeKind = "unblocked" // a task is no longer blocked
+	NoticeBlocked   NoticeKind = "blocked"   // a task is blocked
+	NoticeCancelled NoticeKind = "cancelled" // a task is cancelled
 )
 
 // Message is a message or notice that its session has not received. Received ones are on its timeline.
@@ -134,12 +136,17 @@ func (s *State) notified(n *events.Notice) error {
 }
 
 // notify puts a change of a task's status into the mail of the sessions to notify.
-func (s *State) notify(f fact, task string, from events.TaskStatus, n *events.Notice) {
+func (s *State) notify(f fact, task string, from, to events.TaskStatus, n *events.Notice) {
 	if n == nil {
 		return
 	}
 	kind := NoticeReopened
-	if from == events.TaskBlocked {
+	switch {
+	case to == events.TaskBlocked:
+		kind = NoticeBlocked
+	case to == events.TaskCancelled:
+		kind = NoticeCancelled
+	case from == events.TaskBlocked:
 		kind = NoticeUnblocked
 	}
 	for _, id := range n.SessionIDs {

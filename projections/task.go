@@ -269,7 +269,7 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	}
 	if d.Status != nil {
 		s.noteStatus(f, d.TaskID, d.Status.To, "")
-		s.notify(f, d.TaskID, d.Status.From, d.Notice)
+		s.notify(f, d.TaskID, d.Status.From, d.Status.To, d.Notice)
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		}
 	})
 	s.noteStatus(f, d.TaskID, d.To, d.Reason)
-	s.notify(f, d.TaskID, d.From, d.Notice)
+	s.notify(f, d.TaskID, d.From, d.To, d.Notice)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
 		s.note(f, Entry{
 			Type:      typeReopened,

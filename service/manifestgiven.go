@@ -19,6 +19,9 @@ import (
 func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
+		if x.ManifestDigest == "" {
+			x.Allowed = readOnlyList(x)
+		}
 		if s.Blobs == nil || s.Permit(c, "session:spawn", cmpOr(x.Project, c.By.Project)) != nil {
 			return nil
 		}
@@ -41,6 +44,30 @@ func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.
 		}
 	}
 	return nil
+}
+
+// readOnlyList returns the list of commands of a session that is to be spawned: the one that it asks for, that of a
+// worker that reads only, or nil.
+func readOnlyList(x *commands.SpawnSession) *[]string {
+	if x.Allowed != nil || x.PermissionMode != string(manifest.ReadOnly) || x.Role == events.RoleOrchestrator {
+		return x.Allowed
+	}
+	strategy, err := commands.ResolveStrategy(events.RoleWorker, x.Strategy)
+	if err != nil {
+		return nil // the decision reports it
+	}
+	list := commands.ReadOnlyCommands(strategy)
+	return &list
+}
+
+// listOf returns the list of commands of a manifest's session: the manifest's own, that of a worker that reads only, or
+// nil.
+func listOf(m *manifest.Manifest) *[]string {
+	if m.Session.AllowedCommands != nil || m.Session.PermissionMode != manifest.ReadOnly || m.Role != events.RoleWorker {
+		return m.Session.AllowedCommands
+	}
+	list := m.Axes().Commands
+	return &list
 }
 
 // decided reports whether the decision refuses a command too, or already accepted it under its key: the decision then
@@ -175,7 +202,7 @@ func (s *Service) takeManifest(ctx context.Context, c *Caller, x *commands.Spawn
 	if len(x.Context) > 0 {
 		return otherThanManifest("/context", "what it has is in its context.custom")
 	}
-	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), m.Session.AllowedCommands
+	x.Role, x.Strategy, x.TaskIDs, x.Allowed = m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
 	x.Model, x.Agent, x.Skills, x.Timeout = m.Session.Model, m.Session.Agent, m.Skills, m.Session.Timeout
 	if x.Project == "" && c.By.Kind == commands.ActorUser && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
@@ -225,8 +252,7 @@ func (s *Service) registerWith(ctx context.Context, c *Caller, x *commands.Regis
 	if err := (said{x.Project, x.Role, x.Strategy, x.TaskIDs, x.Allowed}).agree(m); err != nil {
 		return err
 	}
-	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(),
-		m.Session.AllowedCommands
+	x.Create, x.Role, x.Strategy, x.TaskIDs, x.Allowed = true, m.Role, m.Axes().Strategy, m.TaskIDs(), listOf(m)
 	if x.Project == "" && len(m.Tasks) > 0 {
 		x.Project = m.Tasks[0].ProjectID
 	}

@@ -126,6 +126,10 @@ func wordsOf(mail wire.Mail) string {
 		return fmt.Sprintf("task %s was reopened by %s%s", mail.About, from, Prefixed(": ", text))
 	case wire.MailUnblocked:
 		return fmt.Sprintf("task %s is no longer blocked, says %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailBlocked:
+		return fmt.Sprintf("task %s was blocked by %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailCancelled:
+		return fmt.Sprintf("task %s was cancelled by %s%s", mail.About, from, Prefixed(": ", text))
 	case wire.MailMessage:
 	}
 	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)

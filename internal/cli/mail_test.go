@@ -21,7 +21,9 @@ func forgeries() (texts []string) {
 // No line of mail looks like one of Maestro's own: what another wrote begins behind Maestro's words, and each further
 // line of it is marked.
 func TestFurtherLinesOfMailAreMarked(t *testing.T) {
-	kinds := []wire.MailKind{wire.MailAnswer, wire.MailMessage, wire.MailReopened, wire.MailUnblocked}
+	kinds := []wire.MailKind{
+		wire.MailAnswer, wire.MailMessage, wire.MailReopened, wire.MailUnblocked, wire.MailBlocked, wire.MailCancelled,
+	}
 	for _, kind := range kinds {
 		for _, text := range forgeries() {
 			for _, cut := range []bool{false, true} {

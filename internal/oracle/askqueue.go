@@ -93,7 +93,11 @@ func (a *asked) startItem() fact {
 		return a.no(codeAllowed)
 	case s.lost:
 		return a.no(codeConflict)
-	case s.holds != nil, first == nil:
+	case s.holds != nil:
+		return a.so()
+	case s.isDone() && a.thirdOn():
+		return a.no(codeConflict)
+	case first == nil:
 		return a.so()
 	}
 	return &itemStarted{

@@ -66,6 +66,9 @@ func (f *itemStarted) judgeHolder(c *trial, s *session) {
 	if s.holds != nil {
 		c.fault(ruleHolder, "session %s holds task %s", s.id, s.holds.task)
 	}
+	if s.isDone() && c.thirdOn() {
+		c.fault(rulePull, "session %s had said that it is done", s.id)
+	}
 }
 
 func (f *itemStarted) inOrder(c *trial, q *queue, i *item) {

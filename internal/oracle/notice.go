@@ -17,12 +17,16 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// concerned returns the living sessions, sorted, that are notified when a task that was done or blocked is open again:
-// those that have it or made a statement about it, except the one that moves it. reopens is set for the command that
-// also opens a task that is only said to be done.
+// concerned returns the living sessions, sorted, that are notified when a task is blocked or cancelled, or when one that
+// was done or blocked is open again: those that have it or made a statement about it, except the one that moves it.
+// reopens is set for the command that also opens a task that is only said to be done.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
-	done := t != nil && (t.status == completed || t.status == cancelled || t.status == blocked)
-	if !c.thirdOn() || t == nil || to != todo && to != inProgress || !done && (!reopens || !t.reopenable()) {
+	if !c.thirdOn() || t == nil {
+		return nil
+	}
+	stops := to == blocked || to == cancelled
+	done := t.status == completed || t.status == cancelled || t.status == blocked
+	if again := (to == todo || to == inProgress) && (done || reopens && t.reopenable()); !stops && !again {
 		return nil
 	}
 	var all []string
@@ -63,7 +67,7 @@ func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
 		n = &notice{}
 	}
 	if !slices.Equal(n.SessionIDs, must) {
-		c.fault(ruleNotice, "it tells %q that the task is open again, and it concerns %q", n.SessionIDs, must)
+		c.fault(ruleNotice, "it tells %q what became of the task, and it concerns %q", n.SessionIDs, must)
 	}
 	for _, id := range n.SessionIDs {
 		s := c.sessions[id]

@@ -98,7 +98,7 @@ func tellOrchestrator(s *story) {
 			`"notice":{"mailId":"m2","sessionIds":["work"]}}`,
 	)
 	s.add(work, "input.delivered", `{"inputId":"m1","sessionId":"work"}`, s.because(reopened))
-	s.add(admin, "task.updated", `{"taskId":"own","status":{"from":"todo","to":"cancelled"}}`)
+	s.cancel(admin, "own", "todo")
 	s.add(orch, "session.updated", `{"sessionId":"work","status":"working","taskIds":["b","a"]}`)
 	s.report(orch, "progress", `,"taskIds":["f"]`)
 	s.add(orch, "project.created", `{"projectId":"p3","name":"Three"}`, with("partitionkey", "p3"))

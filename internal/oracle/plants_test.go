@@ -514,7 +514,7 @@ func statusPlants() []plant {
 				"completed")
 		}},
 		{"an update from a status that was another", broken(ruleStatus), nothing, func(s *story) {
-			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"todo","to":"cancelled"}}`)
+			s.cancel(admin, "b", "todo")
 		}},
 		{"a move to where it was", broken(ruleStatus), nothing, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"in_progress"}}`)
@@ -549,10 +549,10 @@ func statusPlants() []plant {
 			s.add(work, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"blocked"}}`)
 		}},
 		{"an orchestrator cancels a task", broken(ruleStatusOwner), nothing, func(s *story) {
-			s.add(orch, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+			s.cancel(orch, "b", "in_progress")
 		}},
 		{"an orchestrator takes a cancellation back", broken(ruleStatusOwner), func(s *story) {
-			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+			s.cancel(admin, "b", "in_progress")
 		}, func(s *story) { s.status(orch, "b", "cancelled", "completed") }},
 		{"a parent is completed before its children", broken(ruleFinish), nothing, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed"}`)
@@ -567,7 +567,7 @@ func statusPlants() []plant {
 			s.add(work, "session.completed", `{"sessionId":"work"}`)
 		}, func(s *story) { s.report(work, "progress", `,"taskIds":["b"]`) }},
 		{"a session is spawned on a cancelled task", broken(ruleWork), func(s *story) {
-			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+			s.cancel(admin, "b", "in_progress")
 		}, func(s *story) { s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["b"],`+byDefault("W")) }},
 		{"a spawn waits for dependencies, and is not forced", broken(ruleSpawn), nothing, func(s *story) {
 			s.spawn("x", `"role":"worker","strategy":"simple","taskIds":["c"],"started":["c"],`+

@@ -58,7 +58,7 @@ func linePlants() []plant {
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 		{"a cancelled task is started", broken(ruleOrder), func(s *story) {
-			s.add(admin, "task.updated", `{"taskId":"e","status":{"from":"todo","to":"cancelled"}}`)
+			s.cancel(admin, "e", "todo")
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
 		{"another than the next is skipped", broken(ruleOrder), nothing, func(s *story) {
 			s.item(pull, "skipped",
@@ -186,6 +186,9 @@ func itemPlants() []plant {
 			s.start(pull,
 				"pull", "e", 1, 1)
 		}},
+		{"a session that said that it is done pulls", broken(rulePull), func(s *story) {
+			s.add(pull, "session.completed", `{"sessionId":"pull"}`)
+		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
 		{"for an ended session", broken(rulePull), func(s *story) { s.kill("pull") }, func(s *story) {
 			s.add(admin, "queue.item_started",
 				`{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)

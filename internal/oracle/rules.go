@@ -48,7 +48,7 @@ const (
 	// Queues.
 	ruleQueue   = "queue"             // queues are created once, and a task is in one only once
 	ruleHolder  = "queue-holder"      // one holder per item, one item per session, and only the holder lays it down
-	rulePull    = "queue-pull"        // a session pulls from its own queue, alive and not lost
+	rulePull    = "queue-pull"        // a session pulls from its own queue, alive, not lost and not done
 	ruleOrder   = "queue-order"       // what is started or skipped is the first eligible item
 	rulePassed  = "queue-passed-over" // the number of items before it
 	ruleAttempt = "queue-attempt"     // starts are counted

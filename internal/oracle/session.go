@@ -304,6 +304,9 @@ type sessionCompleted struct {
 	SessionID string `json:"sessionId"`
 }
 
+// isDone reports whether what it said last is that it is done.
+func (s *session) isDone() bool { return s.status == completed && s.ended == "" }
+
 func (f *sessionCompleted) about() (kind, id string) { return "session", f.SessionID }
 func (f *sessionCompleted) commands() []string       { return []string{"session:complete"} }
 

@@ -30,7 +30,8 @@ const instant = "2006-01-02T15:04:05.000Z"
 // story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are
 // permitted.
 type story struct {
-	t *testing.T
+	notices int // how many notices were sent
+	t       *testing.T
 	// rules is the version by which the next event is decided.
 	rules string
 	lines []map[string]any
@@ -376,8 +377,29 @@ func (s *story) status(source, task, from, to string) *story {
 	if task == "b" && to == "completed" {
 		forced = `,"forced":true`
 	}
+	notice := ""
+	if to == "blocked" {
+		notice = s.notice(task)
+	}
 	return s.add(source, "task.status_changed",
-		fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s}`, task, from, to, forced))
+		fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s%s}`, task, from, to, forced, notice))
+}
+
+// cancel cancels a task. The session that has it is told.
+func (s *story) cancel(source, task, from string) *story {
+	s.t.Helper()
+	return s.add(source, "task.updated",
+		fmt.Sprintf(`{"taskId":%q,"status":{"from":%q,"to":"cancelled"}%s}`, task, from, s.notice(task)))
+}
+
+// notice is the notice of a change of a task to the session that has it.
+func (s *story) notice(task string) string {
+	has := map[string]string{"b": "work", "own": "work", "e": "pull"}[task]
+	if has == "" {
+		return ""
+	}
+	s.notices++
+	return fmt.Sprintf(`,"notice":{"mailId":"notice-%d","sessionIds":[%q]}`, s.notices, has)
 }
 
 // reopen opens a task of the session "work", which is told with this mail.

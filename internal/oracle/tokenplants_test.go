@@ -95,8 +95,14 @@ func noticePlants() []plant {
 			"a session is told that has ended", broken(ruleNotice), func(s *story) { blocked(s); s.kill("work") },
 			opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`),
 		},
-		{"the block of a task is told", broken(ruleNotice), nothing, func(s *story) {
-			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"blocked",`+
+		{"nobody is told that a task is blocked", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"blocked"}`)
+		}},
+		{"nobody is told that a task is cancelled", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
+		}},
+		{"the completion of a task is told", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed","forced":true,`+
 				`"notice":{"mailId":"m","sessionIds":["work"]}}`)
 		}},
 		{"an update that unblocks tells nobody", broken(ruleNotice), blocked, func(s *story) {

@@ -54,7 +54,7 @@ func (c Capabilities) List() []Capability {
 	}
 }
 
-// Axes derives them from role, strategy and allowed commands. For a manifest that Parse would refuse, it ignores an
+// Axes derives them from role, strategy, permission mode and allowed commands. For a manifest that Parse would refuse, it ignores an
 // invalid strategy, and commands that may not be listed.
 func (m *Manifest) Axes() Axes {
 	axes := Axes{Mode: Execute}
@@ -67,9 +67,12 @@ func (m *Manifest) Axes() Axes {
 	}
 	axes.Strategy = strategy
 	table, who := commands.CurrentRules(), commands.RoleSetOf(m.Role, strategy)
-	if m.Session.AllowedCommands == nil {
+	switch {
+	case m.Session.AllowedCommands == nil && m.Session.PermissionMode == ReadOnly && axes.Mode == Execute:
+		axes.Commands = commands.ReadOnlyCommands(strategy)
+	case m.Session.AllowedCommands == nil:
 		axes.Commands = table.Defaults(who)
-	} else {
+	default:
 		listed := slices.DeleteFunc(slices.Clone(*m.Session.AllowedCommands),
 			func(id string) bool { return table.MayList(who, id) != "" })
 		axes.Commands = table.Effective(who, listed)

@@ -29,10 +29,6 @@ func axesOf(m *manifest.Manifest) (axes, error) {
 	if len(m.Tasks) == 0 && a.Strategy != events.StrategyQueue {
 		return axes{}, fmt.Errorf("the manifest has no tasks; only strategy %q works without", events.StrategyQueue)
 	}
-	if readsOnly(m, a) {
-		a.Commands = slices.DeleteFunc(slices.Clone(a.Commands), changesWork)
-		a.Capabilities.CanEditTasks = false
-	}
 	return a, nil
 }
 

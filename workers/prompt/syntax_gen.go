@@ -231,7 +231,7 @@ var syntaxes = map[string]usage{
 	},
 	"input:wait": {
 		"input wait [<questionId>] [--timeout <duration>]",
-		"Wait for mail and print it: answers, messages, and tasks of yours that are open again",
+		"Wait for mail and print it: answers, messages, and what became of your tasks",
 	},
 	"queue:create": {
 		"queue create <name> [--trust-reports] [--max-attempts <number>]",

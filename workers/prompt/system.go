@@ -142,19 +142,3 @@ var permissionModes = map[manifest.PermissionMode]string{
 	manifest.Interactive: "What needs a permission becomes a question to the user, and is denied if nobody answers in time.",
 	manifest.ReadOnly:    "You may look at everything and change nothing: your result is what you report.",
 }
-
-// readsOnly reports whether a manifest is that of a worker that changes nothing and was not given a list of commands.
-func readsOnly(m *manifest.Manifest, a axes) bool {
-	return a.Mode == manifest.Execute && m.Session.PermissionMode == manifest.ReadOnly &&
-		m.Session.AllowedCommands == nil
-}
-
-// changesWork reports whether a command makes or changes tasks, or what is queued. Reports, and what becomes of the
-// item that a worker holds, are its result.
-func changesWork(id string) bool {
-	switch id {
-	case "task:create", "task:update", "task:complete", "task:block", "queue:push":
-		return true
-	}
-	return false
-}

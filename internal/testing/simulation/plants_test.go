@@ -601,6 +601,11 @@ var plants = []plant{
 			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 		}},
 	},
+	{"a session that said that it is done starts an item", []edit{{
+		"commands/queue.go",
+		"case thirdOn(c.Rules) && session.Status == events.SessionSaidDone:",
+		"case false:",
+	}}},
 	{"a lost session starts an item", []edit{{
 		queues, "	case session.Lost():\n",
 		"	case session.Lost() && false:\n",
