@@ -11,9 +11,9 @@ import (
 const mostNotified = 100
 
 // noticeOf returns the living sessions that are notified of a change of a task's status: those that have the task or
-// reported on it, when the task is blocked or cancelled, or is open again after it was done or blocked; nil for any other
-// change. again is set for a command that also opens a task that is only reported as done. It omits the session that
-// makes the change, and sessions with too many unread notices.
+// reported on it, when the task is blocked or cancelled, or is open again after it was done or blocked; nil for any
+// other change. again is set for a command that also opens a task that is only reported as done. It omits the session
+// that makes the change, and sessions with too many unread notices.
 func noticeOf(
 	s *projections.State, c Call, t *projections.Task, to events.TaskStatus, again bool,
 ) *events.Notice {

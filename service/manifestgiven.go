@@ -63,7 +63,8 @@ func readOnlyList(x *commands.SpawnSession) *[]string {
 // listOf returns the list of commands of a manifest's session: the manifest's own, that of a worker that reads only, or
 // nil.
 func listOf(m *manifest.Manifest) *[]string {
-	if m.Session.AllowedCommands != nil || m.Session.PermissionMode != manifest.ReadOnly || m.Role != events.RoleWorker {
+	reads := m.Session.PermissionMode == manifest.ReadOnly && m.Role == events.RoleWorker
+	if m.Session.AllowedCommands != nil || !reads {
 		return m.Session.AllowedCommands
 	}
 	list := m.Axes().Commands

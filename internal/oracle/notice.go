@@ -17,9 +17,9 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// concerned returns the living sessions, sorted, that are notified when a task is blocked or cancelled, or when one that
-// was done or blocked is open again: those that have it or made a statement about it, except the one that moves it.
-// reopens is set for the command that also opens a task that is only said to be done.
+// concerned returns the living sessions, sorted, that are notified when a task is blocked or cancelled, or when one
+// that was done or blocked is open again: those that have it or made a statement about it, except the one that moves
+// it. reopens is set for the command that also opens a task that is only said to be done.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	if !c.thirdOn() || t == nil {
 		return nil

@@ -54,8 +54,8 @@ func (c Capabilities) List() []Capability {
 	}
 }
 
-// Axes derives them from role, strategy, permission mode and allowed commands. For a manifest that Parse would refuse, it ignores an
-// invalid strategy, and commands that may not be listed.
+// Axes derives them from role, strategy, permission mode and allowed commands. For a manifest that Parse would refuse,
+// it ignores an invalid strategy, and commands that may not be listed.
 func (m *Manifest) Axes() Axes {
 	axes := Axes{Mode: Execute}
 	if m.Role == events.RoleOrchestrator {

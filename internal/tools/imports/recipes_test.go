@@ -189,6 +189,8 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 		"permissionMode": {
 			"commands/spawn.go",
 			"internal/cli/manifest.go",
+			"service/manifestgiven.go", // it decides what a worker that reads only may do
+			"workers/manifest/axes.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
