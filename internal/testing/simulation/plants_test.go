@@ -586,8 +586,8 @@ var plants = []plant{
 	{
 		"a session holds two items",
 		[]edit{{
-			queues, "	case s.Holds(session) != nil:\n		return nil, nil\n	}\n	top,",
-			"	}\n	top,",
+			queues, "	case s.Holds(session) != nil:\n		return nil, nil\n	case thirdOn",
+			"	case thirdOn",
 		}},
 	},
 	{"a session that has ended completes its item", []edit{{
