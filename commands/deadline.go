@@ -10,7 +10,7 @@ import (
 type LoseSession struct {
 	noTexts
 	SessionID string `json:"sessionId" doc:"the session"`
-	SilentFor int64  `json:"silentFor" doc:"how long nothing was heard of it, in milliseconds"`
+	SilentFor int64  `json:"silentFor" doc:"how long nothing was heard from it, in milliseconds"`
 	Lease     int64  `json:"lease" doc:"how long it may be silent, in milliseconds"`
 }
 

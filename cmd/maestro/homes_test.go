@@ -437,8 +437,17 @@ func replace(dir, away string) error {
 	if err := os.Rename(dir, away); err != nil {
 		return err
 	}
-	if err := os.CopyFS(dir, os.DirFS(away)); err != nil {
-		return err
+	for {
+		err := os.CopyFS(dir, os.DirFS(away))
+		if err == nil {
+			return os.Chmod(dir, 0o700)
+		}
+		// The server's next file of the head is gone when it has taken the place of the one before.
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
-	return os.Chmod(dir, 0o700)
 }

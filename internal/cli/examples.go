@@ -84,7 +84,7 @@ var shownExamples = map[string]string{
 	"queue status":            "maestro queue status",
 	"queue top":               "maestro queue top --queue nightly",
 	"report blocked":          `maestro report blocked "The API key is missing" --task task_7k1y4`,
-	"report complete":         `maestro report complete "Sign-in works; tests added"`,
+	"report complete":         `maestro report complete "Sign-in works; tests added" --task task_7k1y4`,
 	"report error":            `maestro report error "The build fails on main" --task task_7k1y4`,
 	"report needs-input":      `maestro report needs-input "Which database?" --option staging --option local --wait`,
 	"report progress":         `maestro report progress "Wrote the tests" --task task_7k1y4`,

@@ -60,7 +60,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 			c.Print("There is no working session to write to\n")
 			return
 		}
-		c.Print("Sent to %s, which see the message with their next command: %s\n", Many(len(said.Sent), "session"),
+		c.Print("Sent to %s; each sees the message with its next command: %s\n", Many(len(said.Sent), "session"),
 			strings.Join(said.Sent, ", "))
 		for _, id := range team {
 			if why := said.NotSent[id]; why != "" {

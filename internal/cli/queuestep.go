@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +81,18 @@ func newQueueComplete(a *Run) *cobra.Command {
 		done:       "Completed",
 		holderOnly: true,
 	}
-	return c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold"}, "task")
+	cmd := c.command(&cobra.Command{Use: "complete", Short: "Complete the item you hold"}, "task")
+	cmd.Args = takesNoSummary
+	return cmd
+}
+
+// takesNoSummary refuses a summary, and says which command takes it.
+func takesNoSummary(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return errors.New("`maestro queue complete` takes no summary: say it first with " +
+			"`maestro report complete \"<summary>\" --task <taskId>`")
+	}
+	return Takes(cmd, args)
 }
 
 func newQueueFail(a *Run) *cobra.Command {

@@ -208,7 +208,7 @@ func sessionNamed(a *Run, named string) (string, error) {
 	}
 	if named == "" {
 		return "", failure.Usage("Name a session").
-			WithNext("name it, or set MAESTRO_SESSION_ID; see `maestro session list`")
+			WithNext("add its id to the command; `maestro session list` shows it")
 	}
 	return named, nil
 }

@@ -49,7 +49,7 @@ exit code on the session's timeline and exits with the same code. If the session
 "maestro session kill", the command is terminated and the exit code is 4.
 
 An agent gets its instructions from "maestro worker init" or "maestro orchestrator init", which the command must run.
-docs/guide/recipes.md has a script that starts Claude Code with them.`,
+The recipes of the guide have a script that starts Claude Code with them.`,
 		Example: `  maestro session exec sess_k3f9x2m7qa -- ./claude-worker.sh
   maestro session exec "$(maestro session spawn --task-ids task_4096vraqss -q)" -- ./agent.sh --fast`,
 		Args: execTakes,

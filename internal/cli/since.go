@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -128,8 +129,24 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 	_ = h.Tell(a.Getenv(wire.EnvToken), project, sequence)
 }
 
-// withoutOwnID shortens the words about an object when they follow its id.
+// withoutOwnID shortens the words about an object when they follow its id. Quoted texts stay as they are.
 func withoutOwnID(words, id string) string {
+	var shown strings.Builder
+	for len(words) > 0 {
+		quote := quotedText.FindStringIndex(words)
+		if quote == nil {
+			quote = []int{len(words), len(words)}
+		}
+		shown.WriteString(plainWithoutOwnID(words[:quote[0]], id) + words[quote[0]:quote[1]])
+		words = words[quote[1]:]
+	}
+	return shown.String()
+}
+
+// quotedText matches a text as strconv.Quote writes it.
+var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+func plainWithoutOwnID(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
 	pairs := []string{
 		" the secret of session " + id,

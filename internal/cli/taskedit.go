@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -144,10 +145,24 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 	decoder := yaml.NewDecoder(bytes.NewReader(edited))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&now); err != nil && !errors.Is(err, io.EOF) {
-		return now, "", failure.Usage("The edited task cannot be read").WithWhy("%s", err).
+		return now, "", failure.Usage("The edited task cannot be read").WithWhy("%s", plainYAML(err)).
 			WithNext("your text is in %s; correct it with `%s`", file, continueEdit(t.ID, file))
 	}
 	return now, file, nil
+}
+
+// unknownKey matches the error of the YAML library for a key that the edited task does not have.
+var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+
+// plainYAML describes an error of the YAML library without its own types.
+func plainYAML(err error) string {
+	words := err.Error()
+	var several *yaml.TypeError
+	if errors.As(err, &several) {
+		words = strings.Join(several.Errors, "; ")
+	}
+	words = strings.TrimPrefix(words, "yaml: ")
+	return unknownKey.ReplaceAllString(words, "there is no field $1, only title, description and criteria")
 }
 
 // fileToEdit returns the file to edit: that of an earlier edit, or a new one with the given text.
