@@ -112,9 +112,9 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{"a dependency that is not there", "POST", create, `{"project":"` + project +
 			`","title":"x","dependencies":["task_none"]}`, 404, "task_none", nil},
 		{"a parent in another project", "POST", create, `{"project":"` + project + `","title":"x","parentId":"` +
-			foreign + `"}`, 400, "parent task", nil},
+			foreign + `"}`, 400, "Parent task", nil},
 		{"a parent in another project, older route", "POST", "/api/tasks", `{"projectId":"` + project +
-			`","title":"x","parentId":"` + foreign + `"}`, 400, "parent task", nil},
+			`","title":"x","parentId":"` + foreign + `"}`, 400, "Parent task", nil},
 		{"a parent that is not there", "POST", "/api/tasks", `{"projectId":"` + project +
 			`","title":"x","parentId":"nope"}`, 404, "Parent task with id 'nope' not found", nil},
 		{"a status that is none", "PATCH", "/api/tasks/" + task, `{"status":"done"}`, 400, "done", nil},

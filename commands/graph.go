@@ -53,7 +53,7 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		case d == nil:
 			return notFound("Task", dependency)
 		case d.ProjectID != project:
-			return elsewhere("/dependencies", "dependency", dependency, project)
+			return elsewhere("/dependencies", "Dependency", dependency, project)
 		case dependency == id:
 			return circular("/dependencies", "name another task", "a task cannot depend on itself")
 		case above[dependency]:
@@ -84,7 +84,7 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 	if found != "" {
 		return circular("/dependencies", "see what it waits for with `maestro task get "+found+"`, and take one of "+
 			"these away with `maestro task update <taskId> --remove-depends-on <taskIds>`",
-			"a dependency cycle: '%s' already waits for '%s'", found, id)
+			"A dependency cycle: '%s' already waits for '%s'", found, id)
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, notAllowed(x.ID(), "it begins sessions of its own role", "", "Session '%s' is no %s", session.ID,
 			x.Role)
 	case session.ManifestDigest == "":
-		return nil, forbidden("register it with `maestro session register`", "Session '%s' was made without a manifest",
-			session.ID)
+		return nil, forbidden("a worker begins with its manifest", "register it with `maestro session register`",
+			"Session '%s' was made without a manifest", session.ID)
 	case session.ManifestDigest != x.ManifestDigest:
 		return nil, &Refusal{
 			Code: CodeConflict,

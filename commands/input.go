@@ -74,11 +74,17 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Question '" + asked.ID + "' was already answered: " + safetext.Printable(asked.Answer),
-			Next:    "tell the session, if the answer has changed",
+			Why:     "a question is answered once",
+			Next: "if the answer has changed, tell the session: `maestro session message " + asked.SessionID +
+				" \"<text>\"`",
 		}
 	case projections.InputVoid:
-		return nil, &Refusal{Code: CodeConflict, Message: "Question '" + asked.ID +
-			"' needs no answer: its session has ended", Next: "see `maestro inbox`"}
+		return nil, &Refusal{
+			Code:    CodeConflict,
+			Message: "Question '" + asked.ID + "' needs no answer",
+			Why:     "its session has ended",
+			Next:    "see `maestro inbox`",
+		}
 	case projections.InputOpen:
 	}
 	// A session's unread mail consists of its messages and the answers to its questions.
@@ -144,8 +150,8 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 		return &events.InputDelivered{InputID: asked.ID, SessionID: asked.SessionID}, nil
 	case projections.InputOpen, projections.InputVoid:
 	}
-	return nil, forbidden("wait for it with `maestro input wait "+asked.ID+"`", "Question '%s' has no answer yet",
-		asked.ID)
+	return nil, forbidden("only an answer can be delivered", "wait for it with `maestro input wait "+asked.ID+"`",
+		"Question '%s' has no answer yet", asked.ID)
 }
 
 func (x *ReceiveInput) from(_ *events.Event, d *events.InputDelivered) bool {

@@ -51,10 +51,8 @@ func mayStart(s *projections.State, c Call, tasks, unmet []string, force bool) (
 
 // waitsFor is the refusal of work whose dependencies are not met.
 func waitsFor(unmet []string, next string) *Refusal {
-	refusal := forbidden(next, "Dependencies are not completed: %s",
+	return forbidden("the work would begin before what it needs is done", next, "Dependencies are not completed: %s",
 		someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
-	refusal.Why = "the work would begin before what it needs is done"
-	return refusal
 }
 
 // noneCancelled refuses work on tasks that the user cancelled. Force does not override it.
@@ -70,9 +68,7 @@ func noneCancelled(s *projections.State, c Call, tasks ...string) error {
 		if c.By.Kind == ActorUser {
 			next = "leave it out, or take that back with `maestro task update " + id + " --status todo`"
 		}
-		refusal := forbidden(next, "Task '%s' is cancelled", id)
-		refusal.Why = "the user cancelled it: nobody works on it"
-		return refusal
+		return forbidden("the user cancelled it: nobody works on it", next, "Task '%s' is cancelled", id)
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusal {
 	next := "start a successor, and give it the message: " + SpawnsSuccessor(receiver)
 	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
-		next = "ask the user with `maestro report needs-input`"
+		next = "ask the user with `maestro report needs-input \"<question>\"`"
 	}
 	return &Refusal{
 		Code:    CodeConflict,

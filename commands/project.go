@@ -130,10 +130,12 @@ func (x *DeleteProject) Decide(s *projections.State, c Call) (events.Data, error
 			"Session '%s' did not create project '%s'", c.By.Name, p.ID)
 	}
 	if p.Tasks > 0 {
-		return nil, forbidden("delete its tasks first", "Cannot delete project with existing tasks")
+		return nil, forbidden("only an empty project can be deleted", "delete its tasks first",
+			"Cannot delete project with existing tasks")
 	}
 	if p.Sessions > 0 {
-		return nil, forbidden("delete its sessions first", "Cannot delete project with existing sessions")
+		return nil, forbidden("only an empty project can be deleted", "delete its sessions first",
+			"Cannot delete project with existing sessions")
 	}
 	return &events.ProjectDeleted{ProjectID: p.ID}, nil
 }

@@ -103,7 +103,8 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 	if s.SessionProject(x.Queue) != "" {
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "'" + x.Queue + "' is the id of a session, whose own queue has that name",
+			Message: "'" + x.Queue + "' is the id of a session",
+			Why:     "a session's own queue has its id as its name",
 			Next:    "choose another name",
 		}
 	}
@@ -189,7 +190,7 @@ func (x *PushItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, notFound("Task", x.TaskID)
 	}
 	if t.ProjectID != q.ProjectID {
-		return nil, elsewhere("/taskId", "task", t.ID, q.ProjectID)
+		return nil, elsewhere("/taskId", "Task", t.ID, q.ProjectID)
 	}
 	if item := s.Item(q.ProjectID, q.Name, t.ID); item != nil {
 		return nil, &Refusal{
@@ -274,7 +275,7 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	if queue == "" {
 		items := s.QueuesOf(x.TaskID)
 		if len(items) != 1 {
-			return nil, invalid("/queue", "task '%s' is in %d queues: name one", x.TaskID, len(items))
+			return nil, invalid("/queue", "Task '%s' is in %d queues: name one", x.TaskID, len(items))
 		}
 		queue = items[0].Queue
 	}

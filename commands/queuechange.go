@@ -63,7 +63,7 @@ func itemMeant(s *projections.State, project, queue, task string) (*projections.
 	if queue == "" {
 		items := s.QueuesOf(task)
 		if len(items) != 1 {
-			return nil, invalid("/queue", "task '%s' is in %d queues: name one", task, len(items))
+			return nil, invalid("/queue", "Task '%s' is in %d queues: name one", task, len(items))
 		}
 		queue = items[0].Queue
 	}
@@ -183,12 +183,14 @@ func (x *DeleteQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Queue '" + q.Name + "' is the own queue of a session",
+			Why:     "it belongs to that session",
 			Next:    "remove its items with `maestro queue remove`, or end the session",
 		}
 	case q.Stats.Queued > 0 || q.Stats.Processing > 0:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Queue '" + q.Name + "' is not empty: items are queued or held",
+			Message: "Queue '" + q.Name + "' is not empty",
+			Why:     "items are queued or held",
 			Next:    "remove them with `maestro queue remove`; see `maestro queue list --queue " + q.Name + "`",
 		}
 	case int64(q.Stats.Total) > LimitDeletedItems.Value:

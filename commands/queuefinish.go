@@ -50,12 +50,14 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Session '" + session.ID + "' holds task " + item.TaskID + ", not " + safetext.Printable(task),
+			Why:     "a session finishes the item that it holds",
 			Next:    "complete, fail or skip the item that it holds",
 		}
 	case session.LastItem == nil || task != "" && task != session.LastItem.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Session '" + session.ID + "' " + HoldsNothing,
+			Why:     "a session finishes the item that it holds",
 			Next:    "claim an item with `maestro queue start`",
 		}
 	}
@@ -195,12 +197,14 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "No items left in queue to skip",
+			Why:     "only an item that can be started is skipped",
 			Next:    "see `maestro queue list`",
 		}
 	case x.TaskID != "" && x.TaskID != top.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "The next item is task " + top.TaskID + ", not " + safetext.Printable(x.TaskID),
+			Why:     "only the next item can be skipped",
 			Next:    "see `maestro queue list`",
 		}
 	}

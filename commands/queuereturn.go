@@ -42,8 +42,8 @@ func abandoned(s *projections.State, project, queue, task string) (item *project
 	}
 	if reason = s.Gone(item.SessionID); reason == "" {
 		return nil, "", forbidden(
-			"wait until its session ends or is lost", "Task %s is held by session '%s', which still responds", task,
-			item.SessionID,
+			"an item returns only when its session is gone", "wait until its session ends or is lost",
+			"Task %s is held by session '%s', which still responds", task, item.SessionID,
 		)
 	}
 	return item, reason, nil
@@ -62,11 +62,11 @@ func abandonedAfter(s *projections.State, project, queue, task string, spent boo
 	case over == spent:
 		return item, reason, nil
 	case over:
-		return nil, "", forbidden("quarantine it", "Task %s was started %d times, and no more than %d are allowed",
-			task, item.Attempts, q.MaxAttempts)
+		return nil, "", forbidden("its attempts are used up", "quarantine it",
+			"Task %s was started %d times, and no more than %d are allowed", task, item.Attempts, q.MaxAttempts)
 	}
-	return nil, "", forbidden("give it back", "Task %s was started %d times, and %d are allowed", task, item.Attempts,
-		q.MaxAttempts)
+	return nil, "", forbidden("it has attempts left", "give it back",
+		"Task %s was started %d times, and %d are allowed", task, item.Attempts, q.MaxAttempts)
 }
 
 // Decide implements Command.

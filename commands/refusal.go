@@ -81,6 +81,11 @@ func notAllowed(rule, why, next, format string, args ...any) *Refusal {
 	}
 }
 
-func forbidden(next, format string, args ...any) *Refusal {
-	return &Refusal{Code: CodeRule, Next: next, Message: fmt.Sprintf(format, args...)}
+func forbidden(why, next, format string, args ...any) *Refusal {
+	return &Refusal{
+		Code:    CodeRule,
+		Why:     why,
+		Next:    next,
+		Message: fmt.Sprintf(format, args...),
+	}
 }

@@ -56,7 +56,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 			"Command '%s' is not allowed for %s", x.ID(), c.By)
 	}
 	if c.Project != session.ProjectID {
-		return nil, invalid("/project", "session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
+		return nil, invalid("/project", "Session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
 	}
 	if x.Message == "" && len(x.TaskIDs) == 0 {
 		return nil, invalid("/message", "message is required")

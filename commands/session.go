@@ -112,8 +112,10 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	}
 	if x.Create {
 		return nil, &Refusal{
-			Code: CodeConflict, Message: "Session with id '" + id + "' exists already",
-			Next: "choose another id, or register it without create",
+			Code:    CodeConflict,
+			Message: "Session with id '" + id + "' exists already",
+			Why:     "create was set, which asks for a new session",
+			Next:    "choose another id, or register it without create",
 		}
 	}
 	session, err := ownSession(s, c, x.ProjectRef, id, x.ID())
@@ -401,7 +403,7 @@ func tasksIn(s *projections.State, project string, ids []string) error {
 			return notFound("Task", id)
 		}
 		if t.ProjectID != project {
-			return elsewhere("/taskIds", "task", id, project)
+			return elsewhere("/taskIds", "Task", id, project)
 		}
 	}
 	return nil

@@ -239,7 +239,7 @@ func (x *SpawnSession) spawner(s *projections.State, c Call, project string) (st
 		return "", notFound("Session", x.SpawnedBy)
 	}
 	if parent.ProjectID != project {
-		return "", elsewhere("/spawnedBy", "session", parent.ID, project)
+		return "", elsewhere("/spawnedBy", "Session", parent.ID, project)
 	}
 	return parent.ID, nil
 }

@@ -66,11 +66,11 @@ func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *
 	case sibling == nil:
 		return nil, notFound("Task", id)
 	case sibling.ID == t.ID:
-		return nil, invalid(pointer, "task '%s' cannot stand next to itself", t.ID)
+		return nil, invalid(pointer, "Task '%s' cannot stand next to itself", t.ID)
 	case sibling.ProjectID != t.ProjectID:
-		return nil, elsewhere(pointer, "task", id, t.ProjectID)
+		return nil, elsewhere(pointer, "Task", id, t.ProjectID)
 	case s.ParentOf(sibling) != below:
-		refusal := invalid(pointer, "task '%s' is not below the same parent as task '%s'", id, t.ID)
+		refusal := invalid(pointer, "Task '%s' is not below the same parent as task '%s'", id, t.ID)
 		refusal.Next = "move the task there too: --parent " + s.ParentOf(sibling)
 		if s.ParentOf(sibling) == "" {
 			refusal.Next += rootParent

@@ -29,7 +29,7 @@ func parentIn(s *projections.State, project, id string) error {
 		return notFound("Parent task", id)
 	}
 	if parent.ProjectID != project {
-		return elsewhere("/parentId", "parent task", parent.ID, project)
+		return elsewhere("/parentId", "Parent task", parent.ID, project)
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func setOf(names []string) map[string]bool {
 func (g graph) moves(t *projections.Task, parent string, waitsFor []string) error {
 	above := g.s.Above(parent)
 	if above[t.ID] {
-		refusal := invalid("/parentId", "task '%s' cannot move below itself", t.ID)
+		refusal := invalid("/parentId", "Task '%s' cannot move below itself", t.ID)
 		refusal.Why = "the new parent is the task itself, or below it"
 		refusal.Next = "see `maestro task tree " + t.ID + "`, and name another"
 		return refusal
@@ -217,7 +217,7 @@ func (g graph) moves(t *projections.Task, parent string, waitsFor []string) erro
 	for _, id := range waitsFor {
 		if above[id] {
 			return circular("/parentId", dependNoMore(t.ID, id),
-				"task '%s' cannot move below '%s', which it waits for", t.ID, id)
+				"Task '%s' cannot move below '%s', which it waits for", t.ID, id)
 		}
 	}
 	for _, below := range g.s.Descendants(t.ID, most) {

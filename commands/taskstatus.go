@@ -135,10 +135,9 @@ func mayBeOpen(s *projections.State, c Call, parent string, force bool) (forced 
 	if force {
 		return true, nil
 	}
-	refusal := forbidden("reopen it first with `maestro task reopen "+parent+"`, or repeat it with --force",
+	return false, forbidden("a parent is done when what is below it is completed or cancelled",
+		"reopen it first with `maestro task reopen "+parent+"`, or repeat it with --force",
 		"The parent task '%s' is completed", parent)
-	refusal.Why = "a parent is done when what is below it is completed or cancelled"
-	return false, refusal
 }
 
 // openBelow returns the refusal to complete a task before those below it.

@@ -160,7 +160,8 @@ func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, erro
 		return nil, err
 	}
 	if slices.Contains(OwnTemplates(), x.TemplateID) {
-		return nil, forbidden("reset it with `maestro template reset "+x.TemplateID+"`",
+		return nil, forbidden("sessions without a template of their own use it",
+			"reset it with `maestro template reset "+x.TemplateID+"`",
 			"Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
 	}
 	return &events.TemplateDeleted{TemplateID: x.TemplateID}, nil

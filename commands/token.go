@@ -171,6 +171,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	if x.Name == AdminName {
 		return nil, forbidden(
+			"somebody must be able to use this home",
 			"stop the server, delete admin.token from its home, and start it again",
 			"The token '%s' is the home's own and cannot be revoked",
 			AdminName,
@@ -192,7 +193,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	if x.KeepChildren && len(children) > 0 && c.By.Kind == ActorUser &&
 		(c.By.Name == token.Name || slices.Contains(children, c.By.Name)) {
 		return nil, forbidden(
-			"use another token, or revoke them too",
+			"a token cannot decide what outlives it", "use another token, or revoke them too",
 			"The token '%s' cannot keep the tokens that '%s' made: it is that token, or was made by it", c.By.Name,
 			token.Name,
 		)

@@ -50,11 +50,13 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 		case t.Status == events.TaskCompleted:
 			warnings = append(warnings, Warning{Text: "task " + id + " is completed already", Tasks: []string{id}})
 			continue
+		case t.Status == events.TaskBlocked:
+			warnings = append(warnings, blocked(id))
 		}
 		for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
 			if x := s.Session(other); other != spawned.SessionID && x != nil && x.Active() {
 				warnings = append(warnings, Warning{
-					Text:     "session " + other + " has task " + id + ", too",
+					Text:     "session " + other + " also has task " + id,
 					Tasks:    []string{id},
 					Sessions: []string{other},
 				})
@@ -65,16 +67,37 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 }
 
 // Warnings implements Warner.
-func (x *PushItem) Warnings(s *projections.State, _ events.Data) []Warning {
-	below, all := s.SomeUnfinished(x.TaskID, belowNamed)
-	if all == 0 {
+func (x *PushItem) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
+	pushed, ok := data.(*events.QueueItemPushed)
+	if !ok {
 		return nil
 	}
-	return []Warning{{
-		Text: "task " + x.TaskID + " has open tasks below it, and a worker may get it before they are completed: " +
-			someOf(below, all),
-		Tasks: below,
-	}}
+	if below, all := s.SomeUnfinished(x.TaskID, belowNamed); all > 0 {
+		warnings = append(warnings, Warning{
+			Text: "task " + x.TaskID + " has open tasks below it, and a worker may get it before they are completed: " +
+				someOf(below, all),
+			Tasks: below,
+		})
+	}
+	items := s.QueuesOf(x.TaskID)
+	for _, item := range items[:min(len(items), belowNamed)] {
+		if item.Queue != pushed.Queue && (item.Status == events.ItemQueued || item.Status == events.ItemProcessing) {
+			warnings = append(warnings, Warning{
+				Text: "task " + x.TaskID + " is also in queue " + item.Queue + ", so two workers may do it: " +
+					"`maestro queue remove " + x.TaskID + " --queue " + item.Queue + "` takes it out there",
+				Tasks: []string{x.TaskID},
+			})
+		}
+	}
+	return warnings
+}
+
+// blocked warns that work is given out which is not to go on.
+func blocked(task string) Warning {
+	return Warning{
+		Text:  "task " + task + " is blocked: `maestro task reopen " + task + "` unblocks it",
+		Tasks: []string{task},
+	}
 }
 
 // Warnings implements Warner.

@@ -742,7 +742,7 @@ func TestTaskDecisions(t *testing.T) {
 			"reopen what is open", nil,
 			step{"o", "task:reopen", `{"taskId":"{t1}"}`},
 			"BUSINESS_RULE_ERROR",
-			"nobody says that it is done",
+			"is in_progress",
 		},
 		{
 			"reopen what is completed",

@@ -253,7 +253,7 @@ func (d *SessionDeleted) Describe() string {
 
 // Describe implements Data.
 func (d *SessionNoted) Describe() string {
-	return "noted " + d.Type + prefixed(" on ", d.TaskID) + prefixed(": ", d.Message)
+	return "noted " + d.Type + " for session " + d.SessionID + prefixed(" on ", d.TaskID) + prefixed(": ", d.Message)
 }
 
 // Describe implements Data.

@@ -73,8 +73,8 @@ func (c *Caller) OtherIdentity(session string) error {
 	return &Problem{
 		Kind:    KindNotAllowed,
 		Code:    string(commands.CodeNotAllowed),
-		Message: "The body speaks for " + named + ", and the credential is that of " + c.By.String(),
+		Message: "The request speaks for " + named + ", and its credential is that of " + c.By.String(),
 		Why:     "who acts is known from the credential alone",
-		Next:    "use the credential of " + named + ", or leave updateSource and sessionId out",
+		Next:    "use the credential of " + named + ", or name nobody",
 	}
 }

@@ -67,7 +67,7 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	row, known := commands.CurrentRules().Row(in.ID)
 	switch {
 	case !known:
-		check.Unknown = true
+		check.Unknown, check.Why = true, "there is no such command"
 	case row.Planned:
 		check.Planned, check.Why = true, commands.WhyPlanned
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):

@@ -181,6 +181,10 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 		said = "Command '" + id + "' is NOT ALLOWED for " + who
 	}
 	const next = `Run "maestro commands" to see available commands.`
+	why := check.Why
+	if check.Unknown {
+		why = "" // it only repeats that there is no such command
+	}
 	switch {
 	case a.JSON:
 		a.WriteJSON(check)
@@ -188,7 +192,7 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 		a.Print("%s\n%s", said, reasonLine("why", check.Why))
 	default:
 		a.Print("%s\n", said)
-		a.Print("%s%s\n%s\n", reasonLine("why", check.Why), reasonLine("next", check.Next), next)
+		a.Print("%s%s\n%s\n", reasonLine("why", why), reasonLine("next", check.Next), next)
 	}
 	if check.Allowed {
 		return nil

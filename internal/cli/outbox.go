@@ -377,7 +377,7 @@ func stillWaiting(n int) string {
 	return fmt.Sprintf("%d earlier commands are still waiting", n)
 }
 
-// withWaiting adds to a connection error that the command was not kept, and how many earlier ones wait.
+// withWaiting adds to a connection error that the command was not sent, and how many earlier ones wait.
 func (a *Run) withWaiting(err error) error {
 	if !a.isSession() || !unreached(err) {
 		return err
@@ -395,6 +395,6 @@ func (a *Run) withWaiting(err error) error {
 	}
 	e := explain(f.Err)
 	f.Code, f.Why, f.Next = e.code, e.why, e.next
-	f.Message = fmt.Sprintf("%s. This command was not kept; %s", e.message, stillWaiting(n))
+	f.Message = fmt.Sprintf("%s. This command was not sent, and is not kept; %s", e.message, stillWaiting(n))
 	return f
 }

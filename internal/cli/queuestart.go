@@ -180,7 +180,7 @@ func showWork(a *Run, w *wire.Work) {
 		a.block("Acceptance criteria", listOf(w.Criteria))
 	}
 	a.block("Prompt", w.InitialPrompt)
-	a.block("Reopened: it was done before, and this is missing", w.Reopened)
+	a.block("The task was reopened with these words", w.Reopened)
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {

@@ -19,7 +19,7 @@ import (
 
 // Wherever a command line takes an id, a prefix of one suffices, with or without the word before it: task_4096 or, from
 // four characters on, 4096. A full id in Maestro's own form costs no call. Anything else is looked up, and sent
-// unchanged if no id begins with it. A user may also name a task by its plan id.
+// unchanged if no id begins with it. A task may also be named by its plan id.
 
 // candidate is a thing whose id begins with the typed prefix. maker is the session that made a project, "" for a user.
 type candidate struct{ id, title, maker string }
@@ -95,6 +95,8 @@ var (
 	anyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	// madeID is an id as Maestro makes them.
 	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
+	// eventID is the sequence of an event, or its id.
+	eventID = regexp.MustCompile(`^([0-9]+|[0-9a-f]{8}-[0-9a-f-]{27})$`)
 )
 
 // makesSession are the commands that create a session with the given id, if there is none.
@@ -194,6 +196,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 			}
 		}
 	}
+	if name == "id" && !eventID.MatchString(text) {
+		name = "taskId" // it may be a plan id
+	}
 	kind, known := idKinds[name]
 	if !known || !anyID.MatchString(text) || madeID.MatchString(text) || text == rootsOnly ||
 		text == a.Getenv(wire.EnvSessionID) || text == a.Getenv(wire.EnvProjectID) {
@@ -222,7 +227,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return "", ctx.Err()
 	case err != nil:
 		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
-	case len(found) == 0 && name == "taskId" && !a.isSession():
+	case len(found) == 0 && name == "taskId":
 		return a.planned(ctx, c, text)
 	case len(found) == 0:
 		return text, nil
@@ -262,7 +267,6 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) (strin
 		return "", failure.Usage("%s is the plan id of more than one task", text).
 			WithNext("name one: %s", namedIDs(candidates(found, ofTask)))
 	}
-	a.Say("maestro: %s is the plan id of %s\n", text, found[0].ID)
 	return found[0].ID, nil
 }
 

@@ -72,7 +72,7 @@ func Create(dir string) (*Home, error) {
 		return nil, &Problem{
 			What: "The home " + dir + " cannot be made",
 			Why:  reason(err).Error(),
-			Next: "name another directory with MAESTRO_HOME or --home",
+			Next: "name another directory with MAESTRO_HOME, or with --home for a restore",
 			err:  err,
 		}
 	}
@@ -123,7 +123,7 @@ func (h *Home) check() error {
 		return notHome(h.dir, "it has neither a log nor secrets, and it is open to others", nil)
 	case strange != nil:
 		return &Problem{
-			What: fmt.Sprintf("The home %s %s", h.dir, strange), Next: "name your own with MAESTRO_HOME or --home",
+			What: fmt.Sprintf("The home %s %s", h.dir, strange), Next: "name your own with MAESTRO_HOME",
 		}
 	}
 	return &Problem{

@@ -32,7 +32,7 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.err }
 
-const nameAnother = "name a home, or a directory that does not exist yet, with MAESTRO_HOME or --home"
+const nameAnother = "name a home, or a new directory, with MAESTRO_HOME, or with --home for a restore"
 
 // notHome returns the problem that a path does not lead to a home.
 func notHome(dir, why string, err error) *Problem {

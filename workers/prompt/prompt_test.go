@@ -365,7 +365,7 @@ func TestQueueWithoutTasks(t *testing.T) {
 	}) {
 		t.Errorf("%q", got)
 	}
-	if !bytes.Contains(task, []byte("the queue says what is next")) {
+	if !bytes.Contains(task, []byte("No task is given")) {
 		t.Errorf("%s", task)
 	}
 }

@@ -58,9 +58,9 @@ func related(m *manifest.Manifest) (children map[string][]int, beside map[string
 // tasks writes the session's tasks. It takes the creator's first instruction for the primary one from the free context.
 func (w *xmlWriter) tasks(m *manifest.Manifest, a axes, c *custom) error {
 	if len(m.Tasks) == 0 {
-		words := "No task is given: the queue says what is next."
+		words := "No task is given."
 		if a.may("queue:start") {
-			words += " You have none before you took it there."
+			words += " You take your tasks from the queue, one at a time."
 		}
 		w.text("task", words)
 		return nil
