@@ -258,7 +258,6 @@ var alternatives = map[string][]string{
 	"queue:complete":    {"report:complete"},
 	"queue:fail":        {"report:error"},
 	"queue:skip":        {"report:blocked"},
-	"queue:push":        {"task:create"},
 	"project:list":      {"status"},
 	"project:get":       {"status"},
 	"inbox":             {"input:wait"},

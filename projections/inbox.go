@@ -205,11 +205,15 @@ func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell fu
 
 func (b *inbox) question(x *Input) {
 	b.find(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
+		asker := b.nameOf(x.SessionID)
+		if session := b.Session(x.SessionID); session != nil && session.Status == events.SessionSaidDone {
+			asker += ", which says it is done"
+		}
 		return InboxItem{
 			SessionID: x.SessionID,
 			TaskID:    first(x.TaskIDs),
 			InputID:   x.ID,
-			What:      b.nameOf(x.SessionID),
+			What:      asker,
 			Message:   x.Question,
 			Options:   x.Options,
 			Next:      "maestro input answer " + x.ID + ` "…"`,

@@ -62,6 +62,13 @@ func TestInbox(t *testing.T) {
 			"a question", then(asks("w", "i1", "Which?", "a", "b")),
 			[]string{`question w/ i1 ["a" "b"] at 6: Name of w: Which? → maestro input answer i1 "…"`},
 		},
+		{
+			"a question of a session that says it is done",
+			then(asks("w", "i1", "Which?"), by(worker, &events.SessionCompleted{SessionID: "w"})),
+			[]string{
+				`question w/ i1 [] at 6: Name of w, which says it is done: Which? → maestro input answer i1 "…"`,
+			},
+		},
 		{"a question about a task", then(by(worker, &events.SessionReported{
 			SessionID: "w",
 			Kind:      events.ReportNeedsInput,

@@ -66,7 +66,8 @@ func TestFilesThatDoNotExist(t *testing.T) {
 		got := runHere(t, env, named...)
 		told := regexp.MustCompile("^maestro: There is no file " + regexp.QuoteMeta(none) +
 			"\n  why:  [^\n]+\n  next: [^\n]+\n$").MatchString(got.stderr)
-		if got.code != cli.ExitNotFound || got.stdout != "" || !told {
+		nobody := strings.TrimPrefix(got.stdout, "export MAESTRO_SESSION_ID=\n") // for a shell that evaluates it
+		if got.code != cli.ExitNotFound || nobody != "" || !told {
 			t.Errorf("%v: %+v", args, got)
 		}
 		if _, err := os.Stat(env["MAESTRO_HOME"]); err == nil {

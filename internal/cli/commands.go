@@ -160,6 +160,8 @@ func checkNeeds(ctx context.Context, a *Run, id string, unknown wire.CommandChec
 // checkCommand says whether a command is allowed, in the words of
 // docs/spec/000-command-permissions.md, "Checking Permissions".
 func checkCommand(ctx context.Context, a *Run, id string) error {
+	// A command line is as good as an id: "report complete" is report:complete.
+	id = strings.Join(strings.Fields(strings.TrimPrefix(id, "maestro ")), ":")
 	check, err := Ask(ctx, a, (*client.Client).CheckCommand, id)
 	if err == nil && check.Unknown {
 		check, err = checkNeeds(ctx, a, id, check)

@@ -102,6 +102,7 @@ func Main(
 	}
 	if err != nil {
 		a.complain(err)
+		a.exportNobody(called)
 	}
 	return exitCode(err)
 }

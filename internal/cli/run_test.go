@@ -76,12 +76,12 @@ func answering(t *testing.T, status int, body string) (env map[string]string, as
 func TestReportIsOneCall(t *testing.T) {
 	const event = `{"sequence":7,"event":null}`
 	tests := map[string][]string{
-		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["a","b"]}`: {
+		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["t_aaaaaaaaaa"]}`: {
 			"report",
 			"progress",
 			"hello",
 			"--task",
-			"a, b",
+			"t_aaaaaaaaaa",
 			"--key",
 			"k",
 		},
@@ -92,20 +92,20 @@ func TestReportIsOneCall(t *testing.T) {
 			"--key",
 			"k",
 		},
-		`POST /api/commands/task:report:error key=k auth=Bearer mss_s.1.x {"message":"m","taskIds":["t"]}`: {
+		`POST /api/commands/task:report:error key=k auth=Bearer mss_s.1.x {"message":"m","taskIds":["t_aaaaaaaaaa"]}`: {
 			"task",
 			"report",
 			"error",
-			"t",
+			"t_aaaaaaaaaa",
 			"m",
 			"--key",
 			"k",
 		},
-		`POST /api/commands/track-file key=k auth=Bearer mss_s.1.x {"file":"a.go","taskId":"t"}`: {
+		`POST /api/commands/track-file key=k auth=Bearer mss_s.1.x {"file":"a.go","taskId":"t_aaaaaaaaaa"}`: {
 			"track-file",
 			"a.go",
 			"--task",
-			"t",
+			"t_aaaaaaaaaa",
 			"--key",
 			"k",
 		},
@@ -152,7 +152,7 @@ func TestWhatOneCallAnswers(t *testing.T) {
 		{"queue top --queue q", top, "GET /api/queues/q/top?projectId=p key=", "Next: t  The title\n"},
 		{"queue top", top, "GET /api/sessions/s/queue/top key=", "Next: t  The title\n"},
 		{"task tree --order dependencies", "[]", "GET /api/projects/p/tree?order=dependencies key=", "No tasks"},
-		{"manifest generate --task-ids t", made, "POST /api/manifests/generate key=", `"strategy": "queue"`},
+		{"manifest generate --task-ids t_aaaaaaaaaa", made, "POST /api/manifests/generate key=", `"strategy": "queue"`},
 	}
 	for _, test := range tests {
 		env, asked := answering(t, http.StatusOK, test.answer)
@@ -399,8 +399,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 		prints              []string
 	}{
 		{
-			"task delete task_0123456789 --key k", deleted,
-			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"task_0123456789"}`,
+			"task delete t_aaaaaaaaaa --key k", deleted,
+			`POST /api/commands/task:delete key=k auth=Bearer msu_admin {"taskId":"t_aaaaaaaaaa"}`,
 			[]string{"Nothing to do"},
 		},
 		{"status", said, `GET /api/projects/proj_0123456789/status key= auth=Bearer msu_admin `, []string{

@@ -10,6 +10,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -147,6 +148,9 @@ func workOf(x wire.Session) string {
 func (a *Run) lastHeard(x wire.Session) string {
 	if x.EndedAt != nil {
 		return "ended " + a.When(*x.EndedAt)
+	}
+	if x.Status == events.SessionSpawning {
+		return "not started"
 	}
 	return "heard " + a.When(max(x.LastHeard, x.LastActivity))
 }

@@ -44,6 +44,7 @@ func newSessionSpawn(a *Run) *cobra.Command {
 	ValueName(cmd, "manifest", "<file>")
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
+	annotated(cmd, exportsSession, "true")
 	return Tell(cmd, "session:spawn", "task-ids!", "role", "strategy", "name", "agent", "model", "skills",
 		"allowed-commands", "queue", "timeout", "quiet")
 }
@@ -171,6 +172,21 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	return nil
 }
 
+// exportsSession is the annotation of a command that prints a session's environment for a shell.
+const exportsSession = "exports-session"
+
+// exportNobody gives a shell that evaluates the output of a failed spawn an empty session, with which every command is
+// refused. Without it, the shell would go on as the user.
+func (a *Run) exportNobody(cmd *cobra.Command) {
+	if cmd.Annotations[exportsSession] == "" || a.JSON || a.terminal() {
+		return
+	}
+	if quiet := cmd.Flags().Lookup("quiet"); quiet != nil && quiet.Changed {
+		return
+	}
+	a.Print("export %s=\n", wire.EnvSessionID)
+}
+
 // sessionEnv returns the environment of a session, and puts its manifest into the home.
 func sessionEnv(ctx context.Context, a *Run, address string, c wire.Credential) map[string]string {
 	env := wire.Environment(address, c.ProjectID, c.SessionID, c.Strategy, placeManifest(ctx, a, c.SessionID))
@@ -211,6 +227,7 @@ func newSessionRegister(a *Run) *cobra.Command {
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)
 	quietFlag(cmd, &c.quiet)
+	annotated(cmd, exportsSession, "true")
 	return Tell(cmd, "session:register", ownOnly)
 }
 

@@ -206,7 +206,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	begins := text
 	if !strings.HasPrefix(text, kind.word+"_") {
-		if len(text) < shortest && (name != "taskId" || a.isSession()) || name == "templateId" {
+		if len(text) < shortest && name != "taskId" || name == "templateId" {
 			return text, nil // Maestro's own templates have names as ids
 		}
 		begins = kind.word + "_" + text
@@ -256,8 +256,15 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 // planned returns the task with a text as its plan id, in the current project if there is one; the text itself if there
 // is none.
 func (a *Run) planned(ctx context.Context, c *client.Client, text string) (string, error) {
-	filter := wire.TaskFilter{PlanID: text, ProjectID: a.Getenv(wire.EnvProjectID)}
-	found, err := c.FirstTasks(ctx, filter, candidatesMost+1)
+	project := a.Getenv(wire.EnvProjectID)
+	if project == "" && !a.isSession() {
+		config, err := readConfig(a.Getenv)
+		if err != nil {
+			return "", err
+		}
+		project = config.Project
+	}
+	found, err := c.FirstTasks(ctx, wire.TaskFilter{PlanID: text, ProjectID: project}, candidatesMost+1)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -265,7 +272,8 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) (strin
 		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
 	case len(found) > 1:
 		return "", failure.Usage("%s is the plan id of more than one task", text).
-			WithNext("name one: %s", namedIDs(candidates(found, ofTask)))
+			WithNext("name one, or choose a project with `maestro project use`: %s", namedIDs(candidates(found,
+				func(t wire.Task) candidate { return candidate{id: t.ID, title: "project " + t.ProjectID} })))
 	}
 	return found[0].ID, nil
 }

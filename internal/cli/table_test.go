@@ -93,6 +93,25 @@ func TestTextsAreWrapped(t *testing.T) {
 	}
 }
 
+// A named value of many words keeps to the width of the terminal, and loses nothing.
+func TestFieldsFitTheTerminal(t *testing.T) {
+	const ids = "task:get, task:list, report:progress, report:complete, report:blocked, session:complete, input:wait"
+	var out strings.Builder
+	a := &Run{Printer: Printer{Stdout: &out, Screen: &Screen{Width: 60}}}
+	a.Field("May", ids)
+	var words []string
+	for line := range strings.Lines(out.String()) {
+		if displaywidth.String(strings.TrimSuffix(line, "\n")) > 60 || !strings.HasPrefix(line[2:], "May        ") &&
+			!strings.HasPrefix(line, strings.Repeat(" ", fieldIndent)) {
+			t.Errorf("a line is %q", line)
+		}
+		words = append(words, strings.Fields(strings.TrimPrefix(line, "  May"))...)
+	}
+	if got := strings.Join(words, " "); got != ids || len(words) < 2 {
+		t.Errorf("printed %q", got)
+	}
+}
+
 // A column in which nothing is has no header either.
 func TestEmptyColumnsAreLeftOut(t *testing.T) {
 	rows := [][]string{{"task_1", "todo", "A title", ""}, {"task_2", "todo", "Another", ""}}

@@ -236,6 +236,24 @@ func (p *Printer) Field(name, value string) {
 	}
 }
 
+// fieldIndent is the width before the value of a field.
+const fieldIndent = 13
+
+// Field is the Printer's, and wraps the value on a terminal.
+func (a *Run) Field(name, value string) {
+	screen := a.onScreen()
+	if screen == nil {
+		a.Printer.Field(name, value)
+		return
+	}
+	for i, line := range wrapped(safetext.OneLine(value), max(screen.Width-fieldIndent, wrapAtLeast), len(value)+1) {
+		if i > 0 {
+			name = ""
+		}
+		a.Print("  %-10s %s\n", name, line)
+	}
+}
+
 // block prints a named text of several lines, if there is one.
 func (p *Printer) block(name, text string) {
 	if text != "" {
