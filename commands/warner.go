@@ -101,6 +101,19 @@ func blocked(task string) Warning {
 }
 
 // Warnings implements Warner.
+func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
+	failed, ok := data.(*events.QueueItemFailed)
+	if !ok || failed.Reason != "" {
+		return nil
+	}
+	return []Warning{{
+		Text: "nobody learns why it failed: say it with `maestro report error \"<reason>\" --task " +
+			failed.TaskID + "`",
+		Tasks: []string{failed.TaskID},
+	}}
+}
+
+// Warnings implements Warner.
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)

@@ -201,7 +201,7 @@ func TestInbox(t *testing.T) {
 			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"unstarted w/ at 4: Name of w: it was spawned and never registered → maestro session exec w -- <command>, or maestro session kill w",
+			"unstarted w/ at 4: Name of w: it was spawned, and has not begun any work → maestro session exec w -- <command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session spawn --strategy queue --queue w",
 		}},
 		{

@@ -107,7 +107,7 @@ func (b *inbox) silent(x *Session) {
 			item.Message = exit.exited()
 			item.Next = "maestro session complete " + x.ID + nextOr + "maestro session kill " + x.ID
 		case InboxUnstarted:
-			item.Message = "it was spawned and never registered"
+			item.Message = "it was spawned, and has not begun any work"
 			item.Next = "maestro session exec " + x.ID + " -- <command>" + nextOr + "maestro session kill " + x.ID
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"

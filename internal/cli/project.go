@@ -77,14 +77,7 @@ func newProjectGet(a *Run) *cobra.Command {
 }
 
 func (c *projectGet) run(ctx context.Context, args []string) error {
-	named := At(args, 0)
-	if named != "" && !c.isSession() {
-		var err error
-		if named, err = c.projectNamed(ctx, named); err != nil {
-			return err
-		}
-	}
-	id, err := c.project(ctx, named)
+	id, err := c.project(ctx, At(args, 0))
 	if err != nil {
 		return err
 	}

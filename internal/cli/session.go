@@ -149,7 +149,7 @@ func (a *Run) lastHeard(x wire.Session) string {
 	if x.EndedAt != nil {
 		return "ended " + a.When(*x.EndedAt)
 	}
-	if x.Status == events.SessionSpawning {
+	if x.Status == events.SessionSpawning && x.LastHeard <= x.LastActivity { // its spawn is no call of its own
 		return "not started"
 	}
 	return "heard " + a.When(max(x.LastHeard, x.LastActivity))

@@ -127,10 +127,16 @@ func (a *Run) fullIDs(cmd *cobra.Command, args []string) error {
 		if name == "sessionId" && makesSession[cmd.CommandPath()] {
 			continue // it may be a session yet to be created
 		}
-		if name == "projectId" && !strings.HasPrefix(arg, "proj_") {
-			continue // it may be a project's name
+		var full string
+		var err error
+		switch {
+		case name != "projectId" || strings.HasPrefix(arg, "proj_"):
+			full, err = a.fullID(ctx, name, arg)
+		case a.isSession():
+			continue
+		default:
+			full, err = a.projectNamed(ctx, arg) // it may be a project's name
 		}
-		full, err := a.fullID(ctx, name, arg)
 		if err != nil {
 			return err
 		}
