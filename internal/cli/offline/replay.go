@@ -355,6 +355,7 @@ func showBoard(a *cli.Run, r *replayed) error {
 			Code:    "NOT_FOUND",
 			Message: "Project with id '" + r.options.project + "' not found",
 			Why:     "it did not exist at " + r.options.at,
+			Next:    "name a later event with --at, or another project with --project",
 		}
 	}
 	a.Result(data, func() {
