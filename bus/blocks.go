@@ -71,14 +71,17 @@ func (s *blockSyncer) syncAll() error {
 			err = errors.Join(err, syncPath(path))
 			continue
 		}
+		if err != nil { // it matters more than that the newest could not be opened, which can be tried again
+			return err
+		}
 		newest, openErr := openFile(path)
 		if openErr != nil {
-			return errors.Join(err, unread(path, openErr))
+			return unread(path, openErr)
 		}
 		s.newest, s.index = newest, index
 	}
-	if err != nil || s.newest == nil {
-		return errors.Join(err, syncPath(s.dir))
+	if s.newest == nil {
+		return syncPath(s.dir)
 	}
 	if err := s.syncNewest(); err != nil { // the server may have begun another since
 		return err
