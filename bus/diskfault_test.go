@@ -390,6 +390,7 @@ func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 			}
 		}
 		must(t, here, b.Damage(), b.Here())
+		b.mender.done.Wait() // what could not be read is looked at again
 		s.has(t, b)
 		if t.Failed() {
 			t.Logf("operation %d, %s: %v", nth, which, how)
