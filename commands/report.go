@@ -160,7 +160,7 @@ func mayReportLate(
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
-			"after its end a session delivers only reports that it kept before, each with the time when it was said",
+			"after its end a session delivers only reports that it kept before, as late ones",
 			nextAfterEnd, "%s", hasEnded(s, session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,

@@ -146,7 +146,7 @@ func openBelow(s *projections.State, id string) *Refusal {
 		Code:    CodeRule,
 		Message: "Task '" + id + "' has open tasks below it: " + someOf(s.SomeUnfinished(id, belowNamed)),
 		Why:     "a parent is done when what is below it is completed or cancelled",
-		Next:    "complete them first, or repeat it with --force",
+		Next:    "complete them first with `maestro task complete`, or repeat it with --force",
 	}
 }
 

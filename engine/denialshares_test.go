@@ -41,6 +41,8 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	store.mu.Lock() // what was recorded last may be in the midst of being stored
+	defer store.mu.Unlock()
 	bounds, bytes, recent := d.shares.bounds, 0, 0
 	for at := d.shares.all.Front(); at != nil; at = at.Next() {
 		r := at.Value.(*denialRecord)

@@ -8,7 +8,7 @@ import (
 
 // groupExamples are the examples of groups, for a first use.
 var groupExamples = map[string]string{
-	"audit":        "maestro audit verify\nmaestro audit replay --task task_7k1y4\nmaestro audit export log.ndjson",
+	"audit":        "maestro audit verify\nmaestro audit replay --task task_7k1y4\nmaestro audit export log.jsonl",
 	"clock":        "maestro clock show\nmaestro clock confirm",
 	"input":        "maestro input list --status open\nmaestro input answer input_3f9 \"Use the staging database\"",
 	"manifest":     "maestro manifest generate --task-ids task_7k1y4 --file manifest.json\nmaestro manifest show --session sess_4n8q2",
@@ -38,11 +38,11 @@ var shownExamples = map[string]string{
 	"":                        "maestro serve\nmaestro task list --ready\nmaestro inbox",
 	"audit can":               "maestro audit can sess_4n8q2 task:complete task_7k1y4",
 	"audit denials":           "maestro audit denials --limit 20",
-	"audit export":            "maestro audit export log.ndjson",
+	"audit export":            "maestro audit export log.jsonl",
 	"audit head":              "maestro audit head",
 	"audit limits":            "maestro audit limits",
 	"audit replay":            "maestro audit replay --task task_7k1y4",
-	"audit verify":            "maestro audit verify\nmaestro audit verify log.ndjson --oracle",
+	"audit verify":            "maestro audit verify\nmaestro audit verify log.jsonl --oracle",
 	"backup":                  "maestro backup maestro.backup",
 	"bench":                   "maestro bench --rounds 3",
 	"clock confirm":           "maestro clock confirm",
