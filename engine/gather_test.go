@@ -97,7 +97,8 @@ func TestAWaitInVainIsNotRepeatedSoon(t *testing.T) {
 			t.Errorf("a lone command after a large batch took %s", took)
 		}
 		before, batches := len(waits()), len(w.log.appended())
-		w.callAgain(t, 2*gatherFrom, 3*gatherAgain, appendsTake/gatherPart*2)
+		// However they are divided into two or three groups, one is large enough for a wait.
+		w.callAgain(t, 5*gatherFrom, 3*gatherAgain, appendsTake/gatherPart*2)
 		batches = len(w.log.appended()) - batches
 		if n := len(waits()) - before; n == 0 || n > batches/gatherAgain+1 {
 			t.Errorf("the writer waited %d times in %d batches for callers who take longer", n, batches)
