@@ -33,6 +33,13 @@ func (s *State) OpenQuestions(root string) int { return s.standing.get(root).que
 // OpenQuestionsOf counts a session's open questions.
 func (s *State) OpenQuestionsOf(session string) int { return s.asking.get(session).len() }
 
+// OpenQuestionsFrom returns a session's open questions, in the order in which they were asked.
+func (s *State) OpenQuestionsFrom(session string) iter.Seq[*Input] {
+	return func(yield func(*Input) bool) {
+		s.asking.get(session).walk(func(id string) bool { return yield(s.inputs.get(id)) })
+	}
+}
+
 // sequenceOf returns the sequence of an earlier event; 0 if there is none.
 func (s *State) sequenceOf(c Cause) uint64 {
 	event, err := uuid.Parse(c.Event)

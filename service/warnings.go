@@ -8,6 +8,7 @@ import (
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
 	"maestro/projections"
 )
 
@@ -29,6 +30,12 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 				}
 			}
 		})
+		if err != nil {
+			return nil
+		}
+	}
+	if said, ok := done.Data.(*events.SessionReported); ok && said.InputID != "" {
+		err := see(func(v View) { warnings = append(warnings, asksAgain(v, said)...) })
 		if err != nil {
 			return nil
 		}
@@ -63,14 +70,33 @@ func (v View) mayReadWarning(w commands.Warning) bool {
 	return true
 }
 
-// leavesBehind warns of what continues although a session says that its work is done: the item that it holds, and
-// working sessions below it.
+// asksAgain warns of a question that its session has asked already, and that nobody has answered yet.
+func asksAgain(v View, said *events.SessionReported) []string {
+	for x := range v.OpenQuestionsFrom(said.SessionID) {
+		if x.ID != said.InputID && x.Question == said.Message && slices.Equal(x.Options, said.Options) {
+			return []string{"you have asked this already, and question " + x.ID + " is still open: " +
+				"`maestro input wait` waits for the answer"}
+		}
+	}
+	return nil
+}
+
+// leavesBehind warns of what continues although a session says that its work is done: the item that it holds, its open
+// questions, and working sessions below it.
 func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {
 			warnings = append(warnings, "it still holds task "+item.TaskID+" of queue "+item.Queue+
 				", which returns to the queue unless you run `maestro queue complete`")
 		}
+	}
+	if n := v.OpenQuestionsOf(session); n > 0 {
+		asked := "a question of it is still open"
+		if n > 1 {
+			asked = fmt.Sprintf("%d questions of it are still open", n)
+		}
+		warnings = append(warnings, asked+", and an answer reaches nobody who has ended: "+
+			"if you need it, run `maestro input wait`")
 	}
 	working := slices.DeleteFunc(living, func(id string) bool {
 		x := v.Session(id)
