@@ -274,9 +274,10 @@ func (a *Run) isSession() bool {
 // errNoProject is the error for a server without projects.
 var errNoProject = errors.New("no project exists")
 
-// project returns the command's project: the named one, the environment's, or for a user the only one. For a session
-// without a project it is the session's own, which the server knows.
-func (a *Run) project(ctx context.Context, named string) (string, error) {
+// project returns the command's project: the named one, the environment's, or for a user the only one, or else that of
+// the first of the tasks that the command names. For a session without a project it is the session's own, which the
+// server knows.
+func (a *Run) project(ctx context.Context, named string, tasks ...string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
@@ -308,6 +309,10 @@ func (a *Run) project(ctx context.Context, named string) (string, error) {
 		none := failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
 		none.Why, none.Err = "a command acts in a project", errNoProject
 		return "", none
+	}
+	if len(tasks) > 0 && tasks[0] != "" {
+		t, err := Ask(ctx, a, (*client.Client).Task, tasks[0])
+		return t.ProjectID, err
 	}
 	return "", failure.Usage("Name a project: there are %d", len(projects)).
 		WithNext("choose one with `maestro project use NAME`, or name one with --project; see `maestro project list`")

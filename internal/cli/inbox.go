@@ -153,6 +153,7 @@ const inboxLines = 20
 
 // showInbox prints each item: what it is, in whose words, and what to do.
 func showInbox(a *Run, items []wire.InboxItem) {
+	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
 		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
 		if about == "" {
@@ -162,8 +163,12 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if item.HoldsUp > 0 {
 			holdsUp = ", holds up " + Many(item.HoldsUp, "task")
 		}
-		a.Print("%-11s  %s  %s  (waits %s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
-			holdsUp)
+		in := ""
+		if mixed {
+			in = ", in " + item.ProjectID
+		}
+		a.Print("%-11s  %s  %s  (waits %s%s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
+			holdsUp, in)
 		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), inboxLines) {
 			a.Print("             %s\n", line)
 		}

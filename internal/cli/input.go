@@ -55,7 +55,7 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	columns := []string{"ID", "STATUS", "SESSION", "WAITS", "WHAT"}
-	listFitted(c.Run, questions, "No questions", columns, func(x wire.Input) []string {
+	row := func(x wire.Input) []string {
 		verb := "waited "
 		if x.Status == wire.InputOpen {
 			verb = "waits "
@@ -67,7 +67,9 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 			verb + waited(x.Waited),
 			x.Question + Prefixed(" → ", x.Answer),
 		}
-	})
+	}
+	columns, row = byProject(questions, func(x wire.Input) string { return x.ProjectID }, columns, row)
+	listFitted(c.Run, questions, "No questions", columns, row)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -203,6 +204,23 @@ func List[T any](a *Run, items []T, none string, columns []string, row func(T) [
 // listFitted is List for items with a text in the last column, which is cut to fit a line even without a terminal.
 func listFitted[T any](a *Run, items []T, none string, columns []string, row func(T) []string) {
 	listed(a, items, none, row, func(rows [][]string) { a.fitted(columns, rows) })
+}
+
+// several reports whether items belong to more than one project.
+func several[T any](items []T, project func(T) string) bool {
+	return slices.ContainsFunc(items, func(item T) bool { return project(item) != project(items[0]) })
+}
+
+// byProject adds the column PROJECT, the second, to a table whose items belong to several projects.
+func byProject[T any](
+	items []T, project func(T) string, columns []string, row func(T) []string,
+) ([]string, func(T) []string) {
+	if !several(items, project) {
+		return columns, row
+	}
+	return slices.Insert(slices.Clone(columns), 1, "PROJECT"), func(item T) []string {
+		return slices.Insert(row(item), 1, project(item))
+	}
 }
 
 func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {

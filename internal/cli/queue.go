@@ -34,7 +34,7 @@ func newQueuePush(a *Run) *cobra.Command {
 }
 
 func (c *queuePush) run(ctx context.Context, args []string) error {
-	if err := nameQueue(ctx, c.Run, &c.body.QueueRef); err != nil {
+	if err := nameQueue(ctx, c.Run, &c.body.QueueRef, args...); err != nil {
 		return err
 	}
 	of := func(id string) any {
@@ -142,20 +142,20 @@ func bindQueue(cmd *cobra.Command, body any, of *commands.QueueRef) *fields {
 // queueFlags declares the flags that identify a query's queue.
 func queueFlags(cmd *cobra.Command, of *commands.QueueRef) { bindQueue(cmd, of, of) }
 
-// nameQueue makes sure that the request names a queue.
-func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef) error {
+// nameQueue makes sure that the request names a queue, one of the project of the tasks if there are any.
+func nameQueue(ctx context.Context, a *Run, of *commands.QueueRef, tasks ...string) error {
 	if a.isSession() || of.SessionID != "" {
 		of.Project = ""
 		return nil
 	}
-	named, err := namedQueue(ctx, a, *of)
+	named, err := namedQueue(ctx, a, *of, tasks...)
 	of.Queue, of.Project = named.Name, named.ProjectID
 	return err
 }
 
 // namedQueue returns a user's queue: the named one, or the only one of the project.
-func namedQueue(ctx context.Context, a *Run, of commands.QueueRef) (wire.QueueOf, error) {
-	project, err := a.project(ctx, of.Project)
+func namedQueue(ctx context.Context, a *Run, of commands.QueueRef, tasks ...string) (wire.QueueOf, error) {
+	project, err := a.project(ctx, of.Project, tasks...)
 	if err != nil || of.Queue != "" {
 		return wire.QueueOf{Name: of.Queue, ProjectID: project}, err
 	}

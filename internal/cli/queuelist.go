@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -234,25 +233,16 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	several := slices.ContainsFunc(
-		queues,
-		func(q wire.Queue) bool { return q.ProjectID != queues[0].ProjectID },
-	)
 	columns := []string{"QUEUE", "ITEMS", "REPORTS"}
-	if several {
-		columns = append([]string{"PROJECT"}, columns...)
-	}
-	List(c.Run, queues, "No queues", columns, func(q wire.Queue) []string {
+	row := func(q wire.Queue) []string {
 		trust := ""
 		if q.TrustReports {
 			trust = "reports trusted"
 		}
-		row := []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
-		if several { // a name is unique only within its project
-			row = append([]string{q.ProjectID}, row...)
-		}
-		return row
-	})
+		return []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+	}
+	columns, row = byProject(queues, func(q wire.Queue) string { return q.ProjectID }, columns, row)
+	List(c.Run, queues, "No queues", columns, row)
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	columns := []string{"ID", "STATUS", "ROLE", "STRATEGY", "TASKS", "HEARD", "NAME"}
-	List(c.Run, sessions, "No sessions", columns, func(x wire.Session) []string {
+	row := func(x wire.Session) []string {
 		return []string{
 			x.ID,
 			statusText(x),
@@ -96,7 +96,9 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 			c.lastHeard(x),
 			safetext.Clip(x.Name, 60),
 		}
-	})
+	}
+	columns, row = byProject(sessions, func(x wire.Session) string { return x.ProjectID }, columns, row)
+	List(c.Run, sessions, "No sessions", columns, row)
 	return nil
 }
 

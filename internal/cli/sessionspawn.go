@@ -57,7 +57,7 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	if c.file != "" {
 		err = spawnWith(ctx, c.Run, c.file, &c.body)
 	} else {
-		c.body.Project, err = c.project(ctx, c.body.Project)
+		c.body.Project, err = c.project(ctx, c.body.Project, c.body.TaskIDs...)
 		if err == nil && c.body.Strategy == events.StrategyQueue && c.body.Queue == "" && len(c.body.TaskIDs) == 0 {
 			err = c.chooseQueue(ctx)
 		}
@@ -237,7 +237,7 @@ func (c *sessionRegister) run(ctx context.Context, args []string) error {
 	}
 	if !c.isSession() {
 		var err error
-		if c.body.Project, err = projectOfNew(ctx, c.Run, c.body.Project); err != nil {
+		if c.body.Project, err = projectOfNew(ctx, c.Run, c.body.Project, c.body.TaskIDs...); err != nil {
 			return err
 		}
 	}
@@ -253,8 +253,8 @@ func (c *sessionRegister) run(ctx context.Context, args []string) error {
 }
 
 // projectOfNew is project, but none is required: a known session has one already.
-func projectOfNew(ctx context.Context, a *Run, named string) (string, error) {
-	id, err := a.project(ctx, named)
+func projectOfNew(ctx context.Context, a *Run, named string, tasks ...string) (string, error) {
+	id, err := a.project(ctx, named, tasks...)
 	if exitCode(err) == ExitInvalid {
 		return "", nil
 	}

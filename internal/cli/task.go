@@ -38,11 +38,15 @@ func (c *taskCreate) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.body.Project, err = c.project(ctx, c.body.Project); err != nil {
-		return err
-	}
 	if c.body.ParentID == "null" {
 		c.body.ParentID = ""
+	}
+	tasks := c.body.Dependencies
+	if c.body.ParentID != "" {
+		tasks = []string{c.body.ParentID}
+	}
+	if c.body.Project, err = c.project(ctx, c.body.Project, tasks...); err != nil {
+		return err
 	}
 	answer, err := c.send(ctx, "task:create", &c.body, c.key)
 	if err != nil {

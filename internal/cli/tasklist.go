@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,15 +84,8 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 		}
 		return nil
 	}
-	several := slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.ProjectID != tasks[0].ProjectID })
-	if !several {
-		List(c.Run, tasks, "No tasks", taskColumns, taskRow)
-		return nil
-	}
-	columns := slices.Insert(slices.Clone(taskColumns), 1, "PROJECT")
-	List(c.Run, tasks, "No tasks", columns, func(t wire.Task) []string {
-		return slices.Insert(taskRow(t), 1, t.ProjectID)
-	})
+	columns, row := byProject(tasks, func(t wire.Task) string { return t.ProjectID }, taskColumns, taskRow)
+	List(c.Run, tasks, "No tasks", columns, row)
 	return nil
 }
 
