@@ -4,11 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"maestro/internal/disk"
+	"maestro/internal/lazyregexp"
 )
 
 // tailAside names the directories that hold the end of a log that was cut off as an unfinished append.
@@ -16,7 +16,7 @@ const tailAside = "tail"
 
 // asidePattern matches what follows asideInfix: the time, the kind of content, and a number if several have the same
 // second.
-var asidePattern = regexp.MustCompile(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
+var asidePattern = lazyregexp.New(`^\d{8}T\d{6}Z(?:-([a-z_]+))?(?:-\d+)?$`)
 
 // asides returns the directories set aside from a store, oldest first. what is a stream's name in lower case, or the
 // log's end.
@@ -28,7 +28,7 @@ func asides(dir, what string) ([]string, error) {
 	var found []string
 	for _, entry := range entries {
 		rest, isAside := strings.CutPrefix(entry.Name(), filepath.Base(dir)+asideInfix)
-		parts := asidePattern.FindStringSubmatch(rest)
+		parts := asidePattern().FindStringSubmatch(rest)
 		if isAside && parts != nil && parts[1] == what && entry.IsDir() {
 			found = append(found, filepath.Join(filepath.Dir(dir), entry.Name()))
 		}

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"maestro/internal/disk"
+	"maestro/internal/lazyregexp"
 )
 
 // maxStray is the largest file that is examined as a block; the server's blocks are much smaller.
@@ -119,14 +119,14 @@ func isSpared(dir, path string) bool {
 	})
 }
 
-var digits = regexp.MustCompile(`\d{1,9}`)
+var digits = lazyregexp.New(`\d{1,9}`)
 
 // strayNumbers returns the numbers under which the server may have written the files: those in their names first, then
 // as many as there are files, and more.
 func strayNumbers(paths []string) []int {
 	var numbers []int
 	for _, path := range paths {
-		if n, err := strconv.Atoi(digits.FindString(filepath.Base(path))); err == nil && n <= math.MaxInt32 {
+		if n, err := strconv.Atoi(digits().FindString(filepath.Base(path))); err == nil && n <= math.MaxInt32 {
 			numbers = append(numbers, n)
 		}
 	}
@@ -146,7 +146,7 @@ func strayOf(path string, numbers []int) (stream string, key int, ok bool) {
 	if err != nil || errors.Is(refuseForm(content), errors.ErrUnsupported) {
 		return "", 0, false
 	}
-	own, err := strconv.Atoi(digits.FindString(filepath.Base(path)))
+	own, err := strconv.Atoi(digits().FindString(filepath.Base(path)))
 	if err == nil {
 		numbers = append([]int{own}, numbers...)
 	}

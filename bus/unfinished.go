@@ -4,16 +4,16 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/lazyregexp"
 )
 
 // scratch matches the temporary entries that a start creates in the store; see probe, usable and repairMeta.
-var scratch = regexp.MustCompile(`^\.(probe|model)-\d+$`)
+var scratch = lazyregexp.New(`^\.(probe|model)-\d+$`)
 
 // removeUnfinished removes what a killed server left incomplete: copies of a damaged store or of its end, directories
 // that it was about to set something aside to, and temporary files. The store is locked.
@@ -35,7 +35,7 @@ func (e *embedded) removeUnfinished() {
 		entries, listErr := disk.ReadDir(dir)
 		err = errors.Join(err, listErr)
 		for _, entry := range entries {
-			if scratch.MatchString(entry.Name()) {
+			if scratch().MatchString(entry.Name()) {
 				left = append(left, filepath.Join(dir, entry.Name()))
 			}
 		}

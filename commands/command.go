@@ -72,7 +72,7 @@ type noTexts struct{}
 func (noTexts) texts() (map[string]*string, *events.Blobs) { return nil, nil }
 
 // IDs returns the id of every command that may become an event, sorted.
-func IDs() []string { return slices.Sorted(maps.Keys(makers)) }
+func IDs() []string { return slices.Sorted(maps.Keys(makers())) }
 
 // WhyPlanned says why a known id cannot be used.
 const WhyPlanned = "its id is reserved for a later version"
@@ -85,7 +85,7 @@ func Parse(id string, body []byte) (Command, error) {
 
 // ParseContext is Parse, but ends with ctx.
 func ParseContext(ctx context.Context, id string, body []byte) (Command, error) {
-	row, known := current.Row(id)
+	row, known := current().Row(id)
 	switch {
 	case !known:
 		return nil, UnknownCommand(id)
@@ -121,7 +121,7 @@ func UnknownCommand(id string) *Refusal {
 		Next:    "see `maestro commands`",
 	}
 	var known []string
-	for _, row := range current.rows {
+	for _, row := range current().rows {
 		if !row.Planned {
 			known = append(known, row.ID)
 		}

@@ -78,7 +78,7 @@ func (g *ground) session(id string, role events.Role, tasks ...string) {
 		Role:        role,
 		Strategy:    strategy,
 		TaskIDs:     tasks,
-		Permissions: events.Permissions{Commands: current.Defaults(RoleSetOf(role, strategy))},
+		Permissions: events.Permissions{Commands: current().Defaults(RoleSetOf(role, strategy))},
 	})
 }
 

@@ -29,8 +29,8 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 		before[id] = fields
 	}
 	var now strings.Builder
-	for _, id := range slices.Sorted(maps.Keys(makers)) {
-		fields := strings.Join(orderOf(reflect.TypeOf(makers[id].empty()).Elem()), " ")
+	for _, id := range slices.Sorted(maps.Keys(makers())) {
+		fields := strings.Join(orderOf(reflect.TypeOf(makers()[id].empty()).Elem()), " ")
 		now.WriteString(id + ": " + fields + "\n")
 		if kept, ok := before[id]; ok && !inOrder(kept, fields) {
 			t.Errorf("%s had the fields\n%s\nin this order, and has\n%s", id, kept, fields)

@@ -46,8 +46,8 @@ type fieldOf struct {
 
 // fieldsOfTypes holds the bounded fields of each command. A client that decides nothing does not build it.
 var fieldsOfTypes = sync.OnceValue(func() map[reflect.Type][]fieldOf {
-	types := make(map[reflect.Type][]fieldOf, len(makers))
-	for id, maker := range makers {
+	types := make(map[reflect.Type][]fieldOf, len(makers()))
+	for id, maker := range makers() {
 		t := reflect.TypeOf(maker.empty()).Elem()
 		types[t] = boundedFields(id, t)
 	}

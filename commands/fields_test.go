@@ -22,7 +22,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 			documented = append(documented, l.Name)
 		}
 	}
-	for id, maker := range makers {
+	for id, maker := range makers() {
 		for _, field := range boundedFields(id, reflect.TypeOf(maker.empty()).Elem()) {
 			if !field.known || !slices.Contains(documented, field.limit.Name) {
 				t.Errorf("%s: the field %s has no limit; give it one in fieldLimits", id, field.name)
@@ -61,7 +61,7 @@ func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 
 // Each list, map and free JSON is taken at its limit and refused above it, by the rules from the third version on.
 func TestFieldsAreBounded(t *testing.T) {
-	for id, maker := range makers {
+	for id, maker := range makers() {
 		for _, field := range fieldsOfTypes()[reflect.TypeOf(maker.empty()).Elem()] {
 			if field.limit.Answer != answerLimit {
 				continue

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"sync"
 
 	"maestro/events"
 )
@@ -51,31 +52,31 @@ func makerOfKind[C, E any, PC interface {
 }
 
 // makers are those of the current rows, by command.
-var makers = func() map[string]*maker {
-	byID := make(map[string]*maker, len(rows))
-	for _, row := range rows {
+var makers = sync.OnceValue(func() map[string]*maker {
+	byID := make(map[string]*maker, len(rows()))
+	for _, row := range rows() {
 		if row.makes != nil && row.Alias == "" {
 			byID[row.ID] = row.makes
 		}
 	}
 	return byID
-}()
+})
 
 // makersOf are the same by event type, in the table's order.
-var makersOf = func() map[string][]*maker {
+var makersOf = sync.OnceValue(func() map[string][]*maker {
 	byEvent := map[string][]*maker{}
-	for _, row := range rows {
+	for _, row := range rows() {
 		if row.makes != nil && row.Alias == "" {
 			byEvent[row.makes.event] = append(byEvent[row.makes.event], row.makes)
 		}
 	}
 	return byEvent
-}()
+})
 
 // CommandOf returns the command that became an event: decided again on the state before the event, it yields the
 // event's data. The audit uses it to show that each event was permitted.
 func CommandOf(e *events.Event) (Command, error) {
-	for _, m := range makersOf[e.Data.EventType()] {
+	for _, m := range makersOf()[e.Data.EventType()] {
 		if command, ok := m.from(e); ok {
 			return command, nil
 		}

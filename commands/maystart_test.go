@@ -169,7 +169,7 @@ func workGround(t *testing.T) *ground {
 			TaskIDs:     []string{id},
 			Queue:       "of-" + id,
 			Queued:      []string{id},
-			Permissions: events.Permissions{Commands: current.Defaults(RoleQueueWorker)},
+			Permissions: events.Permissions{Commands: current().Defaults(RoleQueueWorker)},
 		})
 	}
 	g.apply(&events.TaskUpdated{

@@ -272,7 +272,7 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 		}
 		if x.Allowed != nil {
 			if at := slices.IndexFunc(*x.Allowed,
-				func(listed string) bool { return current.canonical(listed) == id }); at >= 0 {
+				func(listed string) bool { return current().canonical(listed) == id }); at >= 0 {
 				refusal := notAllowed("session:spawn", why,
 					"leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
 					"Session '%s' may not give '%s' to %s", c.By.Name, id, child)

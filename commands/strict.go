@@ -41,8 +41,8 @@ func fieldsOf(command any) []string { return formOf(command).fields }
 
 // countsOfTypes holds the optional numbers of each command, each with the meaning of its absence: its absent tag.
 var countsOfTypes = sync.OnceValue(func() map[reflect.Type]map[string]string {
-	types := make(map[reflect.Type]map[string]string, len(makers))
-	for _, maker := range makers {
+	types := make(map[reflect.Type]map[string]string, len(makers()))
+	for _, maker := range makers() {
 		t := reflect.TypeOf(maker.empty()).Elem()
 		types[t] = map[string]string{}
 		for _, field := range reflect.VisibleFields(t) {

@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
-		command := makers[id].empty()
+		command := makers()[id].empty()
 		for name, absent := range countsOfTypes()[reflect.TypeOf(command).Elem()] {
 			checked[id+" "+name] = true
 			if absent == "" {

@@ -3,6 +3,7 @@ package commands
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"maestro/events"
 )
@@ -89,11 +90,11 @@ type Table struct {
 func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
-		return current, true
+		return current(), true
 	case secondRules:
-		return second, true
+		return second(), true
 	case firstRules:
-		return first, true
+		return first(), true
 	}
 	return nil, false
 }
@@ -103,11 +104,11 @@ func tableOf(version string) *Table {
 	if t, known := Rules(version); known {
 		return t
 	}
-	return current
+	return current()
 }
 
 // CurrentRules returns the table for new decisions.
-func CurrentRules() *Table { return current }
+func CurrentRules() *Table { return current() }
 
 // Rows returns the table's rows in the order of docs/contract.md, "Permissions".
 func (t *Table) Rows() []Row { return slices.Clone(t.rows) }
@@ -124,7 +125,7 @@ func (t *Table) Row(id string) (Row, bool) {
 // MayWait reports whether a command of this id may be kept in an outbox and delivered later. Only these commands carry
 // the time at which they were said.
 func MayWait(id string) bool {
-	row, _ := current.Row(id)
+	row, _ := current().Row(id)
 	return row.Waits
 }
 
@@ -254,15 +255,16 @@ func (l RoleSet) String() string {
 	return strings.Join(words, ", ")
 }
 
+// The tables are made when they are first needed: most processes are short, and ask the server.
 var (
-	current = newTable(RulesVersion)
-	second  = newTable(secondRules)
-	first   = newTable(firstRules)
+	current = sync.OnceValue(func() *Table { return newTable(RulesVersion) })
+	second  = sync.OnceValue(func() *Table { return newTable(secondRules) })
+	first   = sync.OnceValue(func() *Table { return newTable(firstRules) })
 )
 
 func newTable(version string) *Table {
-	t := &Table{Version: version, index: make(map[string]int, len(rows))}
-	for _, row := range rows {
+	t := &Table{Version: version, index: make(map[string]int, len(rows()))}
+	for _, row := range rows() {
 		if version < row.since {
 			row.Who = row.before
 		}

@@ -120,13 +120,13 @@ func TestRowsHoldTogether(t *testing.T) {
 			t.Errorf("%s is another name for %s", row.ID, row.Alias)
 		}
 	}
-	for id, make := range makers {
+	for id, make := range makers() {
 		if got := make.empty().ID(); got != id {
 			t.Errorf("%s makes a %s", id, got)
 		}
 	}
 	for _, entry := range events.Catalogue() {
-		if len(makersOf[entry.Type]) == 0 {
+		if len(makersOf()[entry.Type]) == 0 {
 			t.Errorf("no command becomes a %s", entry.Type)
 		}
 	}

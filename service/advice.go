@@ -1,15 +1,15 @@
 package service
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"maestro/commands"
+	"maestro/internal/lazyregexp"
 )
 
 // named matches a command line that a text tells the reader to run, and captures its words.
-var named = regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
+var named = lazyregexp.New("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
 
 // advise replaces a problem's next step if it names a command that the caller may not use, because an agent would try
 // it.
@@ -17,7 +17,7 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
 	}
-	for _, words := range named.FindAllStringSubmatch(p.Next, -1) {
+	for _, words := range named().FindAllStringSubmatch(p.Next, -1) {
 		if !s.mayRun(c, words[1:]) {
 			p.Next = s.whomToAsk(c)
 			return

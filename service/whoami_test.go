@@ -21,7 +21,7 @@ func (s *stage) whoami(c *Caller) wire.Whoami {
 	}); err != nil {
 		s.Fatal(err)
 	}
-	for _, words := range named.FindAllStringSubmatch(body.Next, -1) {
+	for _, words := range named().FindAllStringSubmatch(body.Next, -1) {
 		if body.Ended == "" && !s.mayRun(c, words[1:]) {
 			s.Errorf("%s is told what it may not do: %s", c.By, body.Next)
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
+	"maestro/internal/lazyregexp"
 )
 
 // Dir is a directory of automatic backups, as one home sees it. Several homes may share it: each one lists, prunes and
@@ -34,10 +34,10 @@ func At(home, dir, signer string) Dir {
 }
 
 // signerPattern matches a signer: "ed25519:<64 hex>". The first 16 digits are the KEY in a file's name.
-var signerPattern = regexp.MustCompile(`^ed25519:([0-9a-f]{16})[0-9a-f]{48}$`)
+var signerPattern = lazyregexp.New(`^ed25519:([0-9a-f]{16})[0-9a-f]{48}$`)
 
 func keyOf(signer string) string {
-	if parts := signerPattern.FindStringSubmatch(signer); parts != nil {
+	if parts := signerPattern().FindStringSubmatch(signer); parts != nil {
 		return parts[1]
 	}
 	return ""
@@ -69,7 +69,7 @@ const stamp = "20060102T150405Z"
 
 // namePattern matches the names of automatic backups: maestro-KEY-TIME-SEQUENCE-HASH.tar.gz, with -partial if texts
 // were lost. Earlier versions omitted KEY.
-var namePattern = regexp.MustCompile(
+var namePattern = lazyregexp.New(
 	`^maestro-(?:([0-9a-f]{16})-)?(\d{8}T\d{6}Z)-(\d{1,20})-([0-9a-f]{8})(-partial)?\.tar\.gz$`)
 
 // Made is one automatic backup.
@@ -103,7 +103,7 @@ func (d Dir) nameOf(head events.Head, at time.Time, partial bool) string {
 
 // parse parses the name of an automatic backup.
 func parse(name string) (made Made, ok bool) {
-	parts := namePattern.FindStringSubmatch(name)
+	parts := namePattern().FindStringSubmatch(name)
 	if parts == nil {
 		return made, false
 	}
@@ -263,7 +263,7 @@ func (d Dir) prune(just Made, keep int, now time.Time, check func(Made) error) e
 }
 
 // making matches what CreateTemp appends to the prefix.
-var making = regexp.MustCompile(`^\d+$`)
+var making = lazyregexp.New(`^\d+$`)
 
 // clean removes unfinished files of this home that a killed server left.
 func (d Dir) clean() error {
@@ -274,7 +274,7 @@ func (d Dir) clean() error {
 	prefix := d.makingPrefix()
 	for _, entry := range entries {
 		name := entry.Name()
-		if len(name) > len(prefix) && name[:len(prefix)] == prefix && making.MatchString(name[len(prefix):]) &&
+		if len(name) > len(prefix) && name[:len(prefix)] == prefix && making().MatchString(name[len(prefix):]) &&
 			entry.Type().IsRegular() {
 			err = errors.Join(err, disk.Remove(filepath.Join(d.path, name)))
 		}

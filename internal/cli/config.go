@@ -117,7 +117,7 @@ func (a *Run) prefer(cmd *cobra.Command) error {
 // the prefix of its id, before those of sessions, which may choose both. A text that names no project is taken as an
 // id.
 func (a *Run) projectNamed(ctx context.Context, text string) (string, error) {
-	if madeID.MatchString(text) {
+	if madeID().MatchString(text) {
 		return text, nil
 	}
 	var named []wire.Project
@@ -169,7 +169,7 @@ func (a *Run) projectsLike(ctx context.Context, text string) ([]wire.Project, er
 	if !strings.HasPrefix(text, "proj_") {
 		begins = "proj_" + text
 	}
-	if !anyID.MatchString(text) || begins != text && len(text) < shortest {
+	if !anyID().MatchString(text) || begins != text && len(text) < shortest {
 		return nil, nil
 	}
 	return Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{IDPrefix: begins})

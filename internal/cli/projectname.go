@@ -39,7 +39,7 @@ func (a *Run) namedProjects(ctx context.Context, value pflag.Value) error {
 // namedByEnvironment resolves a user's MAESTRO_PROJECT_ID as --project: it may be a name, or the prefix of an id.
 func (a *Run) namedByEnvironment(ctx context.Context) error {
 	text := a.Getenv(wire.EnvProjectID)
-	if text == "" || madeID.MatchString(text) {
+	if text == "" || madeID().MatchString(text) {
 		return nil
 	}
 	c, err := a.Connect(ctx)
@@ -122,7 +122,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	isID := anyID.MatchString(text)
+	isID := anyID().MatchString(text)
 	if isID && idKinds["projectId"].is(ctx, c, text) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -92,11 +92,11 @@ func candidates[T any](found []T, of func(T) candidate) []candidate {
 
 var (
 	// anyID matches an id or a prefix of one.
-	anyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	anyID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	// madeID is an id as Maestro makes them.
-	madeID = regexp.MustCompile(`^[a-z]+_[0-9a-z]{10,}$`)
+	madeID = lazyregexp.New(`^[a-z]+_[0-9a-z]{10,}$`)
 	// eventID is the sequence of an event, or its id.
-	eventID = regexp.MustCompile(`^([0-9]+|[0-9a-f]{8}-[0-9a-f-]{27})$`)
+	eventID = lazyregexp.New(`^([0-9]+|[0-9a-f]{8}-[0-9a-f-]{27})$`)
 )
 
 // makesSession are the commands that create a session with the given id, if there is none.
@@ -202,11 +202,11 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 			}
 		}
 	}
-	if name == "id" && !eventID.MatchString(text) {
+	if name == "id" && !eventID().MatchString(text) {
 		name = "taskId" // it may be a plan id
 	}
 	kind, known := idKinds[name]
-	if !known || !anyID.MatchString(text) || madeID.MatchString(text) || text == rootsOnly ||
+	if !known || !anyID().MatchString(text) || madeID().MatchString(text) || text == rootsOnly ||
 		text == a.Getenv(wire.EnvSessionID) || text == a.Getenv(wire.EnvProjectID) {
 		return text, nil
 	}

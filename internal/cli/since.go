@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -133,7 +133,7 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 func withoutOwnID(words, id string) string {
 	var shown strings.Builder
 	for len(words) > 0 {
-		quote := quotedText.FindStringIndex(words)
+		quote := quotedText().FindStringIndex(words)
 		if quote == nil {
 			quote = []int{len(words), len(words)}
 		}
@@ -144,7 +144,7 @@ func withoutOwnID(words, id string) string {
 }
 
 // quotedText matches a text as strconv.Quote writes it.
-var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 
 func plainWithoutOwnID(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}

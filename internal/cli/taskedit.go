@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +19,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
+	"maestro/internal/lazyregexp"
 	"maestro/service/wire"
 )
 
@@ -152,7 +152,7 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 }
 
 // unknownKey matches the error of the YAML library for a key that the edited task does not have.
-var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+var unknownKey = lazyregexp.New(`field (\S+) not found in type \S+`)
 
 // plainYAML describes an error of the YAML library without its own types.
 func plainYAML(err error) string {
@@ -162,7 +162,7 @@ func plainYAML(err error) string {
 		words = strings.Join(several.Errors, "; ")
 	}
 	words = strings.TrimPrefix(words, "yaml: ")
-	return unknownKey.ReplaceAllString(words, "there is no field $1, only title, description and criteria")
+	return unknownKey().ReplaceAllString(words, "there is no field $1, only title, description and criteria")
 }
 
 // fileToEdit returns the file to edit: that of an earlier edit, or a new one with the given text.

@@ -3,14 +3,15 @@ package disk
 import (
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
+
+	"maestro/internal/lazyregexp"
 )
 
 // heldPrefix begins the paths by which a process reaches what it holds open.
 const heldPrefix = "/proc/self/fd/"
 
-var heldPath = regexp.MustCompile(heldPrefix + `\d+`)
+var heldPath = lazyregexp.New(heldPrefix + `\d+`)
 
 // Shown replaces in a text the paths that lead through an open file of this process, which mean nothing to others, by
 // the path of that file.
@@ -18,7 +19,7 @@ func Shown(text string) string {
 	if !strings.Contains(text, heldPrefix) {
 		return text
 	}
-	return heldPath.ReplaceAllStringFunc(text, func(held string) string {
+	return heldPath().ReplaceAllStringFunc(text, func(held string) string {
 		path, err := os.Readlink(held)
 		if err != nil {
 			return held

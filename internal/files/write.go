@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"maestro/internal/disk"
+	"maestro/internal/lazyregexp"
 )
 
 // Write replaces any file of the name by content: completely or not at all, for this user alone. It first writes to a
@@ -123,7 +123,7 @@ func syncFile(path string) error {
 }
 
 // unfinished matches the temporary names of WritePath.
-var unfinished = regexp.MustCompile(`^\..+-[A-Z2-7]{26}$`)
+var unfinished = lazyregexp.New(`^\..+-[A-Z2-7]{26}$`)
 
 // RemoveUnfinished removes from a directory what WritePath left there in killed processes. The caller makes sure that
 // nobody is writing there.
@@ -133,7 +133,7 @@ func RemoveUnfinished(dir string) error {
 		return nil
 	}
 	for _, entry := range entries {
-		if entry.Type().IsRegular() && unfinished.MatchString(entry.Name()) {
+		if entry.Type().IsRegular() && unfinished().MatchString(entry.Name()) {
 			err = errors.Join(err, disk.Remove(filepath.Join(dir, entry.Name())))
 		}
 	}

@@ -1,13 +1,13 @@
 package oracle
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"maestro/internal/lazyregexp"
 )
 
-var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`) })
+var idForm = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
 
 // isID reports whether a text has the form of an id.
 func isID(id string) bool {

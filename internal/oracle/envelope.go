@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"maestro/internal/lazyregexp"
 	"maestro/internal/syntax"
 )
 
@@ -116,7 +115,7 @@ func (c *trial) age() {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-var requestHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
+var requestHash = lazyregexp.New(`^[0-9a-f]{32}$`)
 
 // envelope judges the attributes against the documents and the payload.
 func (c *trial) envelope(l line, what fact) {

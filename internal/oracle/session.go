@@ -2,11 +2,11 @@ package oracle
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"maestro/internal/lazyregexp"
 )
 
 // The statuses of a session, besides completed and how it ended.
@@ -223,7 +223,7 @@ func (f *sessionRegistered) begin(c *trial, s *session) {
 	}
 }
 
-var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}$`) })
+var digestForm = lazyregexp.New(`^sha256-[0-9a-f]{64}$`)
 
 // aDigest judges that a text is a blob's digest, or empty.
 func (c *trial) aDigest(digest string) {

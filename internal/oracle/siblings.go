@@ -2,9 +2,9 @@ package oracle
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
+
+	"maestro/internal/lazyregexp"
 )
 
 const (
@@ -29,9 +29,7 @@ func (o *siblingOrder) sibling() string {
 	return o.Before
 }
 
-var orderKeys = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{16}([0-9a-f]*[1-9a-f])?$`)
-})
+var orderKeys = lazyregexp.New(`^[0-9a-f]{16}([0-9a-f]*[1-9a-f])?$`)
 
 // shownBelow returns the parent below which a task is shown: "" if that was deleted.
 func (j *Judge) shownBelow(t *task) string {

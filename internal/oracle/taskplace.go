@@ -1,10 +1,10 @@
 package oracle
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"maestro/internal/lazyregexp"
 )
 
 // parent judges the parent that a task gets; "" is none.
@@ -15,7 +15,7 @@ func (c *trial) parent(id, project string) {
 }
 
 // taskIDs match the form of task ids.
-var taskIDs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^task_[0-9a-hjkmnp-tv-z]{10,}$`) })
+var taskIDs = lazyregexp.New(`^task_[0-9a-hjkmnp-tv-z]{10,}$`)
 
 // planID judges an id in a plan, which only one task of a project has at a time.
 func (c *trial) planID(task, id, project string) {

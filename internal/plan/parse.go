@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"maestro/events"
+	"maestro/internal/lazyregexp"
 )
 
 // Parse parses and checks a plan. It reports all faults at once, as *InvalidError.
@@ -70,7 +70,7 @@ func (p *parser) fault(line int, pointer, format string, args ...any) {
 	p.faults = append(p.faults, Fault{Line: line, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 func (p *parser) document(content []byte) {
 	switch {
@@ -96,10 +96,10 @@ func (p *parser) document(content []byte) {
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		line := 1
-		if at := yamlLine.FindStringSubmatch(err.Error()); at != nil && at[1] != "" {
+		if at := yamlLine().FindStringSubmatch(err.Error()); at != nil && at[1] != "" {
 			line, _ = strconv.Atoi(at[1]) // digits, as matched
 		}
-		p.fault(line, "", "this is not YAML: %s", yamlLine.ReplaceAllString(err.Error(), ""))
+		p.fault(line, "", "this is not YAML: %s", yamlLine().ReplaceAllString(err.Error(), ""))
 		return
 	}
 	p.top(document.Content[0])

@@ -334,7 +334,7 @@ func TestIDs(t *testing.T) {
 // letters.
 func TestIDPattern(t *testing.T) {
 	letters := []string{"a", "é", "0", "_", "-", ".", ",", "/", "\\", " ", "\n", "\x00", "\x7f", "\u0085", "\u00a0"}
-	pattern := rules["id"].fits
+	pattern := rules["id"].fits()
 	texts := []string{""}
 	for range 4 {
 		var longer []string

@@ -8,6 +8,7 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
+	"maestro/internal/lazyregexp"
 )
 
 // relations checks what involves several parts of the document. It uses only valid parts, so that one mistake is one
@@ -153,10 +154,10 @@ func (p *parser) allowedCommands(role events.Role, strategy events.Strategy) {
 
 // makers are the beginnings of the full names of an agent's models, possibly after a hosting prefix:
 // us.anthropic.claude-….
-var makers = map[string]*regexp.Regexp{
-	"claude": regexp.MustCompile(`(^|[._:/@-])claude-`),
-	"codex":  regexp.MustCompile(`(^|[._:/@-])(gpt-|codex-|o[1-9])`),
-	"gemini": regexp.MustCompile(`(^|[._:/@-])gemini-`),
+var makers = map[string]func() *regexp.Regexp{
+	"claude": lazyregexp.New(`(^|[._:/@-])claude-`),
+	"codex":  lazyregexp.New(`(^|[._:/@-])(gpt-|codex-|o[1-9])`),
+	"gemini": lazyregexp.New(`(^|[._:/@-])gemini-`),
 }
 
 // defaultAgent is the agent of a session that names none.
@@ -183,10 +184,10 @@ func (p *parser) agentAndModel() {
 	plausible := false
 	switch maker := makers[name]; {
 	case maker != nil:
-		plausible = maker.MatchString(model.text)
+		plausible = maker().MatchString(model.text)
 	case name == "auto":
 		for _, maker := range makers {
-			plausible = plausible || maker.MatchString(model.text)
+			plausible = plausible || maker().MatchString(model.text)
 		}
 	default:
 		plausible = true

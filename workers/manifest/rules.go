@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"maestro/events"
+	"maestro/internal/lazyregexp"
 )
 
 // rule is a constraint on one text or number of the schema. Parse checks it and Schema writes it, so that they cannot
@@ -19,7 +20,7 @@ type rule struct {
 	// enum lists the permitted values.
 	enum []string
 	// fits is an anchored pattern with the same meaning in RE2 and ECMAScript; what describes it in words.
-	fits *regexp.Regexp
+	fits func() *regexp.Regexp
 	what string
 	// is is equivalent to fits, for texts of which a document may have millions.
 	is func(text string) bool
@@ -52,7 +53,7 @@ var rules = map[string]rule{
 		events.StrategyDefault, events.StrategyBatching, events.StrategyDAG,
 	)},
 	"id": {
-		fits: regexp.MustCompile(idPattern),
+		fits: lazyregexp.New(idPattern),
 		is:   isID,
 		most: 128,
 		what: "an id: not empty, no '/', '\\', ',', '..' or control character, and no '-' or '.' at its start",
@@ -62,7 +63,7 @@ var rules = map[string]rule{
 	"priority": {enum: events.Priorities()},
 	"time": {
 		format: "date-time",
-		fits: regexp.MustCompile(
+		fits: lazyregexp.New(
 			`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`),
 		what:  "a date and time with a zone, such as 2026-02-02T10:00:00Z",
 		wrong: wrongTime,
@@ -72,18 +73,18 @@ var rules = map[string]rule{
 
 	// The valid full names depend on the agent: Reader.models.
 	"model": {
-		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
+		fits: lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`), most: 128,
 		what: `"sonnet", "opus", "haiku" or the full name of a model`,
 	},
 	"turns":        {lowest: 1, highest: math.MaxInt32},
 	"milliseconds": {lowest: 0, highest: maxMilliseconds},
 	// The permission table says which commands exist, and which a list may hold.
 	"command": {
-		fits: regexp.MustCompile(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
+		fits: lazyregexp.New(`^[a-z]+(-[a-z]+)*(:[a-z]+(-[a-z]+)*){0,2}$`), most: 64,
 		what: "a command id, 'command' or 'parent:subcommand' in lower-case words, such as task:get",
 	},
 	"agent": {
-		fits: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
+		fits: lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`), most: 64,
 		what: "the name of an agent, such as claude",
 	},
 
@@ -107,7 +108,7 @@ func (r *rule) matches(text string) bool {
 	if r.is != nil {
 		return r.is(text)
 	}
-	return r.fits.MatchString(text)
+	return r.fits().MatchString(text)
 }
 
 func enum[T ~string](values ...T) []string {

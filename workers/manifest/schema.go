@@ -142,7 +142,7 @@ func (s *shape) text() members {
 	case r == nil || r.enum == nil && r.fits == nil:
 		text = append(text, pair{"pattern", `^[^\x00]*$`})
 	case r.fits != nil:
-		text = append(text, pair{"pattern", r.fits.String()})
+		text = append(text, pair{"pattern", r.fits().String()})
 	case len(r.enum) == 1:
 		return append(text, pair{"const", r.enum[0]})
 	default:
@@ -194,7 +194,7 @@ func conditions() members {
 		if agent == defaultAgent {
 			runs = members{{"properties", members{{"agent", members{{"const", agent}}}}}}
 		}
-		model := members{{"anyOf", []members{{{"enum", shortModels}}, {{"pattern", makers[agent].String()}}}}}
+		model := members{{"anyOf", []members{{{"enum", shortModels}}, {{"pattern", makers[agent]().String()}}}}}
 		all = append(all, members{
 			{"if", members{{"properties", members{{"session", runs}}}}},
 			{"then", members{{"properties", members{{"session", members{{"properties", members{{"model", model}}}}}}}}},

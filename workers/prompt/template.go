@@ -3,11 +3,11 @@ package prompt
 import (
 	"embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"maestro/commands"
+	"maestro/internal/lazyregexp"
 )
 
 // Templates returns workflows by id. Built-in ones are named by mode and strategy, such as "execute-simple".
@@ -26,14 +26,14 @@ type files struct{}
 
 // Template implements Templates.
 func (files) Template(id string) (string, bool) {
-	if id == instruction || !templateID.MatchString(id) {
+	if id == instruction || !templateID().MatchString(id) {
 		return "", false
 	}
 	text, err := builtIn.ReadFile("templates/" + id + ".txt")
 	return string(text), err == nil
 }
 
-var templateID = regexp.MustCompile(`^[a-z-]+$`)
+var templateID = lazyregexp.New(`^[a-z-]+$`)
 
 // instruction is the only text that is not a workflow: it applies to every session of a mode.
 const instruction = "instruction"
@@ -211,7 +211,7 @@ func isCommand(id string) bool {
 }
 
 // spelled finds a command that is named in literal text.
-var spelled = regexp.MustCompile(`\bmaestro\s+([a-z]|$)`)
+var spelled = lazyregexp.New(`\bmaestro\s+([a-z]|$)`)
 
 func parsePart(text string, optional bool) (p part, err error) {
 	p.optional = optional
@@ -225,7 +225,7 @@ func parsePart(text string, optional bool) (p part, err error) {
 	}
 	for text != "" {
 		before, rest, opened := strings.Cut(text, "{{")
-		if spelled.MatchString(before) {
+		if spelled().MatchString(before) {
 			return p, fmt.Errorf("%q names a command in words; write it as a slot, such as {{task:get TASK_ID}}",
 				before)
 		}

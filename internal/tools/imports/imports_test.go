@@ -31,7 +31,7 @@ func (r row) uses(p pkg, pattern string) bool {
 }
 
 // everywhere may be imported by every package.
-var everywhere = []string{"internal/safetext", "internal/syntax"}
+var everywhere = []string{"internal/lazyregexp", "internal/safetext", "internal/syntax"}
 
 // only names packages that, outside tests, only the listed packages may import, whatever the table says.
 var only = map[string][]string{
