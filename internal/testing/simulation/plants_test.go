@@ -66,7 +66,7 @@ func row(id, who, to string) edit {
 
 // longRow is row for a row with one field a line.
 func longRow(id, who, to string) edit {
-	begin := "\t\t\tID:    \"" + id + "\",\n\t\tWho:   "
+	begin := "ID:    \"" + id + "\",\n\t\t\tWho:   "
 	return edit{rules, begin + who + ",", begin + to + ","}
 }
 
