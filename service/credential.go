@@ -5,8 +5,9 @@ import (
 	"maestro/service/wire"
 )
 
-// GetCredential returns the secret of a session that has not ended, with the rest of its environment. It is for callers
-// that could spawn the session: the user, and the orchestrator that did.
+// GetCredential returns the secret of a session that has not ended, with the rest of its environment. It is for the
+// user, and for the orchestrator that spawned the session itself: a session that the user spawned for an orchestrator
+// may have permissions that the orchestrator lacks.
 func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	const row = "session:spawn"
 	x, err := v.PermitSession(row, in.ID)
@@ -15,12 +16,12 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 	}
 	by := v.Caller.By
 	switch {
-	case by.Kind == commands.ActorSession && x.SpawnedBy != by.Name:
+	case by.Kind == commands.ActorSession && x.CreatedBy != by.Source():
 		return wire.Credential{}, &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
-			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "'",
-			Why:     "an orchestrator gets the secrets of the sessions that it spawned",
+			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "' itself",
+			Why:     "an orchestrator gets the secrets of the sessions that it spawned itself, not of those spawned for it",
 			Next:    "ask the user",
 		}
 	case x.Ended():

@@ -89,6 +89,25 @@ func (c *Caller) readsMail(x *projections.Session) bool {
 	return c.By.Kind != commands.ActorSession || c.By.Name == x.ID || c.By.Name == x.SpawnedBy
 }
 
+// describe says what an event decided. Only callers that may read a session's mail see the text of what was written to
+// it. Nothing else in this package describes events.
+func (s *Service) describe(c *Caller, data events.Data) string {
+	mail, ok := data.(events.Mail)
+	if !ok {
+		return data.Describe()
+	}
+	to, outline := mail.MailFor()
+	may := false
+	s.Handler.View(func(state *projections.State) {
+		x := state.SessionEver(to)
+		may = x != nil && c.readsMail(x)
+	})
+	if may {
+		return data.Describe()
+	}
+	return outline
+}
+
 func (v View) mail(x *projections.Session, id string) wire.Mail {
 	v.Worked(len(x.Mail) / namesPerStep)
 	if message := x.Message(id); message != nil {

@@ -3,6 +3,8 @@ package service
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -123,6 +125,11 @@ func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 				}
 				fmt.Fprintln(&told, why)
 			}
+			since, err := w.Since(w.Context(), c.by, &wire.SinceQuery{})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			fmt.Fprintln(&told, since)
 		}
 		text := told.String()
 		for _, said := range []string{message, answer} {
@@ -132,6 +139,23 @@ func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
 		}
 		if !strings.Contains(text, "session_message") || !strings.Contains(text, "input_answered") {
 			t.Errorf("%s does not see that something was written:\n%s", name, text)
+		}
+	}
+}
+
+// Events are described in one place, which knows what of them is mail.
+func TestOnlyOneFunctionDescribesEvents(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), ".Describe()"); name != "mail.go" && !strings.HasSuffix(name, "_test.go") && n > 0 {
+			t.Errorf("%s describes events itself: call Service.describe, which hides mail", name)
 		}
 	}
 }

@@ -19,8 +19,10 @@ import (
 // changed collects the objects that the events of a range of the log changed.
 type changed struct {
 	// seen are the projects that count; all says that objects outside projects count too.
-	seen                    map[string]bool
-	all                     bool
+	seen map[string]bool
+	all  bool
+	// describe says what an event decided, as the caller may read it.
+	describe                func(events.Data) string
 	events                  int
 	tasks, sessions, queues map[string]*wire.SinceThing
 }
@@ -61,6 +63,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	found := &changed{
 		seen:     seen,
 		all:      c.ReadsAll() && in.ProjectID == "",
+		describe: func(data events.Data) string { return s.describe(c, data) },
 		tasks:    map[string]*wire.SinceThing{},
 		sessions: map[string]*wire.SinceThing{},
 		queues:   map[string]*wire.SinceThing{},
@@ -102,8 +105,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body.Inbox = body.Inbox[:min(len(body.Inbox), wire.SinceListed)]
 	if s.Denials != nil {
 		body.Refused = s.Denials.Count(func(d *engine.Denial) bool {
-			return int64(d.Last) >= at &&
-				(seen[d.Project] || found.all)
+			return int64(d.Last) >= at && found.sees(d.Project)
 		})
 	}
 	return body, nil
@@ -173,13 +175,15 @@ func (s *Service) timeBehind(ctx context.Context, from, head uint64) (int64, err
 	return event.Time.UnixMilli() + 1, nil
 }
 
+func (f *changed) sees(project string) bool { return f.all || f.seen[project] }
+
 func (f *changed) add(sequence uint64, e *events.Event) {
-	if !f.seen[e.Project] && !f.all {
+	if !f.sees(e.Project) {
 		return
 	}
 	f.events++
 	at := e.Time.UnixMilli()
-	what := shortWords(e.Data.Describe())
+	what := shortWords(f.describe(e.Data))
 	note := func(things map[string]*wire.SinceThing, id, was string) {
 		if id == "" {
 			return
@@ -192,8 +196,11 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 		thing.Events++
 		thing.Last, thing.Sequence, thing.At = what, sequence, events.Millis(at)
 	}
-	_, session, _ := projections.SessionOfSource(e.Source)
-	note(f.sessions, session, "")
+	// An orchestrator also works in the projects that it created. Those who see only such a project are not told of it.
+	of, session, _ := projections.SessionOfSource(e.Source)
+	if f.sees(of) {
+		note(f.sessions, session, "")
+	}
 	kind, id := e.Data.Aggregate()
 	switch d := e.Data.(type) {
 	case *events.TaskDeleted:

@@ -267,30 +267,12 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 			Time:     events.Millis(event.Time.UnixMilli()),
 			Source:   event.Source,
 			Type:     event.Data.EventType(),
-			What:     w.describe(event.Data),
+			What:     w.describe(w.caller, event.Data),
 		})
 		chain.Root = rootOf(event)
 		sequence = w.sequenceOf(event.CausationID)
 	}
 	return chain, nil
-}
-
-// describe says what an event decided. Only callers that may read a session's mail see its text.
-func (w *causes) describe(data events.Data) string {
-	mail, ok := data.(events.Mail)
-	if !ok {
-		return data.Describe()
-	}
-	to, outline := mail.MailFor()
-	may := false
-	w.Handler.View(func(state *projections.State) {
-		x := state.SessionEver(to)
-		may = x != nil && w.caller.readsMail(x)
-	})
-	if may {
-		return data.Describe()
-	}
-	return outline
 }
 
 // whereItGoesOn is the root of a chain that is cut before a sequence.
