@@ -181,7 +181,12 @@ var rows = sync.OnceValue(func() []Row {
 		{ID: "input:list", Who: RoleOrchestrator | RoleUser, Rule: "an orchestrator: " + itsSpawned},
 		{ID: "input:answer", Who: RoleOrchestrator | RoleUser, makes: makerOf((*AnswerInput).from), Rule: openOnly},
 		{ID: "manifest:generate", Who: RoleOrchestrator | RoleUser, Rule: reads},
-		{ID: "manifest:show", Who: RoleOrchestrator | RoleUser, since: thirdRules, Rule: "its own is part of whoami"},
+		{
+			ID:    "manifest:show",
+			Who:   RoleOrchestrator | RoleUser,
+			since: thirdRules,
+			Rule:  "its own is part of whoami; an orchestrator: " + itsSpawned,
+		},
 		{ID: "manifest:schema", Who: RoleOrchestrator | RoleUser, since: thirdRules, Rule: reads},
 		{
 			ID:    "session:note",

@@ -61,6 +61,9 @@ func (v View) refers(ref projections.BlobRef, digest string) (project, row strin
 		}
 	case projections.KindSession, projections.KindSessionTimeline:
 		if x := v.Session(ref.ID); x != nil {
+			if ref.Kind == projections.KindSession && !v.Caller.readsMail(x) {
+				return "", "", false // its manifest is read like its mail
+			}
 			row = "session:info"
 			if v.Caller.By.Kind == commands.ActorSession && x.ID == v.Caller.By.Name {
 				row = ""

@@ -103,6 +103,20 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	}, nil
 }
 
+// mayShowManifest lets those read a session's manifest that may read its mail: like mail, it is what was written to it.
+func (c *Caller) mayShowManifest(x *projections.Session) error {
+	if c.readsMail(x) {
+		return nil
+	}
+	return &commands.Refusal{
+		Code:    commands.CodeNotAllowed,
+		Rule:    "manifest:show",
+		Message: "Session '" + c.By.Name + "' may not read the manifest of session '" + x.ID + "'",
+		Why:     "a session reads its own manifest, and those of the sessions that it spawned",
+		Next:    "see `maestro session info " + x.ID + "`, or ask the user",
+	}
+}
+
 // SessionManifest returns the manifest that a session was given, and its digest.
 func (s *Service) SessionManifest(
 	ctx context.Context, c *Caller, id string,
@@ -119,6 +133,9 @@ func (s *Service) SessionManifest(
 			x, err = v.PermitSession("whoami", id) // the session's own manifest, whatever its list of commands says
 		} else {
 			x, err = v.PermitSession("manifest:show", id)
+		}
+		if err == nil {
+			err = c.mayShowManifest(x)
 		}
 		if err == nil {
 			digest = x.ManifestDigest

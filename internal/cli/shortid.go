@@ -222,7 +222,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return text, nil //nolint:nilerr // the command reports the error itself, and may be kept
 	}
 	if len(text) < shortest {
-		return a.planned(ctx, c, text)
+		return a.oneOf(ctx, c, text, nil)
 	}
 	if begins != text && kind.is(ctx, c, text) {
 		return text, nil // a client chose it, and it is not a prefix of another
@@ -233,12 +233,12 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return "", ctx.Err()
 	case err != nil:
 		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
-	case len(found) == 0 && name == "taskId":
-		return a.planned(ctx, c, text)
-	case len(found) == 0:
-		return text, nil
 	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }),
 		len(found) > candidatesMost && kind.is(ctx, c, text):
+		return text, nil
+	case name == "taskId":
+		return a.oneOf(ctx, c, text, found)
+	case len(found) == 0:
 		return text, nil
 	}
 	var own []candidate
@@ -257,31 +257,6 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return found[0].id, nil
 	}
 	return "", ambiguous(text, found)
-}
-
-// planned returns the task with a text as its plan id, in the current project if there is one; the text itself if there
-// is none.
-func (a *Run) planned(ctx context.Context, c *client.Client, text string) (string, error) {
-	project := a.Getenv(wire.EnvProjectID)
-	if project == "" && !a.isSession() {
-		config, err := readConfig(a.Getenv)
-		if err != nil {
-			return "", err
-		}
-		project = config.Project
-	}
-	found, err := c.FirstTasks(ctx, wire.TaskFilter{PlanID: text, ProjectID: project}, candidatesMost+1)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case err != nil || len(found) == 0:
-		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
-	case len(found) > 1:
-		return "", failure.Usage("%s is the plan id of more than one task", text).
-			WithNext("name one, or choose a project with `maestro project use`: %s", namedIDs(candidates(found,
-				func(t wire.Task) candidate { return candidate{id: t.ID, title: "project " + t.ProjectID} })))
-	}
-	return found[0].ID, nil
 }
 
 // rootsOnly is the value that names no parent.

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// oneOf returns the only task that a text means: as a plan id, or as the beginning of an id, which begins found. It
+// fails if there are several, and returns the text itself if there is none.
+func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []candidate) (string, error) {
+	planned, err := a.planned(ctx, c, text)
+	if err != nil {
+		return "", err
+	}
+	others := slices.DeleteFunc(slices.Clone(found), func(x candidate) bool {
+		return slices.ContainsFunc(planned, func(p candidate) bool { return p.id == x.id })
+	})
+	switch all := slices.Concat(planned, others); {
+	case len(all) == 0:
+		return text, nil
+	case len(all) > 1 && len(planned) == 0:
+		return "", ambiguous(text, others)
+	case len(all) > 1 && len(others) == 0:
+		return "", failure.Usage("%s is the plan id of more than one task", text).
+			WithNext("name one, or choose a project with `maestro project use`: %s", namedIDs(all))
+	case len(all) > 1:
+		return "", failure.Usage("%s is a plan id, and the beginning of another task's id", text).
+			WithNext("name one: %s", namedIDs(all))
+	case len(planned) == 1 && planned[0].maker != "":
+		a.Say("maestro: the plan id %q is that of %s, in a project that session '%s' made\n",
+			text, planned[0].id, planned[0].maker)
+		return planned[0].id, nil
+	default:
+		return all[0].id, nil
+	}
+}
+
+// planned returns the tasks with a text as their plan id, in the current project if there is one. Those in projects
+// that sessions made count for a user only if there are no others.
+func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]candidate, error) {
+	project := a.Getenv(wire.EnvProjectID)
+	if project == "" && !a.isSession() {
+		config, err := readConfig(a.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		project = config.Project
+	}
+	found, err := c.FirstTasks(ctx, wire.TaskFilter{PlanID: text, ProjectID: project}, candidatesMost+1)
+	if err != nil {
+		return nil, ctx.Err() // the server's error about the text itself is clearer
+	}
+	planned := candidates(found, func(t wire.Task) candidate { return candidate{id: t.ID, title: "project " + t.ProjectID} })
+	if project != "" || a.isSession() {
+		return planned, nil
+	}
+	makers := map[string]string{}
+	for i, t := range found {
+		maker, known := makers[t.ProjectID]
+		if !known {
+			of, err := c.Project(ctx, t.ProjectID)
+			if err != nil {
+				return nil, ctx.Err()
+			}
+			maker = makingSession(of)
+			makers[t.ProjectID] = maker
+		}
+		planned[i].maker = maker
+	}
+	own := slices.DeleteFunc(slices.Clone(planned), func(x candidate) bool { return x.maker != "" })
+	if len(own) > 0 {
+		return own, nil
+	}
+	return planned, nil
+}
