@@ -102,7 +102,7 @@ func Main(
 	}
 	if err != nil {
 		a.complain(err)
-		a.exportNobody(called)
+		a.exportNobody(called, args)
 	}
 	return exitCode(err)
 }

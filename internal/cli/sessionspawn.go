@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
@@ -176,15 +178,35 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 const exportsSession = "exports-session"
 
 // exportNobody gives a shell that evaluates the output of a failed spawn an empty session, with which every command is
-// refused. Without it, the shell would go on as the user.
-func (a *Run) exportNobody(cmd *cobra.Command) {
-	if cmd.Annotations[exportsSession] == "" || a.JSON || a.terminal() {
-		return
+// refused. Without it, the shell would go on as the user. It does so also if the command line was not understood, but
+// meant a spawn.
+func (a *Run) exportNobody(called *cobra.Command, args []string) {
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		args = args[:dash]
 	}
-	if quiet := cmd.Flags().Lookup("quiet"); quiet != nil && quiet.Changed {
+	exports := called.Annotations[exportsSession] != "" || called.HasSubCommands() && likeSpawn(args)
+	quiet := called.Flags().Lookup("quiet")
+	forID := quiet != nil && quiet.Changed || slices.Contains(args, "-q") || slices.Contains(args, "--quiet")
+	if !exports || forID || a.JSON || a.terminal() {
 		return
 	}
 	a.Print("export %s=\n", wire.EnvSessionID)
+}
+
+// likeSpawn reports whether a command line that names no command probably meant one that exports a session.
+func likeSpawn(args []string) bool {
+	session := false
+	for _, arg := range args {
+		word := strings.ToLower(arg)
+		switch {
+		case safetext.Nearest(word, []string{"spawn", "register"}) != "",
+			session && (slices.Contains(meantBy[word], "spawn") || meantLines["session"][word] == "session spawn"):
+			return true
+		case safetext.Nearest(word, []string{"session"}) != "":
+			session = true
+		}
+	}
+	return false
 }
 
 // sessionEnv returns the environment of a session, and puts its manifest into the home.
