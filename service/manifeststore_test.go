@@ -16,7 +16,8 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := w.do(team.orchestrator, "session:spawn", fmt.Sprintf(`{"strategy":"queue","manifestDigest":%q}`, stored.Digest))
+	given := w.do(team.orchestrator, "session:spawn",
+		fmt.Sprintf(`{"strategy":"queue","manifestDigest":%q}`, stored.Digest))
 	_, id := given.Data.Aggregate()
 	for name, c := range map[string]struct {
 		by          *Caller

@@ -16,9 +16,12 @@ func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []
 	if err != nil {
 		return "", err
 	}
-	others := slices.DeleteFunc(slices.Clone(found), func(x candidate) bool {
-		return slices.ContainsFunc(planned, func(p candidate) bool { return p.id == x.id })
-	})
+	var others []candidate
+	for _, x := range found {
+		if !slices.ContainsFunc(planned, func(p candidate) bool { return p.id == x.id }) {
+			others = append(others, x)
+		}
+	}
 	switch all := slices.Concat(planned, others); {
 	case len(all) == 0:
 		return text, nil
@@ -54,7 +57,9 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]can
 	if err != nil {
 		return nil, ctx.Err() // the server's error about the text itself is clearer
 	}
-	planned := candidates(found, func(t wire.Task) candidate { return candidate{id: t.ID, title: "project " + t.ProjectID} })
+	planned := candidates(found, func(t wire.Task) candidate {
+		return candidate{id: t.ID, title: "project " + t.ProjectID}
+	})
 	if project != "" || a.isSession() {
 		return planned, nil
 	}
@@ -71,9 +76,19 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]can
 		}
 		planned[i].maker = maker
 	}
-	own := slices.DeleteFunc(slices.Clone(planned), func(x candidate) bool { return x.maker != "" })
-	if len(own) > 0 {
-		return own, nil
+	return usersOwn(planned), nil
+}
+
+// usersOwn returns the candidates that no session made; all of them if there are none.
+func usersOwn(found []candidate) []candidate {
+	var own []candidate
+	for _, x := range found {
+		if x.maker == "" {
+			own = append(own, x)
+		}
 	}
-	return planned, nil
+	if len(own) == 0 {
+		return found
+	}
+	return own
 }

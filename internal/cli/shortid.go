@@ -241,14 +241,8 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	case len(found) == 0:
 		return text, nil
 	}
-	var own []candidate
-	for _, x := range found {
-		if x.maker == "" {
-			own = append(own, x)
-		}
-	}
-	if len(own) > 0 && !a.isSession() {
-		found = own
+	if !a.isSession() {
+		found = usersOwn(found)
 	}
 	if len(found) == 1 {
 		if maker := found[0].maker; maker != "" && !a.isSession() {
