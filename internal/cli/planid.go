@@ -76,11 +76,11 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]can
 		}
 		planned[i].maker = maker
 	}
-	return usersOwn(planned), nil
+	return noSessions(planned), nil
 }
 
-// usersOwn returns the candidates that no session made; all of them if there are none.
-func usersOwn(found []candidate) []candidate {
+// noSessions returns the candidates that no session made; all of them if there are none.
+func noSessions(found []candidate) []candidate {
 	var own []candidate
 	for _, x := range found {
 		if x.maker == "" {

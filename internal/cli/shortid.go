@@ -242,7 +242,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		return text, nil
 	}
 	if !a.isSession() {
-		found = usersOwn(found)
+		found = noSessions(found)
 	}
 	if len(found) == 1 {
 		if maker := found[0].maker; maker != "" && !a.isSession() {
