@@ -134,14 +134,14 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err := ValidText("/initialPrompt", x.InitialPrompt); err != nil {
 		return nil, err
 	}
+	labels, err := validLabels(x.Labels)
+	if err != nil {
+		return nil, err
+	}
 	if err := parentIn(s, c.Project, x.ParentID); err != nil {
 		return nil, err
 	}
 	if err := planIDIn(s, c, c.Project, "", x.PlanID); err != nil {
-		return nil, err
-	}
-	labels, err := validLabels(x.Labels)
-	if err != nil {
 		return nil, err
 	}
 	g := graphOf(s, c)
@@ -222,6 +222,10 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
+	labels, err := x.labels(s, t)
+	if err != nil {
+		return nil, err
+	}
 	parent, dependencies, err := x.place(s, c, t)
 	if err != nil {
 		return nil, err
@@ -234,10 +238,6 @@ func (x *UpdateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		if err := planIDIn(s, c, t.ProjectID, t.ID, *x.PlanID); err != nil {
 			return nil, err
 		}
-	}
-	labels, err := x.labels(s, t)
-	if err != nil {
-		return nil, err
 	}
 	update := &events.TaskUpdated{
 		TaskID:             t.ID,

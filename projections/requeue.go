@@ -17,8 +17,13 @@ func (s *State) Requeueable(item *Item) bool {
 	return false
 }
 
-// done reports whether a task is completed, or said to be.
+// done reports whether a task is completed, or any session says so. That another session works on it makes no
+// difference: only a reopen takes such statements back.
 func (s *State) done(t *Task) bool {
-	says, _ := s.SessionStatus(t)
-	return t.Status == events.TaskCompleted || says == events.SaysCompleted
+	if t.Status == events.TaskCompleted {
+		return true
+	}
+	s.lookedThrough(t.Speakers())
+	said := t.newest(func(said StatusReport) bool { return said.Status == events.SaysCompleted })
+	return said.SessionID != ""
 }

@@ -111,12 +111,13 @@ func (j *Judge) above(id string, is func(id string) bool) bool {
 	return false
 }
 
-// waitsFor reports whether one task depends, directly or not, on another.
+// waitsFor reports whether one task depends, directly or not, on another. What depends on it by way of a deleted task
+// does not wait for it: nobody does a deleted task.
 func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
 	if id == other {
 		return true
 	}
-	if seen[id] || j.tasks[id] == nil {
+	if t := j.tasks[id]; seen[id] || t == nil || t.deleted {
 		return false
 	}
 	seen[id] = true

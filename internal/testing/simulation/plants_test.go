@@ -25,6 +25,7 @@ const (
 	returns    = "commands/queuereturn.go"
 	foldReturn = "projections/queuereturn.go"
 	foldNeeds  = "projections/dependencies.go"
+	foldReach  = "projections/reach.go"
 	foldSettle = "projections/settle.go"
 	foldLook   = "projections/look.go"
 	begins     = "commands/init.go"
@@ -678,6 +679,13 @@ var plants = []plant{
 
 	{"an item whose task nobody reopened is queued again", []edit{{
 		foldAgain, "t != nil && !s.done(t)", "t != nil",
+	}}},
+	{"an item whose task another session works on is queued again", []edit{{
+		foldAgain, "	return said.SessionID != \"\"\n",
+		"	says, _ := s.SessionStatus(t)\n	return said.SessionID != \"\" && says == events.SaysCompleted\n",
+	}}},
+	{"a dependency by way of a deleted task counts", []edit{{
+		foldReach, "		t := w.state.Task(id)\n", "		t := w.state.tasks.get(id)\n",
 	}}},
 	{"a reopened item is not queued again", []edit{{
 		foldAgain, "t != nil && !s.done(t)", "false && s.done(t)",

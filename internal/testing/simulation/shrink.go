@@ -15,7 +15,8 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 		func(p *Plan) { p.Fan = false },
 		func(p *Plan) { p.Chatter = false },
 		func(p *Plan) { p.Gossip = false },
-		func(p *Plan) { p.Furnished = p.Gossip }, // gossip needs the initial projects, tasks and sessions
+		// Gossip and plans need the initial projects, tasks and sessions.
+		func(p *Plan) { p.Furnished = p.Furnished && (p.Gossip || p.Plans) },
 	} {
 		bare := plan
 		leave(&bare)

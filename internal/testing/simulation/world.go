@@ -134,6 +134,9 @@ func (w *world) run() *Failure {
 		if f := w.plans(); f != nil {
 			return f
 		}
+		if f := w.corners(); f != nil {
+			return f
+		}
 	}
 	if w.plan.Messages {
 		if f := w.goAbroad(); f != nil {

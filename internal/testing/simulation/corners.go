@@ -1,0 +1,46 @@
+package simulation
+
+// corners sends what random commands seldom do, because several steps must follow each other: a completed item is
+// queued again while another session works on its task, before and after a reopen; and a task comes to depend on one
+// that depended on it by way of a deleted task.
+func (w *world) corners() *Failure {
+	var f *Failure
+	do := func(by caller, id string, x fields) *model {
+		if f == nil {
+			f = w.ask(by, id, x)
+		}
+		return w.oracle.model()
+	}
+	project := w.oracle.model().projectIDs[0]
+	task := func(title string, dependencies ...string) string {
+		x := fields{Project: project, Title: &title}
+		if len(dependencies) > 0 {
+			x.Dependencies = &dependencies
+		}
+		return last(do(admin, "task:create", x).taskIDs)
+	}
+	spawn := func(x fields) caller {
+		x.Project = project
+		return caller{kind: "session", name: last(do(admin, "session:spawn", x).sessionIDs), project: project}
+	}
+	const queue = "corner"
+	again := task("Done by one, and worked on by another")
+	do(admin, "queue:create", fields{Project: project, Queue: queue})
+	other := spawn(fields{TaskIDs: &[]string{again}})
+	worker := spawn(fields{Strategy: "queue", Queue: queue, TaskIDs: &[]string{again}})
+	do(worker, "queue:start", fields{})
+	do(worker, "queue:complete", fields{})
+	do(other, "report:progress", fields{Message: "On it", TaskIDs: &[]string{again}})
+	item := fields{Project: project, Queue: queue, TaskID: again}
+	do(admin, "queue:requeue", item)
+	do(admin, "task:reopen", fields{TaskID: again, Reason: "not yet"})
+	do(other, "report:progress", fields{Message: "Still on it", TaskIDs: &[]string{again}})
+	do(admin, "queue:requeue", item)
+
+	first := task("First")
+	between := task("Between", first)
+	after := task("After", between)
+	do(admin, "task:delete", fields{TaskID: between})
+	do(admin, "task:update", fields{TaskID: first, AddDependencies: []string{after}})
+	return f
+}
