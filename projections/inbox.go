@@ -172,6 +172,13 @@ func (b *inbox) stop() (unread []string) {
 	return unread
 }
 
+// size is the approximate memory that the search takes, in bytes.
+func (b *inbox) size() int64 {
+	const foundSize, begunSize, knownSize = 256, 48, 48 // with the room that lists and maps keep
+	known := len(b.known) + len(b.dear.working) + len(b.dear.above)
+	return int64(len(b.found))*foundSize + int64(len(b.dear.begun))*begunSize + int64(known)*knownSize
+}
+
 // sort sorts what was found, longest wait first.
 func (b *inbox) sort() {
 	slices.SortStableFunc(b.found, func(x, y found) int { return cmp.Compare(x.since, y.since) })

@@ -25,6 +25,12 @@ func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, unt
 // Stop ends the search early, and names what was not examined, or only in part; nothing if the search was complete.
 func (x *InboxSearch) Stop() (unread []string) { return x.in.stop() }
 
+// Size is the approximate memory that the search takes, in bytes.
+func (x *InboxSearch) Size() int64 {
+	const itemSize = 480 // with the words that are made for it, and while it is chosen
+	return x.in.size() + int64(len(x.items))*itemSize
+}
+
 // Want selects what to describe: a part, longest wait first, with a limit for each session or queue.
 func (x *InboxSearch) Want(part InboxPart) { x.tell(x.in.bounded(part)) }
 

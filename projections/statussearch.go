@@ -59,6 +59,9 @@ func (x *StatusSearch) Stop() {
 	}
 }
 
+// Size is the approximate memory that the search takes, in bytes.
+func (x *StatusSearch) Size() int64 { return x.in.size() }
+
 // StatusOn continues until the state has counted so many steps, and reports whether it is done.
 func (s *State) StatusOn(x *StatusSearch, until uint64) (done bool) { return x.in.on(s, until) }
 

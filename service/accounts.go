@@ -208,6 +208,32 @@ func (l *ledger) take(a *account, r resource, n float64) *overLimit {
 	return nil
 }
 
+// half returns how much of a rate leaves half of an account's burst to other calls; n if that is less.
+func (l *ledger) half(a *account, r resource, n float64) float64 {
+	if q := &l.quotas[a.class][r]; q.Value > 0 {
+		return min(n, q.Burst/2)
+	}
+	return n
+}
+
+// takeLeaving uses n of a rate and leaves so much of the burst, or returns when that will be possible.
+func (l *ledger) takeLeaving(a *account, r resource, n, leave float64) (after time.Duration) {
+	q := &l.quotas[a.class][r]
+	if q.Value == 0 {
+		return 0
+	}
+	each := float64(time.Second) / q.Value
+	now := l.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	paid := max(a.paid[r], now)
+	if after := paid - now + time.Duration((n+leave-q.Burst)*each); after > 0 {
+		return after
+	}
+	a.paid[r] = paid + time.Duration(n*each)
+	return 0
+}
+
 // giveBack undoes take.
 func (l *ledger) giveBack(a *account, r resource, n float64) {
 	if q := l.quotas[a.class][r]; q.Value > 0 {
@@ -217,18 +243,21 @@ func (l *ledger) giveBack(a *account, r resource, n float64) {
 	}
 }
 
-// charge uses n of a rate, even if that exceeds it: the work is done, and the next call has to wait.
-func (l *ledger) charge(a *account, r resource, n float64) {
+// charge uses n of a rate, even if that exceeds it: the work is done, and the next call has to wait. It returns how much
+// of n counts: an account is never deeper in debt than longestDebt.
+func (l *ledger) charge(a *account, r resource, n float64) (counted float64) {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 {
-		return
+		return n
 	}
 	each := float64(time.Second) / q.Value
 	now := l.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	most := now + time.Duration(q.Burst*each) + longestDebt
-	a.paid[r] = max(a.paid[r], min(max(a.paid[r], now)+time.Duration(n*each), most))
+	paid := max(a.paid[r], now)
+	a.paid[r] = max(paid, min(paid+time.Duration(n*each), most))
+	return float64(a.paid[r]-paid) / each
 }
 
 // owes returns when a charge beyond the burst will be paid; nil if there is none.

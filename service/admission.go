@@ -44,6 +44,8 @@ type Admission struct {
 	steps atomic.Int64
 	// looked is the number of steps of reading that are not charged yet: less than one read.
 	looked int
+	// reads is how many reads the call was charged for, prepaid how many more it has paid for in advance.
+	reads, prepaid float64
 }
 
 // demand is how much of each rate a call uses.
@@ -210,13 +212,17 @@ func (c *Caller) worked(steps int) {
 // until it is paid.
 func (a *Admission) worked(steps int) {
 	a.steps.Add(int64(steps))
-	n := float64(steps / StepsPerCommand)
-	if n == 0 {
-		return
+	if n := float64(steps / StepsPerCommand); n > 0 {
+		a.charge(useCommands, n)
 	}
-	a.ledger.charge(a.credential, useCommands, n)
+}
+
+// charge uses n of a rate of the caller, even if that exceeds it, and as much of its project's as counts for the caller:
+// however much work a session has done at once, it takes no more from its project than it may use itself.
+func (a *Admission) charge(r resource, n float64) {
+	counted := a.ledger.charge(a.credential, r, n)
 	if a.project != nil {
-		a.ledger.charge(a.project, useCommands, n)
+		a.ledger.charge(a.project, r, counted)
 	}
 }
 

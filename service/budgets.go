@@ -22,10 +22,7 @@ func (a *Admission) addBodyBytes(n int64) *overLimit {
 	}
 	a.brought += n
 	if unpaid := a.brought - max(a.paidBytes, a.brought-n); unpaid > 0 {
-		a.ledger.charge(a.credential, useBytes, float64(unpaid))
-		if a.project != nil {
-			a.ledger.charge(a.project, useBytes, float64(unpaid))
-		}
+		a.charge(useBytes, float64(unpaid))
 	}
 	return nil
 }
@@ -93,8 +90,6 @@ func (a *Admission) readText(n int64) {
 
 func (a *Admission) chargeBytes(n int64) {
 	if units := float64(n / bytesPerUnit); units > 0 {
-		for _, account := range a.paying() {
-			a.ledger.charge(account, a.answers, units)
-		}
+		a.charge(a.answers, units)
 	}
 }

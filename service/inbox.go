@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -39,6 +40,10 @@ func (s *Service) ListInbox(
 		return nil, 0, Invalid("/sort", "'%s' is not an order of the inbox; it is urgency, or left out",
 			safetext.Printable(in.Sort))
 	}
+	if kinds := in.Kinds(); in.Kind != "" && !slices.Contains(kinds, in.Kind) {
+		return nil, 0, Invalid("/kind", "'%s' is not a kind of inbox item; it is one of: %s",
+			safetext.Printable(in.Kind), strings.Join(kinds, ", "))
+	}
 	wait, err := ParseWait(in.Wait)
 	if err != nil {
 		return nil, 0, err
@@ -61,29 +66,43 @@ const (
 	inboxIdles = 5 * time.Second
 )
 
-// awaitInbox reads again after changes since a sequence, until something needs somebody or the time is over.
+// awaitInbox reads again after changes since a sequence, until something needs somebody or the time is over. Each of
+// these reads is paid for before it begins, by what the caller and its project can spare.
 func (s *Service) awaitInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
 ) (items []projections.InboxItem, _ uint64, err error) {
+	a := c.admission
+	cost := 1 + a.reads
+	rest := func(most time.Duration) error {
+		return s.await(ctx, c, most, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}
 	for until := time.Now().Add(wait); ; {
-		rest := time.Until(until)
-		if rest <= 0 {
+		left := time.Until(until)
+		if left <= 0 {
 			return items, sequence, nil
 		}
-		err := s.await(ctx, c, min(rest, inboxIdles), func(ctx context.Context) error {
+		err := s.await(ctx, c, min(left, inboxIdles), func(ctx context.Context) error {
 			return s.Handler.WaitFor(ctx, sequence+1)
 		})
+		if err == nil {
+			err = rest(min(time.Until(until), inboxRests))
+		}
 		if err != nil {
 			return nil, 0, err
 		}
-		never := func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
+		if after := a.payReads(cost); after > 0 {
+			if err := rest(min(time.Until(until), after)); err != nil {
+				return nil, 0, err
+			}
+			continue
 		}
-		if err := s.await(ctx, c, min(time.Until(until), inboxRests), never); err != nil {
-			return nil, 0, err
-		}
+		before := a.reads
 		items, sequence, err = s.listInbox(ctx, c, in, asked)
+		cost = 1 + a.reads - before
+		a.returnReads()
 		if err != nil || len(items) > 0 {
 			return items, sequence, err
 		}
@@ -168,8 +187,10 @@ func (v View) inboxOf(
 	if search == nil {
 		return nil, nil, nil
 	}
+	held := v.holding(search.Size)
+	defer held.free()
 	on := func(v View, until uint64) (done bool) { return v.SearchOn(search, v.concernsOf(only), until) }
-	whole, err := v.listingSome(on)
+	whole, err := v.listingSome(held, on)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -181,7 +202,7 @@ func (v View) inboxOf(
 	} else {
 		search.WantAll(part)
 	}
-	if whole, err = v.listingSome(on); !whole {
+	if whole, err = v.listingSome(held, on); !whole {
 		search.Stop()
 		unread = append(slices.Clip(unread), "further items")
 	}

@@ -1,9 +1,14 @@
 package service
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
+	"maestro/commands"
 	"maestro/projections"
 	"maestro/service/wire"
 )
@@ -95,5 +100,29 @@ func TestALargeProjectShowsWhatWasFound(t *testing.T) {
 	}
 	if part := status(); len(part.Unread) == 0 || part.Inbox >= whole.Inbox {
 		t.Errorf("%d things need somebody, and %q is left out", part.Inbox, part.Unread)
+	}
+}
+
+// A filter names every kind of item, and an unknown kind is an error, not an empty inbox.
+func TestInboxKinds(t *testing.T) {
+	w := newWorld(t)
+	source, err := os.ReadFile("../projections/inbox.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var declared []string
+	for _, kind := range regexp.MustCompile(`InboxKind += "([a-z]+)"`).FindAllStringSubmatch(string(source), -1) {
+		declared = append(declared, kind[1])
+	}
+	if kinds := (wire.InboxFilter{}).Kinds(); len(kinds) < 10 || !slices.Equal(kinds, declared) {
+		t.Errorf("a filter may name %v, and there are %v", kinds, declared)
+	}
+	for _, kind := range append(declared, "", "blockd", "question|blocked") {
+		_, _, err := w.ListInbox(w.Context(), w.admin(), &wire.InboxFilter{Kind: kind})
+		var refusal *commands.Refusal
+		known := kind == "" || slices.Contains(declared, kind)
+		if known && err != nil || !known && (!errors.As(err, &refusal) || refusal.Code != commands.CodeInvalid) {
+			t.Errorf("%q: %v", kind, err)
+		}
 	}
 }

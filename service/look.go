@@ -114,8 +114,10 @@ func (c *Caller) chargeSteps(steps int) {
 	if n == 0 {
 		return
 	}
-	a.ledger.charge(a.credential, useReads, n)
-	if a.project != nil {
-		a.ledger.charge(a.project, useReads, n)
+	a.reads += n
+	paid := min(n, a.prepaid)
+	a.prepaid -= paid
+	if n -= paid; n > 0 {
+		a.charge(useReads, n)
 	}
 }

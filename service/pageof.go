@@ -3,6 +3,7 @@ package service
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // pageOf creates the views of a page, in portions, and of nothing outside it: show looks an id up, and says whether it
@@ -15,7 +16,9 @@ func pageOf[T any](
 	rest, at := behindCursor(rest, asked)
 	var last restOf
 	lastAt := 0
-	err = v.listing(func(v View, until uint64) (done bool) {
+	held := v.holding(func() int64 { return int64(cap(page.Items)) * int64(unsafe.Sizeof(*new(T))) })
+	defer held.free()
+	err = v.listingWith(held, func(v View, until uint64) (done bool) {
 		for ; len(rest) > 0; at++ {
 			of := &rest[0]
 			if len(of.ids) == 0 {

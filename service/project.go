@@ -175,7 +175,9 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 	search.Now(v.Service.Now().UnixMilli())
 	listed := v.Permit("task:list", p.ID) == nil
 	return func() (projections.ProjectStatus, error) {
-		whole, err := v.listingSome(func(v View, until uint64) bool { return v.StatusOn(search, until) })
+		held := v.holding(search.Size)
+		defer held.free()
+		whole, err := v.listingSome(held, func(v View, until uint64) bool { return v.StatusOn(search, until) })
 		if !whole {
 			search.Stop()
 		}

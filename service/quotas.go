@@ -61,7 +61,7 @@ var quotas = []Quota{
 	{"session-parallel", 8, 0, "calls of one session in progress"},
 	{"session-waits", 16, 0, "calls of one session that wait for something"},
 	{"session-streams", 1, 0, "reads of the whole log (exports, audits, `since`) of one session in progress"},
-	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read, and of manifests while they are made, without the first 256 KiB of each"},
+	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read, of manifests while they are made, without the first 256 KiB of each, and of what its searches hold"},
 	{"session-bodies", 20 << 20, 0, "bytes of requests of one session in progress"},
 	{"session-questions", 20, 0, "open questions of one session"},
 	{

@@ -152,21 +152,13 @@ func (v View) grown(
 
 // grow builds trees in portions, then calls then. After each portion it counts their memory, until then returns.
 func (v View) grow(growth *projections.TreeBuild, then func() error) error {
-	held := int64(0)
-	a := v.Caller.admission
-	if a != nil {
-		defer func() { a.Free(held) }()
-	}
+	held := v.holding(func() int64 { return int64(growth.Made()) * branchSize })
+	defer held.free()
 	for done := false; !done; {
 		v.again(func(v View) { done = v.BuildTrees(growth, stepsAtOnce) })
-		more := int64(growth.Made())*branchSize - held
-		if a == nil || more == 0 {
-			continue
-		}
-		if err := a.Render(more); err != nil {
+		if err := held.grow(done); err != nil {
 			return err
 		}
-		held += more
 	}
 	return then()
 }

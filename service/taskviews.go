@@ -121,6 +121,11 @@ func (v View) below(task string) *projections.Progress {
 
 // listing is portions for a list: all of them together take no more than one read may.
 func (v View) listing(work func(v View, until uint64) (done bool)) error {
+	return v.listingWith(nil, work)
+}
+
+// listingWith is listing for a search whose memory is counted.
+func (v View) listingWith(held *holding, work func(v View, until uint64) (done bool)) error {
 	steps := uint64(0)
 	for done := false; !done; {
 		if steps > v.Service.listMost {
@@ -130,13 +135,17 @@ func (v View) listing(work func(v View, until uint64) (done bool)) error {
 			done = work(v, stepsAtOnce)
 			steps += v.Steps()
 		})
+		if err := held.grow(done); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// listingSome is listing that reports whether it is done, instead of refusing what takes too much.
-func (v View) listingSome(work func(v View, until uint64) (done bool)) (whole bool, err error) {
-	err = RecoverPart(func() error { return v.listing(work) })
+// listingSome is listingWith that reports whether it is done, instead of refusing what takes too much.
+func (v View) listingSome(held *holding, work func(v View, until uint64) (done bool)) (whole bool, err error) {
+	held.some = true
+	err = RecoverPart(func() error { return v.listingWith(held, work) })
 	var p *Problem
 	if errors.As(err, &p) && p.Kind == KindTooLarge {
 		return false, nil

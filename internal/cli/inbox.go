@@ -59,9 +59,15 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	}
 	filter := c.filter
 	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.currentProject()), "urgency"
-	items, err := Ask(ctx, c.Run, (*client.Client).Inbox, filter)
-	if err != nil {
-		return err
+	var items []wire.InboxItem
+	var err error
+	if filter.Kind != string(inboxSetAside) { // the server does not know these
+		if items, err = Ask(ctx, c.Run, (*client.Client).Inbox, filter); err != nil {
+			return err
+		}
+	} else if c.wait {
+		return failure.Usage("Items of kind %s are known to this machine alone, and cannot be waited for", inboxSetAside).
+			WithNext("leave out --wait, or --kind")
 	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)

@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"reflect"
+	"strings"
+)
+
 // InboxFilter selects the things that need a person.
 type InboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
@@ -8,4 +13,11 @@ type InboxFilter struct {
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Wait      string `query:"wait" doc:"if there is nothing, wait until there is, at most so long, such as 25s"`
 	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else longest wait first"`
+}
+
+// Kinds returns the kinds that a filter may name.
+func (InboxFilter) Kinds() []string {
+	field, _ := reflect.TypeFor[InboxFilter]().FieldByName("Kind")
+	_, kinds, _ := strings.Cut(field.Tag.Get("flag"), " ")
+	return strings.Split(kinds, "|")
 }

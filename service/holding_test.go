@@ -1,0 +1,77 @@
+package service
+
+import (
+	"fmt"
+	"testing"
+
+	"maestro/projections"
+	"maestro/service/wire"
+)
+
+// What a search holds between its portions counts against the budgets of its caller. If they have no room, the call is
+// refused; a search that takes too much of them ends early, and says so. Afterwards nothing counts.
+func TestWhatASearchHoldsIsCounted(t *testing.T) {
+	const tasks, room = 6000, 6_000_000
+	w := bounded(t, fmt.Sprintf("session-answers=%d", room))
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	first := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+	token := w.do(w.admin(), "session:spawn",
+		fmt.Sprintf(`{"project":%q,"taskIds":[%q],"role":"orchestrator"}`, project, first)).Token
+	for range tasks {
+		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+		w.do(w.admin(), "task:block", fmt.Sprintf(`{"taskId":%q,"reason":"r"}`, task))
+	}
+	finishedStatus := func(v View) (status projections.ProjectStatus, err error) {
+		var finish func() (projections.ProjectStatus, error)
+		err = w.Look(w.Context(), v.Caller, func(v View) (err error) {
+			finish, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
+			return err
+		})
+		if err == nil {
+			err = RecoverPart(func() (err error) {
+				status, err = finish()
+				return err
+			})
+		}
+		return status, err
+	}
+	for name, read := range map[string]func(c *Caller) (partly bool, err error){
+		"the status": func(c *Caller) (bool, error) {
+			status, err := finishedStatus(w.later(w.Context(), c))
+			return len(status.Unread) > 0, err
+		},
+		"the inbox": func(c *Caller) (bool, error) {
+			v := w.later(w.Context(), c)
+			var p *projections.Project
+			w.Handler.View(func(state *projections.State) { p = state.Project(project) })
+			everybody := v
+			everybody.Caller = &Caller{By: w.admin().By, admission: c.admission}
+			_, unread, err := everybody.inboxOf(p, "", projections.InboxPart{})
+			return len(unread) > 0, err
+		},
+	} {
+		c := w.caller(token)
+		a, err := w.Admit(w.Context(), c, Demand{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if partly, err := read(c); partly || err != nil {
+			t.Errorf("%s, with room: partly %t, %v", name, partly, err)
+		}
+		a.RenderAnyway(room - 1000)
+		if _, err := read(c); !isBusy(err) {
+			t.Errorf("%s, without room: %v", name, err)
+		}
+		if a.answered != room-1000 {
+			t.Errorf("%s: %d bytes still count", name, a.answered-(room-1000))
+		}
+		a.Free(room - 1000)
+		quota := &w.ledger.quotas[ClassSession][useAnswers]
+		quota.Value = 500_000
+		if partly, err := read(c); !partly || err != nil {
+			t.Errorf("%s, with room for less than one: partly %t, %v", name, partly, err)
+		}
+		quota.Value = room
+		a.Leave()
+	}
+}
