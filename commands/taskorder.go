@@ -82,13 +82,12 @@ func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *
 
 // standsBeside reports whether a task is directly before or after a sibling, as far as it searches.
 func standsBeside(s *projections.State, t, sibling *projections.Task, after bool) bool {
-	key := sibling.SiblingKey()
+	walk := s.WalkBeside(t.ProjectID, sibling.SiblingKey(), after)
 	for range maxBeside {
-		beside, found := s.PositionBeside(t.ProjectID, key, after)
+		beside, found := walk.Next()
 		if !found {
 			return false
 		}
-		key = beside.Key
 		switch at := beside.Task; {
 		case at == nil || at.Deleted:
 		case at.ID == t.ID:

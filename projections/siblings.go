@@ -44,52 +44,69 @@ type SiblingPosition struct {
 	Task *Task
 }
 
-// PositionBeside returns the position next to a key among all tasks of a project, before or after it; false if there is
-// none.
-func (s *State) PositionBeside(project, key string, after bool) (SiblingPosition, bool) {
-	created, ordered := s.taskIDs.get(project), s.ordered.get(orderOf(project))
-	i := sort.Search(len(created), func(i int) bool {
-		return s.beyond(createdKey(s.tasks.get(created[i]).CreatedSequence), key, after)
-	})
-	j := sort.Search(len(ordered), func(j int) bool { return s.beyond(s.tasks.get(ordered[j]).Order, key, after) })
-	if !after {
-		i, j = i-1, j-1
-	}
-	i = s.inPlace(created, i, after)
-	var beside SiblingPosition
-	found := false
-	if i >= 0 && i < len(created) {
-		t := s.tasks.get(created[i])
-		beside, found = SiblingPosition{Key: createdKey(t.CreatedSequence)}, true
-		if t.Order == "" {
-			beside.Task = t
-		}
-	}
-	if j >= 0 && j < len(ordered) {
-		t := s.tasks.get(ordered[j])
-		if !found || t.Order == beside.Key || after == (t.Order < beside.Key) {
-			beside, found = SiblingPosition{t.Order, t}, true
-		}
-	}
-	return beside, found
+// SiblingWalk goes from a key to one position after the other, among all tasks of a project.
+type SiblingWalk struct {
+	state            *State
+	created, ordered []string
+	// i and j are the next ones in created and ordered, step is 1 or -1.
+	i, j, step int
+	// left is how many more tasks that were created here, and moved since, it skips.
+	left int
 }
 
-// mostElsewhere bounds how many tasks that were created next to each other, and then moved, are skipped.
+// mostElsewhere bounds how many tasks that were moved from where they were created one walk skips.
 const mostElsewhere = 10_000
 
-// inPlace returns the first of these tasks, from one on, that is still where it was created; or one that is not, after
-// too many of them.
-func (s *State) inPlace(created []string, from int, after bool) int {
-	step := -1
+// WalkBeside starts a walk to what is after a key, or before it.
+func (s *State) WalkBeside(project, key string, after bool) *SiblingWalk {
+	w := &SiblingWalk{
+		state:   s,
+		created: s.taskIDs.get(project),
+		ordered: s.ordered.get(orderOf(project)),
+		step:    -1,
+		left:    mostElsewhere,
+	}
+	w.i = sort.Search(len(w.created), func(i int) bool {
+		return s.beyond(createdKey(s.tasks.get(w.created[i]).CreatedSequence), key, after)
+	})
+	w.j = sort.Search(len(w.ordered), func(j int) bool { return s.beyond(s.tasks.get(w.ordered[j]).Order, key, after) })
 	if after {
-		step = 1
+		w.step = 1
+	} else {
+		w.i, w.j = w.i-1, w.j-1
 	}
-	i := from
-	for n := 0; n < mostElsewhere && i >= 0 && i < len(created) && s.tasks.get(created[i]).Order != ""; n++ {
+	return w
+}
+
+// Next returns the next position; false if there is none. The whole walk skips no more than mostElsewhere tasks.
+func (w *SiblingWalk) Next() (SiblingPosition, bool) {
+	s := w.state
+	var beside SiblingPosition
+	found := w.j >= 0 && w.j < len(w.ordered)
+	if found {
+		t := s.tasks.get(w.ordered[w.j])
+		beside = SiblingPosition{t.Order, t}
+	}
+	for w.i >= 0 && w.i < len(w.created) {
 		s.work(1)
-		i += step
+		t := s.tasks.get(w.created[w.i])
+		key := createdKey(t.CreatedSequence)
+		if found && (key == beside.Key || (w.step > 0) == (key > beside.Key)) {
+			break // the other one is nearer
+		}
+		w.i += w.step
+		switch {
+		case t.Order == "":
+			return SiblingPosition{key, t}, true
+		case w.left == 0:
+			return SiblingPosition{Key: key}, true
+		}
+		w.left--
 	}
-	return i
+	if found {
+		w.j += w.step
+	}
+	return beside, found
 }
 
 // beyond returns the key where a search ends: just after the key, or at it.
@@ -110,7 +127,7 @@ func (s *State) ParentOf(t *Task) string {
 // there is none.
 func (s *State) KeyBeside(t *Task, after bool) string {
 	key := t.SiblingKey()
-	beside, found := s.PositionBeside(t.ProjectID, key, after)
+	beside, found := s.WalkBeside(t.ProjectID, key, after).Next()
 	switch {
 	case found && after:
 		return keyBetween(key, beside.Key)

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -88,6 +89,7 @@ func TestSiblings(t *testing.T) {
 			if got := childrenOf(s, all[0]); !slices.Equal(got, want[all[0]]) {
 				t.Errorf("seed %d, %s: children %v, want %v", seed, name, got, want[all[0]])
 			}
+			checkWalks(t, s, all)
 			for i, id := range want[""] {
 				var rest []string
 				for _, b := range s.Branches("p", s.Task(id).SiblingKey(), 0, MaxTreeTasks) {
@@ -98,6 +100,71 @@ func TestSiblings(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// checkWalks checks that walks from each task lead to all others, in the order of their keys.
+func checkWalks(t *testing.T, s *State, all []string) {
+	t.Helper()
+	var keys []string
+	for _, id := range all {
+		keys = append(keys, s.tasks.get(id).SiblingKey())
+	}
+	slices.Sort(keys)
+	for i, from := range keys {
+		before := slices.Clone(keys[:i])
+		slices.Reverse(before)
+		for after, want := range map[bool][]string{true: keys[i+1:], false: before} {
+			var got []string
+			w := s.WalkBeside("p", from, after)
+			for at, found := w.Next(); found; at, found = w.Next() {
+				if at.Task == nil || at.Task.SiblingKey() != at.Key {
+					t.Fatalf("the position %s has the task %v", at.Key, at.Task)
+				}
+				got = append(got, at.Key)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("from %s, after %t: %v, want %v", from, after, got, want)
+			}
+		}
+	}
+}
+
+// However many tasks were moved from where they were created, a whole walk skips a bounded number of them.
+func TestAWalkPastMovedTasksIsBounded(t *testing.T) {
+	const moved, placed, steps = 3 * mostElsewhere, 300, 200
+	s := New()
+	apply(t, s, by(admin, &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}))
+	var made []*Task
+	for i := range moved + 1 {
+		made = append(made, &Task{TaskFields: &TaskFields{
+			ID: fmt.Sprint("t", i), ProjectID: "p", CreatedSequence: uint64(i + 2),
+		}, Status: events.TaskTodo})
+	}
+	for i, task := range made[1:] { // a few are far behind where all were created, the others before all
+		task.Order = fmt.Sprintf("1%015d1", i+1)
+		if i < placed {
+			task.Order = fmt.Sprintf("f%015d1", i+1)
+		}
+	}
+	encoded, err := json.Marshal(map[string]any{
+		"Projects": []*Project{{ID: "p", CreatedBy: "/users/admin", Tasks: len(made)}}, "Tasks": made,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Decode(append(encoded, '\n')); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Steps()
+	w := s.WalkBeside("p", made[0].SiblingKey(), true)
+	for range steps {
+		if _, found := w.Next(); !found {
+			t.Fatal("the walk ends")
+		}
+	}
+	if took := s.Steps() - before; took > mostElsewhere+2*steps+100 {
+		t.Errorf("%d positions take %d steps", steps, took)
 	}
 }
 

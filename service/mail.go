@@ -127,9 +127,13 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 	}
 }
 
-// clipped cuts a text, at a character boundary, to the length of the longest message, which an agent reads in full.
+// clipped cuts a text to the length of the longest message, which an agent reads in full.
 func clipped(text string) (short string, cut bool) {
-	most := int(commands.LimitMessage.Value)
+	return clippedTo(text, int(commands.LimitMessage.Value))
+}
+
+// clippedTo cuts a text at a character boundary.
+func clippedTo(text string, most int) (short string, cut bool) {
 	if len(text) <= most {
 		return text, false
 	}

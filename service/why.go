@@ -46,13 +46,8 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 	if err != nil {
 		return body, sequence, err
 	}
-	told := &causes{
-		Service: s,
-		caller:  c,
-		left:    int(commands.LimitWhyEvents.Value),
-		known:   map[uint64]*events.Event{},
-	}
-	defer func() { c.chargeSteps(len(told.known) * StepsPerRead / FoundPerRead) }()
+	told := s.causesFor(ctx, c)
+	defer told.held.free()
 	for _, reason := range reasons {
 		if err := told.find(ctx, &reason, sequence); err != nil {
 			return body, sequence, err
@@ -72,8 +67,29 @@ type causes struct {
 	caller *Caller
 	// left is how many steps the answer may still have, over all its chains.
 	left int
-	// known are the events that were read: chains often end in the same ones.
-	known map[uint64]*events.Event
+	// known is what was read of events: chains often end in the same ones.
+	known map[uint64]*cause
+	// words is the length of their texts, held the count of their memory.
+	words int
+	held  *holding
+}
+
+// cause is what a chain needs to know of an event.
+type cause struct {
+	step    wire.WhyStep
+	project string
+	// root is who or what caused the event if no event did; causation is the id of the event that did.
+	root, causation string
+}
+
+// longestStep bounds the text of a step, in bytes: an event may name a thousand tasks.
+const longestStep = 4 << 10
+
+func (s *Service) causesFor(ctx context.Context, c *Caller) *causes {
+	const causeSize = 400
+	w := &causes{Service: s, caller: c, left: int(commands.LimitWhyEvents.Value), known: map[uint64]*cause{}}
+	w.held = s.later(ctx, c).holding(func() int64 { return int64(len(w.known))*causeSize + int64(w.words) })
+	return w
 }
 
 // reasons returns the facts to explain about an id; more counts what is omitted.
@@ -222,12 +238,12 @@ func (w *causes) find(ctx context.Context, r *reason, head uint64) error {
 	if r.made == nil {
 		return nil
 	}
-	last, err := before(ctx, time.UnixMilli(r.at), head, w.eventAt)
+	last, err := before(ctx, time.UnixMilli(r.at), head, w.read)
 	if err != nil {
 		return err
 	}
 	for sequence := last + 1; sequence <= min(head, last+sameInstant); sequence++ {
-		event, err := w.eventAt(ctx, sequence)
+		event, err := w.read(ctx, sequence)
 		switch {
 		case err != nil:
 			return err
@@ -250,27 +266,20 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 			return chain, nil
 		}
 		w.left--
-		event, err := w.eventAt(ctx, sequence)
+		cause, err := w.causeAt(ctx, sequence)
 		if err != nil {
 			return chain, err
 		}
-		if err := w.mayFollow(w.caller, event.Project); err != nil {
+		if err := w.mayFollow(w.caller, cause.project); err != nil {
 			if len(chain.Steps) == 0 {
 				return chain, err
 			}
 			chain.Root = "something in another project"
 			return chain, nil
 		}
-		chain.Steps = append(chain.Steps, wire.WhyStep{
-			Sequence: sequence,
-			ID:       event.ID.String(),
-			Time:     events.Millis(event.Time.UnixMilli()),
-			Source:   event.Source,
-			Type:     event.Data.EventType(),
-			What:     w.describe(w.caller, event.Data),
-		})
-		chain.Root = rootOf(event)
-		sequence = w.sequenceOf(event.CausationID)
+		chain.Steps = append(chain.Steps, cause.step)
+		chain.Root = cause.root
+		sequence = w.sequenceOf(cause.causation)
 	}
 	return chain, nil
 }
@@ -283,13 +292,53 @@ func whereItGoesOn(steps []wire.WhyStep, next uint64) string {
 	return "what led to event " + strconv.FormatUint(steps[len(steps)-1].Sequence, 10) + ": the chain goes on"
 }
 
-func (w *causes) eventAt(ctx context.Context, sequence uint64) (*events.Event, error) {
-	if event, ok := w.known[sequence]; ok {
-		return event, nil
+// causeAt returns what a chain needs to know of an event. It reads each event once, and keeps nothing else of it: an
+// event may be long.
+func (w *causes) causeAt(ctx context.Context, sequence uint64) (*cause, error) {
+	if known, ok := w.known[sequence]; ok {
+		return known, nil
 	}
-	event, err := w.Service.eventAt(ctx, sequence)
-	if err == nil {
-		w.known[sequence] = event
+	event, err := w.read(ctx, sequence)
+	if err != nil {
+		return nil, err
+	}
+	what, _ := clippedTo(w.describe(w.caller, event.Data), longestStep)
+	what = strings.Clone(what)
+	read := &cause{
+		step: wire.WhyStep{
+			Sequence: sequence,
+			ID:       event.ID.String(),
+			Time:     events.Millis(event.Time.UnixMilli()),
+			Source:   strings.Clone(event.Source),
+			Type:     event.Data.EventType(),
+			What:     what,
+		},
+		project:   strings.Clone(event.Project),
+		root:      strings.Clone(rootOf(event)),
+		causation: strings.Clone(event.CausationID),
+	}
+	w.known[sequence] = read
+	w.words += len(what)
+	return read, w.held.grow(false)
+}
+
+// read reads an event when it is the caller's turn, and charges for it by its length, until the caller is gone.
+func (w *causes) read(ctx context.Context, sequence uint64) (event *events.Event, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	turn, err := w.Turn(ctx, w.caller)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.End()
+	err = w.Log.Read(ctx, sequence, sequence, func(m events.Message) (err error) {
+		w.caller.chargeSteps(StepsPerRead/FoundPerRead + len(m.Body)*StepsPerRead/bytesPerUnit)
+		event, err = events.Decode(m.Body)
+		return err
+	})
+	if err == nil && event == nil {
+		err = errNoEvent
 	}
 	return event, err
 }
@@ -317,10 +366,13 @@ func (s *Service) eventAt(ctx context.Context, sequence uint64) (*events.Event, 
 		return err
 	})
 	if err == nil && event == nil {
-		err = errors.New("the log gave no event")
+		err = errNoEvent
 	}
 	return event, err
 }
+
+// errNoEvent says that a log returned nothing at a sequence that it has.
+var errNoEvent = errors.New("the log gave no event")
 
 func (s *Service) sequenceOf(event string) (sequence uint64) {
 	if id, err := uuid.Parse(event); err == nil {

@@ -1,13 +1,15 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"maestro/commands"
-	"maestro/events"
 )
 
 // TestWhyOfATaskInManyQueuesIsBounded: it shows a few queues, first those with open items, counts the others, reads
@@ -61,12 +63,8 @@ func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 	s := newStage(t)
 	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned
 	said := s.Head()
-	told := &causes{
-		Service: s.Service,
-		caller:  s.admin(),
-		left:    2,
-		known:   map[uint64]*events.Event{},
-	}
+	told := s.causesFor(t.Context(), s.admin())
+	told.left = 2
 	for _, steps := range []int{2, 0} {
 		chain, err := told.chain(t.Context(), reason{what: "it is so", sequence: said})
 		if err != nil {
@@ -112,4 +110,52 @@ func TestWhyOfProjectsAndOfWhatIsDeleted(t *testing.T) {
 			t.Errorf("of its own: %v", err)
 		}
 	})
+}
+
+// An answer keeps of each event what it shows. Events are charged for by their length when they are read, what is kept
+// counts against the caller's budget, and nothing is read for a caller that is gone.
+func TestWhyKeepsNoWholeEvents(t *testing.T) {
+	const tasks, long = 40, 60_000
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	first := w.Head() + 1
+	for range tasks {
+		w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T","metadata":{"long":%q}}`, project,
+			strings.Repeat("x", long)))
+	}
+	spawned := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`,
+		project, w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))))
+	c := w.caller(spawned.Token)
+	a, err := w.Admit(t.Context(), c, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	paid := w.ledger.left(a.credential, useReads)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	told := w.causesFor(t.Context(), c)
+	for sequence := range uint64(tasks) {
+		if _, err := told.causeAt(t.Context(), first+sequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > tasks*long/10 || a.answered < 100*tasks {
+		t.Errorf("of %d bytes of events, %d are kept, and %d counted", tasks*long, kept, a.answered)
+	}
+	if paid -= w.ledger.left(a.credential, useReads); paid < tasks*long/bytesPerUnit {
+		t.Errorf("%d bytes cost %.0f reads", tasks*long, paid)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := told.causeAt(gone, w.Head()); !errors.Is(err, context.Canceled) {
+		t.Errorf("for a caller that is gone: %v", err)
+	}
+	if told.held.free(); a.answered != 0 {
+		t.Errorf("%d bytes still count", a.answered)
+	}
+	runtime.KeepAlive(told)
 }
