@@ -515,8 +515,6 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		}
 	}
 	boss := store(strings.Replace(goodFor(project, task, ``), `"role":"worker"`, `"role":"orchestrator"`, 1))
-	w.manifestOf(spawned(w.do(adminToken, "session:spawn",
-		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
 	// A manifest written by hand gives an orchestrator no more than its spawner has.
 	_, meagre := w.session(adminToken, project, task,
@@ -525,6 +523,8 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	less := store(strings.Replace(goodFor(project, task, `"allowedCommands":["task:get"],`), `"role":"worker"`,
 		`"role":"orchestrator"`, 1))
 	w.manifestOf(spawned(w.do(meagre, "session:spawn", `{"manifestDigest":"`+less+`"}`)))
+	w.manifestOf(spawned(w.do(adminToken, "session:spawn",
+		`{"project":"`+project+`","role":"orchestrator","strategy":"simple","manifestDigest":"`+boss+`"}`)))
 
 	// Registered by hand.
 	r := w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).is(200)
@@ -662,11 +662,13 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 	get(token, id).is(200)
 	get(listedToken, listed).is(200)
 	get(strangerToken, stranger).is(200)
-	get(boss, id).is(200)
+	get(boss, id).refused(403, "NOT_ALLOWED", "may not read the manifest") // it did not spawn it
+	child, _ := w.session(boss, project, task, ``)
+	get(boss, child).is(200)
 	get(token, listed).refused(403, "NOT_ALLOWED", "Command 'manifest:show'") // a worker reads its own
 	_, reads := w.session(adminToken, project, task, `,"allowedCommands":["manifest:show"]`)
-	get(reads, listed).is(200)
-	for by, status := range map[string]int{token: 200, listedToken: 403, reads: 200, strangeBoss: 403} {
+	get(reads, listed).refused(403, "NOT_ALLOWED", "may not read the manifest")
+	for by, status := range map[string]int{token: 200, listedToken: 403, reads: 403, strangeBoss: 403, adminToken: 200} {
 		w.send(http.MethodGet, "/api/sessions/"+id+"/workflow", by, "").is(status) // as the manifest
 	}
 	get(w.token("eye", "auditor"), id).is(200)

@@ -243,8 +243,8 @@ func (l *ledger) giveBack(a *account, r resource, n float64) {
 	}
 }
 
-// charge uses n of a rate, even if that exceeds it: the work is done, and the next call has to wait. It returns how much
-// of n counts: an account is never deeper in debt than longestDebt.
+// charge uses n of a rate, even if that exceeds it: the work is done, and the next call has to wait. It returns how
+// much of n counts: an account is never deeper in debt than longestDebt.
 func (l *ledger) charge(a *account, r resource, n float64) (counted float64) {
 	q := l.quotas[a.class][r]
 	if q.Value == 0 {

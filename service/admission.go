@@ -217,8 +217,8 @@ func (a *Admission) worked(steps int) {
 	}
 }
 
-// charge uses n of a rate of the caller, even if that exceeds it, and as much of its project's as counts for the caller:
-// however much work a session has done at once, it takes no more from its project than it may use itself.
+// charge uses n of a rate of the caller, even if that exceeds it, and as much of its project's as counts for the
+// caller: however much work a session has done at once, it takes no more from its project than it may use itself.
 func (a *Admission) charge(r resource, n float64) {
 	counted := a.ledger.charge(a.credential, r, n)
 	if a.project != nil {

@@ -17,8 +17,8 @@ func (v View) holding(size func() int64) *holding {
 	return &holding{admission: v.Caller.admission, size: size}
 }
 
-// grow counts what the search takes now; done says that it takes no more. It fails with a Problem: of KindBusy if the budgets have no room at present, of
-// KindTooLarge if a search that may end early takes too much of them.
+// grow counts what the search takes now; done says that it takes no more. It fails with a Problem: of KindBusy if the
+// budgets have no room at present, of KindTooLarge if a search that may end early takes too much of them.
 func (h *holding) grow(done bool) error {
 	if h == nil || h.admission == nil {
 		return nil

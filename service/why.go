@@ -87,7 +87,12 @@ const longestStep = 4 << 10
 
 func (s *Service) causesFor(ctx context.Context, c *Caller) *causes {
 	const causeSize = 400
-	w := &causes{Service: s, caller: c, left: int(commands.LimitWhyEvents.Value), known: map[uint64]*cause{}}
+	w := &causes{
+		Service: s,
+		caller:  c,
+		left:    int(commands.LimitWhyEvents.Value),
+		known:   map[uint64]*cause{},
+	}
 	w.held = s.later(ctx, c).holding(func() int64 { return int64(len(w.known))*causeSize + int64(w.words) })
 	return w
 }

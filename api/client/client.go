@@ -232,6 +232,9 @@ func decoded(resp *http.Response, answer []byte, out any) error {
 	return nil
 }
 
+// errEmptyPage ends the reading of a list that might have no end: a page that leads to another has items.
+var errEmptyPage = errors.New("an empty page leads to another one")
+
 // pages reads the pages after the first and returns the whole list.
 func (c *Client) pages(
 	ctx context.Context, path string, query url.Values, resp *http.Response, list []byte,
@@ -255,6 +258,8 @@ func (c *Client) pages(
 			return nil, notOurs(resp, errors.New("a page is not a list"))
 		case len(list)+len(page) > maxAnswer:
 			return nil, notOurs(resp, fmt.Errorf("the list is longer than %d bytes", maxAnswer))
+		case len(page) == 2 && resp.Header.Get(wire.HeaderNext) != "":
+			return nil, notOurs(resp, errEmptyPage)
 		case len(page) == 2: // no item was left
 			continue
 		case len(list) > 2:

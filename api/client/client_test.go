@@ -153,3 +153,32 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 		}
 	}
 }
+
+// endless answers every request with an empty page that leads to another.
+type endless struct{ asked int }
+
+func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
+	e.asked++
+	header := http.Header{}
+	header.Set(wire.HeaderNext, strconv.Itoa(e.asked))
+	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}, nil
+}
+
+// A list without an end is an error: whoever answers is not a Maestro server.
+func TestAListWithoutAnEndIsAnError(t *testing.T) {
+	for name, read := range map[string]func(c *client.Client) error{
+		"the whole list": func(c *client.Client) error {
+			_, err := c.Denials(t.Context(), wire.DenialFilter{})
+			return err
+		},
+		"its first items": func(c *client.Client) error {
+			_, err := c.FirstTasks(t.Context(), wire.TaskFilter{}, 3)
+			return err
+		},
+	} {
+		e := &endless{}
+		if err := read(client.New("http://x", "t", client.WithTransport(e))); err == nil || e.asked > 2 {
+			t.Errorf("%s: %v after %d requests", name, err, e.asked)
+		}
+	}
+}

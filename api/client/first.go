@@ -29,8 +29,11 @@ func first[T any](ctx context.Context, c *Client, path string, query url.Values,
 		}
 		items = append(items, page...)
 		next := resp.Header.Get(wire.HeaderNext)
-		if next == "" || len(items) >= most {
+		switch {
+		case next == "" || len(items) >= most:
 			return items, nil
+		case len(page) == 0:
+			return nil, notOurs(resp, errEmptyPage)
 		}
 		query.Set("cursor", next)
 	}

@@ -66,7 +66,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	} else if c.wait {
-		return failure.Usage("Items of kind %s are known to this machine alone, and cannot be waited for", inboxSetAside).
+		return failure.Usage("Only this machine knows items of kind %s, and nobody can wait for them", inboxSetAside).
 			WithNext("leave out --wait, or --kind")
 	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
