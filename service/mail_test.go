@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -157,6 +158,54 @@ func TestOnlyOneFunctionDescribesEvents(t *testing.T) {
 		product := name != "mail.go" && !strings.HasSuffix(name, "_test.go")
 		if product && strings.Contains(string(text), ".Describe()") {
 			t.Errorf("%s describes events itself: call Service.describe, which hides mail", name)
+		}
+	}
+}
+
+// A watch shows everybody that something was written to a session, and its text only to those who read its mail.
+func TestAWatchShowsNoMailOfOthers(t *testing.T) {
+	const message, answer = "the key is under the mat", "hunter2"
+	w := newWorld(t)
+	task, team := w.team()
+	from := w.Head()
+	asked := w.do(team.worker, "report:needs-input", `{"message":"Which?"}`)
+	w.do(w.admin(), "session:message", fmt.Sprintf(`{"sessionId":%q,"text":%q,"about":%q}`, team.id, message, task))
+	w.do(w.admin(), "input:answer", fmt.Sprintf(`{"inputId":%q,"answer":%q}`,
+		asked.Data.(*events.SessionReported).InputID, answer))
+	for name, c := range map[string]struct {
+		by    *Caller
+		reads bool
+	}{
+		"the user":             {w.admin(), true},
+		"who spawned it":       {team.orchestrator, true},
+		"another orchestrator": {team.another, false},
+	} {
+		watch := w.watching(c.by, Position{}, WatchFilter{})
+		var told strings.Builder
+		kinds := map[string]bool{}
+		for watch.Position().Sequence < w.Head() {
+			frame, err := nextOf(watch, w.Head())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if frame == nil {
+				break
+			}
+			text, err := json.Marshal(frame)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if told.Write(text); frame.Event != nil && frame.Sequence > from {
+				kinds[frame.Event.Data.EventType()] = true
+			}
+		}
+		for _, said := range []string{message, answer} {
+			if strings.Contains(told.String(), said) != c.reads {
+				t.Errorf("%s is told %q: %t\n%s", name, said, !c.reads, &told)
+			}
+		}
+		if !kinds["maestro.session.messaged.v1"] || !kinds["maestro.input.answered.v1"] {
+			t.Errorf("%s does not see that something was written: %v", name, kinds)
 		}
 	}
 }

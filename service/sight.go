@@ -47,7 +47,7 @@ func (s *sight) sees(project string) bool {
 func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 	frame := Frame{Position: positionOf(c.Sequence, c.Body)}
 	if s.sees(c.Event.Project) {
-		frame.Event = s.eventWithoutEnv(c.Event)
+		frame.Event = s.eventAsSeen(c.Event)
 	}
 	if s.filter.Session != "" && !s.about(c) {
 		return frame, false
@@ -58,7 +58,7 @@ func (s *sight) frame(c *engine.Commit) (Frame, bool) {
 			len(s.filter.Kinds) > 0 && !slices.Contains(s.filter.Kinds, change.Kind) {
 			continue
 		}
-		frame.Changes = append(frame.Changes, s.withoutEnv(change))
+		frame.Changes = append(frame.Changes, s.asSeen(change))
 	}
 	passes := frame.Event != nil && len(s.filter.Kinds) == 0 &&
 		(s.filter.Project == "" || c.Event.Project == s.filter.Project)
@@ -121,24 +121,58 @@ func (s *sight) about(c *engine.Commit) bool {
 	})
 }
 
-// withoutEnv removes a session's environment for callers that may not see it.
-func (s *sight) withoutEnv(change projections.Change) projections.Change {
+// asSeen removes a session's environment for callers that may not see it, and what was written to a session for
+// callers that do not read its mail.
+func (s *sight) asSeen(change projections.Change) projections.Change {
 	hide := func(value any) any {
-		x, ok := value.(*projections.Session)
-		if !ok || x == nil || len(x.Env) == 0 || s.Caller.SeesEnv(x) {
-			return value
+		switch x := value.(type) {
+		case *projections.Session:
+			if x != nil {
+				return s.sessionShown(x)
+			}
+		case *projections.Input:
+			if x != nil && x.Answer != "" && !s.readsMailOf(x.SessionID) {
+				hidden := *x
+				hidden.Answer = ""
+				return &hidden
+			}
+		case *projections.Entry:
+			if x != nil && x.IsMail() && !s.readsMailOf(x.SessionID) {
+				hidden := *x
+				hidden.Message, hidden.Blob = "", ""
+				return &hidden
+			}
 		}
-		hidden, fields := *x, *x.SessionFields
-		fields.Env = nil
-		hidden.SessionFields = &fields
-		return &hidden
+		return value
 	}
 	change.Before, change.After = hide(change.Before), hide(change.After)
 	return change
 }
 
-// eventWithoutEnv does the same for an event.
-func (s *sight) eventWithoutEnv(e *events.Event) *events.Event {
+// sessionShown is asSeen for a session.
+func (s *sight) sessionShown(x *projections.Session) *projections.Session {
+	hidden := *x
+	if len(x.Env) > 0 && !s.Caller.SeesEnv(x) {
+		fields := *x.SessionFields
+		fields.Env = nil
+		hidden.SessionFields = &fields
+	}
+	if len(x.Mail) > 0 && !s.Caller.readsMail(x) {
+		hidden.Mail = slices.Clone(x.Mail)
+		for i := range hidden.Mail {
+			hidden.Mail[i].Text = ""
+		}
+	}
+	return &hidden
+}
+
+func (s *sight) readsMailOf(session string) bool {
+	x := s.SessionEver(session)
+	return x != nil && s.Caller.readsMail(x)
+}
+
+// eventAsSeen does the same for an event.
+func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 	hidden := *e
 	switch d := e.Data.(type) {
 	case *events.SessionRegistered:
@@ -154,6 +188,18 @@ func (s *sight) eventWithoutEnv(e *events.Event) *events.Event {
 		}
 		data := *d
 		data.Env, hidden.Data = nil, &data
+	case *events.SessionMessaged:
+		if s.readsMailOf(d.SessionID) {
+			return e
+		}
+		data := *d
+		data.Text, hidden.Data = "", &data
+	case *events.InputAnswered:
+		if s.readsMailOf(d.SessionID) {
+			return e
+		}
+		data := *d
+		data.Answer, hidden.Data = "", &data
 	default:
 		return e
 	}
