@@ -151,13 +151,17 @@ func (s *sight) asSeen(change projections.Change) projections.Change {
 
 // sessionShown is asSeen for a session.
 func (s *sight) sessionShown(x *projections.Session) *projections.Session {
+	env, mail := len(x.Env) > 0 && !s.Caller.SeesEnv(x), len(x.Mail) > 0 && !s.Caller.readsMail(x)
+	if !env && !mail {
+		return x
+	}
 	hidden := *x
-	if len(x.Env) > 0 && !s.Caller.SeesEnv(x) {
+	if env {
 		fields := *x.SessionFields
 		fields.Env = nil
 		hidden.SessionFields = &fields
 	}
-	if len(x.Mail) > 0 && !s.Caller.readsMail(x) {
+	if mail {
 		hidden.Mail = slices.Clone(x.Mail)
 		for i := range hidden.Mail {
 			hidden.Mail[i].Text = ""
