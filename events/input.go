@@ -47,5 +47,12 @@ func (d *InputAnswered) MailFor() (sessionID, outline string) {
 	return d.SessionID, "answered " + d.InputID + " of " + d.SessionID
 }
 
+// WithoutText implements Mail.
+func (d *InputAnswered) WithoutText() Data {
+	hidden := *d
+	hidden.Answer = ""
+	return &hidden
+}
+
 func (*InputAnswered) sealed()  {}
 func (*InputDelivered) sealed() {}

@@ -29,6 +29,13 @@ func (d *SessionMessaged) MailFor() (sessionID, outline string) {
 	return d.SessionID, "sent a message to session " + d.SessionID
 }
 
+// WithoutText implements Mail.
+func (d *SessionMessaged) WithoutText() Data {
+	hidden := *d
+	hidden.Text = ""
+	return &hidden
+}
+
 func (*SessionMessaged) sealed() {}
 
 func (*SessionMessaged) silent() {} // the receiver may be lost
@@ -37,4 +44,6 @@ func (*SessionMessaged) silent() {} // the receiver may be lost
 type Mail interface {
 	// MailFor returns the session, and what others see.
 	MailFor() (sessionID, outline string)
+	// WithoutText returns the payload as others see it.
+	WithoutText() Data
 }

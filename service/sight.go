@@ -192,18 +192,11 @@ func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 		}
 		data := *d
 		data.Env, hidden.Data = nil, &data
-	case *events.SessionMessaged:
-		if s.readsMailOf(d.SessionID) {
+	case events.Mail:
+		if to, _ := d.MailFor(); s.readsMailOf(to) {
 			return e
 		}
-		data := *d
-		data.Text, hidden.Data = "", &data
-	case *events.InputAnswered:
-		if s.readsMailOf(d.SessionID) {
-			return e
-		}
-		data := *d
-		data.Answer, hidden.Data = "", &data
+		hidden.Data = d.WithoutText()
 	default:
 		return e
 	}
