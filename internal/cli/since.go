@@ -46,7 +46,7 @@ func (c *since) run(ctx context.Context, args []string) error {
 		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	remembered := len(args) == 0 && !c.isSession()
-	from, err := beginning(At(args, 0))
+	from, err := Beginning(At(args, 0))
 	switch {
 	case err != nil:
 		return err
@@ -69,8 +69,9 @@ func (c *since) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// beginning converts a sequence, a time or a duration ago to the server's form; "" for none.
-func beginning(text string) (string, error) {
+// Beginning converts a sequence, a time, a day or a duration ago to the server's form: a sequence or an RFC 3339 time;
+// "" for none.
+func Beginning(text string) (string, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day.Format(time.RFC3339), nil
 	}

@@ -54,8 +54,8 @@ With --at alone, or with --project, it shows the board as it was then.`,
 	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")
 	cmd.Flags().StringVar(&c.o.task, "task", "", "the story of this task")
 	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
-	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, or an RFC 3339 time")
-	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, or an RFC 3339 time")
+	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, an RFC 3339 time, a day, or a duration ago such as 10m")
+	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, an RFC 3339 time, a day, or a duration ago such as 10m")
 	cmd.Flags().IntVar(&c.o.limit, "limit", 0, "only this many, the newest")
 	cli.Exclude(cmd, "session", "task")
 	a.ListFlags(cmd)
@@ -89,12 +89,14 @@ func parseMoment(flag, text string) (moment, error) {
 	if sequence, err := strconv.ParseUint(text, 10, 64); err == nil && sequence > 0 {
 		return moment{sequence: sequence}, nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, text)
+	began, err := cli.Beginning(text)
+	var at time.Time
+	if err == nil {
+		at, err = time.Parse(time.RFC3339Nano, began)
+	}
 	if err != nil {
-		return moment{}, failure.Usage(
-			"--%s must be a sequence such as 42, or a time such as 2026-02-02T10:00:00Z, not %q",
-			flag, text,
-		)
+		return moment{}, failure.Usage("--%s %q is no sequence above 0, time or duration", flag, text).
+			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	return moment{time: at}, nil
 }
