@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestExecIsSeenHoweverItIsWritten: the line of `maestro session exec` is read as Main reads it.
+// TestExecIsSeenHoweverItIsWritten: a command line of `maestro session exec` is parsed in the same way as Main parses
+// it.
 func TestExecIsSeenHoweverItIsWritten(t *testing.T) {
 	for line, want := range map[string]string{
 		"maestro session exec sess_a -- sh -c x":                     "sess_a",
@@ -34,7 +35,7 @@ func TestExecIsSeenHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// tree is a tree of processes that changes when it has been read so many times.
+// tree is a tree of processes that changes after this many reads.
 type tree struct {
 	files map[string]string
 	reads int
@@ -60,8 +61,8 @@ func (r *tree) add(pid, parent, flags int, line, environment string) {
 	r.files[dir+"cmdline"], r.files[dir+"environ"] = line, environment
 }
 
-// TestAnAncestorThatEndsHidesNoSession: a process between a session's and the one that asks ends at any moment of
-// the walk; then the session's process has it.
+// TestAnAncestorThatEndsHidesNoSession: a process between the session's process and the caller ends at any moment of
+// the walk; the session's process is then the caller's parent.
 func TestAnAncestorThatEndsHidesNoSession(t *testing.T) {
 	const executing = "maestro\x00session\x00exec\x00sess_a\x00--\x00sh\x00"
 	for name, ends := range map[string]func(r *tree){
@@ -95,8 +96,8 @@ func TestAnAncestorThatEndsHidesNoSession(t *testing.T) {
 	}
 }
 
-// TestAncestorsAreLookedAtToTheTop: without a session above it, a process has none; nor has one on a system that shows
-// no processes. Of too many ancestors nobody can tell.
+// TestAncestorsAreLookedAtToTheTop: a process without a session above it has none; nor has one on a system without
+// /proc. Too many ancestors are an error.
 func TestAncestorsAreLookedAtToTheTop(t *testing.T) {
 	r := &tree{files: map[string]string{}}
 	for pid := range 50 {
@@ -112,6 +113,6 @@ func TestAncestorsAreLookedAtToTheTop(t *testing.T) {
 		r.add(pid+1, pid, 0, "sh\x00", "HOME=/root\x00")
 	}
 	if _, err := processes(r.read).sessionAbove(ancestorsAtMost + 10); !errors.Is(err, errOrigin) {
-		t.Errorf("of too many: %v", err)
+		t.Errorf("too many ancestors: %v", err)
 	}
 }

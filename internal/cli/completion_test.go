@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// freeText are the placeholders of values that name nothing that there is.
+// freeText are the placeholders of values that name no existing object.
 var freeText = []string{
 	`"<answer>"…`, `"<name>"`, `"<reason>"`, `"<text>"`, `"<text>"…`, `"<words>"`, "", "agentId", "answer",
 	"description", "duration", "duration|time", "int", "json", "mailId", "message", "name", "number", "question",
@@ -17,7 +17,7 @@ var freeText = []string{
 	"type", "url",
 }
 
-// What a placeholder names is offered, or said to name nothing: a new one is not forgotten.
+// Every placeholder has completions, or is known to be free text, so that a new one is not forgotten.
 func TestWhatIsNamedIsOffered(t *testing.T) {
 	root := wholeTree()
 	completeFlags(&Run{}, root)
@@ -30,7 +30,7 @@ func TestWhatIsNamedIsOffered(t *testing.T) {
 		for _, p := range placeholders(cmd.Use) {
 			place := placeOf(cmd, p.written)
 			if met[place] = true; !known(p.name) && otherPlaceholder[place] == "" {
-				t.Errorf("nothing says what to offer for %s of `%s`", p.written, cmd.CommandPath())
+				t.Errorf("no rule says what to complete for %s of `%s`", p.written, cmd.CommandPath())
 			}
 		}
 		cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
@@ -40,15 +40,15 @@ func TestWhatIsNamedIsOffered(t *testing.T) {
 			kind, many := flagKind(cmd, flag)
 			met[placeOf(cmd, "--"+flag.Name)] = true
 			if strings.HasSuffix(flag.Value.Type(), "Ids>") != many && kind != "label" {
-				t.Errorf("`%s --%s` takes %s, and several: %t", cmd.CommandPath(), flag.Name, flag.Value.Type(), many)
+				t.Errorf("`%s --%s` takes %s, several values: %t", cmd.CommandPath(), flag.Name, flag.Value.Type(), many)
 			}
 			complete, ok := cmd.GetFlagCompletionFunc(flag.Name)
 			if !ok {
-				t.Fatalf("nothing is offered for `%s --%s`", cmd.CommandPath(), flag.Name)
+				t.Fatalf("there is no completion for `%s --%s`", cmd.CommandPath(), flag.Name)
 			}
 			words, _ := complete(cmd, nil, "")
 			if len(words) == 0 && !known(kind) {
-				t.Errorf("nothing says what to offer for `%s --%s %s`", cmd.CommandPath(), flag.Name, kind)
+				t.Errorf("no rule says what to complete for `%s --%s %s`", cmd.CommandPath(), flag.Name, kind)
 			}
 		})
 		for _, verb := range cmd.Commands() {
@@ -58,7 +58,7 @@ func TestWhatIsNamedIsOffered(t *testing.T) {
 	visit(root)
 	for place := range otherPlaceholder {
 		if !met[place] {
-			t.Errorf("there is no %s", place)
+			t.Errorf("the exception %s matches no command", place)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// TestConfigIsReadStrictly: a key that is in the wrong case or there twice, and an id that is none, are named, not
+// TestConfigIsReadStrictly: a key that is repeated or in the wrong case, or an invalid id, is named in an error and not
 // guessed at.
 func TestConfigIsReadStrictly(t *testing.T) {
 	for content, good := range map[string]bool{
@@ -32,8 +32,8 @@ func TestConfigIsReadStrictly(t *testing.T) {
 	}
 }
 
-// TestANameMeansTheUsersProject: a session cannot take a name away from a user's project, nor draw a user's command
-// into a project of its own without a word.
+// TestANameMeansTheUsersProject: a session can neither take over the name of a user's project, nor silently redirect a
+// user's command into its own project.
 func TestANameMeansTheUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_user", Name: "Web shop", CreatedBy: "/users/admin"}
 	one := wire.Project{ID: "proj_one", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_1"}
@@ -72,8 +72,8 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 	}
 }
 
-// TestTheBeginningMeansTheUsersProject: a session cannot take the beginning of an id either, by making a project whose
-// id begins alike.
+// TestTheBeginningMeansTheUsersProject: nor can it take over the beginning of an id, by creating a project whose id
+// begins in the same way.
 func TestTheBeginningMeansTheUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_short11111", Name: "Mine", CreatedBy: "/users/admin"}
 	deputy := wire.Project{ID: "proj_short22222", Name: "Other", CreatedBy: "/users/deputy"}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What docs/contract.md, "CLI", says in numbers is what the command line does.
+// The numbers in docs/contract.md, "CLI", are those of the command line.
 func TestContractIsTrueOfTheCommandLine(t *testing.T) {
 	content, err := os.ReadFile("../../docs/contract.md")
 	if err != nil {

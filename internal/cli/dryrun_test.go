@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// What a dry run would do is said as something that is still to be done, for each event that there is.
+// A dry run describes each type of event in the imperative, as something still to be done.
 func TestWhatADryRunWouldDo(t *testing.T) {
 	verbs := map[string]bool{}
 	for word := range strings.FieldsSeq(`answer change complete create delete end fail give hear link lose move note push
@@ -19,12 +19,12 @@ func TestWhatADryRunWouldDo(t *testing.T) {
 		data := of.New()
 		verb, _, _ := strings.Cut(toDo(data), " ")
 		if met[verb] = true; !verbs[verb] {
-			t.Errorf("a dry run that would write %s says that it would %s", of.Type, toDo(data))
+			t.Errorf("a dry run that would write %s says %q", of.Type, toDo(data))
 		}
 	}
 	for verb := range verbs {
 		if !met[verb] {
-			t.Errorf("no event says %q", verb)
+			t.Errorf("no event is described with %q", verb)
 		}
 	}
 	if got := toDo(&events.TaskDeleted{TaskID: "task_1"}); got != "delete task task_1" {

@@ -9,7 +9,7 @@ import (
 	"maestro/service/wire"
 )
 
-// What an expired token left running is shown with what to do about it.
+// Sessions that an expired token left running are shown with what to do about them.
 func TestSessionsOfExpiredTokensAreShown(t *testing.T) {
 	var out, told bytes.Buffer
 	a := &Run{Wall: time.Now, Printer: Printer{Stdout: &out, Stderr: &told}}
@@ -21,7 +21,7 @@ func TestSessionsOfExpiredTokensAreShown(t *testing.T) {
 		"if they are to go on, run `maestro token revoke brief`\n"
 	want := "Spawned by brief, which has expired, and still running: sess_1, sess_2 and 3 more; " + next
 	if told.String() != want {
-		t.Errorf("told is %q, expected %q", told.String(), want)
+		t.Errorf("stderr has %q, expected %q", told.String(), want)
 	}
 	showStatus(a, wire.ProjectStatus{
 		SpawnedByExpired:     []wire.ExpiredSpawner{{SessionID: "sess_1", Token: "brief", ExpiredAt: 1}},

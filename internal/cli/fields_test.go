@@ -18,7 +18,7 @@ import (
 	"maestro/workers/prompt"
 )
 
-// sending runs a command line and returns the fields of the command that it sent, nil if it sent none.
+// sending runs a command line and returns the fields of the command that it sent; nil if it sent none.
 func sending(t *testing.T, id string, args ...string) map[string]json.RawMessage {
 	t.Helper()
 	env, asked := answering(t, 200, `{"sequence":7,"event":null}`)
@@ -36,7 +36,7 @@ func sending(t *testing.T, id string, args ...string) map[string]json.RawMessage
 	return nil
 }
 
-// example returns a flag with a value that it takes.
+// example returns a flag with a valid value.
 func example(flag *pflag.Flag) []string {
 	name := "--" + flag.Name
 	switch kind := flag.Value.Type(); {
@@ -67,7 +67,7 @@ func jsonNames(command commands.Command) (names []string) {
 	return names
 }
 
-// lineOf returns the command line of an id, nil if there is none.
+// lineOf returns the command line of an id; nil if there is none.
 func lineOf(root *cobra.Command, id string) *cobra.Command {
 	cmd, _, err := root.Find(strings.Split(id, ":"))
 	if err != nil || cmd.Annotations[commandID] != id {
@@ -76,8 +76,8 @@ func lineOf(root *cobra.Command, id string) *cobra.Command {
 	return cmd
 }
 
-// Every field of a command that has a command line reaches the server by a flag or an argument, or it is listed as not
-// offered; and the list holds nothing else.
+// Every field of a command that has a command line can be set by a flag or an argument, or is listed as not offered;
+// and the list holds nothing else.
 func TestEveryFieldIsOfferedOrListed(t *testing.T) {
 	workflow, _ := prompt.BuiltIn().Template("execute-simple")
 	file := filepath.Join(t.TempDir(), "workflow")
@@ -120,16 +120,16 @@ func TestEveryFieldIsOfferedOrListed(t *testing.T) {
 		}
 	}
 	if lines < 40 {
-		t.Errorf("%d command lines were looked at", lines)
+		t.Errorf("only %d command lines were checked", lines)
 	}
 	for key, reason := range notOffered {
 		if !listed[key] {
-			t.Errorf("%s is listed as not offered (%s), and no command has it", key, reason)
+			t.Errorf("%s is listed as not offered (%s), but no command has this field", key, reason)
 		}
 	}
 }
 
-// reaches reports whether a field of a command is sent by a command line with its arguments, or with the field's flag.
+// reaches reports whether a command line sends a field with its arguments, or with the field's flag.
 func reaches(t *testing.T, cmd *cobra.Command, id string, command commands.Command, name, file string) bool {
 	t.Helper()
 	var required, all []string
@@ -148,7 +148,7 @@ func reaches(t *testing.T, cmd *cobra.Command, id string, command commands.Comma
 	tries := [][]string{least, most}
 	for _, of := range reflect.VisibleFields(reflect.TypeOf(command).Elem()) {
 		flag := cmd.Flags().Lookup(fieldOf(jsonName(of), of.Tag).flag)
-		// An update sends its argument only beside another field.
+		// An update sends its argument only together with another field.
 		if flag != nil && (jsonName(of) == name || slices.Contains(required, "x")) {
 			tries = append(tries, slices.Concat(least, example(flag)), slices.Concat(most, example(flag)))
 		}
@@ -225,10 +225,10 @@ func TestFlagsSetFields(t *testing.T) {
 			t.Errorf("%q: %v", test.args, err)
 		}
 		if !reflect.DeepEqual(got, test.want) {
-			t.Errorf("%q: %+v, expected %+v", test.args, got, test.want)
+			t.Errorf("%q: %+v, want %+v", test.args, got, test.want)
 		}
 		if flags := len(test.args) > 2; f.given() != flags {
-			t.Errorf("%q: a flag was given: %t", test.args, f.given())
+			t.Errorf("%q: given() is %t", test.args, f.given())
 		}
 	}
 	for _, args := range [][]string{
@@ -257,7 +257,7 @@ func TestFlagsSetFields(t *testing.T) {
 	}
 }
 
-// wordsOfSession returns the words that a manifest takes in a field of its session.
+// wordsOfSession returns the words that a manifest accepts in a field of its session.
 func wordsOfSession(t *testing.T, name string) []string {
 	t.Helper()
 	field, ok := reflect.TypeFor[manifest.Session]().FieldByName(name)
@@ -267,7 +267,7 @@ func wordsOfSession(t *testing.T, name string) []string {
 	return strings.Split(field.Tag.Get("is"), "|")
 }
 
-// The words that a flag offers are those that the rules take: each of them is accepted, and no other.
+// A flag offers exactly the words that the rules accept.
 func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 	root := (&Run{Env: map[string]string{}}).Root()
 	for id, flags := range map[string]map[string][]string{
@@ -284,7 +284,7 @@ func TestFlagsOfferWhatTheRulesTake(t *testing.T) {
 	} {
 		for name, want := range flags {
 			if got := strings.Split(lineOf(root, id).Flags().Lookup(name).Value.Type(), "|"); !slices.Equal(got, want) {
-				t.Errorf("%s --%s takes %v, the rules %v", id, name, got, want)
+				t.Errorf("%s --%s offers %v, the rules accept %v", id, name, got, want)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-// A file that cannot be written is not blamed on the server.
+// The error about a file that cannot be written does not blame the server.
 func TestWritingFailsHere(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "b.tar")
@@ -19,7 +19,7 @@ func TestWritingFailsHere(t *testing.T) {
 	cancel()
 	sent := io.MultiReader(strings.NewReader("x"), broken)
 	if e := explain(second(WriteNew(t.Context(), file, sent))); e.message != "What the server sent is cut short" {
-		t.Errorf("a server that breaks off is explained as %+v", e)
+		t.Errorf("a connection that breaks off gives %+v", e)
 	}
 	if _, err := WriteNew(ended, file, broken); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupt gives %v", err)
@@ -28,7 +28,7 @@ func TestWritingFailsHere(t *testing.T) {
 	e := explain(second(WriteNew(t.Context(), nowhere, strings.NewReader("x"))))
 	if e.message != "The file "+nowhere+" could not be written" || e.why != "no such file or directory" ||
 		e.next == "" {
-		t.Errorf("a directory that does not exist is explained as %+v", e)
+		t.Errorf("a missing directory gives %+v", e)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -19,7 +19,7 @@ import (
 	"maestro/service/wire"
 )
 
-// heldHome is a home that this process holds as its server, with the user's token.
+// heldHome is a home whose server's lock this process holds, with the user's token.
 func heldHome(t *testing.T) (lock *home.Lock, token string) {
 	t.Helper()
 	h, err := home.Create(filepath.Join(t.TempDir(), "home"))
@@ -44,7 +44,7 @@ func announce(t *testing.T, lock *home.Lock, address string) {
 	}
 }
 
-// pauses replaces the pauses of those who wait for a server: before each one happens does something.
+// pauses replaces the pauses of callers that wait for a server: before each pause it calls happens.
 func pauses(t *testing.T, happens func(n int)) (count func() int) {
 	t.Helper()
 	n := 0
@@ -76,7 +76,7 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 	if got := runHere(t, env, "whoami"); got.code != ExitDone || count() != 200 {
 		t.Errorf("after %d pauses: %+v", count(), got)
 	}
-	// What a server left behind that was killed is not where the one that starts now listens.
+	// An address left behind by a killed server is not taken for that of the one that starts now.
 	if err := lock.Announce(home.Server{Address: "http://127.0.0.1:1", PID: os.Getpid() + 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestWaitsForAServerThatStarts(t *testing.T) {
 		}
 	})
 	if got := runHere(t, env, "whoami"); got.code != ExitDone || count() != 3 {
-		t.Errorf("with what another left, after %d pauses: %+v", count(), got)
+		t.Errorf("with the address of a killed server, after %d pauses: %+v", count(), got)
 	}
 }
 
@@ -96,12 +96,12 @@ func TestWaitsOnlySoLong(t *testing.T) {
 	got := runHere(t, map[string]string{"MAESTRO_HOME": lock.Dir()}, "whoami")
 	if got.code != ExitNoConnection || count() != int(startsWithin/lookEvery) ||
 		!strings.Contains(got.stderr, "starting or stopping") {
-		t.Errorf("a server that does not get ready, after %d pauses: %+v", count(), got)
+		t.Errorf("a server that does not become ready, after %d pauses: %+v", count(), got)
 	}
 	count = pauses(t, func(int) {})
 	none := map[string]string{"MAESTRO_HOME": filepath.Join(t.TempDir(), "none")}
 	if runHere(t, none, "project", "list"); count() != int(takesWithin/lookEvery) {
-		t.Errorf("where no server is seen: %d pauses", count())
+		t.Errorf("without a server: %d pauses", count())
 	}
 	count = pauses(t, func(int) {})
 	none["MAESTRO_SESSION_ID"], none["MAESTRO_TOKEN"] = "s", "mss_s.1.x"
@@ -110,7 +110,8 @@ func TestWaitsOnlySoLong(t *testing.T) {
 	}
 }
 
-// A session whose server is gone from its address turns to the home's, if that knows the session's secret.
+// A session whose server is no longer at its address uses the server of its home, if that server knows the session's
+// secret.
 func TestSessionsFindTheHomesServer(t *testing.T) {
 	lock, _ := heldHome(t)
 	asked := 0
@@ -135,9 +136,9 @@ func TestSessionsFindTheHomesServer(t *testing.T) {
 			"MAESTRO_TOKEN":      "mss_s.1.x",
 		}, "whoami")
 		if got.code != ExitDone || asked != 1 || !strings.Contains(got.stdout, server.URL) {
-			t.Errorf("instead of %s: %+v", dead, got)
+			t.Errorf("%s is gone: %+v", dead, got)
 		}
-		// Another session's secret is not known there.
+		// The server does not know another session's secret.
 		got = runHere(t, map[string]string{
 			"MAESTRO_HOME":       lock.Dir(),
 			"MAESTRO_API_URL":    dead,
@@ -145,17 +146,17 @@ func TestSessionsFindTheHomesServer(t *testing.T) {
 			"MAESTRO_TOKEN":      "mss_s.2.other",
 		}, "whoami")
 		if got.code == ExitDone || asked != 1 {
-			t.Errorf("instead of %s, with a strange secret: %+v", dead, got)
+			t.Errorf("%s is gone, and the secret is another session's: %+v", dead, got)
 		}
-		// A user means the address that he gave.
+		// A user's command uses only the address that the user named.
 		got = runHere(t, map[string]string{"MAESTRO_HOME": lock.Dir(), "MAESTRO_API_URL": dead}, "whoami")
 		if got.code == ExitDone || asked != 1 {
-			t.Errorf("a user instead of %s: %+v", dead, got)
+			t.Errorf("a user's command, and %s is gone: %+v", dead, got)
 		}
 	}
 }
 
-// seen is what a program that is not Maestro receives.
+// seen is what a program other than Maestro receives.
 type seen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -167,7 +168,7 @@ func (s *seen) add(text string) {
 	s.text.WriteString(text)
 }
 
-// strangers are programs that listen where a Maestro server is looked for.
+// strangers are programs that listen where a Maestro server is expected.
 func strangers(t *testing.T, saw *seen) map[string]string {
 	t.Helper()
 	web := func(status int, body string) string {
@@ -211,7 +212,7 @@ func strangers(t *testing.T, saw *seen) map[string]string {
 	}
 }
 
-// Nothing but the question who it is goes to a program that is not the Maestro server that it should be.
+// A program that is not the expected Maestro server receives nothing but the request to identify itself.
 func TestStrangersGetNothing(t *testing.T) {
 	saw := &seen{}
 	for name, address := range strangers(t, saw) {
@@ -238,7 +239,7 @@ func TestStrangersGetNothing(t *testing.T) {
 				path, _, _ := strings.Cut(line, "?")
 				if path = strings.TrimSpace(path); path != "GET /identity" || strings.Contains(line, token) ||
 					strings.Contains(line, "secret") {
-					t.Errorf("%s at %s: it saw %q", caller, name, line)
+					t.Errorf("%s at %s: it received %q", caller, name, line)
 				}
 			}
 			saw.text.Reset()

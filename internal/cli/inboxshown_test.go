@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Who answers a question has read it: the inbox shows the whole text, on a terminal too.
+// The inbox shows a question in full, on a terminal too, because whoever answers it must have read it.
 func TestTheInboxShowsWholeQuestions(t *testing.T) {
 	question := strings.TrimSpace(strings.Repeat("The checkout uses two rounding modes in different services. ", 8)) +
 		" Which one is right?"
@@ -17,11 +17,11 @@ func TestTheInboxShowsWholeQuestions(t *testing.T) {
 	showInbox(a, []wire.InboxItem{{Kind: "question", SessionID: "sess_1", Message: question, Next: "maestro input answer"}})
 	got := strings.Join(strings.Fields(out.String()), " ")
 	if !strings.Contains(got, question) {
-		t.Errorf("the question is not there:\n%s", out.String())
+		t.Errorf("the question is not shown in full:\n%s", out.String())
 	}
 	for line := range strings.Lines(out.String()) {
 		if len(line) > 81 {
-			t.Errorf("a line of %d: %s", len(line), line)
+			t.Errorf("a line of %d columns: %s", len(line), line)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// forgeries are texts with a line that pretends to be Maestro's, behind all that may end a line.
+// forgeries are texts with a line that imitates Maestro's own, after every kind of line end.
 func forgeries() (texts []string) {
 	for _, end := range []string{
 		"\n", "\n\n", "\r\n", "\n\r", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029", "\x1b[E", "\n\b",
@@ -18,8 +18,8 @@ func forgeries() (texts []string) {
 	return texts
 }
 
-// No line of mail looks like one of Maestro's own: what another wrote begins behind Maestro's words, and each further
-// line of it is marked.
+// No line of mail looks like one of Maestro's own: the sender's text follows Maestro's words, and each further line of
+// it is marked.
 func TestFurtherLinesOfMailAreMarked(t *testing.T) {
 	kinds := []wire.MailKind{
 		wire.MailAnswer, wire.MailMessage, wire.MailReopened, wire.MailUnblocked, wire.MailBlocked, wire.MailCancelled,
@@ -48,12 +48,12 @@ func TestFurtherLinesOfMailAreMarked(t *testing.T) {
 	}
 }
 
-// unmarked complains of each line but the first that is not marked.
+// unmarked reports each unmarked line except the first.
 func unmarked(t *testing.T, what, shown string) {
 	t.Helper()
 	for i, line := range strings.FieldsFunc(strings.TrimSuffix(shown, "\n"), endsLine) {
 		if i > 0 && !strings.HasPrefix(line, "  | ") {
-			t.Errorf("%s: a line of it is %q", what, line)
+			t.Errorf("%s: line %q is not marked", what, line)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A line that begins with a noun has that noun alone, and the noun is what it is in the whole tree.
+// For a command line that begins with a noun, the tree has only that noun, with the same content as in the whole tree.
 func TestALineHasItsNounAlone(t *testing.T) {
 	whole := map[string]string{}
 	var tell func(cmd *cobra.Command, into map[string]string)
@@ -24,7 +24,7 @@ func TestALineHasItsNounAlone(t *testing.T) {
 		root := (&Run{}).rootFor([]string{noun.Name, "anything"})
 		below := root.Commands()
 		if len(below) != 1 || below[0].Name() != noun.Name {
-			t.Errorf("a line with %q has %d commands", noun.Name, len(below))
+			t.Errorf("the tree for a line with %q has %d commands", noun.Name, len(below))
 			continue
 		}
 		alone := map[string]string{}
@@ -32,7 +32,7 @@ func TestALineHasItsNounAlone(t *testing.T) {
 		for path, text := range alone {
 			seen++
 			if whole[path] != text {
-				t.Errorf("`%s` differs from the one in the whole tree:\n%s\n%s", path, text, whole[path])
+				t.Errorf("`%s` differs from that in the whole tree:\n%s\n%s", path, text, whole[path])
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func TestALineHasItsNounAlone(t *testing.T) {
 	}
 	for _, line := range [][]string{nil, {"--json", "task"}, {"help"}, {"nosuch"}, {"completion"}} {
 		if n := len((&Run{}).rootFor(line).Commands()); n != len(nouns()) {
-			t.Errorf("%q has %d commands", line, n)
+			t.Errorf("the tree for %q has %d commands", line, n)
 		}
 	}
 }

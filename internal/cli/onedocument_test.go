@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A run that fails after its answer writes no second document: the error goes to stderr.
+// A run that fails after its answer prints no second document: the error goes to stderr.
 func TestOneDocument(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		var stdout, stderr bytes.Buffer
@@ -26,7 +26,7 @@ func TestOneDocument(t *testing.T) {
 	}
 }
 
-// Ctrl-C gives 130, wherever it was noticed.
+// Ctrl-C gives exit code 130, wherever it was noticed.
 func TestInterrupted(t *testing.T) {
 	for _, err := range []error{
 		context.Canceled,

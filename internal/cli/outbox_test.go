@@ -19,13 +19,13 @@ import (
 	"maestro/workers/outbox"
 )
 
-// saying is a server that answers each request as instructed, and keeps the requests.
+// saying is a server that answers each request as instructed, and records the requests.
 type saying struct {
 	env   map[string]string
 	asked []string
 	keys  []string
 	said  []bool
-	// answer returns status and body by what was asked.
+	// answer returns the status and body for a request.
 	answer func(asked string) (int, string)
 }
 
@@ -65,7 +65,7 @@ func report(message string) string {
 	return fmt.Sprintf(`/api/commands/report:progress {"message":%q}`, message)
 }
 
-// What the server cannot take now is kept, with the key of the first try, and goes out before what comes next.
+// A report that the server cannot accept now is kept, with its key, and delivered before the next command.
 func TestKeptGoesFirst(t *testing.T) {
 	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
 		s := newSaying(t)
@@ -76,7 +76,7 @@ func TestKeptGoesFirst(t *testing.T) {
 			t.Errorf("%d: %+v", status, got)
 		}
 		key := s.keys[0]
-		// The server is still so: the next is not even tried.
+		// The server is still unavailable: the second report is not even tried.
 		got = runHere(t, s.env, "report", "progress", "two", "--key", "k2")
 		if got.code != ExitDone || !strings.Contains(got.stdout, "kept, 2 waiting: no to that") ||
 			!slices.Equal(s.asked, []string{report("one"), report("one")}) {
@@ -95,7 +95,7 @@ func TestKeptGoesFirst(t *testing.T) {
 	}
 }
 
-// A server that has no time to say who it is was sent nothing: the report is kept, and a user is told.
+// A server that cannot identify itself now is sent nothing: a report is kept, and a user gets the error.
 func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		s := newSaying(t)
@@ -120,7 +120,7 @@ func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
 		}
 		for _, asked := range s.asked {
 			if asked != wire.IdentityPath {
-				t.Errorf("%d: it was sent %s", status, asked)
+				t.Errorf("%d: the server received %s", status, asked)
 			}
 		}
 		s.asked = nil
@@ -132,7 +132,7 @@ func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
 	}
 }
 
-// What a kept command is answered decides whether it waits on.
+// The answer to a kept command decides whether the command continues to wait.
 func TestAnswerToKept(t *testing.T) {
 	tests := []struct {
 		status int
@@ -167,7 +167,7 @@ func TestAnswerToKept(t *testing.T) {
 			}
 			return http.StatusOK, "[]"
 		}
-		// A read continues, whatever the answer was.
+		// A read continues, whatever that answer was.
 		got := runHere(t, s.env, "task", "list", "--json")
 		waits := strings.Contains(got.stderr, "1 earlier command is still waiting")
 		if got.code != ExitDone || len(s.asked) != 2 || test.waits != waits {
@@ -181,12 +181,12 @@ func TestAnswerToKept(t *testing.T) {
 		s.always(http.StatusOK, taken)
 		_ = runHere(t, s.env, "session", "note", "end")
 		if waited := slices.Contains(s.asked, report("one")); waited != test.waits {
-			t.Errorf("%d: afterwards asked %q", test.status, s.asked)
+			t.Errorf("%d: afterwards the requests are %q", test.status, s.asked)
 		}
 	}
 }
 
-// Other failures of a report are the caller's to see, and a user is always told.
+// Other failures of a report are errors for the caller, and a user's command is never kept.
 func TestNotKept(t *testing.T) {
 	for status, want := range map[int]int{
 		400: ExitInvalid, 401: ExitNotAllowed, 403: ExitNotAllowed, 404: ExitNotFound,
@@ -208,7 +208,7 @@ func TestNotKept(t *testing.T) {
 	if got := runHere(t, s.env, "report", "progress", "one"); got.code != ExitFailed {
 		t.Errorf("a user: %+v", got)
 	}
-	// A session without a place to keep anything.
+	// A session without a home cannot keep anything.
 	s.env["MAESTRO_TOKEN"], s.env["MAESTRO_HOME"], s.env["HOME"] = "mss_s.1.x", "", ""
 	if got := runHere(
 		t,
@@ -222,7 +222,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// plantEntry writes an entry to a session's outbox as another process of the machine could.
+// plantEntry writes an entry to a session's outbox, as another process on the machine could.
 func plantEntry(t *testing.T, dir, session string, number int, e outbox.Entry) {
 	t.Helper()
 	content, err := json.Marshal(e)
@@ -239,7 +239,7 @@ func plantEntry(t *testing.T, dir, session string, number int, e outbox.Entry) {
 	}
 }
 
-// What another process put into the outbox is not sent with the session's secret: it is set aside and shown.
+// An entry that another process put into the outbox is not sent with the session's secret: it is set aside and shown.
 func TestForgedIsNotSent(t *testing.T) {
 	s := newSaying(t)
 	dir := s.env["MAESTRO_HOME"]
@@ -262,7 +262,7 @@ func TestForgedIsNotSent(t *testing.T) {
 		s.asked,
 		func(asked string) bool { return strings.Contains(asked, "task_x") || strings.Contains(asked, "forged") },
 	) {
-		t.Errorf("it was sent: %q", s.asked)
+		t.Errorf("it was delivered: %q", s.asked)
 	}
 	for _, want := range []string{
 		"'task:complete', key 'forged': this command does not wait", "there is no proof that the session said it",
@@ -277,16 +277,16 @@ func TestForgedIsNotSent(t *testing.T) {
 		if got := runHere(t, s.env, args...); !strings.Contains(
 			got.stdout, "2 kept commands set aside and not delivered",
 		) || strings.Contains(got.stdout, "Nothing") || got.stderr != "" {
-			t.Errorf("%q does not show it: %+v", args, got)
+			t.Errorf("%q does not show the entry: %+v", args, got)
 		}
 	}
 	if got := runHere(t, s.env, "inbox", "--kind", "quarantined"); got.stdout != "" ||
 		got.stderr != "Nothing of this kind needs you\n" {
-		t.Errorf("of another kind: %+v", got)
+		t.Errorf("the inbox of another kind: %+v", got)
 	}
 }
 
-// Who holds a revoked secret cannot tell which entries are forged, and leaves them where they are.
+// A session with a revoked secret cannot tell which entries are forged, so it leaves them where they are.
 func TestRevokedSecretSetsNothingAside(t *testing.T) {
 	s := newSaying(t)
 	s.always(http.StatusServiceUnavailable, saysNo)

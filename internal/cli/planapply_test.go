@@ -16,7 +16,7 @@ import (
 	"maestro/service/wire"
 )
 
-// What the server bounds of each task, a plan bounds before anything is made.
+// A plan's limits for a task are no higher than the server's, so that nothing is created from a plan that exceeds them.
 func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 	for name, c := range map[string]struct{ plan, server int64 }{
 		"dependents": {plan.MaxDependents, commands.LimitDependents.Value},
@@ -25,12 +25,12 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 		"a text":     {plan.MaxText, events.MaxText},
 	} {
 		if c.plan > c.server {
-			t.Errorf("%s: a plan may have %d, the server takes %d", name, c.plan, c.server)
+			t.Errorf("%s: a plan may have %d, the server accepts %d", name, c.plan, c.server)
 		}
 	}
 }
 
-// An apply that stops half way says what lifts the refusal, and how it continues.
+// An apply that stops half way says how to lift the refusal, and how to continue.
 func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 	i := applying{Diff: &plan.Diff{Done: make([]plan.Applied, 3)}}
 	err := i.interrupted(&client.Error{Status: http.StatusTooManyRequests, Problem: wire.Problem{
@@ -46,7 +46,7 @@ func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// TestTheSamplePlanHasEveryKey: the plan in the help can be applied, and shows all that a plan can say.
+// TestTheSamplePlanHasEveryKey: the plan in the help can be applied, and uses every key of a plan.
 func TestTheSamplePlanHasEveryKey(t *testing.T) {
 	sample := regexp.MustCompile(`(?m)^  `).ReplaceAllString(samplePlan, "")
 	p, err := plan.Parse([]byte(sample))

@@ -11,11 +11,11 @@ import (
 	"maestro/service/wire"
 )
 
-// notFlags are parameters of queries that the command line sets itself, with a flag of its own (--active, --order) or
+// notFlags are query parameters that the command line sets itself, with a flag of its own (--active, --order) or
 // without one.
 var notFlags = []string{"projectId", "order", "sort", "brief", "cursor", "active", "living", "idPrefix", "wait"}
 
-// The flags of a list are those that its query's shape names, described once, and the list has them all.
+// The flags of a list are those of its query's shape, described only there, and the list has all of them.
 func TestFlagsOfListsComeFromTheirQueries(t *testing.T) {
 	a := &Run{Env: map[string]string{}}
 	for list, query := range map[*cobra.Command]any{
@@ -34,7 +34,7 @@ func TestFlagsOfListsComeFromTheirQueries(t *testing.T) {
 			tag, ok := shape.Field(i).Tag.Lookup("flag")
 			if parameter := shape.Field(i).Tag.Get("query"); !ok {
 				if parameter != "" && !slices.Contains(notFlags, parameter) {
-					t.Errorf("%s selects by %s, and its list has no flag for it", shape, parameter)
+					t.Errorf("%s has the parameter %s, and its list has no flag for it", shape, parameter)
 				}
 				continue
 			}
@@ -66,7 +66,7 @@ func TestFlagsOfListsComeFromTheirQueries(t *testing.T) {
 			}
 		}
 		if flags == 0 {
-			t.Errorf("%s names no flags", shape)
+			t.Errorf("%s has no flags", shape)
 		}
 	}
 }

@@ -30,7 +30,7 @@ type ran struct {
 	stdout, stderr string
 }
 
-// audit makes the verbs of audit that ask a server.
+// audit makes the verbs of audit that need a server.
 func audit(r *Run) *cobra.Command { return NewAudit(r) }
 
 func runHere(t *testing.T, env map[string]string, args ...string) ran {
@@ -44,7 +44,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	return ran{code, stdout.String(), stderr.String()}
 }
 
-// answering is a server that gives every request the same answer and keeps the requests.
+// answering is a server that gives every request the same answer and records the requests.
 func answering(t *testing.T, status int, body string) (env map[string]string, asked *[]string) {
 	t.Helper()
 	asked = &[]string{}
@@ -128,16 +128,16 @@ func TestReportIsOneCall(t *testing.T) {
 		if got := runHere(t, env, args...); got.code != ExitDone {
 			t.Errorf("%v: %+v", args, got)
 		}
-		if args[1] == "complete" && len(*asked) == 2 { // what ends the session looks for mail first
+		if args[1] == "complete" && len(*asked) == 2 { // a command that ends the session checks for mail first
 			*asked = slices.DeleteFunc(*asked, func(call string) bool { return strings.HasPrefix(call, "GET ") })
 		}
 		if len(*asked) != 1 || (*asked)[0] != want {
-			t.Errorf("%v asked\n%s\nexpected\n%s", args, strings.Join(*asked, "\n"), want)
+			t.Errorf("%v sent\n%s\nexpected\n%s", args, strings.Join(*asked, "\n"), want)
 		}
 	}
 }
 
-// TestWhatOneCallAnswers: what the server answers is printed, and nothing is read beside it.
+// TestWhatOneCallAnswers: the command prints the server's answer, and sends no other request.
 func TestWhatOneCallAnswers(t *testing.T) {
 	const started = `{"sequence":7,"event":null,"start":{"item":{"taskId":"t","title":"The title",` +
 		`"status":"processing","queue":"q","attempts":1},"held":true,"waiting":2,"queue":"q"}}`
@@ -161,12 +161,12 @@ func TestWhatOneCallAnswers(t *testing.T) {
 			t.Errorf("%s: %+v", test.command, got)
 		}
 		if len(*asked) != 1 || !strings.HasPrefix((*asked)[0], test.asks+" ") {
-			t.Errorf("%s asked\n%s\nexpected\n%s", test.command, strings.Join(*asked, "\n"), test.asks)
+			t.Errorf("%s sent\n%s\nexpected\n%s", test.command, strings.Join(*asked, "\n"), test.asks)
 		}
 	}
 }
 
-// Every status of the server has its exit code, and --json its form.
+// Every status of the server has its exit code, and its form with --json.
 func TestStatusBecomesExitCode(t *testing.T) {
 	tests := map[int]int{
 		200: ExitDone,
@@ -242,7 +242,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// A server that is not ours must not be believed.
+// A server that is not Maestro must not be believed.
 func TestStrangeServer(t *testing.T) {
 	for _, body := range []string{
 		"", "<html>", `[]`, `"text"`, `{"sequence":-1}`,
@@ -263,7 +263,7 @@ func TestStrangeServer(t *testing.T) {
 	}
 }
 
-// The user's token goes to the server of its home and to an address that the user named, never elsewhere.
+// The user's token goes to the server of its home and to an address that the user named, and nowhere else.
 func TestUserTokenStaysHome(t *testing.T) {
 	_, asked := answering(t, http.StatusOK, "[]")
 	env, _ := answering(t, http.StatusOK, "[]")
@@ -301,7 +301,7 @@ func TestUserTokenStaysHome(t *testing.T) {
 	if address, token, err := a.find(t.Context()); exitCode(err) != ExitNoConnection || token != "" {
 		t.Errorf("after it stopped: %s, %q, %v", address, token, err)
 	}
-	// Another program on the usual port is not asked, by a session neither: its reports are kept.
+	// Another program on the default port is never asked, not even by a session: its reports are kept.
 	a.Env["MAESTRO_SESSION_ID"], a.Env["MAESTRO_TOKEN"] = "sess_1", "mss_sess_1.secret"
 	if address, token, err := a.find(t.Context()); exitCode(err) != ExitNoConnection || token != "" {
 		t.Errorf("a session, after it stopped: %s, %q, %v", address, token, err)
@@ -316,14 +316,14 @@ func TestUserTokenStaysHome(t *testing.T) {
 	a.Env["MAESTRO_API_URL"] = "http://named:1"
 	if address, token, err := a.find(t.Context()); err != nil || address != "http://named:1" ||
 		token != secrets.AdminToken {
-		t.Errorf("at an address that was named: %s, %v", address, err)
+		t.Errorf("at a named address: %s, %v", address, err)
 	}
 	if len(*asked) != 0 {
 		t.Error(*asked)
 	}
 }
 
-// brokenPipe takes nothing.
+// brokenPipe accepts nothing.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("no room") }
@@ -342,7 +342,7 @@ func TestUnwrittenOutputIsAnError(t *testing.T) {
 	}
 }
 
-// JSON is printed so that a terminal acts on none of it, with the same values.
+// JSON is printed with escapes so that no text acts on the terminal; the values stay the same.
 func TestJSONIsHarmless(t *testing.T) {
 	const nasty = "a\x1b[31m\u009b31m\x7f\r\u202ex\u2066y\u2028z\x00\tb\nc\xff"
 	const hidden = "a\U000e0041\u200b\u200d\u2060\ufeff\u00ad\u180e\u3164\ufe01\U000e0101b"
@@ -350,15 +350,15 @@ func TestJSONIsHarmless(t *testing.T) {
 	var seen string
 	if text := a.encode(hidden); json.Unmarshal(text, &seen) != nil || seen != hidden ||
 		strings.ContainsAny(string(text), hidden[1:len(hidden)-1]) {
-		t.Errorf("JSON of what is not seen is %q, which is %q", text, seen)
+		t.Errorf("the JSON of an invisible character is %q, which means %q", text, seen)
 	}
 	text := a.encode(nasty)
 	if bytes.ContainsAny(text, "\x1b\u009b\x7f\u202e\u2066\u2028\x00") {
-		t.Errorf("JSON holds what a terminal acts on: %q", text)
+		t.Errorf("the JSON holds control characters: %q", text)
 	}
 	var back string
 	if err := json.Unmarshal(text, &back); err != nil || back != strings.ToValidUTF8(nasty, "\ufffd") {
-		t.Errorf("JSON says something else: %q, %v", back, err)
+		t.Errorf("the JSON has another value: %q, %v", back, err)
 	}
 }
 
@@ -385,7 +385,7 @@ func TestAsksForJSON(t *testing.T) {
 	}
 }
 
-// The command line computes nothing of these answers: it asks once, and prints.
+// The command line computes nothing of these answers: it sends one request and prints the answer.
 func TestAnswersAreTheServers(t *testing.T) {
 	const deleted = `{"sequence":7,"event":null}`
 	const said = `{"project":{"id":"p","name":"P"},"says":{"blocked":1,"completed":1},` +
@@ -423,7 +423,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 		env["MAESTRO_TOKEN"], env["MAESTRO_PROJECT_ID"] = "msu_admin", "proj_0123456789"
 		got := runHere(t, env, strings.Fields(test.args)...)
 		if got.code != 0 || strings.Join(*asked, "\n") != test.asked {
-			t.Errorf("%s: asked %q, expected %q; %+v", test.args, *asked, test.asked, got)
+			t.Errorf("%s: sent %q, expected %q; %+v", test.args, *asked, test.asked, got)
 		}
 		for _, want := range test.prints {
 			if !strings.Contains(got.stdout, want) {
@@ -433,7 +433,7 @@ func TestAnswersAreTheServers(t *testing.T) {
 	}
 }
 
-// A session's variable that is set, but empty, makes nobody the user; nor does any message say what would.
+// An empty session variable never makes the caller the user, and no message says how to become the user.
 func TestEmptySessionVariables(t *testing.T) {
 	env, asked := answering(t, http.StatusOK, `{}`)
 	for _, name := range []string{"MAESTRO_SESSION_ID", "MAESTRO_TOKEN"} {
@@ -449,7 +449,7 @@ func TestEmptySessionVariables(t *testing.T) {
 				t.Errorf("%s with %s empty: %+v", args, name, got)
 			}
 			if strings.Contains(got.stderr, "unset") || strings.Contains(got.stderr, "the user's token") {
-				t.Errorf("%s teaches: %s", args, got.stderr)
+				t.Errorf("the error of %s says how to become the user: %s", args, got.stderr)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pty returns a terminal of a width.
+// pty returns a terminal of this width.
 func pty(t *testing.T, width uint16) *os.File {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -58,7 +58,7 @@ func TestTheScreenIsTheTerminal(t *testing.T) {
 	}
 	defer null.Close()
 	if a := (&Run{Printer: Printer{Stdout: null}}); a.onScreen() != nil {
-		t.Error("a device that nobody sees is taken for a terminal")
+		t.Error("/dev/null is taken for a terminal")
 	}
 }
 
@@ -70,7 +70,7 @@ type onTerminal struct {
 
 func (t *onTerminal) Fd() uintptr { return t.terminal.Fd() }
 
-// To a terminal an export is written with escapes, which are the same values; into a file exactly as it is.
+// On a terminal an export is printed with escapes, with the same values; redirected, it is printed unchanged.
 func TestExportToATerminal(t *testing.T) {
 	const line = `{"message":"a` + "\u009b31m\x7f\u202e\U000e0041" + `b"}` + "\n"
 	env, _ := answering(t, http.StatusOK, line+line)

@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-// Words about an object do not repeat its id. A name that holds the id is shown as it is.
+// The description of an object does not repeat its id. A name that contains the id is shown unchanged.
 func TestWordsAboutAnObjectLeaveItsIDOut(t *testing.T) {
 	for words, want := range map[string]string{
 		`spawned worker sess_1 "Worker for task_1" for task_1`: `spawned worker sess_1 "Worker for task_1" for it`,

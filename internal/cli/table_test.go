@@ -31,7 +31,7 @@ func printed(screen *Screen, columns []string, rows [][]string) string {
 	return out.String()
 }
 
-// A column begins at the same place in each line, also behind characters that are two places wide.
+// A column begins at the same place in each line, also after characters that are two places wide.
 func TestColumnsAreAligned(t *testing.T) {
 	got := printed(nil, sampleColumns, samples)
 	want := "task_1   completed  Wire the login form\n" +
@@ -42,7 +42,7 @@ func TestColumnsAreAligned(t *testing.T) {
 	}
 }
 
-// On a terminal a table has headers and fits: titles are cut, and ids are not.
+// On a terminal a table has headers and fits: titles are cut, ids are not.
 func TestTablesFitTheTerminal(t *testing.T) {
 	rows := append([][]string{{"task_with_a_long_id", "todo", strings.Repeat("長い", 40), "3 of 7"}}, samples...)
 	for _, width := range []int{60, 80, 220} {
@@ -54,17 +54,17 @@ func TestTablesFitTheTerminal(t *testing.T) {
 			t.Errorf("%d: wrongly cut:\n%s", width, got)
 		}
 		if strings.Contains(got, "\x1b") {
-			t.Errorf("%d: a colour or a sequence of others:\n%q", width, got)
+			t.Errorf("%d: a colour, or an escape sequence from a text:\n%q", width, got)
 		}
 		for line := range strings.Lines(got) {
 			if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
-				t.Errorf("%d: a line of %d: %s", width, n, line)
+				t.Errorf("%d: a line of %d columns: %s", width, n, line)
 			}
 		}
 	}
 }
 
-// A text that a table is for continues on the next line: on a terminal nothing of it is lost.
+// The main text of a table continues on the next line: on a terminal nothing of it is lost.
 func TestTextsAreWrapped(t *testing.T) {
 	const said = "reported complete on task_sbe6y1eksx: the rounding modes agree now, see https://example.org/" +
 		"a-very-long-address-that-fits-no-line-of-a-narrow-terminal and the two tests"
@@ -83,7 +83,7 @@ func TestTextsAreWrapped(t *testing.T) {
 			for line := range strings.Lines(after) {
 				text.WriteString(strings.TrimSpace(line))
 				if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
-					t.Errorf("%v, %d: a line of %d: %s", columns, width, n, line)
+					t.Errorf("%v, %d: a line of %d columns: %s", columns, width, n, line)
 				}
 			}
 			if strings.ReplaceAll(text.String(), " ", "") != strings.ReplaceAll(said, " ", "") {
@@ -93,7 +93,7 @@ func TestTextsAreWrapped(t *testing.T) {
 	}
 }
 
-// A named value of many words keeps to the width of the terminal, and loses nothing.
+// A long field is wrapped to the width of the terminal, and loses nothing.
 func TestFieldsFitTheTerminal(t *testing.T) {
 	const ids = "task:get, task:list, report:progress, report:complete, report:blocked, session:complete, input:wait"
 	var out strings.Builder
@@ -112,7 +112,7 @@ func TestFieldsFitTheTerminal(t *testing.T) {
 	}
 }
 
-// A column in which nothing is has no header either.
+// An empty column has no header either.
 func TestEmptyColumnsAreLeftOut(t *testing.T) {
 	rows := [][]string{{"task_1", "todo", "A title", ""}, {"task_2", "todo", "Another", ""}}
 	got := printed(&Screen{Width: 80}, sampleColumns, rows)
@@ -122,7 +122,7 @@ func TestEmptyColumnsAreLeftOut(t *testing.T) {
 	}
 }
 
-// A cell says what it is where no header does, and does not repeat a header.
+// A cell names its content if there is no header, and does not repeat a header.
 func TestCellsDoNotRepeatTheirHeader(t *testing.T) {
 	columns := []string{"SAYS", "HEARD", "TASKS", "REFUSED", "MADE BY", "WAITS"}
 	rows := [][]string{
@@ -141,11 +141,11 @@ func TestCellsDoNotRepeatTheirHeader(t *testing.T) {
 	}
 	coloured := printed(&Screen{Width: 80, Colour: true}, columns, rows)
 	if !strings.Contains(coloured, yellow+"completed"+plain) {
-		t.Errorf("what is said is coloured like what is decided: %q", coloured)
+		t.Errorf("a reported status is coloured like a decided one: %q", coloured)
 	}
 }
 
-// Colours stand for statuses, in the columns of statuses only, and not in what is written into a file.
+// Only statuses are coloured, only in their columns, and not in output to a file.
 func TestStatusesHaveColours(t *testing.T) {
 	got := printed(&Screen{Width: 80, Colour: true}, sampleColumns, samples)
 	for _, want := range []string{green + "completed" + plain, red + "blocked" + plain, dim + "ID" + plain} {
@@ -157,7 +157,7 @@ func TestStatusesHaveColours(t *testing.T) {
 		t.Errorf("another column is coloured:\n%q", got)
 	}
 	if strings.Contains(got, "\x1b[31m and") {
-		t.Errorf("a text acts on the terminal:\n%q", got)
+		t.Errorf("a text's escape sequence reaches the terminal:\n%q", got)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
 	}
 }
 
-// Where no terminal says how wide it is, a sentence is whole, and a page of text is not.
+// Without a known terminal width, a sentence is printed in full, and a page of text is cut.
 func TestTextsInPipes(t *testing.T) {
 	sentence, page := strings.Repeat("long ", 50), strings.Repeat("much ", 500)
 	var out bytes.Buffer

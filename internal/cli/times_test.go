@@ -8,8 +8,7 @@ import (
 	"maestro/events"
 )
 
-// TestTimesAreText: what is printed as JSON has its times in RFC 3339, wherever they are in it, and nothing
-// else changes.
+// TestTimesAreText: in JSON output every time is in RFC 3339, at any depth, and nothing else changes.
 func TestTimesAreText(t *testing.T) {
 	type inner struct {
 		At   events.Millis  `json:"at"`

@@ -21,7 +21,7 @@ func wholeTree() *cobra.Command {
 	}}).Root()
 }
 
-// A word that people try leads to what they mean.
+// A word that people try leads to the command that they mean.
 func TestWordsThatPeopleTry(t *testing.T) {
 	root := wholeTree()
 	for line, want := range map[string]string{
@@ -81,7 +81,7 @@ func TestWordsThatPeopleTry(t *testing.T) {
 	}
 }
 
-// What is suggested for a word exists, and the word itself is no command.
+// A suggested command exists, and the word that leads to it is no command.
 func TestWhatWordsMeanExists(t *testing.T) {
 	root := wholeTree()
 	find := func(line string) (cmd *cobra.Command, rest []string) {
@@ -108,7 +108,7 @@ func TestWhatWordsMeanExists(t *testing.T) {
 			if named := slices.ContainsFunc(above.Commands(), func(c *cobra.Command) bool {
 				return c.Name() == word || c.HasAlias(word)
 			}); named {
-				t.Errorf("`maestro %s %s` is a command, and listed as a word for %q", group, word, line)
+				t.Errorf("`maestro %s %s` is a command, but is listed as a word for %q", group, word, line)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestWhatWordsMeanExists(t *testing.T) {
 	for word, names := range meantBy {
 		for _, name := range names {
 			if !verbs[name] {
-				t.Errorf("no group has the verb %q, which %q stands for", name, word)
+				t.Errorf("no group has the verb %q, which %q leads to", name, word)
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The descriptions of flags stand below each other, also beside a syntax with a sign that is not one byte long.
+// The descriptions of flags are aligned, also next to a syntax with a multi-byte character.
 func TestDescriptionsOfFlagsAreAligned(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String("option", "", "`\"<text>\"…` an answer to choose from")

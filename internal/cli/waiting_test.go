@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// Who waits for an answer is not told of a server that is started again; a caller that asks a server that is not there
-// is.
+// A caller that waits for an answer does not notice a restart of the server; a caller whose server is missing from the
+// start gets an error.
 func TestWaitsThroughARestart(t *testing.T) {
 	const question = `{"id":"q","sessionId":"s","question":"Which?","status":"open"}`
 	tests := []struct {
@@ -51,7 +51,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, got)
 		}
 		if test.code == ExitNoConnection && !strings.Contains(got.stderr, "maestro input wait q") {
-			t.Errorf("%s: nothing says how to go on: %s", test.name, got.stderr)
+			t.Errorf("%s: the error does not say how to continue: %s", test.name, got.stderr)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func answeredTo(question string) string {
 	return strings.Replace(question, `"status":"open"`, `"status":"answered","answer":"left"`, 1)
 }
 
-// Each piece of mail is said to have been shown under a key of its own: one for all would be another command's.
+// Each piece of mail is confirmed under its own key: a shared key would belong to another command.
 func TestMailIsShownUnderItsOwnKey(t *testing.T) {
 	var shown []string
 	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, r *http.Request) {

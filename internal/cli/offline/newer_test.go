@@ -13,7 +13,7 @@ import (
 	"maestro/internal/failure"
 )
 
-// archiveOf returns a backup that ends behind its manifest.
+// archiveOf returns a backup that ends after its manifest.
 func archiveOf(t *testing.T, manifest string) []byte {
 	t.Helper()
 	var archive bytes.Buffer
@@ -28,7 +28,8 @@ func archiveOf(t *testing.T, manifest string) []byte {
 	return archive.Bytes()
 }
 
-// A backup of a format that nobody writes is damaged, and a newer one names the way out; both are errors of the file.
+// A backup of an invalid format is damaged; the error about a newer format says what to do. Both are errors of the
+// file.
 func TestBackupsOfOtherFormats(t *testing.T) {
 	for manifest, want := range map[string]string{
 		`{"format":3000}`: "use the version of maestro that made it",
