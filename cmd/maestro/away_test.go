@@ -60,7 +60,7 @@ func TestServerAwayLosesNoReport(t *testing.T) {
 	})
 	k.restart(func() {
 		if *away > 0 {
-			time.Sleep(*away) // exactly what the flag is for
+			time.Sleep(*away) // what the flag is for
 		}
 		k.until("each session has kept reports", func() bool {
 			return least(said,

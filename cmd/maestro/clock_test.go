@@ -38,7 +38,7 @@ type inside struct {
 	address  string
 	stop     func()
 	sequence uint64 // of the last command's event
-	said     shared // on stderr
+	said     shared // what it prints on stderr
 }
 
 // shared is a buffer that several goroutines write.
@@ -194,7 +194,7 @@ func (s *inside) unready() string {
 	return ""
 }
 
-// until reads a path again after each event that follows a sequence, until the answer contains a text.
+// until reads a path again after each event after a sequence, until the answer contains a text.
 func (s *inside) until(path string, sequence uint64, text string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), longestWait)

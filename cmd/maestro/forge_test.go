@@ -25,14 +25,14 @@ import (
 
 // forgeCmd makes another backup of one, as somebody would who knows the format:
 //
-//	forge complete IN OUT   the last event is a worker completing its task; the chain is right, the signature somebody else's
+//	forge complete IN OUT   the last event is a worker completing its task; a valid chain, signed by somebody else
 //	forge texts IN OUT      without the long texts; signed by somebody else
 //	forge unsigned IN OUT   as an older version made it, without a signature
 //	forge stripped IN OUT   without the signature that it should have
-//	forge head IN OUT       with another hash in the head that it says
-//	forge event IN OUT      with "Other" for "First" in an event, and the head and the signature as they were
+//	forge head IN OUT       with another hash in its head
+//	forge event IN OUT      with "Other" for "First" in an event, and the head and the signature unchanged
 //	forge lacking IN OUT    without one of its long texts
-//	forge extra IN OUT      with a long text more
+//	forge extra IN OUT      with one more long text
 //	forge repacked IN OUT   with the same entries in another order
 func forgeCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
@@ -100,7 +100,7 @@ func rewritten(archive []byte, complete bool, dir string) (forged []byte, err er
 	}
 	// A process that another script is just starting also holds the store's lock until its exec.
 	syscall.ForkLock.RLock()
-	syscall.ForkLock.RUnlock() //nolint:staticcheck // there is nothing to do meanwhile
+	syscall.ForkLock.RUnlock() //nolint:staticcheck // there is nothing to do in between
 	b, err := bus.Open(ctx, bus.Options{Dir: dir})
 	if err != nil {
 		return nil, err

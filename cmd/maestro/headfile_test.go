@@ -42,7 +42,7 @@ func TestAHeadFileThatCannotBeReadIsNamed(t *testing.T) {
 			}
 			s.start(test.args...)
 			if test.args[0] == "--read-only" {
-				if _, err := s.out.ReadString('\n'); err != nil { // how commands find it
+				if _, err := s.out.ReadString('\n'); err != nil { // how commands find the server
 					t.Fatal(err)
 				}
 			}

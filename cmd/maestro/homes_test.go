@@ -442,7 +442,7 @@ func replace(dir, away string) error {
 		if err == nil {
 			return os.Chmod(dir, 0o700)
 		}
-		// The server's next file of the head is gone when it has taken the place of the one before.
+		// The server renames its temporary head file over the old one, so the copy may not find it.
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

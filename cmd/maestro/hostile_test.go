@@ -30,14 +30,13 @@ func (a hostileAnswers) add(name string, status, n int) {
 	a[name][status] += n
 }
 
-// attackers is the process of the hostile sessions: in the process of the honest ones they would hold these up
-// themselves.
+// attackers is the process of the hostile sessions: in the process of the honest sessions they would slow these down.
 type attackers struct {
 	orders  *json.Encoder
 	answers *json.Decoder
 }
 
-// hostileOrders are what the process of the hostile sessions is told first.
+// hostileOrders are the first message to the process of the hostile sessions.
 type hostileOrders struct {
 	Address  string
 	Sessions []loadSession
@@ -71,7 +70,7 @@ func startAttackers(t *testing.T, address string, sessions []loadSession) *attac
 	return a
 }
 
-// attack lets all hostile sessions attack for so long, and returns what they were answered since they were started.
+// attack lets all hostile sessions attack for this long, and returns their answers since they were started.
 func (a *attackers) attack(t *testing.T, d time.Duration) (answers hostileAnswers) {
 	t.Helper()
 	if err := a.orders.Encode(d); err != nil {
@@ -101,7 +100,7 @@ func hostile() {
 	}
 	for {
 		var d time.Duration
-		if in.Decode(&d) != nil { // the test is over
+		if in.Decode(&d) != nil { // the test has ended
 			return
 		}
 		ctx, stop := context.WithTimeout(context.Background(), d)
@@ -125,11 +124,11 @@ func hostile() {
 	}
 }
 
-// attack does all that one session can, until ctx ends.
+// attack does everything that a session can do, until ctx ends.
 func (h *attacker) attack(ctx context.Context) {
 	var all sync.WaitGroup
 	for name, a := range map[string]struct {
-		at  int // so many at once
+		at  int // this many at once
 		run func(ctx context.Context)
 	}{
 		"B1 bodies of 100,000 names":   {2, h.names},
@@ -218,7 +217,7 @@ func (h *attacker) names(ctx context.Context) {
 	h.ask(ctx, http.MethodPost, "/api/commands/session:note", manyNames())
 }
 
-// chain makes tasks each of which waits for the one before.
+// chain creates tasks, each of which depends on the one before.
 func (h *attacker) chain(ctx context.Context) {
 	depends := "[]"
 	if last := h.last.Load(); last != nil {
@@ -244,7 +243,7 @@ func (h *attacker) chain(ctx context.Context) {
 	}
 }
 
-// dryRuns asks what a task with 999 dependencies would be.
+// dryRuns requests a dry run of a task with 999 dependencies.
 func (h *attacker) dryRuns(ctx context.Context) {
 	h.mu.Lock()
 	depends, err := json.Marshal(h.chained)
@@ -256,7 +255,7 @@ func (h *attacker) dryRuns(ctx context.Context) {
 	h.ask(ctx, http.MethodPost, "/api/commands/task:create?dryRun=true", body)
 }
 
-// unread asks for all that the session said and reads nothing of it.
+// unread requests all reports of the session and reads nothing of the answer.
 func (h *attacker) unread(ctx context.Context) {
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(h.address, "http://"))
@@ -287,14 +286,14 @@ func (h *attacker) unread(ctx context.Context) {
 	}
 }
 
-// refusals brings kept commands that are refused, with long texts.
+// refusals sends kept commands with long texts, which are refused.
 func (h *attacker) refusals(ctx context.Context) {
 	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
 	body := fmt.Sprintf(`{"message":%q,"taskIds":["task_none"]}`, strings.Repeat("r", 60_000)+fmt.Sprint(h.made.Add(1)))
 	h.ask(ctx, http.MethodPost, "/api/commands/report:progress", []byte(body), wire.HeaderOccurredAt, at)
 }
 
-// reports says as much as it can, a third of it long.
+// reports reports as much as it can; a third of the reports are long.
 func (h *attacker) reports(ctx context.Context) {
 	n := h.made.Add(1)
 	message := fmt.Sprint("m", n)

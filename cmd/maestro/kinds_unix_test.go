@@ -16,10 +16,10 @@ import (
 	"maestro/internal/cli"
 )
 
-// A directory or a pipe where a home has a file is named, with what to do: by a server that starts, which waits for
-// nobody, by a restore, and by commands that read the home.
+// If a home has a directory or a pipe in place of a file, the error names it and says what to do: in a server that
+// starts, which does not wait for a pipe's other end, in a restore, and in commands that read the home.
 func TestOtherKindsInAHome(t *testing.T) {
-	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // a server that gets there ends too
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // so that a server ends here
 	if err != nil {
 		t.Fatal(err)
 	}

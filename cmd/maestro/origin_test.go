@@ -17,8 +17,8 @@ import (
 	"maestro/internal/home"
 )
 
-// restoreBlocked restores content into a home in whose own directory no note can be written: what it leaves is what a
-// restore leaves that is killed as soon as its log is in place.
+// restoreBlocked restores content into a home in which no note can be written: the result is what a restore leaves if
+// it is killed as soon as its log is in place.
 func restoreBlocked(t *testing.T, dir string, content []byte, args ...string) ran {
 	t.Helper()
 	in, out := io.Pipe()
@@ -26,7 +26,7 @@ func restoreBlocked(t *testing.T, dir string, content []byte, args ...string) ra
 	done := make(chan error, 1)
 	go func() {
 		first, last := 64, len(content)-1
-		_, err := out.Write(content[:first]) // they tell what it is; the home is made and checked behind them
+		_, err := out.Write(content[:first]) // they identify the file; then the home is created and checked
 		if err == nil {
 			_, err = out.Write(content[first:last])
 		}
@@ -55,8 +55,8 @@ func restoreBlocked(t *testing.T, dir string, content []byte, args ...string) ra
 	return ran{code, stdout.String(), stderr.String()}
 }
 
-// As soon as a restored log has its name, its home knows which backups were there before, and what was accepted; and
-// the same restore, run again, ends well.
+// As soon as the log of a restore has its final name, the home knows which backups existed before and what was
+// accepted, and running the same restore again succeeds.
 func TestARestoreThatIsKilledBehindItsLog(t *testing.T) {
 	dir, _, made := backedUp(t)
 	older, err := os.ReadFile(made[0])
@@ -110,7 +110,7 @@ func TestARestoreThatIsKilledBehindItsLog(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					for _, other := range test.others { // only the same log ends it
+					for _, other := range test.others { // only the same log completes it
 						got := runHere(t, nil, "restore", other, "--home", s.home)
 						if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "is not empty") {
 							t.Errorf("another file: %+v", got)
@@ -133,7 +133,7 @@ func TestARestoreThatIsKilledBehindItsLog(t *testing.T) {
 					_, above := os.Lstat(filepath.Join(s.home, name))
 					_, below := os.Lstat(filepath.Join(s.home, "store", name))
 					if above != nil || !errors.Is(below, os.ErrNotExist) {
-						t.Errorf("%s: in the home %v, in its store %v", name, above, below)
+						t.Errorf("%s: in the home: %v, in its store: %v", name, above, below)
 					}
 				}
 				got := runHere(t, nil, append([]string{"restore", made[0], "--home", s.home}, test.args...)...)
@@ -156,7 +156,7 @@ func copyTo(t *testing.T, from, to string) {
 	}
 }
 
-// asExport returns the log of a backup as an export. A home with a key takes it with --accept-faults only.
+// asExport returns the log of a backup as an export, which a home with a key accepts only with --accept-faults.
 func asExport(t *testing.T, backup string) []byte {
 	t.Helper()
 	in, err := os.Open(backup)

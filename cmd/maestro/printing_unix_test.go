@@ -17,7 +17,7 @@ import (
 	"maestro/internal/cli"
 )
 
-// process returns a server of its own on a home.
+// process starts a server on a home in a process of its own.
 func (s *inside) process() *exec.Cmd {
 	s.t.Helper()
 	binary, err := exec.LookPath("maestro")
@@ -43,7 +43,7 @@ func terminated(t *testing.T, process *exec.Cmd) int {
 	return process.ProcessState.ExitCode()
 }
 
-// pipe returns a pipe; full leaves no room in it.
+// pipe returns a pipe; full fills it.
 func pipe(t *testing.T, full bool) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -68,8 +68,8 @@ func pipe(t *testing.T, full bool) (r, w *os.File) {
 	return r, w
 }
 
-// A server whose log output nobody reads executes commands, stops writing at damage, reports it, and stops when it is
-// told to.
+// A server whose log output nobody reads executes commands, stops writing when its log is damaged, reports the damage,
+// and stops on request.
 func TestNobodyReadsTheLog(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	process := s.process()

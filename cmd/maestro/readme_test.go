@@ -32,12 +32,12 @@ var readmeVaries = []struct {
 	{regexp.MustCompile(`\(waits \d+s\)`), "(waits 0s)"},
 }
 
-// TestReadme runs the commands of the README's tour, in one shell, and compares what they print.
+// TestReadme runs the commands of the README's tour in one shell, and compares their output.
 func TestReadme(t *testing.T) {
 	runPage(t, filepath.Join("..", "..", "README.md"))
 }
 
-// runPage runs the commands of a page's console blocks, in one shell, and compares what they print.
+// runPage runs the commands of a page's console blocks in one shell, and compares their output.
 func runPage(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -62,7 +62,7 @@ func runPage(t *testing.T, path string) {
 	}
 }
 
-// readmeText is a page in pieces: prose, and commands of console blocks with their output. A line that begins with "> "
+// readmeText is a page in parts: prose, and commands of console blocks with their output. A line that begins with "> "
 // continues the command above it.
 type readmeText []readmePiece
 
@@ -166,8 +166,9 @@ func runTour(t *testing.T, commands []string) []string {
 	return printed
 }
 
-// standIns returns a directory with stand-ins for programs that a page uses and a machine may lack: a tmux whose window
-// knows only what -e passes, and a claude that demands its instructions and works through a queue as an agent would.
+// standIns returns a directory with stand-ins for programs that a page uses and a machine may lack: a tmux whose
+// windows get only the environment that -e passes, and a claude that requires its instructions and works through a
+// queue as an agent would.
 func standIns(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

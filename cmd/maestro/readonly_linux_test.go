@@ -19,11 +19,11 @@ import (
 	"maestro/service/wire"
 )
 
-// nobody is the user that reads a home if this process may not mount anything.
+// nobody is the user that reads the home if this process cannot mount anything.
 const nobody = 65534
 
-// frozen makes a tree unwritable: by a read-only mount if that is allowed, else by modes that keep this user, or
-// another one, from writing. It returns where the tree is and who must read it.
+// frozen makes a tree unwritable: by a read-only mount if that is allowed, else by modes, possibly with another user as
+// the owner. It returns where the tree is, which program to run, and as which user.
 func frozen(t *testing.T, dir, binary string) (at, program string, reader *syscall.SysProcAttr) {
 	t.Helper()
 	at = filepath.Join(t.TempDir(), "mounted")
@@ -68,7 +68,7 @@ func frozen(t *testing.T, dir, binary string) (at, program string, reader *sysca
 	if os.Geteuid() != 0 {
 		return dir, binary, nil
 	}
-	// The other user must reach both.
+	// The other user must be able to reach the home and the program.
 	program = filepath.Join(t.TempDir(), "maestro")
 	content, err := os.ReadFile(binary)
 	if err == nil {
@@ -81,8 +81,8 @@ func frozen(t *testing.T, dir, binary string) (at, program string, reader *sysca
 	return dir, program, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
-// A home that cannot be written to is served: reads and audits work, every write is refused with the reason, and
-// nothing of the home is touched.
+// A home that cannot be written to is served: reads and audits work, every write is refused with the reason, and the
+// home is not changed.
 func TestReadOnly(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()
@@ -101,9 +101,10 @@ func TestReadOnly(t *testing.T) {
 	}
 	beside := map[string]string{"MAESTRO_HOME": k.home}
 	if got := runHere(t, beside, "serve", "--read-only", "--listen", "127.0.0.1:0"); got.code != cli.ExitConflict {
-		t.Errorf("beside a server that writes: %+v", got)
+		t.Errorf("next to a server that writes: %+v", got)
 	}
-	// The worst a home can be left in: killed, with a head file that is damaged, and its staging in memory.
+	// The worst state of a home: its server was killed, and its head file is damaged. The server's staging directory is
+	// in memory.
 	if err := k.process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("the server says %q\n%s", r.banner, stderr.String())
 	}
 	env := map[string]string{"MAESTRO_HOME": at, "MAESTRO_API_URL": r.address}
-	if reader != nil { // the home is not this user's
+	if reader != nil { // the home belongs to another user
 		token, err := os.ReadFile(filepath.Join(at, "admin.token"))
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	timeline := "/api/sessions/" + session["sessionId"].(string) + "/timeline"
 	if text, _ := r.get(timeline, 0); !strings.Contains(text, long[:1000]) {
-		t.Errorf("the timeline says %.200s", text)
+		t.Errorf("the timeline shows %.200s", text)
 	}
 	if status, ready := r.ready(); status != http.StatusServiceUnavailable || !strings.Contains(ready, "--read-only") {
 		t.Errorf("readyz says %d %s", status, ready)
@@ -174,17 +175,17 @@ func TestReadOnly(t *testing.T) {
 			_, err := c.Do(t.Context(), id, body, client.Options{})
 			if !errors.As(err, &refused) || refused.Status != 403 && refused.Status != 503 ||
 				refused.Status == 503 && !strings.Contains(refused.Why, "--read-only") {
-				t.Errorf("%s came to %v", id, err)
+				t.Errorf("%s ended with %v", id, err)
 			}
 		}
 	}
 	if _, err := again.Heartbeat(t.Context(), session["sessionId"].(string)); err != nil {
-		t.Errorf("a heartbeat came to %v", err)
+		t.Errorf("a heartbeat ended with %v", err)
 	}
 	var refused *client.Error
 	_, err = again.Denials(t.Context(), wire.DenialFilter{})
 	if !errors.As(err, &refused) || refused.Status != 403 {
-		t.Errorf("a refused read came to %v", err)
+		t.Errorf("a refused read ended with %v", err)
 	}
 	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -194,6 +195,6 @@ func TestReadOnly(t *testing.T) {
 	}
 	unchanged(t, before, picture(t, k.home))
 	if entries, err := os.ReadDir(memory); err != nil || len(entries) > 0 {
-		t.Errorf("in memory it left %v, %v", entries, err)
+		t.Errorf("left in memory: %v, %v", entries, err)
 	}
 }

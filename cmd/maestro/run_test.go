@@ -37,7 +37,7 @@ func runHere(t *testing.T, env map[string]string, args ...string) ran {
 	return ran{code, stdout.String(), stderr.String()}
 }
 
-// ending keeps what a run prints, and stops a server that listens, so that a test that expects it not to start fails
+// ending keeps the output of a run, and stops a server that listens, so that a test that expects it not to start fails
 // instead of waiting.
 type ending struct {
 	bytes.Buffer
@@ -51,10 +51,10 @@ func (e *ending) Write(b []byte) (int, error) {
 	return e.Buffer.Write(b)
 }
 
-// root returns the whole tree of commands.
+// root returns the whole command tree.
 func root() *cobra.Command { return (&cli.Run{More: more}).Root() }
 
-// A server in this process stops when it is told to, and leaves nothing running.
+// A server in this process stops on request, and leaves nothing running.
 func TestServeStops(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := filepath.Join(t.TempDir(), "home")
@@ -90,7 +90,7 @@ func TestServeStops(t *testing.T) {
 	}
 }
 
-// The program finds a noun by the name in this list, so its command must have the same name.
+// The program finds a noun by its name in the list, so the noun's command must have the same name.
 func TestNounsHaveTheirNames(t *testing.T) {
 	for _, noun := range more {
 		if name := noun.New(&cli.Run{}).Name(); name != noun.Name {

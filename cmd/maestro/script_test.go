@@ -18,23 +18,23 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs testdata/script/*.txtar against the real program. Beside testscript's own commands there are:
+// TestScripts runs testdata/script/*.txtar against the real program. Apart from testscript's own commands there are:
 //
 //	server start [ARGS]        starts `maestro serve` on a free port, and waits until it says that it listens
 //	server stop | kill         ends it with SIGTERM (and expects exit code 0), or with SIGKILL
-//	exits CODE PROGRAM [ARGS]  runs a program and expects this exit code
+//	exits CODE PROGRAM [ARGS]  runs a program, and expects this exit code
 //	grab NAME REGEXP           sets a variable to what the group of REGEXP matches in the last output
-//	become [SESSION]           takes over the environment that the last output exports, or that of a session that was become before
-//	user                       takes that back
-//	until REGEXP PROGRAM [ARGS] runs a program again and again until its output has REGEXP
-//	heartbeat                  sends one, as the supervisor of the session that this has become
+//	become [SESSION]           sets the environment that the last output exports, or that of an earlier session
+//	user                       undoes that
+//	until REGEXP PROGRAM [ARGS] runs a program until its output matches REGEXP
+//	heartbeat                  sends a heartbeat, as the supervisor of the current session
 //	forge HOW IN OUT           makes a forged backup of a backup; see forgeCmd
 //	long NAME                  sets a variable to a text that is too long for an event
-//	losetexts                  takes the blocks of the long texts away from the home, whose server must be stopped
-//	harm                       flips a bit in the middle of the log of the home, whose server must be stopped
+//	losetexts                  removes the long texts' blocks from the home, whose server must be stopped
+//	harm                       flips a bit in the middle of the home's log; the server must be stopped
 //	warns CODE                 waits until /readyz says that the server is ready, with this warning
-//	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE only that it is there
-//	disk ...                   mounts, fills and freezes small disks where [mount] says that it can; see diskCmd
+//	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE, any value
+//	disk ...                   mounts, fills and freezes small disks if the condition [mount] holds; see diskCmd
 func TestScripts(t *testing.T) {
 	mounts := canMount(t)
 	testscript.Run(t, testscript.Params{
@@ -181,7 +181,7 @@ func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
 		found = exported.FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
 	}
 	if found == nil {
-		ts.Fatalf("the last output exports nothing, or the session was never become")
+		ts.Fatalf("the last output exports nothing, or this never was the session")
 	}
 	for _, variable := range found {
 		ts.Setenv(variable[1], variable[2])
@@ -189,7 +189,7 @@ func becomeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	sessions[ts.Getenv("MAESTRO_SESSION_ID")] = found
 }
 
-// untilCmd waits for something that a server does by itself without a signal, at most until the test's own timeout.
+// untilCmd waits for something that a server does by itself without a signal, at most until the test's timeout.
 func untilCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP PROGRAM [ARGS]")
@@ -258,7 +258,7 @@ func jsonCmd(ts *testscript.TestScript, neg bool, args []string) {
 	value, there := lookup(value, strings.Split(args[0], "."))
 	if len(args) == 1 {
 		if there == neg {
-			ts.Fatalf("%s: is there %t\n%s", args[0], there, text)
+			ts.Fatalf("%s: exists: %t\n%s", args[0], there, text)
 		}
 		return
 	}
@@ -299,7 +299,7 @@ func lookup(value any, path []string) (any, bool) {
 	return value, true
 }
 
-// Every command is in some script, so that a command without a script is noticed here.
+// Every command is in some script; this test notices a command without one.
 func TestEveryCommandHasAScript(t *testing.T) {
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
@@ -321,7 +321,7 @@ func TestEveryCommandHasAScript(t *testing.T) {
 		for _, verb := range verbs {
 			name := verb.CommandPath()
 			if name == "maestro serve" || name == "maestro demo" || name == "maestro bench" {
-				continue // "server start"; and tests of their own
+				continue // "server start"; and commands with tests of their own
 			}
 			if !strings.Contains(scripts.String(), name) {
 				t.Errorf("no script runs `%s`", name)

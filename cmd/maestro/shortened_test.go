@@ -34,7 +34,7 @@ func TestReadOnlyKnowsWhereTheLogEnded(t *testing.T) {
 	s.start("--backup-every", "off")
 	create("Two")
 	s.stop()
-	// The end of the log, cut between two records, is gone, and so is every witness except that record.
+	// The end of the log, cut at a record, is lost, and so is every witness except the record of the last clean stop.
 	err = errors.Join(
 		os.Truncate(block, int64(len(earlier))),
 		os.Remove(filepath.Join(s.home, "head")),
@@ -69,7 +69,7 @@ func TestReadOnlyNamesDamageBehindASnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.stop() // which saves a snapshot
+	s.stop() // the stop saves a snapshot
 	block := filepath.Join(s.home, "store", "jetstream", "$G", "streams", bus.StreamName, "msgs", "1.blk")
 	content, err := os.ReadFile(block)
 	if err != nil {
@@ -103,6 +103,6 @@ func TestReadOnlyNamesDamageBehindASnapshot(t *testing.T) {
 		s.stop()
 	}
 	if said["--read-only"] != said["--backup-every=off"] {
-		t.Errorf("asked to write nothing, it says\n%s\nelse\n%s", said["--read-only"], said["--backup-every=off"])
+		t.Errorf("with --read-only it prints\n%s\nelse\n%s", said["--read-only"], said["--backup-every=off"])
 	}
 }

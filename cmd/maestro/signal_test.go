@@ -50,7 +50,7 @@ func newHalfway(t *testing.T, wrap ...string) *halfway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.process.Process.Kill() })
-	for len(h.files()) == 0 { // it is there as soon as the server's answer is
+	for len(h.files()) == 0 { // it appears with the server's answer
 		if t.Context().Err() != nil {
 			t.Fatal(h.stderr.String())
 		}
@@ -66,7 +66,7 @@ func (h *halfway) files() []string {
 	return files
 }
 
-// A command that is ended by a signal it can handle leaves nothing unfinished behind.
+// A command that is ended by a signal that it can handle leaves nothing unfinished behind.
 func TestSignalsLeaveNothingBehind(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 )
 
 // TestStartingMakesLittle: every run of the command line initialises every package, and a fleet runs it all the time.
-// What a package makes at its start and hardly any run needs, such as a table or a compiled pattern, is to be made when
-// it is first needed.
+// Whatever few runs need, such as a table or a compiled pattern, should be created when it is first needed.
 func TestStartingMakesLittle(t *testing.T) {
 	const mostBytes, mostAllocations = 32 << 10, 200
 	var trace bytes.Buffer
@@ -27,12 +26,12 @@ func TestStartingMakesLittle(t *testing.T) {
 		var size, allocations int
 		_, err := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d bytes, %d allocs",
 			&name, &at, &took, &size, &allocations)
-		if err != nil || !strings.HasPrefix(name, "maestro/") || name == "maestro/cmd/maestro" { // it has the tests too
+		if err != nil || !strings.HasPrefix(name, "maestro/") || name == "maestro/cmd/maestro" { // it includes the tests
 			continue
 		}
 		packages++
 		if size > mostBytes || allocations > mostAllocations {
-			t.Errorf("the start of %s makes %d bytes in %d pieces", name, size, allocations)
+			t.Errorf("the initialisation of %s allocates %d bytes in %d pieces", name, size, allocations)
 		}
 	}
 	if packages < 10 {

@@ -21,8 +21,8 @@ import (
 
 const waiters = 50
 
-// Fifty sessions wait for an item, the real server is told to stop, and one on another port takes its place: each of
-// them gets its item, and nobody saw an error.
+// Fifty sessions wait for an item when the real server is told to stop, and a server on another port takes its place:
+// each session gets its item, and no caller gets an error.
 func TestWaitersComeBack(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home"), acked: map[string]client.Answer{}}
 	k.start()
@@ -36,7 +36,8 @@ func TestWaitersComeBack(t *testing.T) {
 		task, _ := k.made(admin, "task:create", map[string]any{"project": project, "title": fmt.Sprint("Item ", i)})
 		tasks = append(tasks, task["taskId"].(string))
 	}
-	// The waiters reach the server through a proxy that their home names, so that it is known when they wait.
+	// The waiting sessions reach the server through a proxy, whose address is in their home, so that the test knows
+	// when they wait.
 	target, err := url.Parse(k.address)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestWaitersComeBack(t *testing.T) {
 		t.Errorf("the server ended with %v", err)
 	}
 	if strings.Contains(k.stderr.String(), "did not finish in time") {
-		t.Errorf("it broke off requests:\n%s", k.stderr.String())
+		t.Errorf("it cut off requests:\n%s", k.stderr.String())
 	}
 	k.address = ""
 	k.start()

@@ -11,7 +11,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// A server that is told to stop while it starts ends as one that is told so later. Nobody has a command to repeat.
+// A server that is told to stop while it starts ends like one that is told later, and its error does not ask to repeat
+// a command.
 func TestAServerThatIsToldToStopWhileItStarts(t *testing.T) {
 	home := used(t)
 	for _, args := range [][]string{{}, {"--read-only"}} {
@@ -32,6 +33,6 @@ func TestAServerThatIsToldToStopWhileItStarts(t *testing.T) {
 	args := []string{"serve", "--read-only"}
 	code := run(ctx, args, []string{"MAESTRO_HOME=" + missing}, strings.NewReader(""), io.Discard, &stderr)
 	if code == cli.ExitDone {
-		t.Errorf("a home that is missing is no error then: %s", stderr.String())
+		t.Errorf("a missing home is no error then: %s", stderr.String())
 	}
 }

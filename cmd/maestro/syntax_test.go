@@ -23,7 +23,7 @@ var (
 	syntaxMarks = strings.NewReplacer("[", "", "]", "", "…", "")
 )
 
-// accepts reports whether this binary takes a command line as far as that can be seen without running it.
+// accepts reports whether this binary accepts a command line, without running it.
 func accepts(line string) error {
 	line = placeholder.ReplaceAllStringFunc(line, func(name string) string {
 		switch name {
@@ -80,13 +80,13 @@ func TestAcceptsSeesFaults(t *testing.T) {
 	}
 }
 
-// TestSyntax: the syntax of every command id is what this binary takes, with everything that may be left out and
-// without, and every id of the permission table that the binary has a command for has one.
+// TestSyntax: this binary accepts the syntax of every command id, with and without its optional parts; and every id of
+// the permission table for which the binary has a command has a syntax.
 func TestSyntax(t *testing.T) {
 	tree := root()
 	for _, row := range commands.CurrentRules().Rows() {
 		syntax, description, ok := prompt.Syntax(row.ID)
-		has := runs(tree, row.ID) && row.ID != "input:received" // the command line sends it by itself
+		has := runs(tree, row.ID) && row.ID != "input:received" // the command line sends it automatically
 		if ok != has {
 			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (make generate)", row.ID, has, ok)
 		}
@@ -94,7 +94,7 @@ func TestSyntax(t *testing.T) {
 			continue
 		}
 		if !strings.HasPrefix(syntax, "maestro "+strings.ReplaceAll(row.ID, ":", " ")) || description == "" {
-			t.Errorf("%s is called with %q: %q", row.ID, syntax, description)
+			t.Errorf("%s has the syntax %q: %q", row.ID, syntax, description)
 		}
 		for _, line := range []string{syntaxMarks.Replace(syntax), mayBeLeft.ReplaceAllString(syntax, "")} {
 			if err := accepts(line); err != nil {
@@ -104,7 +104,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestWorkflowsAreExecutable: every command line in a workflow is one that this binary takes.
+// TestWorkflowsAreExecutable: this binary accepts every command line in a workflow.
 func TestWorkflowsAreExecutable(t *testing.T) {
 	backquoted := regexp.MustCompile("`([^`]+)`")
 	for role, strategies := range map[events.Role][]events.Strategy{
@@ -141,7 +141,7 @@ func TestWorkflowsAreExecutable(t *testing.T) {
 	}
 }
 
-// TestAlternativesAreExecutable: what a refusal names to use instead is a command line that this binary takes.
+// TestAlternativesAreExecutable: this binary accepts every command line that a refusal suggests instead.
 func TestAlternativesAreExecutable(t *testing.T) {
 	table := commands.CurrentRules()
 	lines := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"maestro/commands"
 )
 
-// leaves returns the commands of a tree that do something.
+// leaves returns the commands of a tree that do something themselves.
 func leaves(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.HasSubCommands() {
 		return []*cobra.Command{cmd}
@@ -22,15 +22,15 @@ func leaves(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// runs reports whether a tree has a command of this id.
+// runs reports whether a tree has a command with this id.
 func runs(tree *cobra.Command, id string) bool {
 	words := strings.Split(id, ":")
 	cmd, rest, err := tree.Find(words)
 	return err == nil && len(rest) == 0 && cmd.CommandPath() == "maestro "+strings.Join(words, " ")
 }
 
-// faultsOf holds the command line against the permission table: each command says what it needs, and needs what is
-// there; and each id that a list may have is a command.
+// faultsOf compares the command line with the permission table: each command declares what it needs, and needs only
+// what exists; and each id that a list may contain is a command.
 func faultsOf(rows []commands.Row, tree *cobra.Command) []string {
 	var faults []string
 	there := map[string]bool{}
@@ -62,8 +62,8 @@ func faultsOf(rows []commands.Row, tree *cobra.Command) []string {
 	return faults
 }
 
-// What may be used and what may be run are the same: no command is beside the permission table, and no list has what is
-// not there yet.
+// The permission table and the command line agree: no command is missing from the table, and no list contains a command
+// that does not exist yet.
 func TestTheTableIsTheCommandLine(t *testing.T) {
 	rows := commands.CurrentRules().Rows()
 	for _, fault := range faultsOf(rows, root()) {
@@ -75,14 +75,14 @@ func TestTheTableIsTheCommandLine(t *testing.T) {
 	}
 	planned := append(slices.Clone(rows), commands.Row{ID: "task:paint", Who: commands.RoleWorker})
 	if faults := faultsOf(planned, root()); len(faults) != 1 {
-		t.Errorf("with a row that no command belongs to: %q", faults)
+		t.Errorf("with a row without a command: %q", faults)
 	}
 	beside := root()
 	beside.AddCommand(&cobra.Command{Use: "paint", Run: func(*cobra.Command, []string) {}})
 	if faults := faultsOf(rows, beside); len(faults) != 1 {
-		t.Errorf("with a command beside the table: %q", faults)
+		t.Errorf("with a command outside the table: %q", faults)
 	}
-	// Lists are made of those rows.
+	// Lists contain only such rows.
 	table := commands.CurrentRules()
 	for _, who := range []commands.RoleSet{
 		commands.RoleWorker,
@@ -91,7 +91,7 @@ func TestTheTableIsTheCommandLine(t *testing.T) {
 		commands.RoleOrchestrator,
 		commands.RoleUser,
 	} {
-		var all []string // that an explicit list may name
+		var all []string // the ids that an explicit list may contain
 		for _, row := range rows {
 			if table.MayList(who, row.ID) == "" {
 				all = append(all, row.ID)
@@ -100,7 +100,7 @@ func TestTheTableIsTheCommandLine(t *testing.T) {
 		for _, list := range [][]string{table.Defaults(who), table.Effective(who, all), table.Hidden(nil)} {
 			for _, id := range list {
 				if row, ok := table.Row(id); !ok || row.Planned || !runs(root(), id) {
-					t.Errorf("%s is in a list of a %s, and cannot be run", id, who)
+					t.Errorf("%s is in a list of a %s, but cannot be run", id, who)
 				}
 			}
 		}

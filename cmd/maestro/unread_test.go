@@ -13,8 +13,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// A server whose log cannot be read at its start says in /readyz which file and why, and nothing about salvage. Once
-// the file can be read, it takes writes by itself, at its address, and prints nothing again.
+// If a server cannot read its log when it starts, /readyz names the file and the reason, and does not mention salvage.
+// Once the file can be read, the server accepts writes by itself, at the same address, and prints nothing again.
 func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")
@@ -30,7 +30,7 @@ func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
 	})()
 	s.start("--backup-every", "off")
 	if !strings.Contains(s.banner, "READ-ONLY") {
-		t.Errorf("it prints %q", s.banner)
+		t.Errorf("the server prints %q", s.banner)
 	}
 	status, said := s.ready()
 	for _, want := range []string{block, "input/output error", "by itself"} {
@@ -46,7 +46,7 @@ func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
 	defer cancel()
 	for ready := false; !ready; {
 		if ctx.Err() != nil {
-			t.Fatalf("it takes no writes: %s", s.said.String())
+			t.Fatalf("it accepts no writes: %s", s.said.String())
 		}
 		answer, err := http.Get(s.address + "/readyz")
 		if err == nil {
@@ -57,12 +57,12 @@ func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
 	s.do("project:create", map[string]any{"name": "Q"})
 	s.stop()
 	if rest, _ := s.out.ReadString('\n'); rest != "" {
-		t.Errorf("it prints %q again", rest)
+		t.Errorf("the server prints again: %q", rest)
 	}
 	if found, _ := filepath.Glob(filepath.Join(s.home, "store.damaged-*")); len(found) > 0 {
 		t.Errorf("set aside: %v", found)
 	}
 	if _, err := os.Stat(filepath.Join(s.home, "store", "clean.json")); err != nil {
-		t.Errorf("the stop after it was no clean one: %v", err)
+		t.Errorf("the stop after that was not clean: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"maestro/internal/cli"
 )
 
-// The flags in the help of every command fit a terminal of 80 columns, and 120 columns where no terminal says how wide
-// it is.
+// The flags in the help of every command fit a terminal of 80 columns, or 120 columns if the terminal's width is
+// unknown.
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, screen := range []*cli.Screen{nil, {Width: 80}} {
 		width := cli.UsageWidth

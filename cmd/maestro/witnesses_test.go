@@ -17,7 +17,8 @@ import (
 	"maestro/internal/server/witness"
 )
 
-// backedUp returns a home with a stopped server whose log has two events, and the automatic backups of it behind each.
+// backedUp returns a home whose server is stopped and whose log has two events, with an automatic backup after each
+// event.
 func backedUp(t *testing.T) (dir, backups string, made []string) {
 	t.Helper()
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
@@ -37,7 +38,7 @@ func backedUp(t *testing.T) (dir, backups string, made []string) {
 	return s.home, backups, made
 }
 
-// forget removes what remembers outside the log's blocks how far the log was.
+// forget removes everything outside the log's blocks that records the log's last sequence.
 func forget(t *testing.T, dir string) {
 	t.Helper()
 	err := errors.Join(
@@ -50,8 +51,8 @@ func forget(t *testing.T, dir string) {
 	}
 }
 
-// When head file, note and snapshots are lost, the automatic backups tell that the log ends too early. A restore of an
-// older backup is no such loss.
+// If the head file, the note and the snapshots are lost, the automatic backups show that the log ends too early. The
+// restore of an older backup is not such a loss.
 func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	for what, test := range map[string]struct {
@@ -105,9 +106,9 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 	}
 }
 
-// The home is replaced by an older copy of itself, and continues from there: its log gets longer than the backup knows,
-// and holds other events. The next start is read-only, and a salvage names the backup. A backup that is only older says
-// nothing.
+// A home is replaced by an older copy of itself and continues from there: its log gets longer than the backup's, with
+// other events. The next start is read-only, and a salvage names the backup. A backup that is only older is no such
+// sign.
 func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	older := filepath.Join(t.TempDir(), "older")
@@ -134,7 +135,7 @@ func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
 	again.stop()
 	got := runHere(t, nil, "salvage", "--home", dir, "--to", filepath.Join(t.TempDir(), "new"), "--backup-dir", backups)
 	if got.code != 8 || !strings.Contains(got.stdout+got.stderr, made[1]) || strings.Contains(got.stdout, made[0]) {
-		t.Errorf("the salvage does not name the backup that is on another chain: %+v", got)
+		t.Errorf("the salvage does not name the backup with another chain: %+v", got)
 	}
 	if err := os.Remove(made[1]); err != nil {
 		t.Fatal(err)
@@ -146,9 +147,9 @@ func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
 	}
 }
 
-// A home that a restore or a salvage made has witnesses like any other: an older copy of it is told by the backups made
-// since, whatever the times of its files say, and the loss of its log is. Only the backups that were there when it was
-// made are none.
+// A home that a restore or a salvage created has witnesses like any other: the backups made since then reveal an older
+// copy of it, whatever the times of its files, and the loss of its log is noticed. Only the backups that existed when
+// it was created are no witnesses.
 func TestAHomeThatWasMadeHasWitnesses(t *testing.T) {
 	for how, remade := range map[string]func(t *testing.T, s *inside, made []string){
 		"restored": func(t *testing.T, s *inside, made []string) {
@@ -174,7 +175,7 @@ func TestAHomeThatWasMadeHasWitnesses(t *testing.T) {
 			s.start(every...)
 			s.stop()
 			if strings.Contains(s.banner, "READ-ONLY") || strings.Contains(s.said.String(), "head file of this home") {
-				t.Fatalf("made anew, the server starts with %q and says %s", s.banner, s.said.String())
+				t.Fatalf("newly created, the home's server starts with %q and says %s", s.banner, s.said.String())
 			}
 			older := filepath.Join(t.TempDir(), "home")
 			if err := os.CopyFS(older, os.DirFS(s.home)); err != nil {
@@ -229,8 +230,8 @@ func forgetIfThere(dir string) error {
 	)
 }
 
-// readsThat starts a server that is asked to write nothing. It must know from the backups whether the log is shorter
-// than it was, say so, and leave the home as it is.
+// readsThat starts a read-only server. It must learn from the backups whether the log became shorter, report that, and
+// leave the home unchanged.
 func readsThat(t *testing.T, s *inside, backups string, shorter bool) {
 	t.Helper()
 	before := picture(t, s.home)
@@ -253,7 +254,7 @@ func readsThat(t *testing.T, s *inside, backups string, shorter bool) {
 	unchanged(t, before, picture(t, s.home))
 }
 
-// The name of a snapshot says nothing: only what can be read in one is a witness.
+// The name of a snapshot is no witness, only its content.
 func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 	dir := used(t)
 	h, err := home.Open(dir)
@@ -262,13 +263,13 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = h.Close() })
 	if got := witness.Sequence(h); got != 1 {
-		t.Fatalf("the head file saw %d", got)
+		t.Fatalf("by the head file, the last sequence is %d", got)
 	}
 	if err := os.Remove(h.Head()); err != nil {
 		t.Fatal(err)
 	}
 	if got := witness.Sequence(h); got != 1 {
-		t.Fatalf("the snapshot saw %d", got)
+		t.Fatalf("by the snapshot, the last sequence is %d", got)
 	}
 	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "1.snapshot"))
 	if err != nil {
@@ -284,7 +285,7 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 		}
 	}
 	if got := witness.Sequence(h); got != 1 {
-		t.Errorf("with junk beside it, the snapshot saw %d", got)
+		t.Errorf("with junk beside the snapshot, the last sequence is %d", got)
 	}
 	s := &inside{t: t, home: dir}
 	s.start("--backup-every", "off")
@@ -293,8 +294,8 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 	}
 }
 
-// No salvage begins while a server has the home, even one that does not have its store open, or while another salvage
-// makes the same new home.
+// No salvage begins while a server holds the home, even a server that has not opened its store, or while another
+// salvage creates the same new home.
 func TestASalvageLocksItsHomes(t *testing.T) {
 	dir := used(t)
 	h, err := home.Open(dir)
@@ -309,7 +310,7 @@ func TestASalvageLocksItsHomes(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "new")
 	got := runHere(t, nil, "salvage", "--home", dir, "--to", to)
 	if got.code != cli.ExitConflict || !strings.Contains(got.stderr, "A server holds the home") {
-		t.Errorf("while a server has it: %+v", got)
+		t.Errorf("while a server holds the home: %+v", got)
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
@@ -334,8 +335,8 @@ func TestASalvageLocksItsHomes(t *testing.T) {
 	}
 }
 
-// An old head file hides no better witness: a newer snapshot of the log, and the automatic backup that has the most of
-// it, whatever its name says about the time. A snapshot of another log is none.
+// An old head file hides no better witness: a newer snapshot of the log, or the automatic backup with the longest log,
+// whatever time is in its name. A snapshot of another log is no witness.
 func TestTheFurthestWitnessCounts(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	h, err := home.Open(dir)
@@ -345,7 +346,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 	t.Cleanup(func() { _ = h.Close() })
 	saw, err := bus.LoadHeadFile(h.Head())
 	if err != nil || saw.Sequence != 2 {
-		t.Fatalf("the head file saw %s, %v", saw, err)
+		t.Fatalf("the head file has %s, %v", saw, err)
 	}
 	before := func(h *home.Home) {
 		t.Helper()
@@ -355,7 +356,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 	}
 	before(h)
 	if got := witness.Sequence(h); got != 2 {
-		t.Errorf("an old head file and a newer snapshot saw %d", got)
+		t.Errorf("with an old head file and a newer snapshot, the last sequence is %d", got)
 	}
 	content, err := os.ReadFile(filepath.Join(h.Snapshots(), "2.snapshot"))
 	if err != nil {
@@ -368,7 +369,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 		t.Fatal(err, found)
 	}
 	if got := witness.Sequence(h); got != 2 {
-		t.Errorf("with a snapshot of another log, %d was seen", got)
+		t.Errorf("with a snapshot of another log, the last sequence is %d", got)
 	}
 	// The first backup has the name of a much later time.
 	name := filepath.Base(made[0])
@@ -396,7 +397,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 	}
 }
 
-// A salvage makes the new home also when the automatic backups cannot be listed, and says how to name them.
+// A salvage creates the new home even if the automatic backups cannot be listed, and says how to name them.
 func TestASalvageWithoutAListOfBackups(t *testing.T) {
 	dir := used(t)
 	place := dir + "-backups"
@@ -418,8 +419,8 @@ func TestASalvageWithoutAListOfBackups(t *testing.T) {
 	}
 }
 
-// A server.key of another home is as good as none: the automatic backups are listed, with who signed them, and --signer
-// makes them used.
+// With the server.key of another home, the automatic backups are listed with their signers, and --signer makes the
+// salvage use them.
 func TestASalvageWithTheKeyOfAnotherHome(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	foreign := filepath.Join(used(t), "server.key")

@@ -40,7 +40,7 @@ func TestWhatIsNamedIsOffered(t *testing.T) {
 			kind, many := flagKind(cmd, flag)
 			met[placeOf(cmd, "--"+flag.Name)] = true
 			if strings.HasSuffix(flag.Value.Type(), "Ids>") != many && kind != "label" {
-				t.Errorf("`%s --%s` takes %s, several values: %t", cmd.CommandPath(), flag.Name, flag.Value.Type(), many)
+				t.Errorf("`%s --%s` takes %s; several: %t", cmd.CommandPath(), flag.Name, flag.Value.Type(), many)
 			}
 			complete, ok := cmd.GetFlagCompletionFunc(flag.Name)
 			if !ok {
