@@ -77,7 +77,7 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 						all.Go(func() {
 							r := call(w)
 							if r.status == http.StatusTooManyRequests && !strings.HasPrefix(address, "192") {
-								t.Errorf("%s: refused by a quota: %s", address, r.body)
+								t.Errorf("from %s: refused by a quota: %s", address, r.body)
 							}
 						})
 					}
@@ -94,7 +94,7 @@ func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
 			}
 			w.do(session, "report:progress", note).is(200)
 			if waited := time.Since(began); waited != 0 {
-				t.Errorf("%s: callers with a credential waited %s", address, waited)
+				t.Errorf("%s: calls with a credential waited %s", address, waited)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestIdentitiesAreSlowedDown(t *testing.T) {
 			for !waited(i, "", "") { // the budget is used up, and while it waits one more call becomes free
 			}
 			if waited(i+1, "", "") || !waited(i+2, a[0], a[1]) {
-				t.Errorf("who names %q and shows %q is not kept waiting", a[0], a[1])
+				t.Errorf("a caller that names %q and proves %q does not wait", a[0], a[1])
 			}
 		}
 		w.send(http.MethodGet, "/api/projects", "", "").refused(401, "UNAUTHENTICATED", "")

@@ -77,7 +77,7 @@ func TestCommandsOfOneSessionAreLimited(t *testing.T) {
 		w.do(hostile, "task:complete", `{}`).limited("session-commands")         // before it is permitted
 		w.send(http.MethodPost, "/api/sessions/x/timeline", hostile, note).limited("session-commands")
 		if w.log.head() != head || len(w.denied("")) != denied {
-			t.Error("what is over a limit left something behind")
+			t.Error("a call over a limit left something behind")
 		}
 		w.send(http.MethodGet, "/api/whoami", hostile, "").is(200) // a limit of its own
 		w.do(honest, "report:progress", note).is(200)
@@ -243,7 +243,7 @@ func TestCallsInProgressTakeTurns(t *testing.T) {
 		}
 		synctest.Wait()
 		time.Sleep(4 * time.Second)
-		all.Go(func() { w.send(http.MethodGet, "/api/whoami", token, "").is(200) }) // its turn comes
+		all.Go(func() { w.send(http.MethodGet, "/api/whoami", token, "").is(200) }) // it gets its turn
 		synctest.Wait()
 		w.send(http.MethodGet, "/api/whoami", other, "").is(200)
 		all.Wait()

@@ -32,7 +32,7 @@ func TestNextStepsAreTheCallers(t *testing.T) {
 				for _, words := range advised.FindAllStringSubmatch(r.text("next"), -1) {
 					found++
 					if !mayRun(words[1:], may) {
-						t.Errorf("%s by %c: the next step is not the caller's: %s", row.id, column, r.body)
+						t.Errorf("%s by %c: the caller may not use the next step: %s", row.id, column, r.body)
 					}
 				}
 			}

@@ -363,7 +363,7 @@ func (r reply) refused(status int, code, message string) reply {
 	}
 	for _, key := range []string{"message", "why", "next"} {
 		if text, ok := o[key].(string); !ok || text == "" {
-			r.Errorf("an error says %s: %s", key, r.body)
+			r.Errorf("an error has %s: %s", key, r.body)
 		}
 	}
 	if got := r.header.Get("Content-Type"); got != "application/json; charset=utf-8" {
@@ -372,7 +372,7 @@ func (r reply) refused(status int, code, message string) reply {
 	return r
 }
 
-// do asks for a command.
+// do executes a command.
 func (w *world) do(token, id, body string, header ...string) reply {
 	w.Helper()
 	return w.send(http.MethodPost, "/api/commands/"+id, token, body, header...)

@@ -89,7 +89,7 @@ func TestAnExportProvesItself(t *testing.T) {
 		t.Errorf("from 3 to 5 are %d lines", got)
 	}
 	if got := w.export("?from=99"); len(got) != 0 {
-		t.Errorf("behind the head is %s", got)
+		t.Errorf("after the head is %s", got)
 	}
 	w.send(http.MethodGet, "/api/audit/export?from=x", adminToken, "").refused(400, "VALIDATION_ERROR", "from")
 }
@@ -119,7 +119,7 @@ func TestAnExportShowsWhatWasDoneToIt(t *testing.T) {
 			}
 			missing := slices.Delete(lines(), at, at+1)
 			if verdict := judge(t, bytes.Join(missing, nil), &head); len(verdict.Faults) == 0 {
-				t.Errorf("%s: line %d is missing and nobody notices", name, at+1)
+				t.Errorf("%s: the omission of line %d goes unnoticed", name, at+1)
 			}
 			if at > 0 {
 				swapped := lines()

@@ -21,7 +21,7 @@ func TestCredentials(t *testing.T) {
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), ``)
 	if token != service.SessionToken(serverKey, id, 1) {
-		t.Errorf("spawn answered the token %q", token)
+		t.Errorf("the spawn's answer has the token %q", token)
 	}
 	for name, bad := range map[string]string{
 		"garbage":          "garbage",
@@ -92,7 +92,7 @@ func TestHostAndOrigin(t *testing.T) {
 		}
 	}
 	if w.log.head() != before {
-		t.Error("a strange page wrote")
+		t.Error("a page of another origin wrote")
 	}
 	w.send(http.MethodGet, "/api/whoami", adminToken, "", "Origin", w.url).is(200)
 	allowed := w.send(http.MethodGet, "/api/whoami", adminToken, "", "Origin", "https://page.example").is(200)

@@ -60,11 +60,11 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 			t.Errorf("%d bytes: %v; the deadline is %s", size, err, at)
 		}
 		if body.leave(); at != want {
-			t.Errorf("%d bytes, when they are handled: the deadline is %s", size, at)
+			t.Errorf("%d bytes, while the call is handled, the deadline is %s", size, at)
 		}
 	}
 	if len(s.bodies.open) != 0 {
-		t.Errorf("%d bodies are left", len(s.bodies.open))
+		t.Errorf("%d bodies are still registered", len(s.bodies.open))
 	}
 }
 
@@ -109,7 +109,7 @@ func TestLateBodiesAreCut(t *testing.T) {
 		later.mu.Lock()
 		defer later.mu.Unlock()
 		if !at.Equal(cut) {
-			t.Error("a body that began when nothing was waited for is not cut")
+			t.Error("a body that began when no other was awaited is not cut off")
 		}
 	})
 }

@@ -144,7 +144,7 @@ func TestEveryListOfAnAnswerIsBounded(t *testing.T) {
 					walk(operation.Method+" "+path, media.Schema)
 					paged := service.Query(operation.OperationID).InPages()
 					if media.Schema.Items != nil && !paged && !slices.Contains(wholeLists, path) {
-						t.Errorf("%s %s answers a whole list", operation.Method, path)
+						t.Errorf("%s %s answers with a whole list", operation.Method, path)
 					}
 				}
 			}
@@ -161,12 +161,12 @@ func TestEveryListOfAnAnswerIsBounded(t *testing.T) {
 			known = lists[list].Properties[bound] != nil
 		}
 		if !known {
-			t.Errorf("%s: nothing bounds it: %q", list, bounds[list])
+			t.Errorf("%s: no bound is declared: %q", list, bounds[list])
 		}
 	}
 	for list := range bounds {
 		if lists[list] == nil {
-			t.Errorf("no answer has %s", list)
+			t.Errorf("the table has %s, but no answer has it", list)
 		}
 	}
 }

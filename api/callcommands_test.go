@@ -116,10 +116,10 @@ func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 			if events != c.events || c.events > 0 && r.status/100 != 2 {
 				t.Errorf("%s: %d events, not %d: %d %.500s", c.path, events, c.events, r.status, r.body)
 			}
-			waited := strings.Contains(c.path, "wait=") && c.events == 0 // it asked again at the end
+			waited := strings.Contains(c.path, "wait=") && c.events == 0 // it tried again at the end
 			paid -= len(r.body) / (16 << 10)                             // it also pays for its answer
 			if paid != max(events, 1) && (!waited || paid != 2) {
-				t.Errorf("%s: %d commands were paid for %d events: %d", c.path, paid, events, r.status)
+				t.Errorf("%s: %d commands were charged for %d events: %d", c.path, paid, events, r.status)
 			}
 		}
 		routes, err := api.WriteRoutes()
@@ -155,7 +155,7 @@ func TestACallHasALimitOfCommands(t *testing.T) {
 			paid, events := w.charged(id, func() { r = call() })
 			r.refused(422, "LIMIT_EXCEEDED", "limit call-commands")
 			if events != 0 || paid > 1 || !strings.Contains(r.text("message"), "has "+strconv.Itoa(most+1)) {
-				t.Errorf("%d events, and %d commands were paid: %s", events, paid, r.body)
+				t.Errorf("%d events, and %d commands were charged: %s", events, paid, r.body)
 			}
 		}
 		for _, body := range []string{
@@ -195,20 +195,20 @@ func TestABudgetThatEndsWithinACall(t *testing.T) {
 		id, token := w.session(adminToken, project, task, "")
 		patch := func(body string) reply { return w.send(http.MethodPatch, "/api/sessions/"+id, token, body) }
 		if paid, events := w.charged(id, func() { patch(entries(30)).is(200) }); paid != 30 || events != 30 {
-			t.Errorf("%d commands were paid for %d events", paid, events)
+			t.Errorf("%d commands were charged for %d events", paid, events)
 		}
 		var after time.Duration
 		if _, events := w.charged(id, func() { after = patch(entries(30)).limited("session-commands") }); events != 0 {
-			t.Errorf("%d events of a call that nobody paid for", events)
+			t.Errorf("%d events of a call that was not charged", events)
 		}
 		time.Sleep(after)
 		patch(entries(30)).is(200)
 		time.Sleep(time.Minute)
-		paid, events := w.charged(id, func() { // it may not use the first one
+		paid, events := w.charged(id, func() { // the first one is not permitted
 			patch(`{"taskIds":["` + task + `"],` + strings.TrimPrefix(entries(30), "{")).is(403)
 		})
 		if paid != 1 || events != 0 {
-			t.Errorf("refused at once: %d commands were paid for %d events", paid, events)
+			t.Errorf("refused at once: %d commands were charged for %d events", paid, events)
 		}
 		time.Sleep(time.Minute)
 		paid, events = w.charged(id, func() { // the second fails: there is no such task
@@ -216,12 +216,12 @@ func TestABudgetThatEndsWithinACall(t *testing.T) {
 				strings.TrimPrefix(entries(20), `{"timeline":[`)).is(400)
 		})
 		if paid != events+1 {
-			t.Errorf("failed after %d events: %d commands were paid", events, paid)
+			t.Errorf("failed after %d events: %d commands were charged", events, paid)
 		}
 		time.Sleep(time.Minute)
 		patch(entries(80)).is(200)
 		if after := w.do(token, "report:progress", note).limited("session-commands"); after < 25*time.Second {
-			t.Errorf("after 80 commands of 50 the next is let in after %s", after)
+			t.Errorf("after 80 commands of 50 the next is accepted after %s", after)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestClock(t *testing.T) {
 		w.send(http.MethodPost, "/api/clock/confirm", token, "").refused(403, "NOT_ALLOWED", "Confirming the clock")
 	}
 	if w.send(http.MethodGet, "/api/clock", auditor, "").is(200).at("jumped") != true {
-		t.Error("the clock is confirmed, by somebody who may not")
+		t.Error("the clock was confirmed by an actor that may not")
 	}
 	clock.wrong = errors.New("it shows what no event can say")
 	w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").
@@ -64,7 +64,7 @@ func TestClock(t *testing.T) {
 	for _, changed := range []bool{true, false} {
 		if r := w.send(http.MethodPost, "/api/clock/confirm", adminToken, "").is(200); r.at("changed") != changed ||
 			r.at("jumped") != false {
-			t.Errorf("confirming says %s", r.body)
+			t.Errorf("the confirmation's answer is %s", r.body)
 		}
 	}
 	if r := w.send(http.MethodGet, "/readyz", "", "").is(200); r.object()["warnings"] != nil {

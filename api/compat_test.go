@@ -74,7 +74,7 @@ func compare(t *testing.T, where string, want, got any) {
 	}
 }
 
-// old speaks as older clients do: without a token, to a server with auth off.
+// old sends requests as older clients do: without a token, to a server with auth off.
 type old struct{ *world }
 
 func (o old) call(method, path, body string) reply {
@@ -82,7 +82,7 @@ func (o old) call(method, path, body string) reply {
 	return o.send(method, path, "", body)
 }
 
-// domainError checks an error that the domain raises, routeError one that the route raises.
+// domainError checks an error of the domain, routeError one of the route.
 func (o old) domainError(r reply, status int, code, message string) {
 	o.Helper()
 	r.refused(status, code, message)
@@ -161,7 +161,7 @@ func TestOldTasks(t *testing.T) {
 	like(t, "created", oldTask, any(created.object()))
 	for _, key := range []string{"sessionStatus", "model"} {
 		if _, there := created.object()[key]; there {
-			t.Errorf("%s before it is set", key)
+			t.Errorf("%s is present before it is set", key)
 		}
 	}
 	task := created.text("id")
@@ -220,7 +220,7 @@ func TestOldTasks(t *testing.T) {
 		like(t, says, `{"sessionStatus":"`+says+`","title":"T2","status":"todo"}`, any(got.object()))
 	}
 	if got := o.call("GET", "/api/sessions/"+session, "").is(200).at("timeline").([]any); len(got) != 2 {
-		t.Errorf("a sessionStatus without words stands on the timeline: %v", got)
+		t.Errorf("a sessionStatus without words is on the timeline: %v", got)
 	}
 	o.call("PATCH", "/api/tasks/"+task,
 		`{"title":"dropped","updateSource":"session","sessionId":"`+session+`"}`).is(200)
@@ -271,7 +271,7 @@ func TestOldSessions(t *testing.T) {
 		any(plain.object()))
 	for _, key := range []string{"metadata", "agentId"} {
 		if _, there := plain.object()[key]; there {
-			t.Errorf("%s that nobody gave", key)
+			t.Errorf("%s, which was not sent", key)
 		}
 	}
 	o.routeError(o.call("POST", "/api/sessions", `{}`), 400, "VALIDATION_ERROR", "taskIds is required")
@@ -306,7 +306,7 @@ func TestOldSessions(t *testing.T) {
 	bare := o.call("POST", "/api/sessions/sess_own/events", `{"type":"bare"}`).is(200)
 	bares, _ := bare.at("events").([]any)
 	if _, there := bares[2].(map[string]any)["data"]; there {
-		t.Errorf("data that nobody gave: %v", bares[2])
+		t.Errorf("data that was not sent: %v", bares[2])
 	}
 	o.routeError(o.call("POST", "/api/sessions/sess_own/events", `{"data":1}`), 400, "VALIDATION_ERROR",
 		"type is required")
@@ -369,12 +369,12 @@ func TestAnAnswerToAWriteCarriesTheNewestEntries(t *testing.T) {
 	}
 	like(t, "the last", `{"message":"m149"}`, entries[99])
 	if all, _ := o.call("GET", "/api/sessions/"+id, "").is(200).at("timeline").([]any); len(all) != 151 {
-		t.Errorf("GET carries %d entries", len(all))
+		t.Errorf("GET has %d entries", len(all))
 	}
 	if brief,
 		_ := o.call("GET", "/api/sessions?brief=true",
 		"").is(200).array()[0].(map[string]any)["timeline"].([]any); len(brief) != 0 {
-		t.Errorf("brief carries %d entries", len(brief))
+		t.Errorf("brief has %d entries", len(brief))
 	}
 }
 
@@ -444,7 +444,7 @@ func TestOldSpawn(t *testing.T) {
 	o.routeError(spawn(`,"strategy":"none"`), 400, "invalid_strategy", `strategy must be "simple", "queue", or "tree"`)
 }
 
-// TestWhatOldClientsDo sends what the earlier command line sends (section 9).
+// TestWhatOldClientsDo plays what the earlier command line sends (section 9).
 func TestWhatOldClientsDo(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
@@ -480,6 +480,6 @@ func TestWhatOldClientsDo(t *testing.T) {
 	}
 	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient,
 		"test").is(200); len(got.at("faults").([]any)) != 0 {
-		t.Errorf("the log that old clients made: %s", got.body)
+		t.Errorf("the audit of old clients' log: %s", got.body)
 	}
 }

@@ -204,11 +204,11 @@ func TestErrorsOfOlderClients(t *testing.T) {
 		}
 	}
 	if o.log.head() != before {
-		t.Error("a refused call left an event")
+		t.Error("a refused call appended an event")
 	}
 }
 
 var anID = regexp.MustCompile(`'…'|(?:proj|task|sess|tmpl)_[a-z0-9_]+`)
 
-// general puts <id> where a message names something.
+// general replaces the names in a message by <id>.
 func general(text string) string { return anID.ReplaceAllString(text, "<id>") }

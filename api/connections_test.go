@@ -69,7 +69,7 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 		}), &service.Limits{})
 		ask(t, dial())
 		if took := <-ended; took > 31*time.Second {
-			t.Errorf("an answer that nobody reads is held for %s", took)
+			t.Errorf("an unread answer is kept for %s", took)
 		}
 
 		slow := dial()
@@ -88,7 +88,7 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 			}
 		}
 		if <-ended; time.Since(began) < 2*time.Minute {
-			t.Error("it was not slow")
+			t.Error("the reader was not slow")
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		}
 		now := time.Now()
 		if _, err := idle.Read(make([]byte, 1)); err == nil || time.Since(now) > 0 {
-			t.Errorf("the idle connection stays for %s", time.Since(now))
+			t.Errorf("the idle connection stays open for %s", time.Since(now))
 		}
 		newest := dial()
 		call(newest, "/api/whoami")

@@ -187,19 +187,19 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 		}
 	}
 	if len(refused(orchestrator)) != 3 || len(refused(stranger)) != 0 {
-		t.Errorf("who spawned it finds %d, another %d", len(refused(orchestrator)), len(refused(stranger)))
+		t.Errorf("its spawner finds %d, another orchestrator %d", len(refused(orchestrator)), len(refused(stranger)))
 	}
 	if got := w.send(http.MethodGet, "/api/inbox?kind=refused&projectId="+other, adminToken,
 		"").is(200).array(); len(got) != 0 {
-		t.Errorf("it is in another project's inbox: %v", got)
+		t.Errorf("the item is in another project's inbox: %v", got)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 	if len(refused(adminToken)) != 3 {
-		t.Error("with its session's end it is out of the inbox")
+		t.Error("the item disappeared with the end of its session")
 	}
 	w.do(adminToken, "session:delete", `{"sessionId":"`+id+`"}`).is(200)
 	if got := refused(adminToken); len(got) != 0 {
-		t.Errorf("its session is deleted, and it is in the inbox: %v", got)
+		t.Errorf("the item is still in the inbox after its session was deleted: %v", got)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestWhoMayWhat(t *testing.T) {
 		w.send(http.MethodGet, "/api/audit/can"+query, adminToken, "").is(status)
 	}
 	if w.log.head() != before || len(w.denied("")) != 0 {
-		t.Error("a question left something behind")
+		t.Error("audit can changed something")
 	}
 }
 
@@ -358,7 +358,7 @@ func TestListsOfRefusalsAreBounded(t *testing.T) {
 			}
 		}
 		if len(of[quiet]) != 1 || len(of[loud]) != 21 || more != 1 {
-			t.Errorf("the inbox has %d of the quiet one, %d of the loud one, and %d that counts the rest",
+			t.Errorf("the inbox has %d of the quiet session, %d of the loud one, %d with a count",
 				len(of[quiet]), len(of[loud]), more)
 		}
 		// The answer does not repeat the whole text that a caller sent.

@@ -54,11 +54,11 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 		w.Errorf("a dry run of %s %s recorded %d refusals", id, body, got-denied)
 	}
 	if strings.Contains(string(tried.body), `"token":`) {
-		w.Errorf("a dry run of %s gives a secret: %s", id, tried.body)
+		w.Errorf("the answer to a dry run of %s has a secret: %s", id, tried.body)
 	}
 	real := w.do(token, id, body, header...)
 	if tried.status != real.status {
-		w.Errorf("%s %s: a dry run answers %d %.300s, and the command %d %.300s", id, body, tried.status, tried.body,
+		w.Errorf("%s %s: a dry run gets %d %.300s, and the command %d %.300s", id, body, tried.status, tried.body,
 			real.status, real.body)
 		return
 	}
@@ -73,7 +73,7 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 		w.Errorf("%s: dryRun is %v, then %v", id, would["dryRun"], did["dryRun"])
 	}
 	if (would["event"] == nil) != (did["event"] == nil) {
-		w.Errorf("%s %s: a dry run answers %s, and the command %s", id, body, tried.body, real.body)
+		w.Errorf("%s %s: a dry run gets %s, and the command %s", id, body, tried.body, real.body)
 		return
 	}
 	if did["event"] == nil {
@@ -83,7 +83,7 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 	delete(event, "time")
 	delete(happened, "time")
 	if !reflect.DeepEqual(event, happened) {
-		w.Errorf("%s: a dry run answers %v, and the command %v", id, event, happened)
+		w.Errorf("%s: a dry run gets %v, and the command %v", id, event, happened)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 		{token, "report:progress", `{}`},
 		{token, "task:complete", `{"taskId":"` + task + `"}`},
 		{adminToken, "task:complete", `{"taskId":"` + task + `"}`},
-		{adminToken, "task:complete", `{"taskId":"` + task + `"}`}, // already so
+		{adminToken, "task:complete", `{"taskId":"` + task + `"}`}, // a task that is completed already
 	} {
 		w.dry(c.token, c.id, c.body, w.views())
 	}
@@ -146,13 +146,13 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	again := w.do(adminToken, "token:create?dryRun=true", `{"name":"eye","kind":"auditor"}`, wire.HeaderKey,
 		"t").is(200)
 	if again.text("event", "id") != made.text("event", "id") || again.at("token") != nil {
-		t.Errorf("a dry run of what happened: %s", again.body)
+		t.Errorf("a dry run with the key of an earlier command: %s", again.body)
 	}
 	// The same key afterwards is the command, not a retry.
 	w.do(adminToken, "project:create?dryRun=true", `{"name":"x"}`, wire.HeaderKey, "k").is(200)
 	if r := w.do(adminToken, "project:create", `{"name":"x"}`, wire.HeaderKey,
 		"k").is(200); r.header.Get(wire.HeaderRetried) != "" {
-		t.Error("a dry run counts as a try")
+		t.Error("a dry run used up the key")
 	}
 }
 

@@ -45,7 +45,7 @@ func TestPermissionComesBeforeTheBody(t *testing.T) {
 	// The retry of an earlier command still gets its answer, and another body under the same key is refused.
 	if again := w.do(endedToken, "task:create", `{"title":"before the end"}`, wire.HeaderKey,
 		"k").is(200).text("event", "data", "taskId"); again != done {
-		t.Errorf("the retry of an ended session gives %s, not %s", again, done)
+		t.Errorf("the retry of an ended session gets %s, not %s", again, done)
 	}
 	w.do(endedToken, "task:create", long+"}", wire.HeaderKey, "k").refused(http.StatusConflict, "KEY_REUSED", "")
 	// A caller that may use the command is told what is wrong with the body.

@@ -141,7 +141,7 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	}
 	for _, who := range []string{"admin", "auditor", "itself", "the other"} {
 		if shown[who] == 0 {
-			t.Errorf("%s does not see the environment", who)
+			t.Errorf("%s cannot read the environment", who)
 		}
 	}
 	// Neither do reads with a query, or of one event.
@@ -196,7 +196,7 @@ func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 	w.do(adminToken, "task:update", `{"taskId":"`+made.text("id")+`","title":"new"}`).is(200)
 	r := w.send(http.MethodPost, "/api/tasks", token, body, wire.HeaderKey, "k").is(403)
 	if strings.Contains(string(r.body), "new") {
-		t.Errorf("an ended session reads what is so now: %s", r.body)
+		t.Errorf("an ended session reads the current state: %s", r.body)
 	}
 }
 

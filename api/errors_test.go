@@ -79,7 +79,7 @@ func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
-		t.Error("half a backup looks whole")
+		t.Error("a partial backup looks complete")
 	}
 }
 

@@ -51,7 +51,7 @@ func rowsOfRoutes(t *testing.T) map[string][]string {
 		route := r.Method + " " + r.Path
 		switch {
 		case compatWrites[route] != "" && !slices.Equal(r.Rows, rows[route]):
-			t.Errorf("%s says that it needs %q, and comes to %s", route, r.Rows, compatWrites[route])
+			t.Errorf("%s declares the rows %q, but executes %s", route, r.Rows, compatWrites[route])
 		case !strings.HasPrefix(r.Path, "/api/"), route == "POST /api/commands/{id}": // which names the row
 		case rows[route] == nil && len(r.Rows) == 0 && route != "GET /api/clock": // health
 			t.Errorf("%s needs no row of the permission table", route)
@@ -121,7 +121,7 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 				open = open || cells.Core && len(rows[route]) == 1
 				ofItself = ofItself || cells.Core
 				if cells.Planned {
-					t.Errorf("%s needs %s, which is not there yet", route, row)
+					t.Errorf("%s needs %s, which does not exist yet", route, row)
 				}
 				if cells.Core || len(rows[route]) > 1 || !strings.ContainsAny(cells.Who, "WQTO") {
 					continue

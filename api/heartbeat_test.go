@@ -55,7 +55,7 @@ func TestHeartbeats(t *testing.T) {
 		}
 		beat(id, token).is(204)
 		if w.count("maestro.session.recovered.v1") != 1 {
-			t.Error("a heartbeat does not bring a lost session back")
+			t.Error("a heartbeat does not recover a lost session")
 		}
 		time.Sleep(15 * time.Minute)
 		synctest.Wait()
@@ -110,11 +110,11 @@ func TestHeardWithoutCredentials(t *testing.T) {
 		// A call that waits without a credential gets only the answers below its own path.
 		w.send(http.MethodGet, "/api/sessions/"+silent+"/queue/top", "", "").is(200)
 		if w.count("maestro.session.recovered.v1") != 0 {
-			t.Error("a read without a credential brings a lost session back")
+			t.Error("a read without a credential recovers a lost session")
 		}
 		w.send(http.MethodPost, "/api/sessions/"+silent+"/timeline", "", `{"message":"m"}`).is(200)
 		if w.count("maestro.session.recovered.v1") != 1 {
-			t.Error("a call below its queue does not bring a lost session back")
+			t.Error("a call below its queue does not recover a lost session")
 		}
 	})
 }

@@ -28,15 +28,15 @@ func TestIdentity(t *testing.T) {
 	for public, token := range tokens {
 		r := ask(public, challenge).is(200)
 		if r.text("product") != wire.Product || r.text("proof") != wire.Prove(token, challenge) {
-			t.Errorf("of %s: %s", token, r.body)
+			t.Errorf("the identity for %s: %s", token, r.body)
 		}
 		if strings.Contains(string(r.body), token) || r.text("proof") == wire.Prove(token, challenge+".") {
-			t.Errorf("of %s: %s", token, r.body)
+			t.Errorf("the identity for %s: %s", token, r.body)
 		}
 	}
 	for _, public := range []string{"mss_", "x.1", "mss_a", "mss_a.1.2", "other"} {
 		if r := ask(public, challenge).is(200); strings.Contains(string(r.body), "proof") {
-			t.Errorf("of %q: %s", public, r.body)
+			t.Errorf("the identity for %q: %s", public, r.body)
 		}
 	}
 	ask("admin", "short").refused(400, "VALIDATION_ERROR", "")
@@ -51,7 +51,7 @@ func TestPublicParts(t *testing.T) {
 		"": "", "mss_secret": "", "a.b": "", "a.b.c.d": "", "secret": "",
 	} {
 		if got := wire.PublicPart(token); got != want {
-			t.Errorf("of %q: %q", token, got)
+			t.Errorf("the identity for %q: %q", token, got)
 		}
 	}
 }

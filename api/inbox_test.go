@@ -108,7 +108,7 @@ func TestTheInbox(t *testing.T) {
 		for i, item := range items {
 			for _, key := range []string{"what", "message", "next"} {
 				if text, _ := item[key].(string); text == "" {
-					t.Errorf("%s says no %s: %v", kinds[i], key, item)
+					t.Errorf("%s has no %s: %v", kinds[i], key, item)
 				}
 			}
 			if item["projectId"] != project ||
@@ -116,7 +116,7 @@ func TestTheInbox(t *testing.T) {
 				t.Errorf("%s: %v", kinds[i], item)
 			}
 			if i > 0 && item["since"].(float64)-items[i-1]["since"].(float64) < 0 {
-				t.Errorf("%s waits longer than %s", kinds[i], kinds[i-1])
+				t.Errorf("%s has waited longer than %s", kinds[i], kinds[i-1])
 			}
 		}
 		like(t, "a question",
@@ -136,14 +136,14 @@ func TestTheInbox(t *testing.T) {
 		}
 		for _, kind := range all {
 			if got, _ := show(adminToken, "?kind="+kind); !slices.Equal(got, []string{kind}) {
-				t.Errorf("of kind %s are %v", kind, got)
+				t.Errorf("the items of kind %s are %v", kind, got)
 			}
 		}
 		if got, _ := show(adminToken, "?projectId="+project); len(got) != len(all) {
-			t.Errorf("the project's are %v", got)
+			t.Errorf("the project's items are %v", got)
 		}
 		if got, _ := show(adminToken, "?projectId="+other); len(got) != 0 {
-			t.Errorf("the other project's are %v", got)
+			t.Errorf("the other project's items are %v", got)
 		}
 		// An orchestrator sees what concerns the sessions that it spawned: another's is blocked, and a named queue is
 		// nobody's.
@@ -169,7 +169,7 @@ func TestTheInbox(t *testing.T) {
 		w.do(adminToken, "queue:requeue", `{"taskId":"`+items[4]["taskId"].(string)+`"}`).is(200)
 		if got, _ := show(adminToken, ""); slices.Contains(got, "question") || slices.Contains(got, "unconfirmed") ||
 			slices.Contains(got, "quarantined") {
-			t.Errorf("what is done is still there: %v", got)
+			t.Errorf("completed items are still listed: %v", got)
 		}
 	})
 }

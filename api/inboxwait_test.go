@@ -26,7 +26,7 @@ func TestTheInboxIsWaitedFor(t *testing.T) {
 		}
 		began := time.Now()
 		if items := <-waiting("wait=2s"); len(items) != 0 || time.Since(began) != 2*time.Second {
-			t.Errorf("nothing needs anybody: %v after %s", items, time.Since(began))
+			t.Errorf("an empty inbox: %v after %s", items, time.Since(began))
 		}
 		began = time.Now()
 		got := waiting("wait=20s&kind=question")
@@ -40,7 +40,7 @@ func TestTheInboxIsWaitedFor(t *testing.T) {
 		w.send(http.MethodPost, "/api/sessions/"+session+"/heartbeat", worker, "").is(204)
 		items = <-waiting("wait=20s&kind=lost")
 		if len(items) != 1 || items[0].(map[string]any)["sessionId"] != session {
-			t.Errorf("nothing is heard of the session: %v", items)
+			t.Errorf("a silent session: %v", items)
 		}
 		w.send(http.MethodGet, "/api/inbox?wait=soon", adminToken, "").is(400)
 		w.send(http.MethodGet, "/api/inbox?wait=1s&kind=lost&limit=1", adminToken, "", wire.HeaderClient, "x").is(200)

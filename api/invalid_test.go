@@ -197,10 +197,10 @@ func TestBadInputChangesNothing(t *testing.T) {
 				t.Error("a 405 without Allow")
 			}
 			if strings.ContainsAny(string(r.body), "\x1b\x00") || strings.Contains(r.text("message"), "\x1b") {
-				t.Errorf("a message that a terminal would act on: %q", r.body)
+				t.Errorf("a message with control characters: %q", r.body)
 			}
 			if w.views() != before {
-				t.Error("it changed something")
+				t.Error("the request changed something")
 			}
 		})
 	}
@@ -229,12 +229,12 @@ func TestABodyThatIsCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: a cut body came to %d", path, resp.StatusCode)
+			t.Errorf("%s: a truncated body got %d", path, resp.StatusCode)
 		}
 		_ = resp.Body.Close()
 		_ = connection.Close()
 	}
 	if w.log.head() != 0 {
-		t.Error("a cut body was written")
+		t.Error("a truncated body was stored")
 	}
 }

@@ -53,7 +53,7 @@ func TestListsComeInPages(t *testing.T) {
 		t.Errorf("pages of %v with %d entries", lengths, len(ids))
 	}
 	if r := get("/api/tasks"); len(r.array()) != 7 || r.header.Get(wire.HeaderNext) != "" {
-		t.Errorf("older clients get %d tasks, and the next %q", len(r.array()), r.header.Get(wire.HeaderNext))
+		t.Errorf("older clients get %d tasks, the next page is %q", len(r.array()), r.header.Get(wire.HeaderNext))
 	}
 	if lengths, ids := walk("/api/tasks?limit=3"); len(lengths) != 3 || len(ids) != 7 {
 		t.Errorf("pages of %v with %d tasks", lengths, len(ids))

@@ -81,6 +81,6 @@ func TestWhoMayGenerateAManifest(t *testing.T) {
 		is(200).
 		status != 200 ||
 		w.log.head() != before {
-		t.Error("a manifest that is generated leaves an event")
+		t.Error("generating a manifest appends an event")
 	}
 }

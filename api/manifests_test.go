@@ -89,7 +89,7 @@ func openManifestsInside(t *testing.T) manifests {
 	return manifests{openInside(t, func(c *setup) { c.Manifests = p }), p}
 }
 
-// known returns a session as the state has it.
+// known returns a session from the state.
 func (w manifests) known(id string) (x projections.Session) {
 	w.Helper()
 	w.handler.View(func(s *projections.State) {
@@ -116,7 +116,7 @@ func (w manifests) manifestOf(id string) *manifest.Manifest {
 		w.Errorf("%s: the digest is %s, recorded is %s", id, digest, x.ManifestDigest)
 	}
 	if got := w.places.at(id); got != string(content) {
-		w.Errorf("%s: in its place is %q", id, got)
+		w.Errorf("%s: the file has %q", id, got)
 	}
 	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", adminToken, "").is(200)
 	if !bytes.Equal(r.body, content) || r.header.Get(wire.HeaderDigest) != x.ManifestDigest ||
@@ -214,12 +214,12 @@ func TestEverySpawnHasItsManifest(t *testing.T) {
 		w.manifestOf(id)
 		if path := w.places.ManifestPath(id); r.text("manifestPath") != path ||
 			r.text("session", "env", "MAESTRO_MANIFEST_PATH") != path {
-			t.Errorf("%s: the path is not said: %s", spawn.name, r.body)
+			t.Errorf("%s: the answer lacks the path: %s", spawn.name, r.body)
 		}
 		got := w.send(http.MethodGet, "/api/sessions/"+id, adminToken, "").is(200)
 		if got.text("env", "MAESTRO_MANIFEST_PATH") != w.places.ManifestPath(id) ||
 			!reflect.DeepEqual(got.at("metadata"), r.at("session", "metadata")) {
-			t.Errorf("%s: GET does not show what the spawn answered: %s", spawn.name, got.body)
+			t.Errorf("%s: GET differs from the spawn's answer: %s", spawn.name, got.body)
 		}
 	}
 	if got := w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200); len(got.at("faults").([]any)) != 0 {
@@ -294,7 +294,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	elsewhere := w.manifestOf(spawned(w.do(adminToken, "session:spawn",
 		`{"project":"`+project+`","taskIds":["`+bare+`"],"workingDirectory":"/else"}`)))
 	if elsewhere.Session.WorkingDirectory != "/else" {
-		t.Errorf("it works in %s", elsewhere.Session.WorkingDirectory)
+		t.Errorf("its working directory is %s", elsewhere.Session.WorkingDirectory)
 	}
 }
 
@@ -316,7 +316,7 @@ func TestAManifestTellsOfSomeOfManyTasksBelow(t *testing.T) {
 		told[related.Title+" "+related.Relationship]++
 	}
 	if len(told) != 3 || told["C related"] != 70 || told["D blocking"] != 70 || told["E related"] != 30 {
-		t.Errorf("told: %v", told)
+		t.Errorf("the manifest has %v", told)
 	}
 }
 
@@ -360,7 +360,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	w.do(token, "report:blocked", `{"message":"no key","taskIds":["`+task+`"]}`).is(200)
 	while, _ := w.session(adminToken, project, task, ``)
 	if before := custom(t, w.manifestOf(while))["predecessor"]; before != nil {
-		t.Errorf("one that is at work is no predecessor: %v", before)
+		t.Errorf("a working session is no predecessor: %v", before)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+while+`"}`).is(200)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+first+`","reason":"too slow"}`).is(200)
@@ -382,7 +382,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 	before, _ := told["predecessor"].(map[string]any)
 	words, _ := before["words"].([]any)
 	if len(words) != 20 || told["mine"] != 1.0 {
-		t.Fatalf("it is told %v", told)
+		t.Fatalf("the manifest has %v", told)
 	}
 	like(t, "words", `[{"kind":"progress","text":"step"},
 		{"kind":"complete","taskIds":["`+other+`","`+beside+`"],"text":"both done"},
@@ -398,7 +398,7 @@ func TestAManifestHoldsLongTextsWhole(t *testing.T) {
 	project := w.project()
 	long := strings.Repeat("ä long description ", 5000)
 	if len(long) <= events.MaxText {
-		t.Fatal("not long enough")
+		t.Fatal("the text is not long enough")
 	}
 	task := w.create(project, `"title":"T","description":"`+long+`","initialPrompt":"begin: `+long+`"`)
 	first, _ := w.session(adminToken, project, task, ``)
@@ -516,7 +516,7 @@ func TestARefusedSpawnPlacesNothing(t *testing.T) {
 	w.places.fails = true
 	id, _ := w.session(adminToken, project, task, ``)
 	if w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", adminToken, "").is(200); w.places.at(id) != "" {
-		t.Error("placed all the same")
+		t.Error("the file was written all the same")
 	}
 }
 
@@ -556,12 +556,12 @@ func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
 		all.Go(func() { issue(digests[1]) })
 		synctest.Wait() // the second manifest is issued, and its write waits for its turn
 		if w.known(id).ManifestDigest != digests[1] {
-			t.Error("the second is not issued")
+			t.Error("the second manifest is not issued")
 		}
 		close(release)
 		all.Wait()
 		if w.manifestOf(id).Session.MaxTurns != 2 {
-			t.Error("an older manifest counts")
+			t.Error("the older manifest is in the file")
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 		with := `{"project":"` + project + `","force":true,"manifestDigest":"` + digest + `"}`
 		id := spawned(w.do(adminToken, "session:spawn", with))
 		if got := w.manifestOf(id); string(got.Canonical()) != string(m.Canonical()) {
-			t.Errorf("%s: spawned is %s", name, got.Canonical())
+			t.Errorf("%s: the spawned session's manifest is %s", name, got.Canonical())
 		}
 		w.rendered(name, id, m)
 
@@ -343,7 +343,7 @@ func TestBadUploads(t *testing.T) {
 	old := strings.Replace(strings.Replace(goodManifest, `"tasks":[`, `"task":`, 1), `}],"session"`, `},"session"`, 1)
 	if got := w.upload(adminToken, old).is(200).text("digest"); got != w.upload(adminToken,
 		goodManifest).is(200).text("digest") {
-		t.Error("one of old is not kept as one of today")
+		t.Error("an old manifest is not stored in the current form")
 	}
 	w.send(http.MethodGet, "/api/manifests/schema", "", "").is(401)
 	schema := w.send(http.MethodGet, "/api/manifests/schema", adminToken, "").is(200)
@@ -370,13 +370,13 @@ func TestManifestsWithAuthOff(t *testing.T) {
 	digest := w.upload("", goodFor(project, task, ``)).is(200).text("digest")
 	if id := spawned(w.do("", "session:spawn",
 		`{"manifestDigest":"`+digest+`"}`)); w.known(id).ManifestDigest != digest {
-		t.Error("another manifest")
+		t.Error("the manifest differs")
 	}
 	id := spawned(w.send(http.MethodPost, "/api/sessions/spawn", "",
 		`{"projectId":"`+project+`","taskIds":["`+task+`"]}`))
 	r := w.send(http.MethodGet, "/api/sessions/"+id+"/manifest", "", "").is(200)
 	if w.places.at(id) != string(r.body) {
-		t.Error("another manifest is in its place")
+		t.Error("the file has another manifest")
 	}
 }
 
@@ -511,7 +511,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 		w.manifestOf(id)
 		x := w.known(id)
 		if x.ManifestDigest != digest || x.Deadline == 0 || !slices.Equal(x.Skills, []string{"s"}) {
-			t.Errorf("spawned is %+v", x.SessionFields)
+			t.Errorf("the spawned session is %+v", x.SessionFields)
 		}
 	}
 	boss := store(strings.Replace(goodFor(project, task, ``), `"role":"worker"`, `"role":"orchestrator"`, 1))
@@ -599,7 +599,7 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 		issue(bossToken, digest).refused(409, "CONFLICT", "other rights")
 		issue(rival, digest).refused(403, "NOT_ALLOWED", "did not spawn")
 		if w.places.at(id) != before || w.known(id).ManifestDigest != old {
-			t.Errorf("%s: it was issued", name)
+			t.Errorf("%s: the manifest was issued", name)
 		}
 	}
 	// An orchestrator's strategies give the same commands, but are not interchangeable.
@@ -641,7 +641,7 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 	begin(token, "worker:init", old, ``).refused(409, "CONFLICT", "is not the one that it was given")
 	begin(bossToken, "orchestrator:init", w.known(boss).ManifestDigest, ``).is(200)
 	if status := w.known(id).Status; status != "running" {
-		t.Errorf("it is %s", status)
+		t.Errorf("the session is %s", status)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 	begin(token, "worker:init", same, ``).refused(403, "NOT_ALLOWED", "has ended")
@@ -746,7 +746,7 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 			}
 		}
 		if len(told) < 5 {
-			t.Fatalf("%s: the prompt names %v", fields, told)
+			t.Fatalf("%s: the prompt has the commands %v", fields, told)
 		}
 		names := strings.NewReplacer("PROJECT", project, "OWN", task, "ME", id, "CHILD", child)
 		for _, row := range commands.CurrentRules().Rows() {
@@ -756,13 +756,13 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 					commands.SessionActor(project, id, commands.AuthnToken), row.ID, project)
 			})
 			if _, _, has := prompt.Syntax(row.ID); told[row.ID] != (permitted == nil && has) {
-				t.Errorf("%s: %s is told: %v, permitted: %v", fields, row.ID, told[row.ID], permitted)
+				t.Errorf("%s: %s is in the prompt: %v, permitted: %v", fields, row.ID, told[row.ID], permitted)
 			}
 			can := w.send(http.MethodGet, "/api/audit/can?actor="+id+"&command="+row.ID+"&project="+project, adminToken,
 				"")
 			if can.status == 200 && told[row.ID] && can.at("allowed") != true &&
 				strings.HasPrefix(can.text("why"), "Command '") {
-				t.Errorf("%s: %s is told, and: %s", fields, row.ID, can.body)
+				t.Errorf("%s: %s is in the prompt, but: %s", fields, row.ID, can.body)
 			}
 			var r reply
 			switch path := readRoutes[row.ID]; {
@@ -785,13 +785,13 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 			case told[row.ID]:
 				asked["told"]++
 				if absent || r.status == http.StatusForbidden && strings.HasPrefix(r.text("message"), "Command '") {
-					t.Errorf("%s: %s is told, and the server says %d %s", fields, row.ID, r.status, r.body)
+					t.Errorf("%s: %s is in the prompt, but the server says %d %s", fields, row.ID, r.status, r.body)
 				}
 			case absent:
-			// agents cannot write it: the command line sends it by itself
+			// no agent uses it: the command line sends it automatically
 			case permitted == nil:
 				if _, _, has := prompt.Syntax(row.ID); has {
-					t.Errorf("%s: %s is permitted, and not told", fields, row.ID)
+					t.Errorf("%s: %s is permitted, but not in the prompt", fields, row.ID)
 				}
 			default:
 				asked["withheld"]++
@@ -803,6 +803,6 @@ func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
 		}
 	}
 	if asked["told"] < 100 || asked["withheld"] < 100 {
-		t.Errorf("asked: %v", asked)
+		t.Errorf("checked: %v", asked)
 	}
 }

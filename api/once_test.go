@@ -87,6 +87,6 @@ func TestRepeatsAreRefused(t *testing.T) {
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	w.sendHeader(http.MethodPost, "/api/tasks", newTask, http.Header{wire.HeaderTraceParent: {trace, trace}}).is(201)
 	if got := w.last().TraceParent; got != "" {
-		t.Errorf("a repeated traceparent is taken: %q", got)
+		t.Errorf("a repeated traceparent is used: %q", got)
 	}
 }

@@ -27,11 +27,11 @@ func TestEveryRouteDocumentsItself(t *testing.T) {
 				continue
 			}
 			if operation.Summary == "" || operation.OperationID == "" {
-				t.Errorf("%s %s says nothing of itself", operation.Method, path)
+				t.Errorf("%s %s has no description", operation.Method, path)
 			}
 			for _, parameter := range operation.Parameters {
 				if parameter.In == "query" && parameter.Description == "" {
-					t.Errorf("%s %s: nothing is said of %s", operation.Method, path, parameter.Name)
+					t.Errorf("%s %s: the parameter %s has no description", operation.Method, path, parameter.Name)
 				}
 			}
 		}
@@ -46,7 +46,7 @@ func TestNativeRoutesOnlyRead(t *testing.T) {
 	for path, item := range s.huma.OpenAPI().Paths {
 		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
 			if operation != nil {
-				t.Errorf("%s %s: a route of older clients belongs into api/compat", operation.Method, path)
+				t.Errorf("%s %s: a route of older clients belongs in api/compat", operation.Method, path)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestConnectionsFitTheOpenFiles(t *testing.T) {
 			t.Errorf("%s: %v connections, %v; want %v", name, q.Value, err, c.most)
 		}
 		if lowered := strings.Contains(q.About, "open files"); lowered != (c.set == "" && c.most < 4096) {
-			t.Errorf("%s: it says %q", name, q.About)
+			t.Errorf("%s: its description is %q", name, q.About)
 		}
 		if made := Bound(nil, &l).total; made != int(c.most) {
 			t.Errorf("%s: the listener takes %d connections", name, made)

@@ -23,8 +23,8 @@ const columns = "WQTOUEFZDGNARXVP"
 
 type write struct{ id, body, first, who string }
 
-// writes has a good body of each command, and of some a second one. first is what the admin does before, "id body". who
-// may use it says the oracle's table; with some bodies, it is somebody else.
+// writes has a good body of each command, and a second one of some. first is a command that the admin executes before,
+// as "id body". who names the columns that may use it, by the oracle's table; for some bodies they differ.
 var writes = withCells([]write{
 	{"session:register", `{SELF}`, "", ""},
 	{"session:complete", `{"sessionId":"ME"}`, "", ""},
@@ -101,7 +101,7 @@ var writes = withCells([]write{
 // begins are rows that change nothing if the session is already running.
 var begins = []string{"session:register", "worker:init", "orchestrator:init"}
 
-// reads is transcribed in the same way.
+// reads is written in the same way.
 var reads = []struct{ path, who string }{
 	{"/api/whoami", "WQTOUEFZARXVP"},
 	{"/api/commands", "WQTOUEFZARXVP"},
@@ -268,8 +268,8 @@ func may(who string, column rune) bool {
 	return strings.ContainsRune(who, column)
 }
 
-// withCells says who may use a command with a body: what W and O may by the oracle's table, E and F may if they were
-// given it, or if it is core.
+// withCells says who may use a command with a body: W and O by the oracle's table, E and F if they were given it or if
+// it is core.
 func withCells(rows []write) []write {
 	for i, row := range rows {
 		if row.who != "" {
@@ -298,7 +298,7 @@ func tableRow(id string) oracle.Row {
 	panic("the oracle has no row for " + id)
 }
 
-// absent are the rows of the table that have no command yet: every caller is told so.
+// absent are the rows of the table that have no command yet: every caller gets that answer.
 var absent = func() []string {
 	var ids []string
 	for _, row := range oracle.Table() {
@@ -334,7 +334,7 @@ func TestEveryCellOfThePermissionTable(t *testing.T) {
 				}
 				r.refused(http.StatusForbidden, "NOT_ALLOWED", "")
 				if rule := r.text("rule"); rule != row.id && "task:"+rule != row.id {
-					t.Errorf("%s by %c: the refusal names another rule: %s", row.id, column, r.body)
+					t.Errorf("%s by %c: the refusal has another rule: %s", row.id, column, r.body)
 				}
 				// A living caller in the project is refused by the table, not because of the command's target; a queue
 				// worker may also be refused because of another queue. A session may confirm its mail whatever its
@@ -457,7 +457,7 @@ func TestWhoamiAndCommands(t *testing.T) {
 	}
 	for id, n := range both {
 		if n != 1 {
-			t.Errorf("%v stands in %d lists", id, n)
+			t.Errorf("%v is in %d lists", id, n)
 		}
 	}
 	if both["task:update"] != 1 || both["session:lost"] != 0 || both["session:claim"] != 0 ||

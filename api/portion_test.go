@@ -24,7 +24,7 @@ type crowded struct {
 	project, hub, task, lead, leadToken, question, session string
 }
 
-// openCrowded creates cheap objects that take one step, and dear ones that take at least three.
+// openCrowded creates cheap objects, which take one step, and dear ones, which take at least three.
 func openCrowded(t *testing.T, cheap, dear int) *crowded {
 	t.Helper()
 	const family = 900 // that depend on one task
@@ -108,7 +108,7 @@ func TestNoReadHoldsTheStateForLong(t *testing.T) {
 			}
 		}
 		if answered == 0 && unanswered[route] == "" {
-			t.Errorf("GET %s answers nobody", route)
+			t.Errorf("GET %s refuses every caller", route)
 		}
 	}
 	for _, query := range []string{

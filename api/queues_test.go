@@ -11,7 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// puller makes what a queue session of older clients begins with: a project, n tasks, and a session spawned with them.
+// puller creates what a queue session of older clients starts with: a project, n tasks, and a session spawned with
+// them.
 func (o old) puller(n int) (project, session string, tasks []string) {
 	o.Helper()
 	project = o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
@@ -84,18 +85,18 @@ func TestOldQueue(t *testing.T) {
 		like(t, "a task that waits in the queue", `{"status":"todo","startedAt":null,"sessionIds":["`+session+`"]}`,
 			any(task.object()))
 		if task.at("sessionStatus") != nil {
-			t.Errorf("a queue says something of a task before it is started: %s", task.body)
+			t.Errorf("a task has a status of the session before it is started: %s", task.body)
 		}
 	}
 	like(t, "top", `{"hasMore":true,"item":`+queued(tasks[0])+`}`, any(get("/top").object()))
 
-	// One without an item held.
+	// Without a held item.
 	for _, step := range []string{"/complete", "/fail"} {
 		o.domainError(post(step, `{}`), 400, "VALIDATION_ERROR",
 			`No item currently being processed. Run "start" first.`)
 	}
 
-	// One held: the next is shown, and cannot be started.
+	// With a held item: the next one is shown, but cannot be started.
 	like(t, "start", `{"success":true,"item":`+started(tasks[0])+`,"message":"Started processing task `+tasks[0]+`"}`,
 		any(post("/start", "").is(200).object()))
 	if _, there := get("").object()["empty"]; there || says(tasks[0]) != "working" {
@@ -118,7 +119,7 @@ func TestOldQueue(t *testing.T) {
 
 	post("/start", `{}`).is(200)
 	if get("").at("queue", "currentIndex") != float64(1) {
-		t.Errorf("the second held: %s", get("").body)
+		t.Errorf("with the second item held: %s", get("").body)
 	}
 	failed := post("/fail", `{"reason":"r"}`).is(200)
 	like(t, "fail",
@@ -127,7 +128,7 @@ func TestOldQueue(t *testing.T) {
 	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason",
 		ourItem)
 	if says(tasks[1]) != "failed" {
-		t.Errorf("a failed item's task is said to be %v", says(tasks[1]))
+		t.Errorf("a failed item's task has the status %v", says(tasks[1]))
 	}
 
 	// The last one: with nothing left queued, start is no error while it is held.
@@ -146,7 +147,7 @@ func TestOldQueue(t *testing.T) {
 		`{"success":true,"skippedItem":{"taskId":"`+tasks[2]+`","status":"skipped"},"nextItem":null,"hasMore":false,`+
 			`"message":"Skipped `+tasks[2]+`. Queue is empty."}`, any(skipped.object()))
 	if says(tasks[2]) != nil {
-		t.Errorf("a skipped item's task is said to be %v", says(tasks[2]))
+		t.Errorf("a skipped item's task has the status %v", says(tasks[2]))
 	}
 	o.domainError(post("/skip", ""), 400, "VALIDATION_ERROR", "No items left in queue to skip")
 	like(t, "an empty queue",
@@ -154,7 +155,7 @@ func TestOldQueue(t *testing.T) {
 		any(post("/start", "").is(200).object()))
 	like(t, "all", `{"queue":{"currentIndex":-1},"stats":`+stats(3, 0, 0, 1, 1, 1)+`}`, any(get("").object()))
 
-	// Push: only what is not there yet, done or not.
+	// Push: only tasks that were never pushed, whether their items are done or not.
 	o.routeError(post("/push", `{}`), 400, "VALIDATION_ERROR", "taskId is required")
 	o.routeError(post("/push", ``), 400, "VALIDATION_ERROR", "taskId is required")
 	o.domainError(post("/push", `{"taskId":"`+tasks[0]+`"}`), 400, "VALIDATION_ERROR",
@@ -179,11 +180,11 @@ func TestOldQueue(t *testing.T) {
 	}
 	if got := o.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient,
 		"test").is(200); len(got.at("faults").([]any)) != 0 {
-		t.Errorf("the log that old clients made: %s", got.body)
+		t.Errorf("the audit of old clients' log: %s", got.body)
 	}
 }
 
-// domainOrRouteError is a 400 of which the record does not say who raised it.
+// domainOrRouteError is a 400 for which the recorded answers do not say who raised it.
 func (o old) domainOrRouteError(r reply, status int, message string) {
 	o.Helper()
 	r.refused(status, "VALIDATION_ERROR", message)
@@ -222,7 +223,7 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	if o.log.head() != before {
 		t.Error("a refused call left an event")
 	}
-	// With a credential, who is not a queue worker learns nothing of queues.
+	// With a credential, a caller that is not a queue worker learns nothing about queues.
 	_, token := o.session("", project, task, ``)
 	_, worker := o.session("", project, task, `,"strategy":"queue"`)
 	for _, path := range []string{"/api/sessions/" + never + "/queue", "/api/sessions/" + simple + "/queue/top"} {
@@ -239,7 +240,7 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	o.send("POST", "/api/sessions/"+mine+"/queue/start", pulling, "").is(200)
 }
 
-// TestOldQueueIsTheSessions: without a credential, what is below a session's queue is done by that session.
+// TestOldQueueIsTheSessions: without a credential, calls below a session's queue act as that session.
 func TestOldQueueIsTheSessions(t *testing.T) {
 	o := old{open(t, authOff)}
 	_, session, tasks := o.puller(2)
@@ -249,7 +250,7 @@ func TestOldQueueIsTheSessions(t *testing.T) {
 			t.Errorf("%s came from %s, known by %s", step, e.Source, e.Authn)
 		}
 	}
-	// A list without queue commands holds there too.
+	// A session's list without queue commands applies there too.
 	project := o.call("GET", "/api/tasks/"+tasks[0], "").is(200).text("projectId")
 	narrow, _ := o.session("", project, tasks[0], `,"strategy":"queue","allowedCommands":["queue:top","queue:start"]`)
 	o.call("GET", "/api/sessions/"+narrow+"/queue/top", "").is(200)
@@ -272,7 +273,7 @@ func TestItemsThatWait(t *testing.T) {
 	top := o.call("GET", path+"/top", "").is(200)
 	if top.at("hasMore") != false || top.at("item") != nil ||
 		!strings.Contains(top.text("message"), "waits for something") || top.at("waiting") != float64(1) {
-		t.Errorf("an item that waits: %s", top.body)
+		t.Errorf("a waiting item: %s", top.body)
 	}
 	like(t, "nothing to start", `{"success":true,"item":null,"empty":true}`,
 		any(o.call("POST", path+"/start", "").is(200).object()))
@@ -283,7 +284,7 @@ func TestItemsThatWait(t *testing.T) {
 	}
 	items := o.call("GET", path+"/items", "").is(200).at("items").([]any)
 	if got := items[0].(map[string]any)["waits"]; got != "waits for "+first {
-		t.Errorf("an item that is passed over says %v", got)
+		t.Errorf("an item that is passed over has %v", got)
 	}
 	o.do(adminToken, "task:complete", `{"taskId":"`+first+`"}`).is(200)
 	like(t, "the first again", `{"item":{"taskId":"`+waits+`"}}`, any(o.call("GET", path+"/top", "").is(200).object()))
@@ -303,11 +304,11 @@ func TestQueuesOfAProject(t *testing.T) {
 		`[{"projectId":"`+project+`","name":"shared","trustReports":true,"maxAttempts":5,"createdAt":"NUMBER",`+
 			`"createdBy":"/users/admin","ready":1,"waiting":0,"stats":{"total":1,"queued":1}}]`, any(list))
 	w.do(first, "queue:start", `{}`).is(200)
-	// What is in another's hand is not completed, and who has it is said.
+	// An item that another session holds cannot be completed, and the error names the holder.
 	w.do(second, "queue:complete", `{"taskId":"`+task+`"}`).refused(409, "CONFLICT",
 		"holds no item")
 	if r := w.do(second, "queue:start", `{}`).is(200); r.at("event") != nil {
-		t.Errorf("one item, and two have it: %s", r.body)
+		t.Errorf("an item with two holders: %s", r.body)
 	}
 	held := w.send(http.MethodGet, "/api/queues/shared", second, "").is(200)
 	like(t, "the queue",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// whole are the routes whose answer, or whose work, is as long as what they tell of, and why that is bounded.
+// whole are the routes whose answer or work grows with the data, and why that is bounded.
 var whole = map[string]string{
 	"/api/audit/can":                "answers of one actor",
 	"/api/audit/export":             "streams the log; *-streams",
@@ -34,7 +34,7 @@ var whole = map[string]string{
 	"/api/why/{id...}":              "a chain of causes",
 }
 
-// costs are the queries of each other route whose answers stay as long as they are, whatever there is.
+// costs are the queries of every other route, whose cost does not grow with the data.
 var costs = map[string][]string{
 	"/api/audit/denials":        {"limit=1"},
 	"/api/blobs/{digest}":       {""},
@@ -74,7 +74,7 @@ var costs = map[string][]string{
 	"/api/tokens":                {"limit=1"},
 }
 
-// A read whose answer stays as long as it is makes nothing of what is not in it. A new route is in one of the tables.
+// The cost of such a read does not depend on data that is not in its answer. A new route must be in one of the tables.
 func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 	const few, more = 20, 220
 	w := openInside(t, nil)
@@ -107,7 +107,7 @@ func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 	for _, route := range w.readRoutes() {
 		queries, measured := costs[route]
 		if measured == (whole[route] != "") {
-			t.Errorf("%s is in none of the tables, or in both", route)
+			t.Errorf("%s must be in exactly one of the tables", route)
 		}
 		for _, query := range queries {
 			id := map[string]string{
@@ -139,7 +139,7 @@ func TestReadsMakeOnlyWhatTheyShow(t *testing.T) {
 	grow(more)
 	for path, made := range measure() {
 		grown := made - before[path]
-		for range 3 { // a collection of garbage in between empties the pools
+		for range 3 { // a garbage collection in between empties the pools
 			if grown > more/4 {
 				grown = allocations(path) - before[path]
 			}

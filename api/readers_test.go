@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// TestWhatReadersSendIsBounded: the manifests that a reader generates and the writes that are refused to it count, and
-// so does their work; others notice nothing.
+// TestWhatReadersSendIsBounded: the manifests that a reader generates and its refused writes count against its quotas,
+// and so does their work; other callers are not affected.
 func TestWhatReadersSendIsBounded(t *testing.T) {
 	const calls = 3
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"maestro/service"
 )
 
-// TestInPartsIsTheSame: what is rendered in parts is, byte for byte, what the whole would be.
+// TestInPartsIsTheSame: an answer rendered in parts equals, byte for byte, the one rendered as a whole.
 func TestInPartsIsTheSame(t *testing.T) {
 	long := "<&>\u2028" + strings.Repeat("x", 50_000)
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}

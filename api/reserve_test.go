@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 )
 
-// TestBodiesInProgressAreLimited: what uploads hold is bounded for each session, project and for the server, whether
-// they say their length or not; short commands of others get in all the while, and so do the admin's uploads.
+// TestBodiesInProgressAreLimited: the memory of uploads is bounded for each session, for each project and for the
+// server, whether or not they declare their length; meanwhile others' short commands and the admin's uploads are
+// accepted.
 func TestBodiesInProgressAreLimited(t *testing.T) {
 	for limit, most := range map[string]string{
 		"session-bodies": "200000", "project-bodies": "200000",
-		"server-bodies": "400000", // a quarter of it is the admins', and one project gets half of the rest
+		"server-bodies": "400000", // a quarter of it is reserved for admins, and one project gets half of the rest
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := openInside(t, limits(t, limit+"="+most))
@@ -38,7 +39,7 @@ func TestBodiesInProgressAreLimited(t *testing.T) {
 			_, _ = more.Write(make([]byte, 140_000))
 			synctest.Wait()
 			if status := upload(hostile, strings.NewReader(strings.Repeat(" ", 140_000))); status != 429 {
-				t.Errorf("%s: one upload more gets %d", limit, status)
+				t.Errorf("%s: one more upload gets %d", limit, status)
 			}
 			w.do(honest, "report:progress", note).is(200)
 			if status := upload(adminToken, strings.NewReader(strings.Repeat(" ", 50_000))); status != 422 {
@@ -53,8 +54,7 @@ func TestBodiesInProgressAreLimited(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotSpawnUsesNoSpawns: workers, sessions that have ended and dry runs leave a project's spawns to who may
-// spawn.
+// TestWhoMayNotSpawnUsesNoSpawns: workers, ended sessions and dry runs do not use up a project's quota of spawns.
 func TestWhoMayNotSpawnUsesNoSpawns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "project-spawns=0.01/1", "project-commands=0.01/100"))
@@ -70,14 +70,14 @@ func TestWhoMayNotSpawnUsesNoSpawns(t *testing.T) {
 			w.do(killed, "session:spawn", body)
 			w.do(orchestrator, "session:spawn?dryRun=true", body).is(200)
 		}
-		for range 200 { // those of a killed session are its own
+		for range 200 { // a killed session uses up its own quota
 			w.do(killed, "session:note", `{}`)
 		}
 		w.do(orchestrator, "session:spawn", body).is(200)
 	})
 }
 
-// TestAdminsHaveAReserve: readers leave a part of what the server has to admins.
+// TestAdminsHaveAReserve: readers cannot use the part of the server's resources that is reserved for admins.
 func TestAdminsHaveAReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "server-streams=4", "reader-streams=0"))

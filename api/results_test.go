@@ -8,12 +8,12 @@ import (
 	"testing/synctest"
 )
 
-// A manifest tells a session what its dependencies came to: the words of who completed them, and no line that a
-// timeline has for another reason.
+// A manifest tells a session the results of its dependencies: the reports of the sessions that completed them, and no
+// other line of a timeline.
 func TestADependencyHasTheResultThatWasReported(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// happens is what happens to the dependency, which session has.
+		// happens is what happens to the dependency, which is a task of session.
 		happens func(w manifests, project, dependency, session, token string)
 		want    string
 	}{
@@ -55,7 +55,7 @@ func TestADependencyHasTheResultThatWasReported(t *testing.T) {
 			related := w.manifestOf(spawned(w.do(adminToken, "session:spawn",
 				`{"project":"`+project+`","taskIds":["`+own+`"]}`))).Context.RelatedTasks
 			if len(related) != 1 || related[0].ID != dependency || related[0].Summary != c.want {
-				t.Errorf("it is told %+v, expected %q", related, c.want)
+				t.Errorf("the manifest has %+v, expected %q", related, c.want)
 			}
 			shown := w.send(http.MethodGet, "/api/tasks/"+dependency, adminToken, "").is(200)
 			if result, _ := shown.at("result").(map[string]any); c.want == "" && result != nil ||
@@ -66,8 +66,8 @@ func TestADependencyHasTheResultThatWasReported(t *testing.T) {
 	}
 }
 
-// A task that is taken from a session is said to be taken on its timeline and in the session. Only the routes of older
-// clients still call it completed.
+// A task that is taken from a session is shown as taken, on the session's timeline and in the session. Only the routes
+// of older clients still call it completed.
 func TestUnlinkingIsNoCompletion(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -110,7 +110,7 @@ func TestUnlinkingIsNoCompletion(t *testing.T) {
 	}
 }
 
-// Why a session is completed is the event that completed it, whatever its timeline says at the same moment.
+// The cause of a session's completion is the event that completed it, whatever else its timeline has at the same time.
 func TestWhyASessionIsCompleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)

@@ -11,8 +11,8 @@ import (
 	"maestro/service/wire"
 )
 
-// A retry gets the answer that it had, but the secret in it only as long as its caller may use the command: there, and
-// in the project of its event.
+// A retry gets the first answer again, but includes the secret only while its caller may still use the command in the
+// project of the event.
 func TestARetryHidesTheSecret(t *testing.T) {
 	type secrets struct {
 		*world
@@ -25,9 +25,9 @@ func TestARetryHidesTheSecret(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// elsewhere says that the session is spawned in a project that its spawner made.
+		// elsewhere: the session is spawned in a project that its spawner created.
 		elsewhere bool
-		// change comes between the spawn and its retry; session is the spawned one, in a project.
+		// change happens between the spawn and its retry; session is the spawned one, in project.
 		change func(x secrets, project, session string)
 		hidden bool
 	}{
@@ -65,7 +65,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 				_, shown := again.object()["token"]
 				retried := again.header.Get(wire.HeaderRetried) == "true"
 				if !retried || again.text("event", "id") != first.text("event", "id") {
-					t.Errorf("the retry is answered %s", again.body)
+					t.Errorf("the answer to the retry: %s", again.body)
 				}
 				if shown == c.hidden || strings.Contains(string(again.body), "mss_") == c.hidden {
 					t.Errorf("the secret is shown: %t: %s", shown, again.body)
@@ -75,7 +75,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 	}
 }
 
-// The route of older clients refuses who may no longer spawn, and shows the secret in no other way.
+// The route of older clients refuses a caller that may no longer spawn, and reveals the secret in no other way.
 func TestAnOlderRetryHidesTheSecret(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -89,15 +89,15 @@ func TestAnOlderRetryHidesTheSecret(t *testing.T) {
 	}
 	first := spawn().is(201)
 	if again := spawn().is(201); again.text("token") == "" || again.text("token") != first.text("token") {
-		t.Errorf("the same caller is answered %s, and then %s", first.body, again.body)
+		t.Errorf("the same caller gets %s, and then %s", first.body, again.body)
 	}
 	w.do(adminToken, "session:kill", `{"sessionId":"`+id+`"}`).is(200)
 	if again := spawn(); strings.Contains(string(again.body), "mss_") {
-		t.Errorf("one that has ended is answered %s", again.body)
+		t.Errorf("an ended session gets %s", again.body)
 	}
 }
 
-// slow makes a request whose body is still on its way, and returns what sends it.
+// slow starts a request whose body is incomplete, and returns a function that completes it.
 func (w *world) slow(token, id, body string) (finish func() reply) {
 	w.Helper()
 	reader, writer := io.Pipe()
@@ -128,7 +128,7 @@ func (w *world) slow(token, id, body string) (finish func() reply) {
 	}
 }
 
-// What is under way when its secret is revoked is not decided as whoever has the next secret.
+// A request whose secret is revoked meanwhile is not executed as the holder of the next secret.
 func TestARequestIsDecidedAsItWasAuthenticated(t *testing.T) {
 	for name, made := range map[string]string{"the same": "admin", "another": "auditor"} {
 		t.Run("a token, and "+name+" kind", func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestARequestIsDecidedAsItWasAuthenticated(t *testing.T) {
 				before := w.last().ID
 				finish().refused(401, "UNAUTHENTICATED", "The token was revoked")
 				if w.last().ID != before {
-					t.Error("it was decided as the new token")
+					t.Error("it was executed as the new token")
 				}
 			})
 		})

@@ -22,8 +22,8 @@ func (w *world) made(token string) (project, task string) {
 	return project, w.do(token, "task:create", body).is(200).text("event", "data", "taskId")
 }
 
-// projectFamily makes a project with an orchestrator, one in a project that the first created, and a worker in a
-// project that the second created. It returns the projects and the tokens.
+// projectFamily creates a project with an orchestrator, a project created by that orchestrator with another
+// orchestrator, and a project created by the second with a worker. It returns the projects and the tokens.
 func (w *world) projectFamily() (projects, tokens []string) {
 	w.Helper()
 	root := w.project()
@@ -35,7 +35,7 @@ func (w *world) projectFamily() (projects, tokens []string) {
 	return []string{root, below, lowest}, []string{boss, child, worker}
 }
 
-// TestCreatedProjectsDrawOnTheirRoot: each quota of a project is one for its root and for all projects below it.
+// TestCreatedProjectsDrawOnTheirRoot: each quota of a project is shared by its root and all projects below it.
 func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 	report := func(w *world, _, token string) reply { return w.do(token, "report:progress", note) }
 	read := func(w *world, _, token string) reply { return w.send(http.MethodGet, "/api/whoami", token, "") }
@@ -51,9 +51,9 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 		return w.send(http.MethodPost, "/api/manifests", token, goodFor(project, w.task(project), ""))
 	}
 	for _, c := range []struct {
-		limit string // which is met after each of the family did it once more
+		limit string // exceeded after each of the family has called once more
 		call  func(w *world, project, token string) reply
-		// orchestrators says that the worker may not.
+		// orchestrators: the worker may not use the call.
 		orchestrators bool
 		code          string
 	}{
@@ -93,10 +93,10 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 					done++
 				}
 				if done > len(tokens) {
-					t.Errorf("the family did it %d times more", done)
+					t.Errorf("the family called %d more times", done)
 				}
 				if done == 0 {
-					t.Errorf("the family could not do it at all")
+					t.Errorf("no call of the family was accepted")
 				}
 				if r := c.call(w, other, honest); r.status >= 300 {
 					t.Errorf("another project: %d %s", r.status, r.body)
@@ -106,7 +106,7 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 	}
 }
 
-// TestCreatedProjectsWaitTogether: so it is with what is in progress.
+// TestCreatedProjectsWaitTogether: the quotas of calls in progress are shared too.
 func TestCreatedProjectsWaitTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "project-waits=2"))
@@ -126,7 +126,7 @@ func TestCreatedProjectsWaitTogether(t *testing.T) {
 	})
 }
 
-// TestProjectsOfSessionsAreLimited bounds the projects that sessions create, and no others; a deleted one makes room.
+// TestProjectsOfSessionsAreLimited: only the projects that sessions create are bounded; deleting one makes room.
 func TestProjectsOfSessionsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "project-projects=2"))
@@ -152,8 +152,7 @@ func TestProjectsOfSessionsAreLimited(t *testing.T) {
 	})
 }
 
-// TestWhatIsRefusedIsNotPaid: a spawn or a project that is refused, for its caller, its body or because it is a retry,
-// leaves the quota as it was.
+// TestWhatIsRefusedIsNotPaid: a refused spawn or project creation, and a retry, use up no quota.
 func TestWhatIsRefusedIsNotPaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-spawns=0.001/2", "project-spawns=0.001/2",
@@ -182,7 +181,7 @@ func TestWhatIsRefusedIsNotPaid(t *testing.T) {
 	})
 }
 
-// TestUploadsAreLimited bounds the manifests that sessions store, which no event has to name.
+// TestUploadsAreLimited: the manifests that sessions store are bounded, even those that no event names.
 func TestUploadsAreLimited(t *testing.T) {
 	for _, limit := range []string{"session-uploads", "project-uploads"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -201,7 +200,7 @@ func TestUploadsAreLimited(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesTakeNoPlaceOfWaits: a call takes a place among those that wait once its body is there, and not before.
+// TestSlowBodiesTakeNoPlaceOfWaits: a call counts as waiting only once its body has arrived.
 func TestSlowBodiesTakeNoPlaceOfWaits(t *testing.T) {
 	for _, limit := range []string{"session-waits", "project-waits", "server-waits"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -226,7 +225,7 @@ func TestSlowBodiesTakeNoPlaceOfWaits(t *testing.T) {
 			_, _ = more.Write([]byte("{"))
 			synctest.Wait()
 			if r := w.do(honest, "queue:start?wait=1s", `{}`); r.status != http.StatusOK {
-				t.Errorf("%s: while a body comes slowly: %d %s", limit, r.status, r.body)
+				t.Errorf("%s: while a body arrives slowly: %d %s", limit, r.status, r.body)
 			}
 			_ = more.Close()
 			all.Wait()
@@ -234,8 +233,8 @@ func TestSlowBodiesTakeNoPlaceOfWaits(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfCreatedProjects: the workers of a hundred projects that one orchestrator and its child created push out
-// none of an honest worker's refusals, and all that is left is listed.
+// TestRefusalsOfCreatedProjects: the workers of a hundred projects, created by an orchestrator and its child, displace
+// none of an honest worker's refusals, and all stored refusals are listed.
 func TestRefusalsOfCreatedProjects(t *testing.T) {
 	const projects, each = 100, 116
 	synctest.Test(t, func(t *testing.T) {
@@ -264,7 +263,7 @@ func TestRefusalsOfCreatedProjects(t *testing.T) {
 			}
 		}
 		if got := len(w.denied("?limit=10000&actor=" + id)); got != each {
-			t.Errorf("%d of the honest worker's %d refusals are left", got, each)
+			t.Errorf("%d of the honest worker's %d refusals are stored", got, each)
 		}
 		all := w.allDenied(1000)
 		if most := engine.DefaultDenialBounds().Records; len(all) != most {
@@ -288,8 +287,8 @@ func (w *world) allDenied(limit int) (all []engine.Denial) {
 	}
 }
 
-// TestAllRefusalsAreListed: without a limit the first page begins with the oldest, and the pages behind it hold each
-// refusal once, also while others come and count on.
+// TestAllRefusalsAreListed: without a limit the first page begins with the oldest refusal, and the pages contain each
+// refusal once, even while others are recorded and counted.
 func TestAllRefusalsAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, func(c *setup) {})
@@ -322,7 +321,7 @@ func TestAllRefusalsAreListed(t *testing.T) {
 			if next == "" {
 				break
 			}
-			w.do(token, "task:complete", `{"taskId":"none-0"}`).is(403) // one more, which then counts on
+			w.do(token, "task:complete", `{"taskId":"none-0"}`).is(403) // one more, which increments a count
 			r = w.send(http.MethodGet, "/api/audit/denials?limit=100&cursor="+next, adminToken, "").is(200)
 		}
 		if len(seen) != total+1 {

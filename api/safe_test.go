@@ -12,8 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestReadsChangeNothing: with auth off no read below /api appends an event, brings a lost session back, or records a
-// refusal, and none reads the log unless its caller says that it is a program. A page that shows an image could ask.
+// TestReadsChangeNothing: with auth off, no read below /api appends an event, brings a lost session back, or records a
+// refusal, and none reads the log unless its caller says that it is a program. Any web page could send such a read, as
+// the address of an image.
 func TestReadsChangeNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &countingLog{}
@@ -34,7 +35,7 @@ func TestReadsChangeNothing(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		stop() // time itself writes no more
+		stop() // no more events because of time
 		if w.count("maestro.session.lost.v1") != 1 {
 			t.Fatal("no session is lost")
 		}
@@ -66,21 +67,21 @@ func TestReadsChangeNothing(t *testing.T) {
 			}
 		}
 		if long == 0 {
-			t.Error("no read is long")
+			t.Error("no route reads the log")
 		}
 		w.send(http.MethodGet, "/api/audit/verify", "", "").refused(403, "NOT_ALLOWED", wire.HeaderClient)
 		w.send(http.MethodGet, "/api/audit/verify", "", "", wire.HeaderClient, "test").is(200)
 		w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
-		// Who has a credential is heard by any call, and its refusals are recorded.
+		// Any call with a credential counts as heard, and its refusals are recorded.
 		w.send(http.MethodGet, "/api/sessions/"+lost, token, "").is(200)
 		w.send(http.MethodGet, "/api/audit/head", token, "").is(403)
 		if w.count("maestro.session.recovered.v1") != 1 || len(w.denials.List(nil)) != refusals+1 {
-			t.Error("a session with a credential is not heard, or its refusal is not recorded")
+			t.Error("a call with a credential is not heard, or its refusal is not recorded")
 		}
 	})
 }
 
-// With auth off a browser that says that another site's page asks gets nothing, whatever it asks for.
+// With auth off, a browser that says that another site's page sent the request gets nothing, whatever the request.
 func TestPagesOfOtherSites(t *testing.T) {
 	w := open(t, authOff)
 	project := w.send(http.MethodPost, "/api/projects", "", `{"name":"Old"}`).is(201).text("id")
@@ -99,17 +100,17 @@ func TestPagesOfOtherSites(t *testing.T) {
 	for _, site := range []string{"", "none", "same-origin"} {
 		w.send(http.MethodGet, "/api/projects/"+project, "", "", "Sec-Fetch-Site", site).is(200)
 	}
-	// Where that header is missing, a strange Origin is refused; an allowed page is let through.
+	// Without that header, a foreign Origin is refused, and an allowed page is accepted.
 	w.send(http.MethodGet, "/api/projects", "", "", "Origin", "https://evil.example").refused(403, "ORIGIN_NOT_ALLOWED",
 		"")
 	w.send(http.MethodGet, "/api/projects", "", "", "Origin", "https://page.example", "Sec-Fetch-Site",
 		"cross-site").is(200)
-	// With auth on, a token is the answer to who asks.
+	// With auth on, the token decides who the caller is.
 	w = open(t, nil)
 	w.send(http.MethodGet, "/api/projects", adminToken, "", "Sec-Fetch-Site", "cross-site").is(200)
 }
 
-// A header that is there twice is refused: its second value would go unchecked.
+// A repeated header is refused, because its second value would not be checked.
 func TestRepeatedOriginHeaders(t *testing.T) {
 	for name, settings := range map[string]func(*setup){"auth off": authOff, "auth on": nil} {
 		w := open(t, settings)
@@ -136,7 +137,7 @@ func TestRepeatedOriginHeaders(t *testing.T) {
 	}
 }
 
-// The bodies of older routes are read as strictly as ours, but for names that nobody knows.
+// The bodies of older routes are parsed as strictly as the others, except that unknown names are accepted.
 func TestNamesInOlderBodies(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

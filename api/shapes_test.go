@@ -21,7 +21,7 @@ import (
 	"maestro/service/wire"
 )
 
-// asItIs are the routes whose answer is no shape, and what it is.
+// asItIs are the routes whose answer is no type of service/wire, and what it is instead.
 var asItIs = map[string]string{
 	"GET /api/audit/export":             "lines of events",
 	"GET /api/backup":                   "an archive",
@@ -32,18 +32,18 @@ var asItIs = map[string]string{
 	"POST /api/sessions/{id}/heartbeat": "no body",
 }
 
-// withMore are the answers that have members for older clients beside a shape: what older.txt lists is theirs.
+// withMore are the answers that have further members for older clients: those that older.txt lists.
 var withMore = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[compat.SessionBody]():  reflect.TypeFor[wire.Session](),
 	reflect.TypeFor[compat.SessionQueue](): reflect.TypeFor[wire.SessionQueue](),
 }
 
-// madeLate are answers that are made while they are written, and what they are then.
+// madeLate are answers that are created while they are written, and their types.
 var madeLate = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[service.List[wire.Entry]](): reflect.TypeFor[[]wire.Entry](),
 }
 
-// wireTypes returns the types that service/wire declares, or gives a name on the wire, as reflect writes them.
+// wireTypes returns the types that service/wire declares or aliases, as reflect writes them.
 func wireTypes(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("../service/wire/*.go")
@@ -74,8 +74,8 @@ func wireTypes(t *testing.T) map[string]bool {
 	return named
 }
 
-// shapeFaults says what in an answer is no shape of the wire: a struct without a name or of another package, or a value
-// of any form.
+// shapeFaults returns the parts of an answer that are not typed by service/wire: a struct without a name or of another
+// package, or a value of any type.
 func shapeFaults(named map[string]bool, at string, shape reflect.Type, seen map[reflect.Type]bool) (faults []string) {
 	if seen[shape] {
 		return nil
@@ -108,7 +108,7 @@ func shapeFaults(named map[string]bool, at string, shape reflect.Type, seen map[
 	return faults
 }
 
-// answerOf returns the type that a documented route answers, nil if it has no name.
+// answerOf returns the type that a documented route answers with; nil if it has no name.
 func answerOf(document *huma.OpenAPI, operation *huma.Operation) reflect.Type {
 	for status, response := range operation.Responses {
 		media := response.Content["application/json"]
@@ -126,8 +126,8 @@ func answerOf(document *huma.OpenAPI, operation *huma.Operation) reflect.Type {
 	return nil
 }
 
-// The answer of each route of our own clients is a type of service/wire, through and through: types of other languages
-// are made of them.
+// The answer of each route of our own clients is a type of service/wire, at every level: types of other languages are
+// generated from them.
 func TestAnswersAreShapesOfTheWire(t *testing.T) {
 	s := &server{mux: http.NewServeMux()}
 	s.huma = newHuma(s.mux, "test")
@@ -153,7 +153,7 @@ func TestAnswersAreShapesOfTheWire(t *testing.T) {
 	}
 	for _, route := range s.besides {
 		if name := route.Method + " " + route.Path; answers[name] == nil && asItIs[name] == "" {
-			t.Errorf("%s: nothing says what it answers", name)
+			t.Errorf("%s: its answer is not documented", name)
 		}
 	}
 	named := wireTypes(t)
@@ -171,7 +171,7 @@ func TestAnswersAreShapesOfTheWire(t *testing.T) {
 	}
 }
 
-// What older clients find in an answer that is ours too has the shape that ours read.
+// An answer with members for older clients has the same type in the other members.
 func TestMoreForOlderClientsKeepsTheShape(t *testing.T) {
 	for more, ours := range withMore {
 		theirs, members := membersOf(more), membersOf(ours)
@@ -189,7 +189,7 @@ func TestMoreForOlderClientsKeepsTheShape(t *testing.T) {
 	}
 }
 
-// membersOf returns the members of a struct by their names in JSON, nil for any other type.
+// membersOf returns the members of a struct by their JSON names; nil for any other type.
 func membersOf(shape reflect.Type) map[string]reflect.Type {
 	if shape == nil || shape.Kind() != reflect.Struct {
 		return nil

@@ -81,7 +81,7 @@ func TestSince(t *testing.T) {
 		} {
 			r := since(adminToken, "from", from)
 			expect("since "+from, r, before, head, 4, 3, 2, 2)
-			// What needs a person comes first, and then what happened, the newest first.
+			// What needs a person comes first, then the changes, newest first.
 			if kinds := fmt.Sprint(r.at("inbox").([]any)[0].(map[string]any)["message"],
 				r.at("inbox").([]any)[1].(map[string]any)["message"]); kinds != "Before?no key" {
 				t.Errorf("the inbox: %s", r.body)
@@ -100,7 +100,7 @@ func TestSince(t *testing.T) {
 		expect("of the other", since(adminToken, "from", fmt.Sprint(before), "projectId", other), before, head, 1, 1, 1,
 			1)
 		expect("to the second admin", since(ops, "from", fmt.Sprint(before)), before, head, 4, 3, 2, 2)
-		// An orchestrator sees its project, and of the inbox what it has to do with.
+		// An orchestrator sees the changes of its project, and the inbox items that concern its sessions.
 		expect("to an orchestrator", since(orchestrator, "from", fmt.Sprint(before)), before, head, 2, 2, 1, 1)
 		expect("to the other", since(stranger, "from", fmt.Sprint(before)), before, head, 1, 0, 0, 1)
 		w.send(http.MethodGet, "/api/since?projectId="+other, orchestrator, "").refused(403, "NOT_ALLOWED",
@@ -109,7 +109,7 @@ func TestSince(t *testing.T) {
 			"NOT_ALLOWED", "reader")
 		w.send(http.MethodGet, "/api/since", token, "").refused(403, "NOT_ALLOWED", "since")
 
-		// Nothing happened since, but a refusal.
+		// Nothing happened since then except a refusal.
 		time.Sleep(time.Minute)
 		head = w.log.head()
 		later := time.Now()
@@ -127,7 +127,7 @@ func TestSince(t *testing.T) {
 				"from must be")
 		}
 
-		// The place of a time is found by halving: each look reads one message.
+		// The sequence of a time is found by binary search: each step reads one message.
 		for range 1000 {
 			time.Sleep(time.Second)
 			w.do(adminToken, "session:note", `{"sessionId":"`+id+`","message":"m"}`).is(200)
@@ -138,12 +138,13 @@ func TestSince(t *testing.T) {
 			since(adminToken, "from", time.Now().Add(-9500*time.Millisecond).Format(time.RFC3339Nano)), head-10, head,
 			10, 4, 0, 0)
 		if log.read > 10+11 {
-			t.Errorf("the last ten of %d events took %d readings", head, log.read)
+			t.Errorf("the last ten of %d events took %d reads of messages", head, log.read)
 		}
 	})
 }
 
-// TestSinceCountsWhatItLeavesOut: an item that stands for more counts as many new things, and the lists are bounded.
+// TestSinceCountsWhatItLeavesOut: an item that stands for several counts as several new things, and the lists are
+// bounded.
 func TestSinceCountsWhatItLeavesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -174,22 +175,22 @@ func TestSinceCountsWhatItLeavesOut(t *testing.T) {
 			return body
 		}
 		if body := since(before); body.New != late {
-			t.Errorf("%d are new, and %d came up", body.New, late)
+			t.Errorf("%d are new, want %d", body.New, late)
 		}
 		body := since(0)
 		if body.New != early+late {
-			t.Errorf("%d are new from the beginning, and %d came up", body.New, early+late)
+			t.Errorf("%d are new from the beginning, want %d", body.New, early+late)
 		}
 		if len(body.Tasks) != wire.SinceListed || body.TasksMore != all-wire.SinceListed {
 			t.Errorf("%d tasks are listed and %d counted, of %d", len(body.Tasks), body.TasksMore, all)
 		}
 		if body.SessionsMore != 0 || body.QueuesMore != 0 || body.InboxMore != 0 {
-			t.Errorf("it counts what it lists: %+v", body)
+			t.Errorf("listed sessions are counted as left out: %+v", body)
 		}
 	})
 }
 
-// TestALongInboxIsCutInSince: the things in items that are left out are counted, and those that are new.
+// TestALongInboxIsCutInSince: the omitted items are counted, and the new ones among them.
 func TestALongInboxIsCutInSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -215,12 +216,12 @@ func TestALongInboxIsCutInSince(t *testing.T) {
 				body.New)
 		}
 		if len(body.Sessions) != wire.SinceListed || body.SessionsMore != 5 {
-			t.Errorf("%d sessions are listed, %d counted", len(body.Sessions), body.SessionsMore)
+			t.Errorf("%d sessions are listed, %d left out", len(body.Sessions), body.SessionsMore)
 		}
 	})
 }
 
-// An item that stands for others counts as what it stands for.
+// An item that stands for several counts as several.
 func TestSinceCountsThingsNotItems(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()

@@ -12,8 +12,8 @@ import (
 	"maestro/service/wire"
 )
 
-// TestAStartAnswersItsItem: the answer to queue:start says all that there is to show, and is as long in a queue of 900
-// items as in a short one.
+// TestAStartAnswersItsItem: the answer to queue:start contains everything to show, and is no longer in a queue of 900
+// items than in a short one.
 func TestAStartAnswersItsItem(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -51,7 +51,7 @@ func TestAStartAnswersItsItem(t *testing.T) {
 	i := slices.IndexFunc(queue.Items, func(item map[string]any) bool { return item["taskId"] == first })
 	for name, r := range map[string]reply{"started": started, "held": held, "asked again": again} {
 		if got, want := fmt.Sprint(r.at("start", "item")), fmt.Sprint(queue.Items[i]); got != want {
-			t.Errorf("%s: the item is %s, and in its queue %s", name, got, want)
+			t.Errorf("%s: the item is %s, in its queue it is %s", name, got, want)
 		}
 		if r.at("start", "waiting") != 1.0 || (r.at("start", "held") == true) != (name == "held") {
 			t.Errorf("%s: %s", name, r.body)
@@ -65,7 +65,8 @@ func TestAStartAnswersItsItem(t *testing.T) {
 	}
 }
 
-// TestTheTopOfANamedQueue: who names a queue and who pulls from it are told the same, also of an item that came back.
+// TestTheTopOfANamedQueue: a caller that names a queue and a session that pulls from it see the same next item, also
+// after an item was returned.
 func TestTheTopOfANamedQueue(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -96,7 +97,7 @@ func TestTheTopOfANamedQueue(t *testing.T) {
 	same(watcher, 1)
 	w.do(adminToken, "session:kill", `{"sessionId":"`+r.text("event", "data", "sessionId")+`"}`).is(200)
 	w.system(&commands.ReturnItem{ProjectRef: commands.ProjectRef{Project: project}, Queue: "q", TaskID: item})
-	same(watcher, 0) // what came back stands before what waits
+	same(watcher, 0) // returned items come before waiting ones
 	w.send(http.MethodGet, "/api/queues/none/top?projectId="+project, adminToken, "").
 		refused(404, "NOT_FOUND", "none")
 	_, token := w.session(adminToken, project, ground, "")

@@ -15,7 +15,7 @@ import (
 	"maestro/service"
 )
 
-// Whoever waits when the server stops is told to ask again, at once; what does not wait is done as ever.
+// When the server stops, waiting calls are told at once to retry; other calls are executed as usual.
 func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopping, stop := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 				t.Errorf("%v", r.header)
 			}
 		}
-		// Whoever comes now does not wait any more.
+		// Calls that arrive now no longer wait.
 		token := w.queueSession(project, "q")
 		at(
 			t,
@@ -58,7 +58,7 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 	})
 }
 
-// A body that does not arrive is not waited for when the server stops.
+// A stopping server does not wait for a body that does not arrive.
 func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	w := open(t, func(c *setup) { c.Stopping = stopping })
@@ -68,11 +68,11 @@ func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		// Less than a body may take: an answer after that is none.
+		// Less than the time limit for a body: a later answer would be too late.
 		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		// The server says "continue" when it begins to read the body.
+		// The server sends "continue" when it begins to read the body.
 		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"+
 			"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n", path, adminToken)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 	stop()
 }
 
-// A server that cannot write refusals or long texts is not ready, and says why.
+// A server that cannot write refusals or long texts is not ready, and gives the reason.
 func TestReadyTellsWhatCannotBeWritten(t *testing.T) {
 	var broken error
 	w := openInside(t, func(c *setup) { c.Ready = func() error { return broken } })

@@ -13,7 +13,7 @@ import (
 func withTemplates(c *setup) { c.Templates = prompt.Own{} }
 
 func jsonText(text string) string {
-	encoded, _ := json.Marshal(text) // a text has JSON
+	encoded, _ := json.Marshal(text) // a string always has JSON
 	return string(encoded)
 }
 
@@ -29,7 +29,7 @@ func TestTemplates(t *testing.T) {
 		template := one.(map[string]any)
 		names += template["name"].(string) + "\n"
 		if template["isDefault"] != true || template["content"] == "" {
-			t.Errorf("%v is one of Maestro's own", template)
+			t.Errorf("%v is not one of Maestro's own", template)
 		}
 	}
 	for _, name := range []string{"Default Worker Template\n", "Default Orchestrator Template\n"} {
@@ -78,7 +78,7 @@ func TestTemplates(t *testing.T) {
 		"Template with id '"+id+"' not found")
 	w.send(http.MethodDelete, "/api/templates/execute-simple", adminToken, "").is(422)
 
-	// One of Maestro's own is changed, and is itself again.
+	// A built-in template is changed, and reset.
 	if r := w.send(http.MethodPut, "/api/templates/execute-simple", adminToken,
 		`{"content":`+jsonText(queue)+`}`).is(200); r.text("content") != queue || r.at("changed") != true ||
 		r.at("isDefault") != true {
@@ -90,8 +90,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// Who a template is for: an orchestrator reads them, any session the one of its own prompts, and none changes them; a
-// spawn names one that is there.
+// Who may use templates: an orchestrator reads them all, any session reads the one of its own prompts, and no session
+// changes them; a spawn can only name an existing one.
 func TestTemplatesOfSessions(t *testing.T) {
 	w := open(t, withTemplates)
 	project := w.project()

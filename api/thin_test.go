@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The server asks the service, and nothing below it: what it read from the state or the log itself, another interface
-// would not have.
+// The server uses the service, and nothing below it: otherwise another interface would lack what it read from the state
+// or the log itself.
 func TestTheServerAsksTheServiceOnly(t *testing.T) {
 	below := []string{"Handler", "Log", "Blobs", "Leases", "Denials", "Keys"}
 	paths, err := filepath.Glob("*.go")
@@ -40,12 +40,12 @@ func TestTheServerAsksTheServiceOnly(t *testing.T) {
 				inner = through.Sel.Name == "Service"
 			}
 			if inner || of != nil && (of.Name == "s" || of.Name == "v") {
-				t.Errorf("%s: %s is the service's", files.Position(n.Pos()), selected.Sel.Name)
+				t.Errorf("%s: %s belongs to the service", files.Position(n.Pos()), selected.Sel.Name)
 			}
 			return true
 		})
 	}
 	if looked < 20 {
-		t.Errorf("%d files were looked at", looked)
+		t.Errorf("only %d files were checked", looked)
 	}
 }

@@ -52,19 +52,19 @@ func TestTokens(t *testing.T) {
 	}
 	if me := whoami(first).is(200); me.text("actor") != "ci" || me.text("kind") != "user" ||
 		me.text("access") != "admin" {
-		t.Errorf("the bearer is %s", me.body)
+		t.Errorf("whoami says %s", me.body)
 	}
 	w.do(first, "task:create", `{"project":"`+project+`","title":"T"}`).is(200)
 	if e := w.last(); e.Source != "/users/ci" || e.Authn != "token" {
-		t.Errorf("what it does comes from %s, known by %s", e.Source, e.Authn)
+		t.Errorf("its event comes from %s, authenticated by %s", e.Source, e.Authn)
 	}
 	w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).refused(409, "CONFLICT",
 		"There is a token 'ci' already")
 
-	// Revoked, it is bad at once; made again, another secret is good.
+	// A revoked token is invalid at once; creating it again gives another secret.
 	revoked := w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
 	if revoked.at("token") != nil {
-		t.Errorf("a revocation answers a secret: %s", revoked.body)
+		t.Errorf("the answer to a revocation has a secret: %s", revoked.body)
 	}
 	refused := whoami(first).refused(401, "UNAUTHENTICATED", "revoked")
 	w.do(first, "project:create", `{"name":"x"}`).refused(401, "UNAUTHENTICATED", "revoked")
@@ -73,16 +73,16 @@ func TestTokens(t *testing.T) {
 	}
 	second := w.do(adminToken, "token:create", `{"name":"ci","kind":"auditor"}`).is(200).text("token")
 	if second == first {
-		t.Error("the old secret is good again")
+		t.Error("the old secret is valid again")
 	}
 	whoami(first).refused(401, "UNAUTHENTICATED", "revoked")
 	if me := whoami(second).is(200); me.text("access") != "auditor" {
-		t.Errorf("the bearer is %s", me.body)
+		t.Errorf("whoami says %s", me.body)
 	}
 	w.do(second, "task:create", `{"project":"`+project+`","title":"T"}`).refused(403, "NOT_ALLOWED",
 		"auditor token 'ci'")
 
-	// A session's: the old secret is bad, and the new one is in the answer, the same for a retry.
+	// A session's token: the old secret is invalid, and the answer has the new one, also for a retry.
 	id, old := w.session(adminToken, project, w.task(project), ``)
 	exchanged := w.do(adminToken, "token:revoke", `{"sessionId":"`+id+`"}`, wire.HeaderKey, "r").is(200)
 	fresh := exchanged.text("token")
@@ -92,7 +92,7 @@ func TestTokens(t *testing.T) {
 	}
 	whoami(old).refused(401, "UNAUTHENTICATED", "revoked")
 	if me := whoami(fresh).is(200); me.text("session") != id {
-		t.Errorf("the new secret is %s", me.body)
+		t.Errorf("whoami with the new secret: %s", me.body)
 	}
 	w.do(fresh, "report:progress", `{"message":"m"}`).is(200)
 	w.do(fresh, "token:revoke", `{"sessionId":"`+id+`"}`).refused(403, "NOT_ALLOWED", "")
@@ -106,7 +106,7 @@ func TestTokens(t *testing.T) {
 	 {"name":"reader","kind":"read-only","projectIds":["`+project+`"],"generation":1,
 	  "revokedAt":null,"expired":false,"lastUsedAt":null,"lastUsedFrom":null}]`, any(list.array()))
 
-	// The home's own.
+	// The home's own admin token.
 	w.do(adminToken, "token:create", `{"name":"admin","kind":"auditor"}`).refused(409, "CONFLICT", "'admin'")
 	w.do(adminToken, "token:revoke", `{"name":"admin"}`).refused(422, "BUSINESS_RULE_ERROR", "cannot be revoked")
 	whoami(adminToken).is(200)
@@ -134,7 +134,7 @@ func TestTokens(t *testing.T) {
 		"name a token, or a session")
 	w.do(adminToken, "token:revoke", `{}`).refused(400, "VALIDATION_ERROR", "name a token, or a session")
 
-	// What is not of this server, however near it comes.
+	// Secrets that are not of this server, however similar.
 	for _, bad := range []string{
 		service.NamedToken([]byte("another key"), "ci", 2), service.NamedToken(serverKey, "ci", 3),
 		service.NamedToken(serverKey, "none", 1),
@@ -145,7 +145,7 @@ func TestTokens(t *testing.T) {
 		whoami(bad).refused(401, "UNAUTHENTICATED", "")
 	}
 
-	// The secrets are in the answers that gave them, and nowhere else.
+	// The secrets are in the answers that issued them, and nowhere else.
 	places := map[string]string{
 		"the log's export": string(w.export("")),
 		"the list":         string(list.body),
@@ -168,7 +168,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensExpire: at its time a token is refused, and so is what it has open.
+// TestTokensExpire: an expired token is refused, and its open calls end.
 func TestTokensExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -200,7 +200,7 @@ func TestTokensExpire(t *testing.T) {
 		}
 		can := w.send(http.MethodGet, "/api/audit/can?actor=ci&command=task:list", adminToken, "").is(200)
 		if can.at("allowed") != false {
-			t.Errorf("it is said that it may read: %s", can.body)
+			t.Errorf("audit can says that it may read: %s", can.body)
 		}
 		if verdict := judge(t, w.export(""), nil); len(verdict.Faults) > 0 {
 			t.Errorf("the audit: %+v", verdict.Faults)
@@ -208,8 +208,8 @@ func TestTokensExpire(t *testing.T) {
 	})
 }
 
-// TestWaitsEndWithTheirCredential: a read that waits for a sequence ends when its token, its maker's, or its session's
-// secret is revoked.
+// TestWaitsEndWithTheirCredential: a read that waits for a sequence ends when its token, the token's creator, or its
+// session's secret is revoked.
 func TestWaitsEndWithTheirCredential(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -235,7 +235,7 @@ func TestWaitsEndWithTheirCredential(t *testing.T) {
 	})
 }
 
-// memoryUses is a store of uses.
+// memoryUses keeps the last uses of tokens in memory.
 type memoryUses struct{ content []byte }
 
 func (m *memoryUses) Load() ([]byte, error) { return m.content, nil }
@@ -245,7 +245,7 @@ func (m *memoryUses) Save(content []byte) error {
 	return nil
 }
 
-// The last use of a token survives a stop of the server.
+// The last use of a token survives a restart of the server.
 func TestLastUseIsSaved(t *testing.T) {
 	store := &memoryUses{}
 	uses := service.OpenTokenUses(store, slog.New(slog.DiscardHandler))
@@ -262,7 +262,7 @@ func TestLastUseIsSaved(t *testing.T) {
 	if at, ok := shown["lastUsedAt"].(float64); !ok || !strings.Contains(first, fmt.Sprintf(`"lastUsedAt":%.0f`, at)) {
 		t.Errorf("before: %s, then: %v", first, shown)
 	}
-	// A damaged store is forgotten; a token of a later generation was not used.
+	// A damaged store is discarded; a token of a later generation has not been used.
 	service.OpenTokenUses(&memoryUses{content: []byte("{")}, slog.New(slog.DiscardHandler))
 	w.do(adminToken, "token:revoke", `{"name":"ci"}`).is(200)
 	w.token("ci", "auditor")
@@ -272,12 +272,12 @@ func TestLastUseIsSaved(t *testing.T) {
 	}
 }
 
-// slowLog holds a reader at a sequence until its context ends.
+// slowLog blocks a reader at a sequence until its context ends.
 type slowLog struct {
 	*memoryLog
 	at      uint64
 	reached chan struct{}
-	// deaf says that it reads on all the same.
+	// deaf: it then continues to read all the same.
 	deaf bool
 }
 
@@ -294,7 +294,7 @@ func (l *slowLog) Read(ctx context.Context, from, to uint64, yield func(events.M
 	})
 }
 
-// TestWhatIsOpenEndsWithItsToken: the export and the audit of a token that is revoked meanwhile.
+// TestWhatIsOpenEndsWithItsToken: an export and an audit end when their token is revoked.
 func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 	for _, path := range []string{"/api/audit/export", "/api/audit/verify"} {
 		for _, token := range []string{"eye", "second"} {
@@ -311,7 +311,7 @@ func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 			}
 		}
 	}
-	// A log that reads on all the same: the stream ends before the next message.
+	// A log that continues to read all the same: the stream ends before the next message.
 	log := &slowLog{at: 3, reached: make(chan struct{}), deaf: true}
 	w := open(t, func(c *setup) { log.memoryLog = c.Log.(*memoryLog); c.Log = log })
 	w.history()
@@ -323,7 +323,7 @@ func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
 	if r := <-done; r.status != http.StatusUnauthorized {
 		t.Errorf("an export of a revoked token: %d %s", r.status, r.body)
 	}
-	// What has begun is seen to be cut.
+	// A new export is refused as well.
 	if r := w.send(http.MethodGet, "/api/audit/export", secret, ""); r.status != http.StatusUnauthorized {
 		t.Errorf("a new one: %d", r.status)
 	}

@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// family makes an orchestrator with two children, one of which is an orchestrator with a child of its own.
+// family creates an orchestrator with two children, one of which is an orchestrator with a child of its own.
 func (w *world) family(project string) (ids []string, tokens map[string]string) {
 	w.Helper()
 	tokens = map[string]string{}
@@ -46,8 +46,8 @@ func texts(list any) (words []string) {
 	return words
 }
 
-// Ending an orchestrator says how many live below it; with tree, they end too, each by a command and an event of its
-// own.
+// The answer to ending an orchestrator says how many sessions live below it; with tree, they end too, each by its own
+// command and event.
 func TestKillTree(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -77,7 +77,7 @@ func TestKillTree(t *testing.T) {
 	}
 	w.send(http.MethodPost, kill, adminToken, body, wire.HeaderKey, "two").is(200)
 	if w.log.head() != before+3 {
-		t.Error("asked again, it happened again")
+		t.Error("a retry ended sessions again")
 	}
 	if living := w.livingOf(other); len(living) != 4 {
 		t.Errorf("of another family, %v live", living)
@@ -88,7 +88,7 @@ func TestKillTree(t *testing.T) {
 	w.send(http.MethodPost, kill+"1", adminToken, body).is(400)
 }
 
-// An orchestrator ends the whole family of one that it spawned, and of no other.
+// An orchestrator can end the whole family of a session that it spawned, and of no other.
 func TestKillTreeByAnOrchestrator(t *testing.T) {
 	w := open(t, nil)
 	ids, tokens := w.family(w.project())
@@ -105,7 +105,7 @@ func TestKillTreeByAnOrchestrator(t *testing.T) {
 	}
 }
 
-// Revoking an orchestrator's secret revokes, with tree, those of the sessions below it.
+// Revoking an orchestrator's secret with tree also revokes those of the sessions below it.
 func TestRevokeTree(t *testing.T) {
 	w := open(t, nil)
 	ids, tokens := w.family(w.project())
@@ -119,7 +119,7 @@ func TestRevokeTree(t *testing.T) {
 	}
 	r := w.do(adminToken, "token:revoke", `{"sessionId":"`+ids[2]+`"}`).is(200)
 	if r.at("livingBelow") != 1.0 || !slices.Equal(good(), []string{ids[0], ids[1], ids[3]}) {
-		t.Errorf("without tree: %s, and %v are good", r.body, good())
+		t.Errorf("without tree: %s, and %v are valid", r.body, good())
 	}
 	body := `{"sessionId":"` + ids[0] + `"}`
 	for range 2 {
@@ -127,6 +127,6 @@ func TestRevokeTree(t *testing.T) {
 			"all").is(200)
 	}
 	if len(good()) != 0 || w.send(http.MethodGet, "/api/whoami", r.text("token"), "").status != http.StatusOK {
-		t.Errorf("with tree: %s, and %v are good", r.body, good())
+		t.Errorf("with tree: %s, and %v are valid", r.body, good())
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"maestro/service"
 )
 
-// A long answer waits for its turn behind its first parts, and short ones and commands wait for nobody's.
+// After its first parts, a long answer waits for its turn; short answers and commands do not wait.
 func TestLongAnswersWaitForTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var served *service.Service
 		w := openInside(t, func(s *setup) { s.serving = func(is *service.Service) { served = is } })
 		project := w.project()
 		text := strings.Repeat("x", 1000)
-		for i := range 190 { // whose views are made at once
+		for i := range 190 { // rendering all of them takes a turn
 			body := fmt.Sprintf(`{"project":%q,"title":"T%d","description":%q,"initialPrompt":%q}`,
 				project, i, text, text)
 			w.do(adminToken, "task:create", body).is(200)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Calls of nobody are counted, and none of them is recorded as a refusal.
+// Calls without a valid credential are counted, but not recorded as refusals.
 func TestCallsOfNobodyAreCounted(t *testing.T) {
 	w := open(t, nil)
 	for _, token := range []string{"msu_wrong", "mss_sess.1.wrong", "nonsense"} {
@@ -13,9 +13,9 @@ func TestCallsOfNobodyAreCounted(t *testing.T) {
 	}
 	if n := w.send(http.MethodGet, "/api/audit/unauthenticated", adminToken,
 		"").is(http.StatusOK).at("count"); n != float64(3) {
-		t.Errorf("3 calls of nobody are counted as %v", n)
+		t.Errorf("3 unauthenticated calls are counted as %v", n)
 	}
 	if denials := w.send(http.MethodGet, "/api/audit/denials", adminToken, "").array(); len(denials) != 0 {
-		t.Errorf("calls of nobody are recorded: %v", denials)
+		t.Errorf("unauthenticated calls are recorded: %v", denials)
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"maestro/service/wire"
 )
 
-// unread is a caller who takes nothing of its answer until it is let go.
+// unread is a caller that does not read its answer until it is released.
 type unread struct {
 	*httptest.ResponseRecorder
 	held *held
 	once sync.Once
 }
 
-// held counts what is rendered for callers who do not read.
+// held counts the bytes rendered for callers that do not read.
 type held struct {
 	mu    sync.Mutex
 	bytes int
@@ -45,14 +45,15 @@ func (u *unread) Write(b []byte) (int, error) {
 	return u.ResponseRecorder.Write(b)
 }
 
-// TestUnreadAnswersHoldLittle: a session that said 3 MB asks for them many times and reads nothing. What is rendered
-// for it stays below its budget, others get theirs, and what is read in the end is whole.
+// TestUnreadAnswersHoldLittle: a session with 3 MB of reports requests them many times and reads nothing. The memory
+// rendered for it stays below its budget, other callers get their answers, and an answer that is finally read is
+// complete.
 func TestUnreadAnswersHoldLittle(t *testing.T) {
 	t.Parallel()
 	const said, calls = 50, 100
 	message := strings.Repeat("x", 60<<10)
 	synctest.Test(t, func(t *testing.T) {
-		// Calls in parallel are not limited: the budget alone has to bound what is rendered.
+		// The number of parallel calls is not limited, so only the budget bounds the rendered memory.
 		w := openInside(t, limits(t, "session-bytes=0", "session-parallel=0", "session-answers=1000000"))
 		project := w.project()
 		task := w.task(project)
@@ -69,7 +70,7 @@ func TestUnreadAnswersHoldLittle(t *testing.T) {
 			h, answers, wait := w.unread(path, token, calls)
 			h.mu.Lock()
 			if h.bytes > 2_000_000 {
-				t.Errorf("%s: %d bytes are rendered for a caller who does not read", path, h.bytes)
+				t.Errorf("%s: %d bytes are rendered for a caller that does not read", path, h.bytes)
 			}
 			h.mu.Unlock()
 			w.send(http.MethodGet, "/api/sessions/"+id+"/timeline?limit=1", adminToken, "").is(200)
@@ -86,15 +87,15 @@ func TestUnreadAnswersHoldLittle(t *testing.T) {
 				}
 			}
 			if whole == 0 || refused == 0 {
-				t.Errorf("%s: %d answers came, %d were refused", path, whole, refused)
+				t.Errorf("%s: %d answers are complete, %d calls were refused", path, whole, refused)
 			}
-			time.Sleep(time.Hour) // what was used up is there again
+			time.Sleep(time.Hour) // the budgets are full again
 		}
 	})
 }
 
-// unread makes calls whose answers nobody takes, and returns them when those that waited for their turn have given up.
-// wait lets the answers be read and returns when all have ended.
+// unread makes calls whose answers nobody reads, and returns when those that waited for their turn have given up. wait
+// lets the answers be read and returns when all have ended.
 func (w *world) unread(path, token string, calls int) (h *held, answers []*unread, wait func()) {
 	w.Helper()
 	h = &held{read: make(chan struct{})}
@@ -115,9 +116,9 @@ func (w *world) unread(path, token string, calls int) (h *held, answers []*unrea
 	}
 }
 
-// TestUnreadListsHoldLittle: a session asks many times for a page far behind in a long list, or for a long tree, and
-// reads nothing. What the server holds for it stays near its budget: neither what stands before the page, nor the whole
-// of an answer. It measures the heap, so nothing else may run beside it.
+// TestUnreadListsHoldLittle: a session requests many times a late page of a long list, or a long tree, and reads
+// nothing. The server's memory for it stays near its budget: it holds neither the items before the page nor a whole
+// answer. The test measures the heap, so nothing else may run in parallel.
 func TestUnreadListsHoldLittle(t *testing.T) {
 	const tasks, calls = 3000, 8
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestUnreadListsHoldLittle(t *testing.T) {
 			before := heap()
 			_, answers, wait := w.unread(path, token, calls)
 			if more := heap() - before; more > 4_000_000 {
-				t.Errorf("%s: %d bytes are held for a caller who does not read", path, more)
+				t.Errorf("%s: %d bytes are held for a caller that does not read", path, more)
 			}
 			wait()
 			if !slices.ContainsFunc(answers, func(a *unread) bool {
@@ -153,13 +154,14 @@ func TestUnreadListsHoldLittle(t *testing.T) {
 // heap returns how many bytes are in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what a pool keeps goes with the second
+	runtime.GC() // the second one empties the pools
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// TestLongAnswersCount: a caller that reads megabytes has to wait longer for the next ones than who reads lines.
+// TestLongAnswersCount: a caller that reads megabytes has to wait longer for the next answer than one that reads a few
+// lines.
 func TestLongAnswersCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-bytes=0", "session-reads=10/100"))
@@ -171,12 +173,12 @@ func TestLongAnswersCount(t *testing.T) {
 		for range 50 {
 			w.send(http.MethodGet, "/api/whoami", token, "").is(200)
 		}
-		w.send(http.MethodGet, "/api/sessions/"+id, token, "").is(200) // 2.4 MB, which is 150
+		w.send(http.MethodGet, "/api/sessions/"+id, token, "").is(200) // 2.4 MB, which counts as 150
 		w.send(http.MethodGet, "/api/whoami", token, "").limited("session-reads")
 	})
 }
 
-// TestBudgetOfTheServer bounds what all callers together do not read.
+// TestBudgetOfTheServer bounds the unread answers of all callers together.
 func TestBudgetOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, func(c *setup) { limits(t, "server-answers=270000")(c) })
@@ -199,8 +201,8 @@ func TestBudgetOfTheServer(t *testing.T) {
 		for _, a := range answers {
 			codes[a.Code]++
 		}
-		if codes[200] != 3 || codes[429] != 7 { // a quarter is left to admins
-			t.Errorf("the answers are %v: three have room", codes)
+		if codes[200] != 3 || codes[429] != 7 { // a quarter is reserved for admins
+			t.Errorf("the answers are %v: there is room for three", codes)
 		}
 	})
 }

@@ -64,10 +64,10 @@ func TestTheThreeUseCases(t *testing.T) {
 					return strings.Contains(r.text("next"), "`maestro "+strings.ReplaceAll(allowed, ":", " "))
 				}
 				if !slices.ContainsFunc(slices.Concat(use.allowed, core), named) {
-					t.Errorf("%s: the refusal names nothing that is allowed: %s", id, r.body)
+					t.Errorf("%s: the refusal suggests no allowed command: %s", id, r.body)
 				}
 			}
-			// What may be done once is done last.
+			// Commands that may be used only once are tried last.
 			once := func(id string) bool { return id == "session:complete" || id == "report:complete" }
 			tried := map[string]bool{}
 			for _, last := range []bool{false, true} {
@@ -83,7 +83,7 @@ func TestTheThreeUseCases(t *testing.T) {
 						w.do(token, first, `{}`).is(200)
 					}
 					r := w.do(token, row.id, names.Replace(row.body))
-					if row.id == "input:received" { // what is written to a session it may receive
+					if row.id == "input:received" { // allowed only for the session's own mail
 						r.refused(http.StatusForbidden, "NOT_ALLOWED", "is not session")
 					} else if !may(row.id) {
 						refused(row.id, r)
@@ -126,21 +126,21 @@ func TestTheThreeUseCases(t *testing.T) {
 					t.Errorf("%s: %d %s", row.id, r.status, r.body)
 				}
 			}
-			// The list that the session is told is the list that holds.
+			// The list that the session is told is the one that is enforced.
 			told := w.send(http.MethodGet, "/api/commands", token, "").is(200).at("allowedCommands").([]any)
 			for _, id := range told {
 				if !may(id.(string)) {
-					t.Errorf("%v is said to be allowed", id)
+					t.Errorf("%v is listed as allowed", id)
 				}
 			}
 			if len(told) != len(use.allowed)+len(core) {
-				t.Errorf("allowed are said to be %v", told)
+				t.Errorf("listed as allowed are %v", told)
 			}
 		})
 	}
 }
 
-// TestAListThatMayNotBe: what a row does not give to a role, no list gives.
+// TestAListThatMayNotBe: a list of commands cannot grant what the table does not grant to the role.
 func TestAListThatMayNotBe(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()

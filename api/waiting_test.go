@@ -13,14 +13,14 @@ import (
 	"maestro/service/wire"
 )
 
-// later does something that waits, in a goroutine of its own.
+// later starts a call that waits, in a goroutine of its own.
 func later(do func() reply) <-chan reply {
 	done := make(chan reply, 1)
 	go func() { done <- do() }()
 	return done
 }
 
-// still checks that a call waits on, once everything else has come to rest.
+// still checks that a call keeps waiting once everything else has come to rest.
 func still(t *testing.T, waiting <-chan reply) {
 	t.Helper()
 	synctest.Wait()
@@ -39,13 +39,12 @@ func at(t *testing.T, waiting <-chan reply) reply {
 	case r := <-waiting:
 		return r
 	default:
-		t.Fatal("it waits on")
+		t.Fatal("it keeps waiting")
 		return reply{}
 	}
 }
 
-// pushBlocked puts an item into a queue that waits for an open task: the queue is not finished, and nothing can be
-// started.
+// pushBlocked pushes an item that waits for an open task: the queue is not finished, but nothing can be started.
 func (w *world) pushBlocked(project, queue string) {
 	w.Helper()
 	open := w.task(project)
@@ -73,7 +72,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			if r := at(t, waiting).is(200); r.text("event", "data", "taskId") != task {
 				t.Errorf("the item: %s", r.body)
 			}
-			// With an item held there is nothing to wait for.
+			// A session that holds an item does not wait.
 			if r := at(t, waits(w, token)).is(200); r.at("event") != nil {
 				t.Errorf("it holds one already: %s", r.body)
 			}
@@ -123,7 +122,7 @@ func TestWaitingForAnItem(t *testing.T) {
 				w.do(adminToken, "queue:push", `{"project":"`+project+`","queue":"q","taskId":"`+task+`"}`).is(200)
 				synctest.Wait()
 				if len(replies) != 1 {
-					t.Fatalf("of item %d, %d waiters heard", n, len(replies))
+					t.Fatalf("item %d woke %d waiting calls", n, len(replies))
 				}
 				r := (<-replies).is(200)
 				got[r.text("event", "data", "sessionId")] = true
@@ -136,7 +135,7 @@ func TestWaitingForAnItem(t *testing.T) {
 			}
 			for range many - 3 {
 				if r := (<-replies).is(200); r.at("event") != nil {
-					t.Errorf("an item too many: %s", r.body)
+					t.Errorf("an item that was never pushed: %s", r.body)
 				}
 			}
 		},
@@ -220,11 +219,11 @@ func TestWaitingForAnItem(t *testing.T) {
 			synctest.Wait()
 			cancel()
 			<-done
-			// Nobody holds what is pushed now.
+			// Nobody takes an item that is pushed now.
 			w.do(adminToken, "queue:push",
 				`{"project":"`+project+`","queue":"q","taskId":"`+w.task(project)+`"}`).is(200)
 			if _, ok := w.last().Data.(*events.QueueItemPushed); !ok {
-				t.Errorf("who went away took the item: %s", w.last().Data.EventType())
+				t.Errorf("a caller that had left took the item: %s", w.last().Data.EventType())
 			}
 		},
 	} {
@@ -244,7 +243,7 @@ func (w *world) queueSession(project, queue string) string {
 		`{"project":"`+project+`","strategy":"queue","queue":"`+queue+`"}`).is(200).text("token")
 }
 
-// TestAnItemThatComesBackIsWaitedFor: a holder is lost, and who waits gets what it held.
+// TestAnItemThatComesBackIsWaitedFor: when the holder of an item is lost, a waiting session gets the item.
 func TestAnItemThatComesBackIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))
@@ -260,7 +259,7 @@ func TestAnItemThatComesBackIsWaitedFor(t *testing.T) {
 		began := time.Now()
 		r := w.do(second, "queue:start?wait=25s", `{}`).is(200)
 		if r.text("event", "data", "taskId") != task || r.at("event", "data", "attempt") != float64(2) {
-			t.Errorf("what the lost one held: %s", r.body)
+			t.Errorf("the lost session's item: %s", r.body)
 		}
 		if took := time.Since(began); took < 6*time.Second || took > 8*time.Second {
 			t.Errorf("it came after %s", took)
@@ -270,7 +269,7 @@ func TestAnItemThatComesBackIsWaitedFor(t *testing.T) {
 	})
 }
 
-// keepLeases lets the leases look, until it is told to stop.
+// keepLeases lets the leases check sessions until it is stopped.
 func (w *world) keepLeases() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -284,7 +283,7 @@ func (w *world) keepLeases() (stop func()) {
 	}
 }
 
-// TestWhoWaitsIsHeard: a session whose supervisor sends heartbeats no more is there as long as its call waits.
+// TestWhoWaitsIsHeard: a session whose supervisor stopped sending heartbeats is not lost while its call waits.
 func TestWhoWaitsIsHeard(t *testing.T) {
 	for name, wait := range map[string]func(w *world, id, token string) reply{
 		"for an item": func(w *world, _, token string) reply { return w.do(token, "queue:start?wait=25s", `{}`) },
@@ -309,16 +308,16 @@ func TestWhoWaitsIsHeard(t *testing.T) {
 					t.Fatalf("it waited %s", time.Since(began))
 				}
 				if n := w.count("maestro.session.lost.v1"); n != 0 {
-					t.Errorf("a session that waits was lost %d times", n)
+					t.Errorf("a waiting session was lost %d times", n)
 				}
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
 				if n := w.count("maestro.session.lost.v1"); n != 1 {
-					t.Errorf("a session that is silent was lost %d times", n)
+					t.Errorf("a silent session was lost %d times", n)
 				}
 				w.send(http.MethodGet, "/api/whoami", token, "").is(200)
 				if n := w.count("maestro.session.recovered.v1"); n != 1 {
-					t.Errorf("a session that calls was recovered %d times", n)
+					t.Errorf("a calling session was recovered %d times", n)
 				}
 			})
 		})
@@ -363,10 +362,10 @@ func TestWaitingForAnAnswer(t *testing.T) {
 					`"status":"answered","answer":"B","answeredBy":"/projects/`+project+`/sessions/`+boss+`",`+
 					`"answeredAt":"NUMBER","deliveredAt":null}`, any(at(t, waiting).is(200).object()))
 		}
-		// Asked once more, it is there.
+		// A second request finds the answer.
 		at(t, wait(token, question)).is(200)
 
-		// Every answer of the server tells its session of it, until it was shown.
+		// Every answer of the server announces the mail to its session until the mail was shown.
 		told := func(token string, call func() reply, want string) {
 			t.Helper()
 			if got := call().header.Get(wire.HeaderMail); got != want {
@@ -397,7 +396,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 			}
 		}
 
-		// Without an answer: the time passes, or the session ends.
+		// Without an answer, the wait ends at its timeout or with the session.
 		last := w.ask(token, "Anybody?", ``)
 		began := time.Now()
 		like(t, "unanswered", `{"status":"open","answeredAt":null}`,
@@ -419,7 +418,8 @@ func TestWaitingForAnAnswer(t *testing.T) {
 	})
 }
 
-// TestWaitersUnderLoad: many wait for a few items while others push; each item has one holder, and nobody is forgotten.
+// TestWaitersUnderLoad: many sessions wait for a few items while others push; each item gets one holder, and no session
+// is forgotten.
 func TestWaitersUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)

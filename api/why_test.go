@@ -37,7 +37,7 @@ func (w *world) why(token, id string) told {
 	return answer
 }
 
-// types returns the short names of a chain's events, the newest first.
+// types returns the short names of a chain's events, newest first.
 func (a told) types(chain int) []string {
 	var types []string
 	for _, step := range a.Chains[chain].Steps {
@@ -46,7 +46,8 @@ func (a told) types(chain int) []string {
 	return types
 }
 
-// TestWhyATaskIsStartedAgain follows a task from a queue whose first holder was lost down to the person who began it.
+// TestWhyATaskIsStartedAgain follows a task from a queue, whose first holder was lost, back to the person who started
+// it all.
 func TestWhyATaskIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))
@@ -83,7 +84,7 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 				t.Fatalf("why %s: %+v", id, answer)
 			}
 			if !slices.Equal(answer.types(at), down) || answer.Chains[at].Root != "user admin" {
-				t.Errorf("why %s: %v, and it began with %s", id, answer.types(at), answer.Chains[at].Root)
+				t.Errorf("why %s: %v, back to %s", id, answer.types(at), answer.Chains[at].Root)
 			}
 			for i, step := range answer.Chains[at].Steps {
 				if step.What == "" || step.ID == "" || step.Source == "" || step.Time == 0 || i > 0 &&
@@ -107,8 +108,8 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 	})
 }
 
-// everyEventHasItsCause walks the log: what a session or the system did goes back, step by step, to a person or a
-// deadline, and why says the same chain.
+// everyEventHasItsCause walks the log: every event of a session or of the system leads back, step by step, to a person,
+// and why shows the same chain.
 func (w *world) everyEventHasItsCause() {
 	w.Helper()
 	at := map[string]uint64{}
@@ -127,11 +128,11 @@ func (w *world) everyEventHasItsCause() {
 			back = append(back, at[next.ID.String()])
 			if next.CausationID == "" {
 				if !strings.HasPrefix(next.Source, "/users/") {
-					w.Errorf("event %d goes back to %s by %s, which is no person", sequence, next.Data.EventType(),
+					w.Errorf("event %d goes back to %s by %s, not to a person", sequence, next.Data.EventType(),
 						next.Source)
 				}
 				if len(back) > 1 && event.CorrelationID != next.ID.String() {
-					w.Errorf("event %d began with %s, and says %s", sequence, next.ID, event.CorrelationID)
+					w.Errorf("event %d goes back to %s, its correlation is %s", sequence, next.ID, event.CorrelationID)
 				}
 				break
 			}
@@ -148,12 +149,12 @@ func (w *world) everyEventHasItsCause() {
 			steps = append(steps, step.Sequence)
 		}
 		if len(answer.Chains) != 1 || !slices.Equal(steps, back) || !strings.HasPrefix(answer.Chains[0].Root, "user ") {
-			w.Errorf("why %d: %v down to %s, and the log says %v", sequence, steps, answer.Chains[0].Root, back)
+			w.Errorf("why %d: %v down to %s, but by the log %v", sequence, steps, answer.Chains[0].Root, back)
 		}
 	}
 }
 
-// TestEveryEventOfALongStoryHasItsCause: all kinds of trouble, and what people and sessions do about it.
+// TestEveryEventOfALongStoryHasItsCause: all kinds of trouble, and how people and sessions react to it.
 func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))
@@ -192,7 +193,7 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 			t.Errorf("the audit: %+v", verdict.Faults)
 		}
 
-		// A chain that leads out of what its reader may see ends there; one that begins there is refused.
+		// A chain ends where it leaves the projects that its reader may see; a chain that begins there is refused.
 		reader := w.token("reader", "read-only", created)
 		answer := w.why(reader, task)
 		last := answer.Chains[0]
@@ -229,7 +230,7 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 		}
 		w.send(http.MethodGet, "/api/why/"+id, adminToken, "").is(200)
 	}
-	// What belongs to no project is for who reads everything.
+	// Only callers that read everything see what belongs to no project.
 	for _, token := range []string{orchestrator, reader} {
 		w.send(http.MethodGet, fmt.Sprint("/api/why/", made), token, "").refused(403, "NOT_ALLOWED",
 			"belongs to no project")
@@ -243,11 +244,11 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 		w.send(http.MethodGet, "/api/why/"+id, adminToken, "").refused(404, "NOT_FOUND", "There is nothing with the id")
 	}
 	if d := w.denied("?command=why"); len(d) == 0 || d[0].Rule != "why" {
-		t.Errorf("refused whys: %+v", d)
+		t.Errorf("recorded refusals of why: %+v", d)
 	}
 }
 
-// TestWhyOfThingsAsTheyStand: a task that nobody moved, a question, a session that says it is done.
+// TestWhyOfThingsAsTheyStand: a new task, a new session, a question, and a session that reported completion.
 func TestWhyOfThingsAsTheyStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -277,7 +278,7 @@ func TestWhyOfThingsAsTheyStand(t *testing.T) {
 			[]string{"input.delivered", "input.answered", "session.reported", "session.spawned"}) {
 			t.Errorf("a delivery: %v", a.types(0))
 		}
-		// All of it in the same millisecond.
+		// All of the following happens in the same millisecond.
 		w.do(token, "report:progress", `{"message":"nearly"}`).is(200)
 		w.do(token, "report:complete", `{"message":"this one","taskIds":["`+task+`"]}`).is(200)
 		w.do(token, "report:complete", `{"message":"done"}`).is(200)
@@ -286,7 +287,7 @@ func TestWhyOfThingsAsTheyStand(t *testing.T) {
 		w.do(token, "report:complete", `{"message":"that one too","taskIds":["`+task+`"]}`).is(200)
 		if a := w.why(adminToken, id); a.Chains[0].What != "session "+id+" is completed" ||
 			a.Chains[0].Steps[0].Sequence != said {
-			t.Errorf("a session that says it is done, at %d: %+v", said, a)
+			t.Errorf("a session that reported completion at %d: %+v", said, a)
 		}
 		if reported, ok := w.event(said).Data.(*events.SessionReported); !ok || !reported.SessionCompleted {
 			t.Errorf("%+v", w.event(said))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tasksWaiting makes n tasks that each wait for the same others, and returns a list of their ids as JSON.
+// tasksWaiting creates n tasks that each depend on the same others, and returns a list of their ids as JSON.
 func (w *world) tasksWaiting(project string, n, others int) string {
 	w.Helper()
 	quoted := func(ids []string) string { return `["` + strings.Join(ids, `","`) + `"]` }
@@ -24,7 +24,7 @@ func (w *world) tasksWaiting(project string, n, others int) string {
 	return quoted(ids)
 }
 
-// commandsLeft returns what an actor, who may use a command, has left of its commands and of its project's.
+// commandsLeft returns what is left of an actor's quota of commands and of its project's, as `audit can` shows it.
 func (w *world) commandsLeft(actor, command string) map[string]int64 {
 	w.Helper()
 	var told struct {
@@ -44,8 +44,8 @@ func (w *world) commandsLeft(actor, command string) map[string]int64 {
 	return left
 }
 
-// Calls are charged for their work, dry runs and refused ones too: both accounts pay, and go into debt. Small ones cost
-// one command each, or two.
+// Calls, dry runs and refused ones too, are charged for their work: both accounts pay, and may go into debt. A small
+// call costs one or two commands.
 func TestCallsAreChargedByTheirWork(t *testing.T) {
 	const calls = 3
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 		for name, c := range map[string]struct {
 			id, body string
 			status   int
-			most     int64 // that each call costs
+			most     int64 // that each call may cost
 			least    int64
 		}{
 			"an honest spawn": {"session:spawn", `{"force":true,"taskIds":` + small + `}`, http.StatusOK, 2, 1},
@@ -93,11 +93,11 @@ func TestCallsAreChargedByTheirWork(t *testing.T) {
 			tried++
 		}
 		if tried == 0 || tried > 20 {
-			t.Errorf("%d large dry runs of 1,000 commands", tried)
+			t.Errorf("%d large dry runs for 1,000 commands", tried)
 		}
 		time.Sleep(w.do(token, "report:progress", note).limited("session-commands"))
 		w.do(token, "report:progress", note).is(http.StatusOK)
-		for range 30 { // an admin imports what it likes
+		for range 30 { // admins are not limited
 			w.do(adminToken, "session:spawn?dryRun=true", `{"project":"`+project+`","force":true,"taskIds":`+large+`}`).
 				is(http.StatusOK)
 		}

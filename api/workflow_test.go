@@ -17,7 +17,7 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheSevenSteps is docs/spec/003-manifest-schema.md, "Status Workflow Example".
+// TestTheSevenSteps plays docs/spec/003-manifest-schema.md, "Status Workflow Example".
 func TestTheSevenSteps(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
@@ -73,7 +73,7 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	second := w.do(adminToken, "session:spawn", `{ "taskIds":["`+task+`"], "project":"`+project+`" }`,
 		wire.HeaderKey, "k1").is(200)
 	if string(first.body) != string(second.body) {
-		t.Errorf("a retry answers\n%s\nafter\n%s", second.body, first.body)
+		t.Errorf("a retry gets\n%s\nafter\n%s", second.body, first.body)
 	}
 	if first.header.Get(wire.HeaderRetried) != "" || second.header.Get(wire.HeaderRetried) != "true" {
 		t.Errorf("Maestro-Retried: %q, %q", first.header.Get(wire.HeaderRetried), second.header.Get(wire.HeaderRetried))
@@ -89,7 +89,7 @@ func TestARetryIsTheSameCommand(t *testing.T) {
 	if w.log.head() != before+2 {
 		t.Errorf("two actors with one key made %d events", w.log.head()-before)
 	}
-	// An older route with a key, and one that comes to two commands.
+	// An older route with a key, and an older route that executes two commands.
 	created := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, wire.HeaderKey, "k3").is(201)
 	again := w.send(http.MethodPost, "/api/projects", adminToken, `{"name":"A"}`, wire.HeaderKey, "k3").is(201)
 	if created.text("id") != again.text("id") {
@@ -133,9 +133,9 @@ func TestWhatComesWithACommand(t *testing.T) {
 		t.Errorf("the event: %s", r.body)
 	}
 	if stored := w.log.messages[said].Body; !strings.Contains(string(r.body), string(stored)) {
-		t.Error("the answer does not hold the stored bytes")
+		t.Error("the answer does not contain the stored bytes")
 	}
-	// A time of its own has only what may wait in an outbox, and so no other command of an outbox is taken.
+	// Only commands that may be kept in an outbox accept a time of their own; no other kept command is accepted.
 	for _, row := range commands.CurrentRules().Rows() {
 		if commands.MayWait(row.ID) {
 			continue
@@ -189,7 +189,7 @@ func TestReadingOnesOwnWrites(t *testing.T) {
 		}
 		if r := <-waited; r.Code != 200 || !strings.Contains(r.Body.String(), `"A"`) ||
 			r.Header().Get(wire.HeaderSequence) != "1" {
-			t.Errorf("a read at least at 1: %d %s", r.Code, r.Body)
+			t.Errorf("a read with minSeq=1: %d %s", r.Code, r.Body)
 		}
 		start := time.Now()
 		r := get("2")

@@ -75,13 +75,13 @@ func TestNoRateIsExceeded(t *testing.T) {
 				}
 				time.Sleep(time.Duration(random.IntN(int(100 * time.Millisecond))))
 				if most := q.Burst + q.Value*time.Since(began).Seconds() + 1; given > most {
-					t.Fatalf("%v was given, of at most %v", given, most)
+					t.Fatalf("%v was granted, of at most %v", given, most)
 				}
 			}
 			time.Sleep(time.Hour) // a long idle time saves one burst, and no more
 			for given = 0; l.take(a, useCommands, 1) == nil; given++ {
 				if given > q.Burst+1 {
-					t.Fatalf("%v was given at once, of at most %v", given, q.Burst)
+					t.Fatalf("%v was granted at once, of at most %v", given, q.Burst)
 				}
 			}
 		})
@@ -100,17 +100,17 @@ func TestAccountsAreSweptAgain(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		if a := l.hold(ClassSession, "one too many"); a != l.shared[ClassSession] {
-			t.Error("there is an account for one too many")
+			t.Error("there is one account too many")
 		}
 		swept := l.sweepAgain
 		time.Sleep(time.Millisecond)
 		l.letGo(l.hold(ClassSession, "another"))
 		if l.sweepAgain != swept {
-			t.Error("each newcomer looks through all accounts")
+			t.Error("each new caller searches all accounts")
 		}
 		time.Sleep(24 * time.Hour) // everything that was charged has accrued again
 		if a := l.hold(ClassSession, "later"); a == l.shared[ClassSession] || len(l.accounts) != 1 {
-			t.Errorf("nothing is swept: %d accounts", len(l.accounts))
+			t.Errorf("no account is swept: there are %d", len(l.accounts))
 		}
 	})
 }

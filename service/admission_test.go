@@ -155,7 +155,7 @@ func TestACallIsAdmittedOnce(t *testing.T) {
 		}
 	}
 	if n := a.credential.holders.Load(); n != 0 {
-		t.Errorf("%d calls hold the account", n)
+		t.Errorf("%d calls still hold the account", n)
 	}
 	if err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {
 		t.Error(err)
@@ -186,7 +186,7 @@ func TestLongAnswersAreChargedToTheProjectToo(t *testing.T) {
 				a.readBytes = 0
 				before := max(account.paid[next], w.ledger.now())
 				if pay(); account.paid[next]-before < time.Millisecond {
-					t.Errorf("%s costs the %s nothing (writes: %t)", name, classNames[account.class], demand.Writes)
+					t.Errorf("%s is not charged to the %s (writes: %t)", name, classNames[account.class], demand.Writes)
 				}
 			}
 		}

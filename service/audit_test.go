@@ -59,10 +59,10 @@ func TestTheAuditWithoutHTTP(t *testing.T) {
 	}
 	err = s.WriteBackup(t.Context(), s.admin(), nil, nil)
 	if !errors.As(err, &problem) || problem.Code != "READ_ONLY" {
-		t.Errorf("a backup where none is made: %v", err)
+		t.Errorf("a backup by a server that makes none: %v", err)
 	}
 	if _, _, err := s.SessionManifest(t.Context(), s.worker, s.leadName); err == nil {
-		t.Error("a worker reads a manifest that is not there")
+		t.Error("a worker reads a manifest that does not exist")
 	}
 	if _, err := s.GetBlob(t.Context(), auditor, "sha256-no"); !errors.As(err, &refusal) {
 		t.Errorf("no digest: %v", err)

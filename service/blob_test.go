@@ -78,10 +78,10 @@ func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 			a.Sent(0)
 		})
 		if left != taken {
-			t.Errorf("who goes away pays %v reads, who takes the text %v", left, taken)
+			t.Errorf("a caller that leaves pays %v reads, one that takes the text %v", left, taken)
 		}
 		if log.Len() > 0 {
-			t.Errorf("the log tells of a caller that went away: %s", &log)
+			t.Errorf("the log mentions a caller that left: %s", &log)
 		}
 	})
 }

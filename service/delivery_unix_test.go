@@ -71,15 +71,15 @@ func TestOneOutboxDelaysNoOther(t *testing.T) {
 			took = append(took, time.Since(began))
 		}
 		if slices.Max(took) > 2*busyPatience {
-			t.Errorf("looks waited %s", took)
+			t.Errorf("the checks waited %s", took)
 		}
 		for _, want := range []string{"an outbox cannot be opened", "cannot all be counted"} {
 			if n := strings.Count(log.String(), want); n != 1 {
-				t.Errorf("the log says %d times %q:\n%s", n, want, &log)
+				t.Errorf("the log has %d times %q:\n%s", n, want, &log)
 			}
 		}
 	})
 	if _, err := os.Lstat(filepath.Join(dir, "outbox", "empty")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the empty outbox is there still: %v", err)
+		t.Errorf("the empty outbox still exists: %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func deliverQuestions(t *testing.T, h *disk.Root, limit string) {
 		}
 		for i, account := range accounts {
 			if paid := paid[i] - w.ledger.left(account, useCommands); paid < float64(step.open-was) {
-				t.Errorf("%.0f commands are paid for %d questions", paid, step.open-was)
+				t.Errorf("%.0f commands are charged for %d questions", paid, step.open-was)
 			}
 		}
 		was = step.open

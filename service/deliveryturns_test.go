@@ -75,7 +75,7 @@ func takeTurns(t *testing.T, h *disk.Root, tasks, entries, first int) {
 	full, honest := keep("a", entries), keep("b", 1)
 	more := d.all(t.Context())
 	if n := entries - waiting(full); !more || n == 0 || n > first {
-		t.Errorf("a turn delivers %d entries, at most %d may be; more: %t", n, first, more)
+		t.Errorf("a turn delivers %d entries, allowed are %d; more: %t", n, first, more)
 	}
 	if n := waiting(honest); n != 0 {
 		t.Errorf("%d entries of the other session wait", n)
@@ -94,10 +94,10 @@ func takeTurns(t *testing.T, h *disk.Root, tasks, entries, first int) {
 	<-ended
 	least := time.Duration(entries/first-2) * turnEvery
 	if took := time.Since(began); took < least {
-		t.Errorf("the rest came within %s, and its turns take %s", took, least)
+		t.Errorf("the rest was delivered within %s, but its turns take %s", took, least)
 	}
 	if d.all(t.Context()) {
-		t.Error("there is more")
+		t.Error("entries are left")
 	}
 }
 

@@ -48,7 +48,7 @@ var entries = map[string]func(s *stage, id, body, key string) error{
 	},
 }
 
-// codeOf returns the code with which a call was refused, "" if it was not.
+// codeOf returns the code with which a call was refused; "" if it was not refused.
 func codeOf(s *stage, err error) string {
 	if err == nil {
 		return ""
@@ -207,7 +207,7 @@ func TestOneWayLeadsToTheHandler(t *testing.T) {
 					}
 					ways++
 					if path != "callcommands.go" || function.Name.Name != "execute" {
-						t.Errorf("%s: a command goes past Service.Do", files.Position(n.Pos()))
+						t.Errorf("%s: a command bypasses Service.Do", files.Position(n.Pos()))
 					}
 					return true
 				})
@@ -219,7 +219,7 @@ func TestOneWayLeadsToTheHandler(t *testing.T) {
 		}
 	}
 	if ways != 1 {
-		t.Errorf("%d ways lead to the Handler", ways)
+		t.Errorf("%d calls lead to the Handler", ways)
 	}
 }
 

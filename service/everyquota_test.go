@@ -171,7 +171,7 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 			case limit == "" && !onPurpose:
 				t.Errorf("%s: nothing bounds its %s", name, resourceNames[r])
 			case limit != "" && onPurpose:
-				t.Errorf("%s: its %s are bounded by %s, though %s", name, resourceNames[r], limit, why)
+				t.Errorf("%s: its %s are bounded by %s, although %s", name, resourceNames[r], limit, why)
 			}
 		}
 		for r := range resources {

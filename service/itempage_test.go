@@ -80,11 +80,11 @@ func TestAPageOfAQueueShowsWhatIsOnIt(t *testing.T) {
 		t.Errorf("a page of no items takes %d steps and shows %d", steps, len(found))
 	}
 	if _, steps, _ := read(PageOf{}, "", 1); steps > items+2*stepsAtOnce {
-		t.Errorf("who takes one item of the whole queue lets %d steps be taken", steps)
+		t.Errorf("a caller that reads one item of the whole queue causes %d steps", steps)
 	}
 	found, _, most := read(PageOf{}, "", 0)
 	if !slices.Equal(found, tasks) || most > stepsAtOnce+toShow {
-		t.Errorf("a portion of %d steps; %d of %d items", most, len(found), items)
+		t.Errorf("a portion has %d steps; %d of %d items are shown", most, len(found), items)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestPagesOfAQueueAreTheQueue(t *testing.T) {
 		if !slices.Equal(found, want) {
 			t.Errorf("pages of %d show %d items, want %d", limit, len(found), len(want))
 		}
-		if len(gone) > 0 { // they are put back at the end
+		if len(gone) > 0 { // they are pushed again at the end
 			last := found[min(limit, len(found))-1]
 			of("queue:push", last)
 			of("queue:push", gone[0])

@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// leavingLog ends the caller's wait after some messages, and counts what is read.
+// leavingLog ends the caller's context after some messages, and counts what is read.
 type leavingLog struct {
 	*memoryLog
 	after int
@@ -66,7 +66,7 @@ func TestReadsOfTheLogAreChargedByItsLength(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if paid := 100 - s.ledger.left(a.credential, useReads); paid < 1.9 || paid > 2.1 {
-			t.Errorf("%s of %d events paid for %.1f reads", name, s.Head(), paid)
+			t.Errorf("%s of %d events was charged as %.1f reads", name, s.Head(), paid)
 		}
 		a.Leave()
 	}
@@ -84,7 +84,7 @@ func TestReadsOfTheLogEndWithTheirCaller(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if log.read > log.after+1 {
-			t.Errorf("%s read %d messages for who left after %d", name, log.read, log.after)
+			t.Errorf("%s read %d messages for a caller that left after %d", name, log.read, log.after)
 		}
 		s.Service.Log = s.log
 	}

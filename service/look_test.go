@@ -204,6 +204,6 @@ func TestAnAnswerEndsWithItsCaller(t *testing.T) {
 		return nil
 	})
 	if !errors.As(err, &p) || p.Kind != KindTooLarge || p.Next == "" {
-		t.Errorf("too long a read is answered with %v", err)
+		t.Errorf("a read that is too long gets %v", err)
 	}
 }

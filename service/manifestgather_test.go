@@ -93,7 +93,7 @@ func TestAManifestTellsOfFewTasksAround(t *testing.T) {
 		before := w.ledger.left(a.credential, useCommands)
 		around := relatives(id)
 		if around["related"] != manifest.MostAround || around["blocking"] != manifest.MostAround {
-			t.Errorf("a manifest tells of %v", around)
+			t.Errorf("the manifest lists %v", around)
 		}
 		return before - w.ledger.left(a.credential, useCommands)
 	}
@@ -161,7 +161,7 @@ func TestWhoOwesGathersNothing(t *testing.T) {
 	}
 	a.worked(1000 * StepsPerCommand)
 	if err := ask(); busy(err) != "session-commands" {
-		t.Errorf("who owes is answered with %v", err)
+		t.Errorf("a caller with a debt gets %v", err)
 	}
 	g := &gathering{from: new(manifest.Source), project: project, ids: []string{hub}}
 	if err := w.gather(t.Context(), c, g); busy(err) != "session-commands" || g.around != nil {
@@ -203,7 +203,7 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 		}
 		synctest.Wait()
 		if one := used(); one < 2*longDescription || one > 4*longDescription { // an account makes one at a time
-			t.Errorf("a manifest of %d bytes counts as %d while it is made", longDescription, one)
+			t.Errorf("a manifest of %d bytes counts as %d while it is created", longDescription, one)
 		}
 		close(blobs.hold)
 		asked.Wait()
@@ -231,7 +231,7 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	for length, want := range map[int]int{len(timeline): 0, newestLooked: predecessorWords} {
 		before := &predecessor{Session: x, timeline: timeline[:length]}
 		if words := before.manifest().Words; len(words) != want {
-			t.Errorf("of %d entries it is told %d words, want %d", length, len(words), want)
+			t.Errorf("of %d entries it is told %d reports, want %d", length, len(words), want)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 		}
 	}
 	if !slices.Equal(told.Cut, []string{"endReason", "result"}) {
-		t.Errorf("cut are %v", told.Cut)
+		t.Errorf("the cut fields are %v", told.Cut)
 	}
 	words := told.Words
 	if len(words) != 2 || words[0].Text != "short" || words[0].Cut {
@@ -299,12 +299,12 @@ func TestSessionsBelowAreFoundInPortions(t *testing.T) {
 		t.Errorf("%d are below, want %d: %v", len(below), children, err)
 	}
 	if paid := before - w.ledger.left(a.credential, useCommands); paid < 2*children/StepsPerCommand-1 {
-		t.Errorf("%v commands were paid for %d sessions", paid, children)
+		t.Errorf("%v commands were charged for %d sessions", paid, children)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if _, err := w.livingBelow(gone, lead, lead.By.Name); !errors.Is(err, context.Canceled) {
-		t.Errorf("who has left is answered with %v", err)
+		t.Errorf("a caller that left gets %v", err)
 	}
 }
 
@@ -319,7 +319,7 @@ func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
 	cost := func() float64 {
 		return testing.AllocsPerRun(10, func() {
 			if w.permitAnywhere(t.Context(), c, "task:complete") == nil {
-				t.Error("it is permitted")
+				t.Error("the command is permitted")
 			}
 		})
 	}
@@ -338,6 +338,6 @@ func TestQuotasAreAskedForWhoIsThere(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if err := w.within(gone, w.admin(), engine.Request{By: w.admin().By}, true); !errors.Is(err, context.Canceled) {
-		t.Errorf("who has left is answered with %v", err)
+		t.Errorf("a caller that left gets %v", err)
 	}
 }

@@ -108,7 +108,7 @@ func TestTooLongManifestsAreNotRead(t *testing.T) {
 				}
 				paid := left - w.ledger.left(a.credential, useCommands)
 				if paid < float64(read/bytesPerStep/StepsPerCommand) {
-					t.Errorf("%s: %v commands were paid for %d bytes", name, paid, read)
+					t.Errorf("%s: %v commands were charged for %d bytes", name, paid, read)
 				}
 				a.Leave()
 			}
@@ -138,13 +138,13 @@ func TestFewManifestsAreReadAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if blobs.inside != rendered {
-			t.Errorf("%d read at once, want %d", blobs.inside, rendered)
+			t.Errorf("%d are read at once, want %d", blobs.inside, rendered)
 		}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
 		_, err := w.GenerateManifest(gone, w.admin(), &wire.NewManifest{TaskIDs: tasks})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("who left while waiting: %v", err)
+			t.Errorf("a caller that left while it waited: %v", err)
 		}
 		close(blobs.hold)
 		asked.Wait()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A session's manifest is what was written to it. It is read like its mail, by every way that leads to it: by the
-// session's id, by its digest, and by giving it to a session of one's own.
+// A session's manifest is readable by those that may read its mail, in every way: by the session's id, by its digest, and
+// by spawning another session with it.
 func TestWhoReadsASessionsManifest(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, team := w.team()
@@ -37,7 +37,7 @@ func TestWhoReadsASessionsManifest(t *testing.T) {
 		}
 		body := fmt.Sprintf(`{"strategy":"queue","manifestDigest":%q,"project":%q}`, stored.Digest, w.projectOf(task))
 		if _, err := w.try(c.by, "session:spawn", body, name); (err == nil) != c.uses {
-			t.Errorf("%s, by giving it to a session: %v", name, err)
+			t.Errorf("%s, by spawning a session with it: %v", name, err)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func TestOrderingIsRefusedBeforeItBegins(t *testing.T) {
 		leave()
 	}
 	if taken := w.ordering.taken(); taken != 0 {
-		t.Errorf("%d places are not left", taken)
+		t.Errorf("%d places are still taken", taken)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestPagesStartAtTheCursor(t *testing.T) {
 				key := place + name
 				if n == few {
 					before[key] = steps
-				} else if steps > before[key]+60+uint64(20*(beside-2)) { // items of the same millisecond are looked at
+				} else if steps > before[key]+60+uint64(20*(beside-2)) { // items of the same time are visited too
 					t.Errorf("the %s page of %s takes %d steps, and took %d", place, name, steps, before[key])
 				}
 			}

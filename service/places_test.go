@@ -73,20 +73,20 @@ func TestDearWorkIsFair(t *testing.T) {
 					synctest.Wait()
 				}
 				if turn == 0 && len(working) != 2 {
-					t.Fatalf("%s: %d work at once", name, len(working))
+					t.Fatalf("%s: %d calls work at once", name, len(working))
 				}
 				if len(working) == 0 {
-					continue // the last ones end
+					continue // the last calls end
 				}
 				if who := <-working; who != turn%3 {
-					t.Errorf("%s: turn %d is that of session %d", name, turn, who)
+					t.Errorf("%s: turn %d goes to session %d", name, turn, who)
 				}
 			}
 			end <- struct{}{}
 			synctest.Wait()
 		}
 		if len(w.ordering.shares)+len(w.rendering.shares) != 0 {
-			t.Error("shares are kept of accounts that want no place")
+			t.Error("shares are kept for accounts that want no place")
 		}
 	})
 }
@@ -122,7 +122,7 @@ func TestPlacesAreFairToProjects(t *testing.T) {
 			}
 			synctest.Wait()
 			if len(got) != size {
-				t.Fatalf("alone, a project has %d of %d places", len(got), size)
+				t.Fatalf("alone, a project gets %d of %d places", len(got), size)
 			}
 			gone, leave := context.WithCancel(t.Context())
 			ask(gone, "gone", 0)
@@ -176,7 +176,7 @@ func TestPlacesAreGivenToWhoHasTheFewest(t *testing.T) {
 		second.leave()
 		synctest.Wait()
 		if len(more) > 0 || len(other) == 0 {
-			t.Fatal("the place went to the project that has one already")
+			t.Fatal("the place went to the project that already has one")
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		late := take(ctx, "c", 1)
@@ -226,7 +226,7 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 	turn.End()
 	turn.End()
 	if w.turns.free != had+1 {
-		t.Errorf("%d places are free after the turn, %d in it", w.turns.free, had)
+		t.Errorf("%d places are free after the turn, %d during it", w.turns.free, had)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -234,7 +234,7 @@ func TestLongAnswersTakeTurns(t *testing.T) {
 		_, err = w.Turn(t.Context(), &Caller{parts: freeParts})
 	}
 	if _, gone := w.Turn(gone, c); err != nil || !errors.Is(gone, context.Canceled) {
-		t.Errorf("who is gone: %v", gone)
+		t.Errorf("a caller that left: %v", gone)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 		fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, ids[tasks-1]))
 	w.reopened(log, stepsAtOnce+1000)
 	c := w.caller(done.Token)
-	c.asks = "task-list" // of an older client, which may name a session that is not
+	c.asks = "task-list" // of an older client, which may name an unknown session
 	allText := tasks * (text + labels*180)
 	for name, list := range map[string]struct {
 		in    wire.TaskFilter
@@ -112,7 +112,7 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 			return errors.New("no end")
 		})
 		if steps < list.least || steps > 3*list.least+30*tasks {
-			t.Errorf("%s: %d steps are charged, and it takes %d", name, steps, list.least)
+			t.Errorf("%s: %d steps are charged, but it takes %d", name, steps, list.least)
 		}
 		w.listed(c, &list.in, PageOf{})
 	}
@@ -139,7 +139,7 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 			})
 		})
 		if steps < list.least || steps > 3*list.least+30*sessions {
-			t.Errorf("sessions, %s: %d steps are charged, and it takes %d", name, steps, list.least)
+			t.Errorf("sessions, %s: %d steps are charged, but it takes %d", name, steps, list.least)
 		}
 	}
 }
@@ -163,9 +163,9 @@ func TestASearchIsChargedByItsWords(t *testing.T) {
 		t.Errorf("one word costs %d steps, eight cost %d", one, all)
 	}
 	if again := price(strings.Repeat("zz ", 60)); again != one {
-		t.Errorf("one word, said often, costs %d steps, and once %d", again, one)
+		t.Errorf("a repeated word costs %d steps, a single one %d", again, one)
 	}
 	if _, err := filterOf(&wire.TaskFilter{Search: "1 2 3 4 5 6 7 8 9"}); err == nil {
-		t.Error("nine words are searched")
+		t.Error("a search for nine words is accepted")
 	}
 }

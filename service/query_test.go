@@ -20,11 +20,11 @@ func TestWhatAnEndedSessionAsks(t *testing.T) {
 		c := new(*ended)
 		if query != "" {
 			if got := kindFor(s, c, s.Ask(c, query)); got != want {
-				t.Errorf("%q is answered with %v, not %v", query, got, want)
+				t.Errorf("%q gets %v, not %v", query, got, want)
 			}
 		}
 		if got := kindFor(s, c, look(c)); got != want {
-			t.Errorf("a look for %q is answered with %v, not %v", query, got, want)
+			t.Errorf("a read of %q gets %v, not %v", query, got, want)
 		}
 	}
 	if _, err := s.Since(t.Context(), new(*ended), &wire.SinceQuery{}); kindFor(s, ended, err) != KindNotAllowed {

@@ -37,7 +37,7 @@ func TestWorkIsBounded(t *testing.T) {
 		fmt.Sprintf(`{"project":%q,"strategy":"queue","queue":"q","taskIds":[]}`, project)).Token)
 	start := s.do(puller, "queue:start", `{}`).Start
 	if start == nil || start.Work == nil {
-		t.Fatalf("nothing is told of the work: %+v", start)
+		t.Fatalf("the work is not shown: %+v", start)
 	}
 	w := start.Work
 	if w.TaskID != task || len(w.Description) != workText || len(w.InitialPrompt) != 10 {
@@ -50,6 +50,6 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Errorf("a result of %d bytes, cut: %t", len(first.Result), first.Cut)
 	}
 	if got := strings.Join(w.Cut, " "); got != "description acceptanceCriteria" {
-		t.Errorf("cut are %q", got)
+		t.Errorf("the cut fields are %q", got)
 	}
 }

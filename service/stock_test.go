@@ -44,7 +44,7 @@ func TestStockCostsNothingOfThePast(t *testing.T) {
 			}
 		})
 		if over != nil || *steps > 10 {
-			t.Errorf("%T: %d steps, over %v; want 10 at most, and no quota", request.Command, *steps, over)
+			t.Errorf("%T: %d steps, over %v; want at most 10, and no error", request.Command, *steps, over)
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"maestro/service/wire"
 )
 
-// A digest is no key: an orchestrator gives a session a manifest that it stored, or one that it may read, and not one
-// of another project, although it has no task that says whose it is.
+// Knowing a digest gives no access: an orchestrator may spawn a session with a manifest that it stored itself, or that
+// it may read, but not with one of another project, even if that has no task that shows its project.
 func TestADigestOfAnotherProjectIsNoManifest(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	lead := func(name string) *Caller {
@@ -32,14 +32,14 @@ func TestADigestOfAnotherProjectIsNoManifest(t *testing.T) {
 	child := w.make(theirs, "session:spawn", body)
 	again := fmt.Sprintf(`{"sessionId":%q,"manifestDigest":%q}`, child, digest)
 	if _, err := w.try(theirs, "session:update", again, "again"); err != nil {
-		t.Errorf("who may read it: %v", err)
+		t.Errorf("a caller that may read it: %v", err)
 	}
 	if _, err := w.try(ours, "session:spawn", body, "foreign"); err == nil {
-		t.Error("an orchestrator of another project gives it to a session")
+		t.Error("an orchestrator of another project spawned a session with it")
 	}
 	store(ours)
 	if _, err := w.try(ours, "session:spawn", body, "own"); err != nil {
-		t.Errorf("who stored it itself: %v", err)
+		t.Errorf("a caller that stored it itself: %v", err)
 	}
 }
 

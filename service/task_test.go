@@ -31,12 +31,12 @@ func TestAParentIsNotDeletedAlone(t *testing.T) {
 	if !errors.As(err, &refusal) || refusal.Code != commands.CodeRule ||
 		!strings.HasSuffix(refusal.Message, strings.Join(below[:5], ", ")+", and others") ||
 		!strings.Contains(refusal.Next, "--recursive") {
-		t.Fatalf("a parent alone: %v", err)
+		t.Fatalf("a parent without its tasks: %v", err)
 	}
 	for i := range 2 {
 		done, err := w.try(w.admin(), "task:delete", recursive, "k")
 		if err != nil || done.Event == nil || done.Retried != (i == 1) {
-			t.Errorf("with what is below it, try %d: %+v, %v", i, done.Answer, err)
+			t.Errorf("with the tasks below it, try %d: %+v, %v", i, done.Answer, err)
 		}
 	}
 	leaf := task("")

@@ -254,7 +254,7 @@ func TestALargeRootHidesNothing(t *testing.T) {
 		stands, err = status()
 		return err
 	}); err != nil || stands.Says["completed"] != tasks {
-		t.Errorf("the status says %v: %v", stands.Says, err)
+		t.Errorf("the status has %v: %v", stands.Says, err)
 	}
 	since, err := w.Since(t.Context(), w.admin(), &wire.SinceQuery{})
 	if err != nil || len(since.Tasks) != wire.SinceListed || since.TasksMore != tasks+1-wire.SinceListed {

@@ -25,15 +25,15 @@ func TestARevocationTellsWhatGoesOn(t *testing.T) {
 	w.do(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`)
 	if done, err := w.try(w.admin(), "session:kill", `{"sessionId":"`+ended+`"}`, "k"); err != nil ||
 		done.Revoked != nil {
-		t.Errorf("another command tells %+v, %v", done.Revoked, err)
+		t.Errorf("the answer to another command has %+v, %v", done.Revoked, err)
 	}
 	for _, step := range []struct{ body, want string }{
 		{`{"name":"maker","keepChildren":true}`, "&{[child] 1}"},
-		{`{"name":"maker","keepChildren":true}`, "&{[child] 1}"}, // already so
+		{`{"name":"maker","keepChildren":true}`, "&{[child] 1}"}, // already revoked
 		{`{"name":"maker"}`, "&{[] 2}"},
 	} {
 		if got := fmt.Sprint(w.do(w.admin(), "token:revoke", step.body).Revoked); got != step.want {
-			t.Errorf("%s tells %s, expected %s", step.body, got, step.want)
+			t.Errorf("the answer to %s has %s, expected %s", step.body, got, step.want)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 		"ended": func(w *world, session string) { w.do(w.admin(), "session:kill", `{"sessionId":"`+session+`"}`) },
 		"revoked": func(w *world, _ string) {
 			if told := w.do(w.admin(), "token:revoke", `{"name":"brief"}`).Revoked; told == nil || told.Running != 1 {
-				w.Errorf("the revocation tells %+v", told)
+				w.Errorf("the revocation's answer has %+v", told)
 			}
 		},
 		"made anew": func(w *world, _ string) { w.token(`{"name":"brief","kind":"admin"}`) },
@@ -74,7 +74,7 @@ func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 						running = append(running, token.Running...)
 					}
 					if err != nil || !slices.Equal(running, want) {
-						t.Errorf("%s the tokens name %v, %v; expected %v", when, running, err, want)
+						t.Errorf("%s the list of tokens names %v, %v; expected %v", when, running, err, want)
 					}
 					count, err := w.view(w.admin()).GetProjectStatus(&wire.ProjectID{ID: project})
 					if err != nil {
@@ -85,7 +85,7 @@ func TestSessionsOfAnExpiredTokenAreNamed(t *testing.T) {
 					for _, x := range status.SpawnedByExpired {
 						said = append(said, x.SessionID)
 						if x.Token != "brief" || x.ExpiredAt.Time().After(time.Now()) {
-							t.Errorf("the status says %+v", x)
+							t.Errorf("the status has %+v", x)
 						}
 					}
 					if err != nil || !slices.Equal(said, want) {

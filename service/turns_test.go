@@ -92,7 +92,7 @@ func TestAPushAsksTheWriterOnce(t *testing.T) {
 		}
 		before, got := asked(calls)
 		if before != len(calls) || got != 0 {
-			t.Fatalf("%d calls asked %d times, and %d got an item", len(calls), before, got)
+			t.Fatalf("%d calls sent %d commands, and %d got an item", len(calls), before, got)
 		}
 		for i := range items {
 			s.push()

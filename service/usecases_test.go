@@ -14,8 +14,8 @@ import (
 	"maestro/service/wire"
 )
 
-// uses call each method of the service that does or shows something for a caller; nobody is the name of a session that
-// is not the caller.
+// uses call each method of the service that does or shows something for a caller; nobody is the name of a session other
+// than the caller.
 var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	"AwaitAnswer": func(ctx context.Context, s *stage, c *Caller) error {
 		return s.AwaitAnswer(ctx, c, &wire.InputID{ID: "input_none", Wait: "1s"})
@@ -103,7 +103,7 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 	},
 }
 
-// noUses are the other methods, and why they do nothing for a caller.
+// noUses are the other methods, with the reason why they do nothing for a caller.
 var noUses = map[string]string{
 	"Admit":            "lets a call in",
 	"AwaitOpen":        "lets a call in that needs no credential",
@@ -138,7 +138,7 @@ var noUses = map[string]string{
 	"RequireIntactLog": "health",
 }
 
-// unpermitted says why a use is not refused to a caller that may use no command but the core ones.
+// unpermitted says why a use is not refused to a caller that may use only the core commands.
 var unpermitted = map[string]string{
 	"AwaitAnswer":   "waits for what GetInput then refuses to show",
 	"AwaitMail":     "waits for the caller's own mail",
@@ -153,7 +153,7 @@ func TestEveryUseIsAdmittedAndPermitted(t *testing.T) {
 	for method := range reflect.TypeFor[*Service]().Methods() {
 		methods[method.Name] = true
 		if (uses[method.Name] == nil) == (noUses[method.Name] == "") {
-			t.Errorf("%s is in none of the tables, or in both", method.Name)
+			t.Errorf("%s must be in exactly one of the tables", method.Name)
 		}
 	}
 	for name := range uses {
@@ -220,7 +220,7 @@ func TestACopyOfTheLogCounts(t *testing.T) {
 		}
 		err := s.Export(t.Context(), new(*eye), ExportQuery{}, func(ctx context.Context, e *Export) error {
 			if used() != [2]int64{1, copyHeld} {
-				t.Errorf("while it is read, %v are in use", used())
+				t.Errorf("during the copy, %v are in use", used())
 			}
 			s.do(s.admin(), "token:revoke", `{"name":"eye"}`)
 			<-ctx.Done()
@@ -230,7 +230,7 @@ func TestACopyOfTheLogCounts(t *testing.T) {
 			t.Errorf("after the revocation: %v", err)
 		}
 		if used() != [2]int64{} {
-			t.Errorf("then %v are in use", used())
+			t.Errorf("after it, %v are in use", used())
 		}
 	})
 }

@@ -116,7 +116,7 @@ func TestWatchHasNoGapAndNoDuplicate(t *testing.T) {
 			var now string
 			w.Handler.View(func(state *projections.State) { now = state.Task(task).Title })
 			if now != title {
-				t.Errorf("the task is %q, and the watch says %q", now, title)
+				t.Errorf("the task is %q, but the watch says %q", now, title)
 			}
 		})
 	}
@@ -159,7 +159,7 @@ func TestWatchGoesOnAfterAKill(t *testing.T) {
 	}
 	for _, text := range []string{"x", "1.", "1.1234567", "1.1234567X", "0.12345678", "-1", "1.123456789"} {
 		if _, err := ParsePosition(text); err == nil {
-			t.Errorf("%q is taken for a position", text)
+			t.Errorf("%q is accepted as a position", text)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func TestWatchFilters(t *testing.T) {
 		},
 	} {
 		got := s.seen(s.watching(s.admin(), after, c.filter))
-		for i := range got { // the order within an event is the fold's
+		for i := range got { // the order within an event is that of the projections
 			got[i] = inOrder(got[i])
 		}
 		for i := range c.want {

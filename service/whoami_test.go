@@ -23,7 +23,7 @@ func (s *stage) whoami(c *Caller) wire.Whoami {
 	}
 	for _, words := range named().FindAllStringSubmatch(body.Next, -1) {
 		if body.Ended == "" && !s.mayRun(c, words[1:]) {
-			s.Errorf("%s is told what it may not do: %s", c.By, body.Next)
+			s.Errorf("%s is told to run a command that it may not use: %s", c.By, body.Next)
 		}
 	}
 	return body
@@ -69,7 +69,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	if len(body.Tasks) != 2 || body.Tasks[0].ID != s.task || body.Tasks[0].Says != "completed" ||
 		body.Tasks[0].Status != "in_progress" || body.Tasks[1].Title != "U" || body.SpawnedBy != s.leadName ||
 		body.ProjectName != "Alpha" || body.Status != "running" {
-		t.Errorf("it is told %+v", body)
+		t.Errorf("whoami says %+v", body)
 	}
 	s.do(worker, "report:needs-input", `{"message":"Which?"}`)
 	next(worker, "your question is open: `maestro input wait` waits for the answer")
@@ -99,7 +99,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(puller, "queue:start", `{}`)
 	body = next(puller, "work on "+s.task+", then `maestro queue complete`")
 	if len(body.Tasks) != 2 || !body.Tasks[0].Held || body.Tasks[1].Held || body.Queue == "" {
-		t.Errorf("it holds %+v", body)
+		t.Errorf("the held item is %+v", body)
 	}
 	s.do(s.admin(), "task:block", `{"taskId":"`+s.task+`"}`)
 	next(puller, "the task is blocked: `maestro input wait` waits for word that it goes on")

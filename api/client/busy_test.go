@@ -107,7 +107,7 @@ func TestABusyServerIsAskedAgainWhoItIs(t *testing.T) {
 					t.Errorf("asked %d times and sent %d in %s, want %d in %s", asked, done, took, c.asked, c.took)
 				}
 				if (c.took > 0) != (waited == "address-identities") {
-					t.Errorf("it tells of waiting for %q", waited)
+					t.Errorf("it reports that it waits for %q", waited)
 				}
 				synctest.Wait()
 			})

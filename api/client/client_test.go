@@ -44,7 +44,7 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestTooManyCallsAreTriedAgain: who is told to come back does, with the same request, and gives up in time.
+// TestTooManyCallsAreTriedAgain: a client that gets 429 retries the same request, and gives up in time.
 func TestTooManyCallsAreTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy  busy
@@ -85,7 +85,7 @@ func TestTooManyCallsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWaitingIsTold: a waiting caller is told for which limit and how long, before it waits.
+// TestWaitingIsTold: a client reports the limit and the duration before it waits.
 func TestWaitingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -98,12 +98,12 @@ func TestWaitingIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := []string{"session-commands 5s at 0s", "session-commands 5s at 5s"}; !slices.Equal(told, want) {
-			t.Errorf("it is told %q, want %q", told, want)
+			t.Errorf("it reports %q, want %q", told, want)
 		}
 	})
 }
 
-// TestWhoWaitsForTheServerCanBeEnded ends the waiting with its context.
+// TestWhoWaitsForTheServerCanBeEnded: the wait of a client ends with its context.
 func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -115,7 +115,7 @@ func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
 	})
 }
 
-// book answers a list of so many numbers in pages.
+// book answers with a list of this many numbers in pages.
 type book struct {
 	numbers, page int
 	asked         []string
@@ -135,7 +135,7 @@ func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: header, Body: list}, nil
 }
 
-// TestListsAreReadToTheirEnd puts pages together.
+// TestListsAreReadToTheirEnd: the client joins the pages of a list.
 func TestListsAreReadToTheirEnd(t *testing.T) {
 	for _, b := range []book{{0, 3, nil}, {1, 3, nil}, {3, 3, nil}, {4, 3, nil}, {10, 3, nil}, {10, 1, nil}} {
 		c := client.New("http://x", "t", client.WithTransport(&b))
@@ -148,7 +148,7 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 		}
 		for _, asked := range b.asked {
 			if !strings.Contains(asked, "limit=3") {
-				t.Errorf("a page was asked for with %q", asked)
+				t.Errorf("a page was requested with %q", asked)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}, nil
 }
 
-// A list without an end is an error: whoever answers is not a Maestro server.
+// A list without an end is an error: the other side is not a Maestro server.
 func TestAListWithoutAnEndIsAnError(t *testing.T) {
 	for name, read := range map[string]func(c *client.Client) error{
 		"the whole list": func(c *client.Client) error {

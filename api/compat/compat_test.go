@@ -64,7 +64,7 @@ func TestSessionOfAPath(t *testing.T) {
 		"/api/tasks/task_1/timeline":       "",
 	} {
 		if got := compat.SessionOf(path); got != want {
-			t.Errorf("%s stands for %q, not %q", path, got, want)
+			t.Errorf("%s names the session %q, not %q", path, got, want)
 		}
 	}
 }

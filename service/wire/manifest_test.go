@@ -20,7 +20,7 @@ func TestAManifestIsAskedForAsASpawnIs(t *testing.T) {
 		said, ok := spawn.FieldByName(asked.Name)
 		name, _, _ := strings.Cut(said.Tag.Get("json"), ",")
 		if have, _, _ := strings.Cut(asked.Tag.Get("json"), ","); !ok || have != name || asked.Type != said.Type {
-			t.Errorf("%s is %s, %q here, and %v, %q in a spawn", asked.Name, asked.Type, have, said.Type, name)
+			t.Errorf("%s is %s, %q here, but %v, %q in a spawn", asked.Name, asked.Type, have, said.Type, name)
 		}
 	}
 	if fields < 12 {
