@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A session's manifest is readable by those that may read its mail, in every way: by the session's id, by its digest, and
-// by spawning another session with it.
+// A session's manifest is readable by those that may read its mail, in every way: by the session's id, by its digest,
+// and by spawning another session with it.
 func TestWhoReadsASessionsManifest(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, team := w.team()

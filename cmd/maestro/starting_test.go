@@ -26,7 +26,7 @@ func TestStartingMakesLittle(t *testing.T) {
 		var size, allocations int
 		_, err := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d bytes, %d allocs",
 			&name, &at, &took, &size, &allocations)
-		if err != nil || !strings.HasPrefix(name, "maestro/") || name == "maestro/cmd/maestro" { // it includes the tests
+		if err != nil || !strings.HasPrefix(name, "maestro/") || name == "maestro/cmd/maestro" { // has the tests too
 			continue
 		}
 		packages++
