@@ -18,7 +18,7 @@ func TestLongAnswersWaitForTheirTurn(t *testing.T) {
 		w := openInside(t, func(s *setup) { s.serving = func(is *service.Service) { served = is } })
 		project := w.project()
 		text := strings.Repeat("x", 1000)
-		for i := range 190 { // rendering all of them takes a turn
+		for i := range 190 { // their views are created at once
 			body := fmt.Sprintf(`{"project":%q,"title":"T%d","description":%q,"initialPrompt":%q}`,
 				project, i, text, text)
 			w.do(adminToken, "task:create", body).is(200)
