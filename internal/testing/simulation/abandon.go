@@ -51,7 +51,7 @@ func (w *world) abandon() *Failure {
 		return f
 	}
 	if left := w.oracle.holders.left(); len(left) > 0 {
-		return failure("3 a dead holder gives it back", "on a healed log, by a new process: %v", left)
+		return failure("3 a dead holder's item is returned", "on a healed log, by a new process: %v", left)
 	}
 	return nil
 }

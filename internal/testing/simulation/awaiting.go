@@ -82,7 +82,7 @@ func (s *server) judgeWaiters() *Failure {
 			case <-waits:
 			default:
 				return failure(
-					"who waits for something is woken",
+					"waiting callers are woken",
 					"on %s, %s has come, and who waits for it was not woken",
 					s.name,
 					what,

@@ -194,7 +194,7 @@ func (w *world) judgeCall(c *call) *Failure {
 		return w.judgeEvent(c)
 	case c.unheard && errors.As(c.err, &refusal):
 		return failure(
-			"who calls is heard",
+			"a session that calls is heard",
 			"call %d: that session %s was heard was refused: %v",
 			c.number,
 			c.wish.by.name,

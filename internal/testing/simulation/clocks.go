@@ -52,7 +52,7 @@ func (w *world) latest() time.Time {
 // judgeTime checks that an event's time is not after latest.
 func (w *world) judgeTime(at time.Time) *Failure {
 	if latest := w.latest(); w.plan.Leaps && at.After(latest) {
-		return failure("times do not run away", "an event has the time %s, and it is at most %s", at, latest)
+		return failure("times do not run ahead", "an event has the time %s, and it is at most %s", at, latest)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (w *world) outlive() *Failure {
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
 		if x := m.sessions[id]; x.Deadline > 0 && !x.Ended && !x.Deleted {
-			return failure("3 a deadline comes once", "session %s has had its time by any clock, and goes on", id)
+			return failure("3 each deadline takes effect once", "session %s has had its time by any clock, and goes on", id)
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 	w.store = backup
 	s.witness.Crash()
 	if f == nil && w.oracle.head() != head {
-		return failure("5 damage is shown", "a damaged log took writes")
+		return failure("5 damage is reported", "a damaged log took writes")
 	}
 	return f
 }
@@ -115,19 +115,19 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 	case o = <-s.opening:
 		s.opening = nil
 	default:
-		return failure("5 damage is shown", "the damaged log neither opens nor fails to")
+		return failure("5 damage is reported", "the damaged log neither opens nor fails to")
 	}
 	if o.err != nil {
-		return failure("5 damage is shown", "the damaged log does not open, so nobody can look at it: %v", o.err)
+		return failure("5 damage is reported", "the damaged log does not open, so nobody can look at it: %v", o.err)
 	}
 	s.handler, s.denials = o.handler, o.denials
 	var found *events.DamageError
 	if err := s.handler.Health(); !errors.As(err, &found) || !errors.Is(err, events.ErrReadOnly) {
-		return failure("5 damage is shown", "the log is damaged at %d, and the server says %v", first, err)
+		return failure("5 damage is reported", "the log is damaged at %d, and the server says %v", first, err)
 	}
 	if found.Sequence < first || found.Sequence > last {
 		return failure(
-			"5 damage is shown",
+			"5 damage is reported",
 			"the log is damaged at %d, and the server names %d: %v",
 			first,
 			found.Sequence,
@@ -143,12 +143,12 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 		select {
 		case <-c.ended:
 		default:
-			return failure("5 damage is shown", "call %d to a damaged log gets no answer", c.number)
+			return failure("5 damage is reported", "call %d to a damaged log gets no answer", c.number)
 		}
 		var unavailable *engine.UnavailableError
 		if !errors.As(c.err, &unavailable) {
 			return failure(
-				"5 damage is shown",
+				"5 damage is reported",
 				"call %d to a damaged log was answered: %v %v",
 				c.number,
 				c.answer.Sequence,

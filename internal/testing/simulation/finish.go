@@ -32,7 +32,7 @@ func (w *world) finish() *Failure {
 		}
 	}
 	if !w.quiet() {
-		return failure("everything ends with an answer", "%d calls still wait, with the log healed", len(w.waiting))
+		return failure("every command gets an answer", "%d calls still wait, with the log healed", len(w.waiting))
 	}
 	if f := w.askAgain(); f != nil {
 		return f
@@ -45,7 +45,7 @@ func (w *world) finish() *Failure {
 	}
 	for _, s := range w.servers {
 		if err := s.handler.Health(); err != nil {
-			return failure("everything ends with an answer", "%s says of a healed log: %v", s.name, err)
+			return failure("every command gets an answer", "%s says of a healed log: %v", s.name, err)
 		}
 	}
 	for _, check := range []func() *Failure{w.judgeDisk, w.oracle.refold, w.judgeLog} {
@@ -85,7 +85,7 @@ func (w *world) drain() *Failure {
 			return w.judgeStep()
 		}
 	}
-	return failure("everything ends with an answer", "the servers go on and on, with the log healed")
+	return failure("every command gets an answer", "the servers go on and on, with the log healed")
 }
 
 // askAgain repeats, with its key, every wish that has no answer yet, and some that have one, which must get the same
@@ -120,7 +120,7 @@ func (w *world) askAgain() *Failure {
 	for _, c := range w.calls {
 		if !answered[c.wish.meaning()] {
 			return failure(
-				"everything ends with an answer",
+				"every command gets an answer",
 				"call %d was made again on a healed log, and has no answer: %s",
 				c.number,
 				c.wish,

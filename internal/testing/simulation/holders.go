@@ -56,7 +56,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		switch {
 		case h.holder[item] != "":
 			return failure(
-				"3 one holder an item",
+				"3 one holder per item",
 				"sequence %d puts %s into the hand of %s, and %s holds it",
 				sequence,
 				item,
@@ -74,7 +74,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 			)
 		case gone:
 			return failure(
-				"3 a dead holder gives it back",
+				"3 a dead holder's item is returned",
 				"sequence %d puts %s into the hand of %s, which is gone",
 				sequence,
 				item,
@@ -90,7 +90,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		if kind == "queue.item_skipped" && !d.Held {
 			if h.holder[item] != "" {
 				return failure(
-					"3 one holder an item",
+					"3 one holder per item",
 					"sequence %d skips %s, which %s holds",
 					sequence,
 					item,
@@ -101,7 +101,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		}
 		if h.holder[item] != d.SessionID || h.held[d.SessionID] != item {
 			return failure(
-				"3 one holder an item",
+				"3 one holder per item",
 				"sequence %d is %s of %s by %s, and %q holds it",
 				sequence,
 				e.Type,
@@ -112,7 +112,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		}
 		if back := kind == "queue.item_returned" || kind == "queue.item_quarantined"; back && !gone {
 			return failure(
-				"3 a living holder keeps it",
+				"3 a live holder keeps its item",
 				"sequence %d takes %s from %s, which is there",
 				sequence,
 				item,
@@ -124,7 +124,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 	case "session.lost":
 		if h.lost[d.SessionID] || h.ended[d.SessionID] {
 			return failure(
-				"3 a deadline comes once",
+				"3 each deadline takes effect once",
 				"sequence %d loses %s, which is gone already",
 				sequence,
 				d.SessionID,
@@ -135,7 +135,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		delete(h.lost, d.SessionID)
 	case "session.timed_out":
 		if h.ended[d.SessionID] {
-			return failure("3 a deadline comes once", "sequence %d ends %s, which has ended", sequence, d.SessionID)
+			return failure("3 each deadline takes effect once", "sequence %d ends %s, which has ended", sequence, d.SessionID)
 		}
 		h.ended[d.SessionID] = true
 	case "session.killed", "session.deleted":

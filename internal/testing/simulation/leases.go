@@ -76,7 +76,7 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 		if heard := w.crossed[i.Holder]; heard != nil && heard == s.life && before.sessions[i.Holder].Fate == "lost" &&
 			heard.troubles == s.troubles.Load() {
 			return failure(
-				"3 who is heard keeps its item",
+				"3 a session that is heard keeps its item",
 				"session %s was heard while its loss was written, and its item %s was taken from it",
 				i.Holder,
 				i.Task,
@@ -98,7 +98,9 @@ func (w *world) judgeCrossed() *Failure {
 	for _, id := range m.sessionIDs {
 		if x := m.sessions[id]; w.crossed[id] == s.life && x.Lost && !x.Ended {
 			return failure(
-				"who calls is heard", "session %s was heard while its loss was written, and is lost still", id,
+				"a session that calls is heard",
+				"session %s was heard while its loss was written, and is still lost",
+				id,
 			)
 		}
 	}
@@ -113,7 +115,7 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	}
 	if longest < lease-time.Millisecond {
 		return failure(
-			"3 who is heard is not lost",
+			"3 a session that is heard is not lost",
 			"session %s was marked lost after its lease of %s, and was silent for %s",
 			session,
 			lease,
@@ -128,7 +130,7 @@ func (w *world) judgeLoss(session string, lease time.Duration) *Failure {
 	case lease == w.plan.Lease && beats, lease == w.plan.Quiet && (!beats || late):
 	default:
 		return failure(
-			"3 who is heard is not lost",
+			"3 a session that is heard is not lost",
 			"session %s (heartbeats: %t) was marked lost after a lease of %s",
 			session,
 			beats,
@@ -252,9 +254,9 @@ func (w *world) judgeBeats() *Failure {
 		switch {
 		case b.lost, errors.As(b.err, &unavailable):
 		case b.err != nil:
-			return failure("who calls is heard", "the heartbeat of session %s came to: %v", b.session, b.err)
+			return failure("a session that calls is heard", "the heartbeat of session %s came to: %v", b.session, b.err)
 		case !w.wasThere(b):
-			return failure("who calls is heard", "session %s was heard, and is lost still", b.session)
+			return failure("a session that calls is heard", "session %s was heard, and is lost still", b.session)
 		}
 	}
 	w.beats = waiting
@@ -373,7 +375,7 @@ func (w *world) wait() *Failure {
 		return f
 	}
 	if left := w.oracle.holders.left(); len(left) > 0 {
-		return failure("3 a dead holder gives it back", "on a healed log, half a minute later: %v", left)
+		return failure("3 a dead holder's item is returned", "on a healed log, half a minute later: %v", left)
 	}
 	if f := w.silence(w.plan.Quiet + 30*time.Second); f != nil {
 		return f
@@ -382,9 +384,9 @@ func (w *world) wait() *Failure {
 	for _, id := range m.sessionIDs {
 		switch x := m.sessions[id]; {
 		case x.MayBeLost:
-			return failure("3 who is silent is lost", "nothing was heard of session %s for longer than its lease", id)
+			return failure("3 a silent session is lost", "nothing was heard of session %s for longer than its lease", id)
 		case x.Deadline > 0 && !x.Ended && x.Deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
-			return failure("3 a deadline comes once", "session %s has had its time, and goes on", id)
+			return failure("3 each deadline takes effect once", "session %s has had its time, and goes on", id)
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(m.sessionIDs), func(id string) bool {
@@ -400,7 +402,7 @@ func (w *world) wait() *Failure {
 		return f
 	}
 	if len(w.beats) > 0 {
-		return failure("who calls is heard", "a heartbeat waits, on a healed log")
+		return failure("a session that calls is heard", "a heartbeat waits, on a healed log")
 	}
 	if w.plan.Leaps {
 		if f := w.outlive(); f != nil {
@@ -408,7 +410,7 @@ func (w *world) wait() *Failure {
 		}
 	}
 	if left := w.oracle.holders.left(); len(left) > 0 {
-		return failure("3 a dead holder gives it back", "on a healed log, when all were lost: %v", left)
+		return failure("3 a dead holder's item is returned", "on a healed log, when all were lost: %v", left)
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	}
 	if is, must := e.causes(), causesOf(before, command); is != must || e.Rules != "3" {
 		return failure(
-			"causes are told",
+			"events name their causes",
 			"sequence %d (rules %s) has the causes %q, expected %q: %s",
 			sequence,
 			e.Rules,
@@ -238,10 +238,10 @@ func (o *oracle) follow(m events.Message) *Failure {
 	o.hashes = append(o.hashes, e.RequestHash)
 	o.at = e.Time
 	if err := apply(o.state, m); err != nil {
-		return failure("4 every view is the fold", "sequence %d cannot be folded: %v", sequence, err)
+		return failure("4 every view equals the fold", "sequence %d cannot be folded: %v", sequence, err)
 	}
 	if err := after.model().compare(o.state); err != nil {
-		return failure("what is shown is what happened", "behind sequence %d, %v: %s", sequence, err, w)
+		return failure("views show what happened", "behind sequence %d, %v: %s", sequence, err, w)
 	}
 	return nil
 }
@@ -347,11 +347,11 @@ func (o *oracle) refold() *Failure {
 	s := projections.New()
 	for i, m := range o.messages {
 		if err := apply(s, m); err != nil {
-			return failure("4 every view is the fold", "sequence %d cannot be folded again: %v", i+1, err)
+			return failure("4 every view equals the fold", "sequence %d cannot be folded again: %v", i+1, err)
 		}
 	}
 	if encode(s) != o.encodedAt(o.head()) {
-		return failure("4 every view is the fold", "folded again from nothing, the log gives another state")
+		return failure("4 every view equals the fold", "folded again from nothing, the log gives another state")
 	}
 	return nil
 }

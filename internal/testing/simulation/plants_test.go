@@ -75,7 +75,7 @@ func longRow(id, who, to string) edit {
 var plants = []plant{
 	// The writer and the log.
 	{
-		"a refused batch is sent again on the new head, undecided",
+		"a refused batch is appended to the new head without a new decision",
 		afterAppend(`		for errors.Is(err, events.ErrConflict) {
 			head, failed := h.config.Log.Sync(ctx)
 			if failed != nil {
@@ -86,7 +86,7 @@ var plants = []plant{
 `),
 	},
 	{
-		"guards in a pipeline: on after one was refused",
+		"a batch is appended event by event, even after one was refused",
 		[]edit{{writer, "	return h.config.Log.Append(ctx, d.ground, d.messages)\n", `	var failed error
 	for i := range d.messages {
 		if err := h.config.Log.Append(ctx, d.ground+uint64(i), d.messages[i:i+1]); err != nil {
@@ -96,7 +96,7 @@ var plants = []plant{
 	return failed
 `}},
 	},
-	{"the overlay is kept after a failure", []edit{
+	{"the overlay is kept after a failed append", []edit{
 		{
 			writer, "		h.dropBatch()\n		switch {\n",
 			"		h.untouch()\n		h.feed.forget()\n		switch {\n",
@@ -105,9 +105,9 @@ var plants = []plant{
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
 	{"a recognised retry is answered before its event is committed", answerEarly("r.answer.Retried")},
-	{"a refusal is answered before its ground is committed", answerEarly("r.err != nil")},
+	{"a refusal is answered before the state it is based on is committed", answerEarly("r.err != nil")},
 	{
-		"\"already so\" is answered before its ground is committed",
+		"\"already so\" is answered before the state it is based on is committed",
 		answerEarly("r.err == nil && r.answer.Event == nil && r.retryOf == 0"),
 	},
 	{
@@ -116,85 +116,85 @@ var plants = []plant{
 			"		if h.config.Announcer != nil {\n			h.config.Announcer.Announce(d.messages)\n		}\n"),
 	},
 	{
-		"the head file is told before the commit",
+		"the head file is written before the commit",
 		beforeAppend(
 			"		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n"),
 	},
-	{"a batch is decided on the state before it", []edit{
+	{"a batch's commands are decided on the state before the batch", []edit{
 		{writer, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
 	}},
 	{
-		"a batch is permitted on the state before it",
+		"a batch's permissions are checked on the state before the batch",
 		[]edit{{
 			writer, "PermitAt(h.overlay, commands.CurrentRules(),",
 			"PermitAt(h.committed, commands.CurrentRules(),",
 		}},
 	},
-	{"a refusal rests on less than another server acknowledged", []edit{{
+	{"a refusal is based on less than another server acknowledged", []edit{{
 		writer, "if !h.config.Shared ||",
 		"if true ||",
 	}}},
 	{
-		"the view moves before the commit",
+		"views show events before the commit",
 		beforeAppend("		h.mu.Lock()\n		h.overlay.Commit()\n		h.mu.Unlock()\n"),
 	},
 	{
-		"an unknown outcome is taken for success",
+		"an unknown outcome is treated as a success",
 		afterAppend("		if errors.Is(err, events.ErrUnknown) {\n			err = nil\n		}\n"),
 	},
-	{"an unknown outcome is taken for failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {
+	{"an unknown outcome is treated as a failure", afterAppend(`		if errors.Is(err, events.ErrUnknown) {
 			h.overlay.Drop()
 			return refuseAll(batch, &commands.Refusal{Code: commands.CodeRule, Message: "it could not be stored"})
 		}
 `)},
 	{
-		"what is found in the log is acknowledged without a sync",
+		"events found in the log are acknowledged without a sync",
 		afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
 			err = nil
 		}
 `),
 	},
 	{
-		"a full disk is taken for success",
+		"a full disk is treated as a success",
 		afterAppend("		if errors.Is(err, events.ErrFull) {\n			err = nil\n		}\n"),
 	},
-	{"doubt never ends", []edit{{catchUp, "		h.doubt = nil\n", ""}}},
+	{"the server stays in doubt after it has caught up", []edit{{catchUp, "		h.doubt = nil\n", ""}}},
 	{
-		"the rest of a batch is forgotten",
+		"only the first command of a failed batch is answered",
 		[]edit{{
 			writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n",
 			"	for _, p := range batch[:1] {\n		p.done <- result{err: err}\n	}\n",
 		}},
 	},
-	{"what a batch does not hold is forgotten", []edit{{
+	{"commands that do not fit into a batch are never answered", []edit{{
 		writer, "			return d.taken\n",
 		"			return len(batch)\n",
 	}}},
 	{
-		"who waits for a sequence is not woken by a commit",
+		"a commit does not wake callers that wait for a sequence",
 		[]edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}},
 	},
-	{"who waits for a sequence is not woken by catching up", []edit{{
+	{"catching up does not wake callers that wait for a sequence", []edit{{
 		catchUp,
 		"	h.wakeWaiting()\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
 	}}},
 
 	{
-		"who waits for a queue is not woken when its item's dependency is completed",
+		"completing a dependency does not wake callers that wait for a queue",
 		[]edit{{
 			"engine/feed.go",
 			"	for _, queue := range h.overlay.LinesMoved() {\n", "	for _, queue := range []string{} {\n",
 		}},
 	},
 	{
-		"who waits for something is not woken by what another server wrote",
+		"another server's events do not wake waiting callers",
 		[]edit{{
 			catchUp, "		h.note(m.Sequence, m.Body, hash, event, changes)\n",
 			"		_, _ = hash, changes\n",
 		}},
 	},
 	{
-		"who waits for an answer is not woken when its session ends",
+		"a session's end does not wake a caller that waits for its answer",
 		[]edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}},
 	},
 
@@ -207,36 +207,36 @@ var plants = []plant{
 		writer, "if sequence, ok := h.overlay.Accepted(id); ok {",
 		"if sequence, ok := h.committed.Accepted(id); ok {",
 	}}},
-	{"the overlay's ids are lost at the commit", []edit{{
+	{"a commit loses the overlay's event ids", []edit{{
 		"projections/state.go",
 		"		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n",
 	}}},
-	{"a key with another body is taken for a retry", []edit{{
+	{"a reused key with another body is treated as a retry", []edit{{
 		handler, "if event.RequestHash != p.hash {",
 		"if false {",
 	}}},
-	{"a key belongs to nobody", []edit{{
+	{"all callers share their idempotency keys", []edit{{
 		writer, "id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)",
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
 	}}},
-	{"a later token of a reused name uses the keys of the earlier one", []edit{{
+	{"a later token of a reused name shares the keys of the earlier one", []edit{{
 		"engine/known.go", "by.Generation > 1 {", "by.Generation > 1000 {",
 	}}},
-	{"a retry is answered with the event before", []edit{{
+	{"a retry is answered with the event before its own", []edit{{
 		writer, "return result{retryOf: sequence}",
 		"return result{retryOf: max(sequence, 2) - 1}",
 	}}},
 
 	// The fold, the chain and time.
-	{"an event is applied twice in catching up", []edit{{
+	{"catching up applies an event twice", []edit{{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
 		"h.config.Log.Read(ctx, max(ground, 1), head, func",
 	}}},
-	{"a commit notes its timeline entries twice", []edit{{
+	{"a commit adds its timeline entries twice", []edit{{
 		"projections/state.go", "	s.under.untabled = s.untabled\n",
 		"	before := len(s.under.entries)\n	s.under.untabled = s.untabled\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
 	}}},
-	{"an event is skipped in catching up", []edit{{
+	{"catching up skips an event", []edit{{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
 		"h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func",
 	}}},
@@ -244,8 +244,10 @@ var plants = []plant{
 		"projections/state.go",
 		"	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
 	}}},
-	{"prevhash of the first message", []edit{{writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),"}}},
-	{"the chain leaves out what came before", []edit{{
+	{"every event has the prevhash of the first one", []edit{{
+		writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
+	}}},
+	{"a chain hash leaves out the hash before it", []edit{{
 		"projections/state.go", "Hash: events.Next(e.PrevHash, body)}",
 		"Hash: events.Next(s.genesis, body)}",
 	}}},
@@ -253,35 +255,37 @@ var plants = []plant{
 		"projections/state.go", "at: e.Time.UnixMilli()}",
 		"at: time.Now().UnixMilli()}",
 	}}},
-	{"event time follows a clock that goes back", []edit{{writer, "at.Before(last) {", "at.Before(last) && false {"}}},
-	{"event time follows a clock that goes back, and the fold lets it", []edit{
+	{"an event's time follows a clock that goes back", []edit{{
+		writer, "at.Before(last) {", "at.Before(last) && false {",
+	}}},
+	{"an event's time follows a clock that goes back, and the fold accepts it", []edit{
 		{writer, "at.Before(last) {", "at.Before(last) && false {"},
 		{"projections/state.go", "if e.Time.Before(s.at) {", "if false {"},
 	}},
 
-	{"the clock follows a wall clock that leaps", []edit{{
+	{"the clock follows a wall clock that jumps", []edit{{
 		clocks, "c.jumped = c.moved.Abs() > Tolerance",
 		"c.jumped = false",
 	}}},
-	{"the clock stands still until the wall clock has caught up", []edit{{
+	{"the clock stops until the wall clock has caught up", []edit{{
 		clocks, "	passed := max(boot-c.at, 0)\n",
 		"	passed := min(boot-c.at, 0)\n",
 	}}},
-	{"the clock does not go on from the log", []edit{{
+	{"the clock does not continue from the log's time", []edit{{
 		handler, "	if h.config.Follow != nil {\n",
 		"	if h.config.Follow != nil && false {\n",
 	}}},
 
 	// Snapshots, witnesses, damage.
-	{"a snapshot's sequence is one off", []edit{{
+	{"a snapshot's sequence is off by one", []edit{{
 		"engine/snapshots.go", "			Head:    image.Head(),\n",
 		"			Head:    events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},\n",
 	}}},
-	{"the fold begins one behind the snapshot", []edit{{
+	{"the fold skips the first event after the snapshot", []edit{{
 		opens, "from := state.Head().Sequence + 1\n",
 		"from := state.Head().Sequence + 1\n	if from > 1 {\n		from++\n	}\n",
 	}}},
-	{"a snapshot leaves out the accepted ids of the last event", []edit{{
+	{"a snapshot leaves out the id of the last event", []edit{{
 		"projections/encoding.go",
 		"		s.accepted[s.ids[i]] = uint64(i) + 1\n",
 		"		if i+1 < len(s.ids) {\n			s.accepted[s.ids[i]] = uint64(i) + 1\n		}\n",
@@ -293,12 +297,12 @@ var plants = []plant{
 			"if err != nil {",
 		}},
 	},
-	{"another log's snapshot is taken for this one's", []edit{{
+	{"another log's snapshot is used", []edit{{
 		opens, "if genesis != snapshot.Genesis {",
 		"if genesis.IsZero() {",
 	}}},
 	{
-		"a snapshot is no witness",
+		"a log that contradicts a snapshot is not reported",
 		[]edit{{
 			opens,
 			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n",
@@ -308,103 +312,103 @@ var plants = []plant{
 	{"the head file is ignored", []edit{{opens, "	if l.Witness == nil {\n", "	if true {\n"}}},
 	{"the head file's hash is ignored", []edit{{opens, "if hash != seen.Hash {", "if false {"}}},
 	{
-		"what lies before a snapshot is never checked",
+		"events before a snapshot are never checked",
 		[]edit{{handler, "if opened.from.Sequence > 0 && h.damage == nil {", "if false {"}},
 	},
 	{
-		"a damaged log takes writes",
+		"a damaged log accepts writes",
 		[]edit{{writer, "	if damage != nil {\n		return unavailable(damage)\n	}\n", "	_ = damage\n"}},
 	},
 
 	// Decisions.
-	{"sessions may say any number of words of what a report names", []edit{{
+	{"the limit report-words does not apply to a report's tasks", []edit{{
 		"commands/report.go", "g.words(", "(graph{s: s}).words(",
 	}}},
-	{"sessions may say any number of words of what a queued item waits for", []edit{{
+	{"the limit report-words does not apply to a pushed task's dependencies", []edit{{
 		"commands/graph.go", "return g.words(", "return graph{s: g.s}.words(",
 	}}},
-	{"sessions may say any number of words of what a queued task newly waits for", []edit{{
+	{"the limit report-words does not apply to a queued task's new dependencies", []edit{{
 		"commands/graph.go", "open > 0 && words > g.most", "false && words > g.most",
 	}}},
-	{"one word too many", []edit{{
+	{"one word more than the limit report-words is accepted", []edit{{
 		"commands/graph.go", "		if words > g.most(LimitReportWords) {",
 		"		if words > g.most(LimitReportWords)+1 {",
 	}}},
-	{"a session notes what only the system says", []edit{{
+	{"a session notes a type that is reserved for the system", []edit{{
 		"commands/note.go", "projections.IsReserved(kind) {", "false {",
 	}}},
-	{"a report after the end is not late", []edit{{
+	{"a report after the session's end is not marked late", []edit{{
 		"commands/report.go", "	late := session.Ended()\n",
 		"	late := false\n",
 	}}},
-	{"dependencies may form a circle", []edit{{
+	{"dependencies may form a cycle", []edit{{
 		"commands/graph.go", "	if found != \"\" {\n",
 		"	if found != \"\" && false {\n",
 	}}},
-	{"a project is deleted with its tasks", []edit{{
+	{"a project that has tasks is deleted", []edit{{
 		"commands/project.go", "	if p.Tasks > 0 {\n",
 		"	if p.Tasks > 1000 {\n",
 	}}},
-	{"a long text is not stored", []edit{{
+	{"only the first byte of a long text is stored", []edit{{
 		handler, "h.config.Blobs.PutBlob(ctx, []byte(text))", "h.config.Blobs.PutBlob(ctx, []byte(text[:1]))",
 	}}},
 
 	// Permissions.
-	{"task:complete is also a worker's", []edit{
+	{"a worker may use task:complete", []edit{
 		longRow("task:complete", "RoleOrchestrator | RoleUser", "agents | RoleUser"),
 	}},
-	{"task:update is also a queue worker's", []edit{
+	{"a queue worker may use task:update", []edit{
 		longRow("task:update", "RoleOrchestrator | RoleUser", "RoleQueueWorker | RoleOrchestrator | RoleUser"),
 	}},
-	{"task:delete is also an orchestrator's", []edit{row("task:delete", "RoleUser", "RoleOrchestrator | RoleUser")}},
-	{"session:spawn is also a tree worker's", []edit{
+	{"an orchestrator may use task:delete", []edit{row("task:delete", "RoleUser", "RoleOrchestrator | RoleUser")}},
+	{"a tree worker may use session:spawn", []edit{
 		row("session:spawn", "RoleOrchestrator | RoleUser", "RoleTreeWorker | RoleOrchestrator | RoleUser"),
 	}},
-	{"project:update is also an orchestrator's", []edit{
+	{"an orchestrator may use project:update", []edit{
 		row("project:update", "RoleUser", "RoleOrchestrator | RoleUser"),
 	}},
-	{"task:create is not a queue worker's", []edit{
+	{"a queue worker may not use task:create", []edit{
 		row("task:create", "agents | RoleUser", "RoleWorker | RoleTreeWorker | RoleOrchestrator | RoleUser"),
 	}},
-	{"a user reports, in a session's name", []edit{
+	{"a user reports in a session's name", []edit{
 		row("report:progress", "agents", "agents | RoleUser"), row("report:blocked", "agents", "agents | RoleUser"),
 		{
 			"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n",
 			"	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n",
 		},
 	}},
-	{"session:kill by an orchestrator that did not spawn it", []edit{{
+	{"an orchestrator kills a session that it did not spawn", []edit{{
 		"commands/session.go",
 		"if c.By.Kind == ActorSession && x.SpawnedBy != c.By.Name {", "if false {",
 	}}},
-	{"session:kill by an orchestrator only of what it spawned itself", []edit{{
+	{"an orchestrator may kill only sessions that it spawned itself", []edit{{
 		"commands/session.go",
 		"s.IsBelow(session.ID, c.By.Name)", "false",
 	}}},
-	{"session:kill by an orchestrator of what is above it", []edit{{
+	{"an orchestrator kills a session above it", []edit{{
 		"commands/session.go",
 		"s.IsBelow(session.ID, c.By.Name)", "(s.IsBelow(session.ID, c.By.Name) || s.IsBelow(c.By.Name, session.ID))",
 	}}},
-	{"a session acts as another", []edit{{
+	{"a session acts for another", []edit{{
 		"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {",
 		"if false {",
 	}}},
-	{"a session that has ended goes on writing", []edit{{
+	{"an ended session continues to write", []edit{{
 		permit, "if row.Write && x.Ended() && !isReport(id) {",
 		"if row.Write && x.Ended() && !isReport(id) && false {",
 	}}},
 	{
-		"a session works in any project",
+		"a session writes in any project",
 		[]edit{{
 			permit, "	return p != nil && x.Role == events.RoleOrchestrator && p.CreatedBy == x.Source()",
 			"	return p != nil && (x.Role == events.RoleOrchestrator || x.Role == events.RoleWorker)",
 		}},
 	},
-	{"a session's project is not compared", []edit{{
+	{"a session's project is not checked", []edit{{
 		permit, "x.Permissions == nil || x.ProjectID != by.Project {",
 		"x.Permissions == nil {",
 	}}},
-	{"an auditor's token writes", []edit{{
+	{"an auditor's token may write", []edit{{
 		permit, "	case by.Access == AccessAdmin:\n",
 		"	case by.Access == AccessAdmin, by.Access == AccessAuditor:\n",
 	}}},
@@ -417,7 +421,7 @@ var plants = []plant{
 		"if session.Role == events.RoleOrchestrator || session.IsSource(t.CreatedBy)",
 		"if true || session.IsSource(t.CreatedBy)",
 	}}},
-	{"an explicit list may hold writes of others", []edit{{
+	{"an explicit list may contain write commands of other roles", []edit{{
 		"commands/table.go", "	case row.Write:\n",
 		"	case false:\n",
 	}}},
@@ -425,23 +429,23 @@ var plants = []plant{
 		"commands/table.go",
 		"if row.Core && row.Who&who != 0 || named[row.ID] {", "if named[row.ID] {",
 	}}},
-	{"an orchestrator gives another more than its own", []edit{{
+	{"an orchestrator gives another more commands than it has", []edit{{
 		spawns,
 		"	if kind.role != events.RoleOrchestrator {\n		if !thirdOn", "	if true {\n		if !thirdOn",
 	}}},
-	{"an orchestrator gives a worker more than it may use itself", []edit{{
+	{"an orchestrator gives a worker commands that neither has", []edit{{
 		spawns, "		if !thirdOn(c.Rules) {\n",
 		"		if thirdOn(c.Rules) {\n",
 	}}},
-	{"an orchestrator gives a worker all that an orchestrator may", []edit{{
+	{"an orchestrator gives a worker all commands of an orchestrator", []edit{{
 		spawns,
 		"tableOf(c.Rules).Defaults(RoleSetOf(kind.role, kind.strategy))", "tableOf(c.Rules).Defaults(RoleOrchestrator)",
 	}}},
-	{"an orchestrator gives a worker no more than it may use itself", []edit{{
+	{"an orchestrator gives a worker only its own commands", []edit{{
 		spawns,
 		"slices.Concat(own, tableOf(c.Rules).Defaults(RoleSetOf(kind.role, kind.strategy)))", "own",
 	}}},
-	{"a user's spawn for a session is the user's alone", []edit{{
+	{"a user's spawn for a session does not name that session", []edit{{
 		spawns, "	return parent.ID, nil\n",
 		"	return \"\", nil\n",
 	}}},
@@ -449,46 +453,46 @@ var plants = []plant{
 		spawns, "if parent.ProjectID != project {",
 		"if false {",
 	}}},
-	{"the oracle calls a user's spawn for a session a fault", []edit{{
+	{"the oracle reports every user's spawn for a session as a fault", []edit{{
 		"internal/oracle/spawn.go",
 		"if s == nil || s.ended == endDeleted ||", "if true ||",
 	}}},
-	{"a report after the end need not have been kept", []edit{{
+	{"a late report needs no time", []edit{{
 		reports, "	case c.OccurredAt.IsZero():\n",
 		"	case false:\n",
 	}, {
 		reports, "	case c.OccurredAt.UnixMilli() < session.StartedAt:\n",
 		"	case !c.OccurredAt.IsZero() && c.OccurredAt.UnixMilli() < session.StartedAt:\n",
 	}}},
-	{"a report after the end may be of any time", []edit{{
+	{"a late report may be from after the session's end", []edit{{
 		reports, "c.OccurredAt.UnixMilli() > session.EndedAt",
 		"c.OccurredAt.After(c.At)",
 	}}},
-	{"reports after the end are without number", []edit{{
+	{"late reports are not limited in number", []edit{{
 		reports,
 		"int64(session.LateReports) >= LimitLateReports.Value", "false",
 	}}},
-	{"one report after the end too many", []edit{{
+	{"one late report too many is accepted", []edit{{
 		reports, "int64(session.LateReports) >= LimitLateReports.Value",
 		"int64(session.LateReports) > LimitLateReports.Value",
 	}}},
-	{"reports after the end are not counted", []edit{{
+	{"late reports are not counted", []edit{{
 		"projections/report.go", "x.LateReports++",
 		"x.LateReports = 0",
 	}}},
-	{"a report after the end may be older than its session", []edit{{
+	{"a late report may be older than its session", []edit{{
 		reports, "	case c.OccurredAt.UnixMilli() < session.StartedAt:\n",
 		"	case false:\n",
 	}}},
-	{"reports after the end may be of any length", []edit{{
+	{"late reports are not limited in bytes", []edit{{
 		reports, "	case session.LateBytes+bytes > LimitLateBytes.Value:\n",
 		"	case false:\n",
 	}}},
-	{"one long report after the end too many", []edit{{
+	{"one long late report too many is accepted", []edit{{
 		reports, "	case session.LateBytes+bytes > LimitLateBytes.Value:\n",
 		"	case session.LateBytes >= LimitLateBytes.Value:\n",
 	}}},
-	{"the bytes of reports after the end are not counted", []edit{{
+	{"the bytes of late reports are not counted", []edit{{
 		"projections/report.go", "x.LateBytes += LateBytes(d)",
 		"x.LateBytes = 0",
 	}}},
@@ -496,61 +500,61 @@ var plants = []plant{
 		"commands/project.go",
 		"if c.By.Kind == ActorSession && p.CreatedBy != c.By.Source() {", "if false {",
 	}}},
-	{"a revoked token writes", []edit{{permit, "token.Live() && ", ""}}},
-	{"an expired token writes", []edit{{permit, "token.Expired(c.At.UnixMilli()) {", "token.Expired(0) {"}}},
-	{"a token outlives the one that made it", []edit{{
+	{"a revoked token may write", []edit{{permit, "token.Live() && ", ""}}},
+	{"an expired token may write", []edit{{permit, "token.Expired(c.At.UnixMilli()) {", "token.Expired(0) {"}}},
+	{"a token outlives the token that created it", []edit{{
 		"commands/token.go", "cmp.Or(expires, maker.ExpiresAt), nil",
 		"cmp.Or(expires, 0), nil",
 	}}},
-	{"the tokens that a revoked one made stay good", []edit{{
+	{"the tokens that a revoked token created stay valid", []edit{{
 		"projections/token.go", "range d.Children {\n		s.revoke",
 		"range d.Children[:0] {\n		s.revoke",
 	}}},
 	{
-		"only the tokens that a revoked one made itself are revoked",
+		"only the direct children of a revoked token are revoked",
 		[]edit{{"projections/token.go", "				next = append(next, token)\n", ""}},
 	},
 	{
-		"what an earlier token of the name made stays valid",
+		"the children of an earlier token of the same name stay valid",
 		[]edit{{"projections/token.go", "for i := range of.makers() {", "for i := range of.makers()[:1] {"}},
 	},
-	{"a revoked token keeps what it made alive", []edit{{
+	{"the children of a token that was revoked earlier stay valid", []edit{{
 		"projections/token.go", "		for i, maker := range token.makers() {\n",
 		"		if !token.Live() {\n			continue\n		}\n		for i, maker := range token.makers() {\n",
 	}}},
-	{"a revoked token is not revoked again for what it made", []edit{{
+	{"a revoked token cannot be revoked again with its children", []edit{{
 		"commands/token.go", "if !token.Live() && (x.KeepChildren || len(children) == 0) {", "if !token.Live() {",
 	}}},
-	{"a token that was made again is good for what is asked with the earlier one", []edit{{
+	{"a request with an earlier token of the same name is permitted", []edit{{
 		permit, "token.Generation == by.Generation && ", "",
 	}}},
-	{"a session's revoked secret is good for what is asked with it", []edit{{
+	{"a request with a session's revoked secret is permitted", []edit{{
 		permit, "	if by.Generation != 0 && by.Generation != x.Generation {\n", "	if false {\n",
 	}}},
-	{"a token keeps what it made when it is revoked by itself", []edit{{
+	{"a token that revokes itself may keep its children", []edit{{
 		"commands/token.go", "if x.KeepChildren && len(children) > 0 &&",
 		"if x.KeepChildren && len(children) < 0 &&",
 	}}},
-	{"a read-only token writes", []edit{{
+	{"a read-only token may write", []edit{{
 		permit, "	case by.Access == AccessAdmin:\n",
 		"	case by.Access == AccessAdmin, by.Access == AccessReadOnly:\n",
 	}}},
-	{"a token is good for what its bearer says", []edit{{permit, " && Access(token.Kind) == by.Access", ""}}},
-	{"a session's revoked secret stays good", []edit{{
+	{"a token gives whatever access its bearer claims", []edit{{permit, " && Access(token.Kind) == by.Access", ""}}},
+	{"revoking a session's secret does not change its generation", []edit{{
 		"commands/token.go", "Generation: session.Generation + 1}",
 		"Generation: session.Generation}",
 	}}},
-	{"the fold keeps the generation of a session's secret", []edit{{
+	{"the fold does not change the generation of a session's secret", []edit{{
 		"projections/token.go",
 		"x.ownFields().Generation = d.Generation", "x.ownFields().Generation = x.Generation",
 	}}},
 
 	// Templates.
-	{"one of Maestro's own templates is deleted", []edit{{
+	{"a built-in template is deleted", []edit{{
 		"commands/template.go",
 		"	if slices.Contains(OwnTemplates(), x.TemplateID) {\n", "	if s.Template(x.TemplateID) == nil {\n",
 	}}},
-	{"one of Maestro's own templates is there only once it is changed", []edit{{
+	{"a built-in template does not exist until it is changed", []edit{{
 		"commands/template.go",
 		"s.Template(id) == nil && !slices.Contains(OwnTemplates(), id)", "s.Template(id) == nil",
 	}}},
@@ -558,11 +562,11 @@ var plants = []plant{
 		"commands/template.go", "s.Template(id) == nil && !slices",
 		"!s.TemplateEver(id) && !slices",
 	}}},
-	{"a template that nobody changed is reset", []edit{{
+	{"an unchanged template is reset", []edit{{
 		"commands/template.go", `t == nil || t.Content == ""`,
 		`t != nil && t.Content == ""`,
 	}}},
-	{"a template's versions are counted by its names too", []edit{{
+	{"a new name also counts as a new version of a template", []edit{{
 		"projections/template.go",
 		"	set(&after.Name, d.Name)\n",
 		"	set(&after.Name, d.Name)\n	if d.Name != nil {\n		after.Version++\n	}\n",
@@ -574,7 +578,7 @@ var plants = []plant{
 	}}},
 
 	// Queues.
-	{"two holders: who starts does not ask who holds it", []edit{
+	{"an item that a session holds is started by another", []edit{
 		{
 			queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
 			"	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
@@ -591,18 +595,18 @@ var plants = []plant{
 			"	case thirdOn",
 		}},
 	},
-	{"a session that has ended completes its item", []edit{{
+	{"an ended session completes its item", []edit{{
 		permit, "x.Ended() && !isReport(id) {",
 		"x.Ended() && !isReport(id) && id != \"queue:complete\" {",
 	}}},
 	{
-		"who holds an item no longer completes it",
+		"a session completes an item that it no longer holds",
 		[]edit{{
 			finishes, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 		}},
 	},
-	{"a session that said that it is done starts an item", []edit{{
+	{"a session that reported its completion starts an item", []edit{{
 		"commands/queue.go",
 		"case thirdOn(c.Rules) && session.Status == events.SessionSaidDone:",
 		"case false:",
@@ -612,27 +616,27 @@ var plants = []plant{
 		"	case session.Lost() && false:\n",
 	}}},
 	{
-		"an item is taken from a session that is there",
+		"an item is taken from a live session",
 		[]edit{{
 			returns, "if reason = s.Gone(item.SessionID); reason == \"\" {",
 			"if reason = s.Gone(item.SessionID); reason == \"?\" {",
 		}},
 	},
 	{
-		"a holder's hand stays when its item is given back",
+		"a session still holds an item that was returned",
 		[]edit{{
 			foldReturn,
 			"	s.letGo(d.SessionID)\n	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
 			"	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
 		}},
 	},
-	{"the last item first", []edit{{
+	{"the last item of a queue is started first", []edit{{
 		"projections/line.go",
 		"	for n.left != nil {\n		n = n.left\n	}\n	return n.task, n.place, true",
 		"	for n.right != nil {\n		n = n.right\n	}\n	return n.task, n.place, true",
 	}}},
 	{
-		"an item that is given back goes to the end",
+		"a returned item goes to the end of the queue",
 		[]edit{{
 			foldReturn,
 			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n",
@@ -641,62 +645,62 @@ var plants = []plant{
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
 	{"every queue trusts reports", []edit{{foldNeeds, "	if !trust || d.Deleted {\n", "	if d.Deleted {\n"}}},
-	{"who waits for a task is not looked at when it is completed", []edit{{
+	{"completing a task does not recheck the items that wait for it", []edit{{
 		"projections/task.go", "		s.unsettled.met = append(s.unsettled.met, id)\n", "",
 	}}},
-	{"of the tasks that one deletion takes, who waits for the others is not looked at", []edit{{
+	{"deleting several tasks rechecks only the items that wait for the first", []edit{{
 		foldSettle, "l.turn(u.met, u.spoken)", "l.turn(u.met[:min(1, len(u.met))], u.spoken)",
 	}}},
-	{"of the tasks that one report is about, who waits for the others is not looked at", []edit{{
+	{"a report on several tasks rechecks only the items that wait for the first", []edit{{
 		foldSettle, "l.turn(u.met, u.spoken)", "l.turn(u.met, u.spoken[:min(1, len(u.spoken))])",
 	}}},
-	{"an item that waits for two tasks is ready when it has one", []edit{{
+	{"an item with two dependencies is eligible when one is satisfied", []edit{{
 		foldLook, "	return unmet\n",
 		"	if int(unmet) < len(t.Dependencies) {\n		return 0\n	}\n	return unmet\n",
 	}}},
-	{"what a task lacks is not counted anew when it waits for others", []edit{{
+	{"a task's unmet dependencies are not recounted when its dependencies change", []edit{{
 		foldNeeds, "	s.countAnew(task)\n	s.await(gone, -s.Open(task))\n", "	s.await(gone, -s.Open(task))\n",
 	}, {
 		foldNeeds, "	s.countAnew(task)\n	s.await(dependencies, s.Open(task))\n",
 		"	s.await(dependencies, s.Open(task))\n",
 	}}},
-	{"who trusts a session's word is not looked at when that ends", []edit{{
+	{"the end of a session does not recheck the items that trust its reports", []edit{{
 		"projections/session.go",
 		"if len(s.trusting) > 0 && before.Ended() != after.Ended() {", "if false {",
 	}}},
 	{"the items of a deleted task stay queued", []edit{{"projections/task.go", "		s.dropItems(f, id)\n", ""}}},
-	{"quarantine comes one start late", []edit{
+	{"an item is quarantined one attempt late", []edit{
 		{returns, "item.Attempts >= q.MaxAttempts;", "item.Attempts > q.MaxAttempts;"},
 		{
 			leases, "item.Attempts >= s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
 			"item.Attempts > s.Queue(item.ProjectID, item.Queue).MaxAttempts {",
 		},
 	}},
-	{"an item that is queued again keeps its attempts", []edit{{
+	{"a requeued item keeps its attempts", []edit{{
 		foldQueue, "= events.ItemQueued, place, 0, f.cause()",
 		"= events.ItemQueued, place, i.Attempts, f.cause()",
 	}}},
 
-	{"an item whose task nobody reopened is queued again", []edit{{
+	{"a completed item is requeued although its task was not reopened", []edit{{
 		foldAgain, "t != nil && !s.done(t)", "t != nil",
 	}}},
-	{"an item whose task another session works on is queued again", []edit{{
+	{"a completed item is requeued although another session works on its task", []edit{{
 		foldAgain, "	return said.SessionID != \"\"\n",
 		"	says, _ := s.SessionStatus(t)\n	return said.SessionID != \"\" && says == events.SaysCompleted\n",
 	}}},
-	{"a dependency by way of a deleted task counts", []edit{{
+	{"an indirect dependency through a deleted task counts", []edit{{
 		foldReach, "		t := w.state.Task(id)\n", "		t := w.state.tasks.get(id)\n",
 	}}},
-	{"a reopened item is not queued again", []edit{{
+	{"an item whose task was reopened is not requeued", []edit{{
 		foldAgain, "t != nil && !s.done(t)", "false && s.done(t)",
 	}}},
 
 	// Leases.
-	{"nothing is given back", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
-	{"what ended before the process began is not given back", []edit{
+	{"no item is returned", []edit{{leases, "		if s.Gone(item.SessionID) == \"\" {\n", "		if true {\n"}}},
+	{"the items of sessions that ended before the process started are not returned", []edit{
 		{leases, "		due = append(due, abandonedItems(s)...)\n", ""},
 	}},
-	{"what a lost session holds is not given back", []edit{{
+	{"the items of lost sessions are not returned", []edit{{
 		leases, "		if s.Gone(item.SessionID) == \"\" {\n",
 		"		if gone := s.Gone(item.SessionID); gone == \"\" || gone == \"lost\" {\n",
 	}}},
@@ -711,15 +715,17 @@ var plants = []plant{
 		deadlines, "return !x.Ended() && !x.Lost() &&",
 		"return !x.Ended() &&",
 	}}},
-	{"what is due has a new key each time", []edit{{
+	{"each try to return an item has a new key", []edit{{
 		leases, "key := fmt.Sprintf(\"given back/%d\", item.Started)",
 		"key := fmt.Sprintf(\"given back/%d\", time.Now().UnixNano())",
 	}}},
-	{"that a session was heard is not noted", []edit{{
+	{"the time when a session was heard is not recorded", []edit{{
 		leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat",
 		"h.beats = h.beats || beat",
 	}}},
-	{"a pause is not noticed", []edit{{leases, "	if pause <= pauseAfter*l.every {\n", "	if pause >= 0 {\n"}}},
+	{"a pause of the process is not noticed", []edit{{
+		leases, "	if pause <= pauseAfter*l.every {\n", "	if pause >= 0 {\n",
+	}}},
 	{"sleep counts as silence", []edit{
 		{
 			leases, "h.at, h.beats = l.config.Elapsed(), h.beats || beat",
@@ -734,12 +740,14 @@ var plants = []plant{
 			"	now := time.Duration(l.config.Handler.config.Now().UnixNano())\n	for x := range",
 		},
 	}},
-	{"who never sent a heartbeat has the short lease", []edit{{leases, "	if h.beats {\n", "	if true {\n"}}},
+	{"a session that never sent a heartbeat has the short lease", []edit{{
+		leases, "	if h.beats {\n", "	if true {\n",
+	}}},
 	{
-		"a process forgets who sent heartbeats before it",
+		"a new process forgets which sessions send heartbeats",
 		[]edit{{leases, "l.heard[id] = hearing{at: l.since, beats: true}", "l.heard[id] = hearing{at: l.since}"}},
 	},
-	{"a short silence is taken for a long one", []edit{{
+	{"a session may be lost before its lease is over", []edit{{
 		deadlines, "x.Lease <= 0 || x.SilentFor < x.Lease:",
 		"x.Lease <= 0:",
 	}}},
@@ -748,29 +756,29 @@ var plants = []plant{
 		"	if lost == nil || true {\n",
 	}}},
 	{
-		"that a deleted session calls is an error",
+		"a call from a deleted session is an error",
 		[]edit{{
 			leases, "	if errors.As(err, &refusal) { // it was deleted meanwhile\n",
 			"	if errors.As(err, &refusal) && false {\n",
 		}},
 	},
-	{"who calls while its loss is written stays lost", []edit{{
+	{"a session that calls while its loss is written stays lost", []edit{{
 		leases, "			err = l.recover(ctx, d.session) //",
 		"			err = nil //",
 	}}},
-	{"who is silent is never lost", []edit{{
+	{"a silent session is never lost", []edit{{
 		leases, "if silent, lease := l.silence(x.ID); silent >= lease {",
 		"if silent, lease := l.silence(x.ID); silent >= 1000*lease {",
 	}}},
 	{
-		"who is done and holds an item is let go",
+		"a completed session that holds an item is never lost",
 		[]edit{{
 			deadlines, "(x.Status != events.SessionSaidDone || s.Holds(x) != nil)",
 			"x.Status != events.SessionSaidDone",
 		}},
 	},
 	{
-		"who keeps the leases reads nothing that others wrote",
+		"the server that keeps the leases does not read what others wrote",
 		[]edit{{
 			handler, "	if !h.config.Shared {\n		return nil\n	}\n	return h.barrier(ctx)",
 			"	if true {\n		return nil\n	}\n	return h.barrier(ctx)",
@@ -787,7 +795,7 @@ var plants = []plant{
 
 	// Questions.
 	{
-		"a second answer is taken",
+		"a second answer is accepted",
 		[]edit{{
 			inputs, "	case projections.InputAnswered, projections.InputDelivered:\n		if asked.Answer",
 			"	case projections.InputDelivered:\n		if asked.Answer",
@@ -797,7 +805,7 @@ var plants = []plant{
 		"an orchestrator answers a session that it did not spawn",
 		[]edit{{inputs, "(asker == nil || asker.SpawnedBy != c.By.Name) {", "asker == nil {"}},
 	},
-	{"an answer may be none of the options", []edit{{
+	{"an answer need not be one of the options", []edit{{
 		inputs, "if len(asked.Options) > 0 && !x.Other &&",
 		"if false && len(asked.Options) > 0 && !x.Other &&",
 	}}},
@@ -806,7 +814,7 @@ var plants = []plant{
 		"	if false {\n",
 	}}},
 	{
-		"an answer is received before it is given",
+		"an answer is delivered before it is given",
 		[]edit{{
 			inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered",
 			"	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered",
@@ -817,25 +825,25 @@ var plants = []plant{
 	},
 
 	// Messages.
-	{"a session writes to one that it has nothing to do with", []edit{{
+	{"a session sends a message to an unrelated session", []edit{{
 		messages, "	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {\n", "	if false {\n",
 	}}},
-	{"a message to the session that spawned the sender is of the sender's project", []edit{{
+	{"a message to the sender's spawner belongs to the sender's project", []edit{{
 		"commands/message.go", "to = caller.SpawnedBy", "to = caller.ID",
 	}}},
-	{"a message is about any task of its receiver's project", []edit{{
+	{"a message may be about any task of its receiver's project", []edit{{
 		"commands/message.go", "project == c.Project && createdProject(s, x, project)", "project == c.Project",
 	}}},
-	{"a session ends those below it in its own project only", []edit{{
+	{"a session may kill the sessions below it only in its own project", []edit{{
 		"commands/permit.go", "return ok && s.IsBelow(maker, x.ID)", "return ok && maker == x.ID",
 	}}},
-	{"a session ends what it likes in the project of a session below it", []edit{{
+	{"a session may kill any session in the project of a session below it", []edit{{
 		"commands/session.go", "below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below", "false",
 	}}},
-	{"a session writes to the one that spawned it in its own project only", []edit{{
+	{"a session may send messages to its spawner only in its own project", []edit{{
 		"commands/permit.go", "return x.SpawnedBy != \"\" && s.SessionProject(x.SpawnedBy) == project", "return false",
 	}}},
-	{"a message to a session that has ended is taken", []edit{{
+	{"a message to an ended session is accepted", []edit{{
 		messages, "	case receiver.Ended():\n",
 		"	case false:\n",
 	}}},
@@ -846,11 +854,11 @@ var plants = []plant{
 		"func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n		" +
 			"if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n// validOptions checks",
 	}}},
-	{"a message that was shown still waits", []edit{{
+	{"a delivered message stays undelivered in the views", []edit{{
 		"projections/message.go",
 		"	s.undelivered.put(d.SessionID, s.omit(s.undelivered.get(d.SessionID), d.InputID))\n", "",
 	}}},
-	{"a message is lost with the overlay's session", []edit{{
+	{"an uncommitted message changes the committed session", []edit{{
 		"projections/message.go", "		fields := x.ownFields()\n		fields.Mail = append(",
 		"		fields := x.SessionFields\n		fields.Mail = append(",
 	}}},
@@ -858,71 +866,73 @@ var plants = []plant{
 		causes, "			return x.Message(d.InputID).Sent, true\n",
 		"			return projections.Cause{}, true\n",
 	}}},
-	{"nobody is told that a task is open again", []edit{{
+	{"no session is notified that a task is open again", []edit{{
 		notices, "	if told == nil {\n", "	if told != nil {\n",
 	}}},
-	{"a session that has ended is told", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
-	{"a notice reaches the first session only", []edit{{
+	{"an ended session is notified", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
+	{"a notice reaches only the first session", []edit{{
 		"projections/message.go", "	for _, id := range n.SessionIDs {\n		s.mail(",
 		"	for _, id := range n.SessionIDs[:1] {\n		s.mail(",
 	}}},
 
 	// Manifests.
 	{
-		"a session begins with another manifest than it was given",
+		"a session starts with a manifest that it was not given",
 		[]edit{{begins, "	case session.ManifestDigest != x.ManifestDigest:\n", "	case false:\n"}},
 	},
-	{"a session without a manifest begins with any", []edit{{
+	{"a session without a manifest starts with any manifest", []edit{{
 		begins, "	case session.ManifestDigest == \"\":\n",
 		"	case false:\n",
 	}, {
 		begins, "	case session.ManifestDigest != x.ManifestDigest:\n",
 		"	case session.ManifestDigest != \"\" && session.ManifestDigest != x.ManifestDigest:\n",
 	}}},
-	{"a session begins in the other role", []edit{
+	{"a session starts in the other role", []edit{
 		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
 		{
 			permit, "	if !ok {\n		return nil\n	}\n	column, canonical",
 			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	column, canonical",
 		},
 	}},
-	{"a session lets another begin", []edit{{
+	{"a session starts another", []edit{{
 		begins, "ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())",
 		"session(s, c, x.ProjectRef, x.SessionID)",
 	}}},
 	{
-		"who is running begins again",
+		"a running session starts again",
 		[]edit{{
 			begins, "	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:\n",
 			"	case session.Status == events.SessionSaidDone:\n",
 		}},
 	},
 	{
-		"who begins does not say with which manifest",
+		"a session's start does not name its manifest",
 		[]edit{{
 			begins, "SessionID: session.ID, ManifestDigest: x.ManifestDigest, Role: x.Role}",
 			"SessionID: session.ID}",
 		}},
 	},
-	{"a manifest that is issued again is forgotten", []edit{{
+	{"a reissued manifest is not recorded", []edit{{
 		"projections/session.go",
 		"		set(&fields.ManifestDigest, d.ManifestDigest)\n", "",
 	}}},
 
 	// Causes.
-	{"no cause but a session's is told", []edit{{
+	{"events name only the cause of the calling session", []edit{{
 		causes, "if cause, ok := ownCause(s, data); ok {",
 		"if cause, ok := ownCause(s, data); ok && false {",
 	}}},
-	{"what made a session is told as what ended it", []edit{{causes, "return x.Gone, true", "return x.Cause, true"}}},
+	{"a session's creation is named as the cause of what its end causes", []edit{{
+		causes, "return x.Gone, true", "return x.Cause, true",
+	}}},
 	{
-		"a start is not what led to the end of an item",
+		"the start of an item is not the cause of its end",
 		[]edit{{
 			foldQueue, "		i.Cause, i.Started = f.cause(), f.sequence\n",
 			"		i.Started = f.sequence\n",
 		}},
 	},
-	{"a chain of causes begins anew with each", []edit{{
+	{"each event begins a new chain of causes", []edit{{
 		"projections/timeline.go",
 		"		return Cause{id, f.CorrelationID}\n", "		return Cause{id, id}\n",
 	}}},
@@ -940,7 +950,7 @@ var plants = []plant{
 		}},
 	},
 	{
-		"a refusal that another place found is not recorded",
+		"a refusal from outside the writer is not recorded",
 		[]edit{{
 			denials, "	if h.config.Denials == nil || !errors.As(err, &refusal) {\n",
 			"	if !errors.As(err, &refusal) || true {\n",
@@ -948,38 +958,38 @@ var plants = []plant{
 	},
 	{"equal refusals are counted once", []edit{{denials, "	r.Count++\n", "	r.Count = 1\n"}}},
 	{
-		"the places of records are numbered anew by each process",
+		"each process numbers the slots of records anew",
 		[]edit{{
 			denials, "			d.next = max(d.next, number+1)\n",
 			"			d.next = max(d.next, number*0)\n",
 		}},
 	},
 	{
-		"the words of a kept command are not recorded",
+		"the text of a refused kept command is not recorded",
 		[]edit{{
 			denial1, "		denial.Text = cmp.Or(named.Message, named.File)\n",
 			"		denial.Text = cmp.Or(named.Message, named.File)[:0]\n",
 		}},
 	},
 	{
-		"kept commands that are refused escape the limit",
+		"refused kept commands are not limited",
 		[]edit{{denials, "	case denial.Kept:\n		a.fresh[sort]++\n", "	case denial.Kept:\n"}},
 	},
-	{"the texts of refusals are kept whole", []edit{{denials, "	denial.bound()\n", ""}}},
-	{"the oldest refusal of all gives way", []edit{{
+	{"the texts of refusals are not shortened", []edit{{denials, "	denial.bound()\n", ""}}},
+	{"the oldest refusal of all actors is dropped first", []edit{{
 		shares,
 		"		loser := s.heap[0].actors[0]\n		of := plainDenial\n		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {\n			of = keptDenial\n		}\n",
 		"		oldest := s.all.Front().Value.(*denialRecord)\n		loser, of := oldest.actor, oldest.sort()\n",
 	}}},
-	{"a project that a session made has a share of the records of its own", []edit{{
+	{"a project created by a session has its own share of the records", []edit{{
 		shares, "	if root == \"\" || !session {\n		root = project\n",
 		"	if true || !session {\n		root = project\n",
 	}}},
-	{"a project goes back to the one of its maker, and no further", []edit{{
+	{"the root of a nested project is its creator's project", []edit{{
 		"projections/root.go", "		return s.Root(of)\n", "		return of\n",
 	}}},
 	{
-		"the places of records that gave way are not used again",
+		"the slots of dropped records are not reused",
 		[]edit{{
 			denials, "	d.free = append(d.free, d.shares.makeRoom(a, sort)...)\n",
 			"	d.shares.makeRoom(a, sort)\n",
@@ -987,26 +997,26 @@ var plants = []plant{
 	},
 
 	// Plans.
-	{"a plan id names two tasks", []edit{{
+	{"two tasks have the same plan id", []edit{{
 		places, "	if other == nil || other.ID == task {\n", "	if other != nil || other == nil {\n",
 	}}},
-	{"a plan id may be the own id of another task", []edit{{
+	{"a plan id may be the id of another task", []edit{{
 		places, "	if !IsTaskID(id) && (other == nil || other.ID == task) {\n",
 		"	if true || other == nil || other.ID == task {\n",
 	}}},
-	{"siblings stand in another order", []edit{{
+	{"siblings are in the wrong order", []edit{{
 		"projections/siblings.go", "first.Order < t.SiblingKey()", "first.Order > t.SiblingKey()",
 	}}},
 	{"a task is put on the wrong side of its sibling", []edit{{
 		"commands/taskorder.go", "s.KeyBeside(sibling, after)", "s.KeyBeside(sibling, !after)",
 	}}},
-	{"a plan id is never free again", []edit{{
+	{"a plan id is never released", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},
-	{"an orchestrator takes a cancellation back", []edit{{
+	{"an orchestrator reverts a cancellation", []edit{{
 		"commands/taskstatus.go", "t.Status == events.TaskCancelled && c.By", "false && c.By",
 	}}},
-	{"work is given on a cancelled task", []edit{{
+	{"a cancelled task may be given to a session or a queue", []edit{{
 		"commands/maystart.go", "if s.Task(id).Status != events.TaskCancelled {",
 		"if true || s.Task(id).Status != events.TaskCancelled {",
 	}}},
@@ -1014,30 +1024,30 @@ var plants = []plant{
 		"commands/spawn.go", "return mayStart(s, c, kind.tasks, unmet, x.Force)",
 		"return mayStart(s, c, kind.tasks, nil, x.Force)",
 	}}},
-	{"a session that is registered is given any task", []edit{{
+	{"a session may be registered with any task", []edit{{
 		"commands/session.go", "mayHave(s, c, x.ID(), nil, kind.tasks, x.Force)",
 		"mayHave(s, c, x.ID(), nil, nil, x.Force)",
 	}}},
-	{"an update gives a session any task", []edit{{
+	{"an update may give a session any task", []edit{{
 		"commands/sessionupdate.go", "mayHave(s, c, x.ID(), session, *x.TaskIDs, x.Force)",
 		"mayHave(s, c, x.ID(), session, nil, x.Force)",
 	}}},
-	{"a session is linked to any task", []edit{{
+	{"a session may be linked to any task", []edit{{
 		"commands/link.go", "append(slices.Clip(session.TaskIDs), x.TaskID), x.Force)", "nil, x.Force)",
 	}}},
-	{"a session that has ended is given tasks", []edit{{
+	{"an ended session is given tasks", []edit{{
 		"commands/maystart.go", "over := session != nil && session.Ended()", "over := false",
 	}}},
-	{"a session is asked again about the tasks that it has", []edit{{
+	{"the tasks that a session has are checked again", []edit{{
 		"commands/maystart.go", "		if !has[id] {\n", "		if true || !has[id] {\n",
 	}}},
-	{"a task that a session is given waits for those that it has", []edit{{
+	{"a new task waits for those that its session already has", []edit{{
 		"commands/maystart.go", "unmetDependencies(s, added, tasks)", "unmetDependencies(s, added, added)",
 	}}},
 	{"a cancelled task is pushed to a queue", []edit{{
 		"commands/queue.go", "noneCancelled(s, c, t.ID)", "noneCancelled(s, c)",
 	}}},
-	{"a cancelled task is queued again", []edit{{
+	{"a cancelled task is requeued", []edit{{
 		"commands/queue.go", "noneCancelled(s, c, item.TaskID)", "noneCancelled(s, c)",
 	}}},
 	{"a task is created below a completed one", []edit{{
@@ -1058,11 +1068,11 @@ var plants = []plant{
 	{"a moved child still counts for its old parent", []edit{{
 		"projections/unfinished.go", "	if was != \"\" {\n", "	if was != \"\" && is == \"\" {\n",
 	}}},
-	{"progress after the end of the work takes it back", []edit{{
+	{"progress after a completion reverts the completion", []edit{{
 		"projections/report.go", "keeps := d.AfterDone &&", "keeps := false &&",
 	}}},
 	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
-	{"a task moves below what a task below it waits for", []edit{{
+	{"a task moves below a dependency of one of its subtasks", []edit{{
 		places, "			if above[id] {\n", "			if false {\n",
 	}}},
 	{"a moved task stays among the children of its old parent", []edit{{

@@ -57,7 +57,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	ground := c.answer.Sequence
 	if ground > w.oracle.head() {
 		return failure(
-			"6 no answer before its ground is firm",
+			"6 an answer is based on durable events",
 			"call %d was told \"already so\" at %d, and only %d are on disk",
 			c.number,
 			ground,
@@ -66,7 +66,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	}
 	if ground < c.lo {
 		return failure(
-			"6 no answer before its ground is firm",
+			"6 an answer is based on durable events",
 			"call %d was told \"already so\" at %d, and %d had been shown before",
 			c.number,
 			ground,
@@ -80,7 +80,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 		}
 	}
 	return failure(
-		"6 no answer before its ground is firm",
+		"6 an answer is based on durable events",
 		"call %d was told \"already so\" at %d, where it must be %s: %s",
 		c.number,
 		ground,
@@ -105,7 +105,7 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 		}
 	}
 	return failure(
-		"2 and 6, a refusal stands on firm ground",
+		"2 and 6, a refusal is based on durable events",
 		"call %d was refused with %s (%s); on the ground %d to %d it must be %q: %s",
 		c.number,
 		refusal.Code,
@@ -123,7 +123,7 @@ func (w *world) judgeView(s *server) *Failure {
 		return nil
 	}
 	if err := s.handler.Health(); errors.Is(err, events.ErrReadOnly) {
-		return failure("5 damage is shown, and nothing else", "%s says of a healthy log: %v", s.name, err)
+		return failure("5 only damage is reported", "%s says of a healthy log: %v", s.name, err)
 	}
 	var f *Failure
 	moved := !s.seen
@@ -133,14 +133,14 @@ func (w *world) judgeView(s *server) *Failure {
 		switch {
 		case head.Sequence > w.oracle.head():
 			f = failure(
-				"nobody sees what is not firm",
+				"only durable events are visible",
 				"%s shows %d, and only %d are on disk",
 				s.name,
 				head.Sequence,
 				w.oracle.head(),
 			)
 		case head.Sequence < s.head:
-			f = failure("nobody sees what is not firm", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
+			f = failure("only durable events are visible", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
 		case head.Hash != w.oracle.chain[head.Sequence]:
 			f = failure(
 				"5 the chain",
@@ -152,7 +152,7 @@ func (w *world) judgeView(s *server) *Failure {
 			)
 		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encodedAt(head.Sequence):
 			f = failure(
-				"4 every view is the fold",
+				"4 every view equals the fold",
 				"%s shows another state at %d than the fold from nothing",
 				s.name,
 				head.Sequence,
@@ -162,7 +162,7 @@ func (w *world) judgeView(s *server) *Failure {
 	})
 	if f == nil && s.followed.Load() != s.head {
 		f = failure(
-			"who waits for a sequence is woken",
+			"callers that wait for a sequence are woken",
 			"%s shows %d, and who waits for it was woken at %d",
 			s.name,
 			s.head,
@@ -250,7 +250,7 @@ func (w *world) judgeIdle() *Failure {
 	}
 	for _, c := range w.waiting {
 		if s := c.server; !c.lost && s.up() && s.handler.Health() == nil && len(s.log.Held()) == 0 {
-			return failure("everything ends with an answer", "%s is idle, and call %d still waits", s.name, c.number)
+			return failure("every command gets an answer", "%s is idle, and call %d still waits", s.name, c.number)
 		}
 	}
 	return nil
@@ -269,7 +269,7 @@ func (w *world) judgeLog() *Failure {
 		return failure("5 the audit agrees", "the audit of a healthy log: %v %v", verdict.Faults, err)
 	}
 	if verdict.Views != w.oracle.encodedAt(w.oracle.head()) {
-		return failure("4 every view is the fold", "the audit rebuilt another state")
+		return failure("4 every view equals the fold", "the audit rebuilt another state")
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (w *world) announced(committed []events.Message) {
 		if m.Sequence == 0 || m.Sequence > uint64(len(firm)) || !bytes.Equal(firm[m.Sequence-1].Body, m.Body) {
 			w.fail(
 				failure(
-					"nobody sees what is not firm",
+					"only durable events are visible",
 					"event %d was announced, and %d are on disk",
 					m.Sequence,
 					len(firm),
@@ -297,7 +297,7 @@ func (w *world) headRecorded(head events.Head) {
 		return
 	}
 	if firm := w.store.Firm(); head.Sequence > uint64(len(firm)) || chainOf(firm[:head.Sequence]) != head.Hash {
-		w.fail(failure("5 witnesses tell the truth", "the witness was told of %s, and %d are on disk", head, len(firm)))
+		w.fail(failure("5 witnesses are never ahead of the disk", "the witness was told of %s, and %d are on disk", head, len(firm)))
 	}
 }
 
@@ -305,23 +305,23 @@ func (w *world) snapshotSaved(s events.Snapshot) {
 	firm := w.store.Firm()
 	if s.Sequence > uint64(len(firm)) || chainOf(firm[:s.Sequence]) != s.Hash {
 		w.fail(
-			failure("5 witnesses tell the truth", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)),
+			failure("5 witnesses are never ahead of the disk", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)),
 		)
 		return
 	}
 	state := projections.New()
 	for _, m := range firm[:s.Sequence] {
 		if err := apply(state, m); err != nil {
-			w.fail(failure("4 every view is the fold", "sequence %d cannot be folded: %v", m.Sequence, err))
+			w.fail(failure("4 every view equals the fold", "sequence %d cannot be folded: %v", m.Sequence, err))
 			return
 		}
 	}
 	if events.BodyHash(s.State) != encode(state) {
-		w.fail(failure("4 every view is the fold", "the snapshot at %d holds another state than the fold", s.Sequence))
+		w.fail(failure("4 every view equals the fold", "the snapshot at %d holds another state than the fold", s.Sequence))
 	}
 	if stored, err := projections.Decode(s.State); err != nil || encode(stored) != events.BodyHash(s.State) {
 		w.fail(
-			failure("4 every view is the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err),
+			failure("4 every view equals the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err),
 		)
 	}
 }
