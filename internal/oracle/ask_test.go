@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// told returns a Judge that has been told a story.
+// told returns a Judge that has read a story.
 func told(t *testing.T, s *story) *Judge {
 	t.Helper()
 	j := New()
@@ -22,7 +22,7 @@ func told(t *testing.T, s *story) *Judge {
 	return j
 }
 
-// asks makes a command of a source, with the credential that is good for it.
+// asks returns a command of a source, with a valid credential.
 func (s *story) asks(source, id, body string) Command {
 	command := Command{
 		ID:     id,
@@ -38,7 +38,7 @@ func (s *story) asks(source, id, body string) Command {
 	return command
 }
 
-// What the documents make of commands: an event, "already so", or a refusal with a code.
+// The documents determine the result of a command: an event, "already so", or a refusal with a code.
 func TestAsk(t *testing.T) {
 	s := base(t)
 	s.start(pull, "pull", "e", 1, 1)
@@ -63,7 +63,7 @@ func TestAsk(t *testing.T) {
 		{work, "task:create", `{"title":"Found","parentId":"other"}`, codeInvalid},
 		{work, "task:create", `{"title":"Found","dependencies":["old"]}`, codeFound},
 		{work, "task:create", `{"title":"Found","parentId":"d","dependencies":["b"]}`, codeInvalid},
-		{admin, "task:update", `{"taskId":"b","dependencies":["c"]}`, codeInvalid}, // c waits for b
+		{admin, "task:update", `{"taskId":"b","dependencies":["c"]}`, codeInvalid}, // c depends on b
 		{orch, "task:update", `{"taskId":"b","status":"cancelled"}`, codeAllowed},
 		{admin, "task:update", `{"taskId":"b","status":"in_progress"}`, "already"},
 		{work, "task:complete", `{"taskId":"b"}`, codeAllowed},
@@ -94,7 +94,7 @@ func TestAsk(t *testing.T) {
 		{work, "report:progress", `{"message":"m","taskIds":["b"]}`, "event"},
 		{work, "report:progress", `{"message":"m","taskIds":["e"]}`, codeAllowed},
 		{work, "report:progress", `{}`, codeInvalid},
-		{source("done"), "report:progress", `{"message":"m"}`, codeAllowed}, // it was not kept
+		{source("done"), "report:progress", `{"message":"m"}`, codeAllowed}, // a late report needs a time
 		{pull, "queue:start", `{}`, "already"},
 		{pull, "queue:complete", `{"taskId":"f"}`, codeConflict},
 		{pull, "queue:skip", `{}`, "event"},
@@ -126,7 +126,7 @@ func TestAsk(t *testing.T) {
 			case "already":
 				ok = answer.Already
 			}
-			// Who may not ask is told nothing else.
+			// A caller that may not use the command gets no other code.
 			exact := x.want != codeAllowed || len(answer.Codes) == 1
 			if !ok || !exact || len(answer.Codes) > 0 && (answer.Event || answer.Already) {
 				t.Errorf("%s asks for %s %s: %s, want %s", x.source, x.id, x.body, answer, x.want)
@@ -134,11 +134,11 @@ func TestAsk(t *testing.T) {
 		})
 	}
 	if v := j.Verdict(); len(v.Faults) > 0 || v.Events != uint64(len(s.lines)) {
-		t.Errorf("asking left its marks: %+v", v)
+		t.Errorf("asking changed the verdict: %+v", v)
 	}
 }
 
-// A credential that is not the good one permits nothing.
+// An invalid credential permits nothing.
 func TestAskWithBadCredentials(t *testing.T) {
 	s := base(t)
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
@@ -162,33 +162,33 @@ func TestAskWithBadCredentials(t *testing.T) {
 	}
 }
 
-// Every command that may become an event can be asked for, and every event comes from one of them.
+// Every command that may become an event can be asked for, and every event comes from such a command.
 func TestEveryCommandIsAsked(t *testing.T) {
 	var made []string
 	for _, blank := range known {
 		for _, id := range blank().commands() {
 			if id != "report:" && asks[id] == nil {
-				t.Errorf("nobody can ask for %s", id)
+				t.Errorf("%s cannot be asked for", id)
 			}
 			made = append(made, id)
 		}
 	}
 	for id := range asks {
 		_, ok := rowOf[id]
-		// Which of several commands a payload comes from, its values say.
+		// Several commands have the same payload; its values determine the command.
 		several := []string{"orchestrator:init", "worker:init", "task:complete", "task:block"}
 		if !ok || !slices.Contains(made, id) && !strings.HasPrefix(id, "report:") && !slices.Contains(several, id) {
-			t.Errorf("%s is asked for, and makes nothing", id)
+			t.Errorf("%s can be asked for, but becomes no event", id)
 		}
 	}
 	for rule := range codesOf {
 		if !slices.Contains(rules, rule) {
-			t.Errorf("%q has codes and is no rule", rule)
+			t.Errorf("%q has codes, but is no rule", rule)
 		}
 	}
 }
 
-// An event that says something else than its command is told apart.
+// Tells notices an event that differs from the one of its command.
 func TestTells(t *testing.T) {
 	s := base(t)
 	before := told(t, s)
@@ -209,18 +209,18 @@ func TestTells(t *testing.T) {
 		"a timeout":        good + `,"timeout":1000`,
 	} {
 		if wrong := before.Tells(command, spawned(more)); wrong == "" {
-			t.Errorf("an event with %s passes for that of the command", name)
+			t.Errorf("an event with %s is accepted as that of the command", name)
 		}
 	}
 	if wrong := before.Tells(
 		s.asks(work, "session:spawn", `{"taskIds":["d"],"strategy":"tree"}`),
 		spawned(good),
 	); wrong == "" {
-		t.Error("the event of a command that is refused passes")
+		t.Error("an event of a refused command is accepted")
 	}
 }
 
-// What a clone is told, the other does not know.
+// Events that a clone reads do not change the original.
 func TestCloneIsApart(t *testing.T) {
 	s := base(t)
 	s.start(pull, "pull", "e", 1, 1)
@@ -244,10 +244,10 @@ func TestCloneIsApart(t *testing.T) {
 		t.Fatalf("%+v", v.Faults)
 	}
 	if answer := first.Ask(start); !answer.Event {
-		t.Errorf("what its clone was told, it knows: %s", answer)
+		t.Errorf("the original has read the events of its clone: %s", answer)
 	}
 	if answer := clone.Ask(start); !slices.Contains(answer.Codes, codeConflict) {
-		t.Errorf("the clone does not know what it was told: %s", answer)
+		t.Errorf("the clone has not read its events: %s", answer)
 	}
 	was, is := first.State(), clone.State()
 	if was.Tasks[1].Says != "" || is.Tasks[1].Says != "working" || was.Sessions[1].Ended || !is.Sessions[1].Ended {

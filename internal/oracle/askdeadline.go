@@ -11,8 +11,8 @@ func (a *asked) loseSession() fact {
 	return &sessionLost{SessionID: s.id, LastHeard: a.at() - a.f.SilentFor, Lease: a.f.Lease}
 }
 
-// mayBeLost reports whether a session's silence matters: one that said that it is done, and holds nothing, may be
-// silent.
+// mayBeLost reports whether the session can be marked as lost: one that reported its completion and holds nothing may
+// be silent.
 func (s *session) mayBeLost() bool {
 	return s.ended == "" && !s.lost && (s.status != completed || s.holds != nil)
 }
@@ -39,7 +39,7 @@ func (a *asked) timeOutSession() fact {
 	return &sessionTimedOut{SessionID: s.id, Deadline: s.deadline()}
 }
 
-// deadline is when the session's time ends, in milliseconds since 1970; 0 if never.
+// deadline returns when the session times out, in milliseconds since 1970; 0 if never.
 func (s *session) deadline() int64 {
 	if s.timeout == 0 {
 		return 0

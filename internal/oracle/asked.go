@@ -102,8 +102,8 @@ func (j *Judge) asked(command Command, fresh string) *asked {
 	return a
 }
 
-// propose returns the event that the command would become, judged; nil if none. A caller that may not ask at all learns
-// nothing else.
+// propose returns the event that the command would become, judged; nil if none. A caller that may not use the command
+// learns nothing else.
 func (a *asked) propose() fact {
 	if a.refused() {
 		return nil
@@ -174,7 +174,7 @@ func (a *asked) project() string {
 	return a.by.project
 }
 
-// spawnedBy returns the session that spawned the asking one, "" if there is none.
+// spawnedBy returns the session that spawned the calling one, "" if there is none.
 func (a *asked) spawnedBy() string {
 	if s := a.sessions[a.by.id]; s != nil {
 		return s.spawnedBy

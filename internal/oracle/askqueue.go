@@ -3,7 +3,7 @@ package oracle
 // maxAttempts is the maximum number of starts of a queue item.
 const maxAttempts = 1000
 
-// fate says what became of a session that can no longer hold anything, "" for one that can.
+// fate returns why a session can no longer hold an item, "" if it can.
 func (j *Judge) fate(id string) string {
 	s := j.sessions[id]
 	switch {
@@ -139,7 +139,7 @@ func (a *asked) skipItem() fact {
 	switch {
 	case s != nil && s.holds != nil:
 		first, skips.Held = s.holds, true
-	case s != nil && a.f.TaskID != "" && s.last == a.f.TaskID: // it held that once, and no longer does
+	case s != nil && a.f.TaskID != "" && s.last == a.f.TaskID: // it held that item earlier
 		return a.no(codeConflict)
 	case s != nil && s.ended != "":
 		return a.no(codeAllowed)

@@ -9,7 +9,7 @@ import (
 // maxStored is the maximum length of a text in an event, in bytes; a longer one is stored as a blob.
 const maxStored = 64 << 10
 
-// target returns the id of the command's session: the one that it names, or the asking one.
+// target returns the id of the command's session: the one that it names, or the calling one.
 func (a *asked) target() string {
 	if a.f.SessionID == "" && a.by.kind == bySession {
 		return a.by.id

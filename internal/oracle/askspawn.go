@@ -24,7 +24,7 @@ func strategyOf(role, asked string) string {
 	return asked
 }
 
-// given returns what a new session may do: the requested commands and the core commands, or the list of its role.
+// given returns the commands of a new session: the requested and the core commands, or the list of its role.
 func (a *asked) given(role, strategy string) permissions {
 	letter := letterOf(role, strategy)
 	if a.f.Allowed == nil {

@@ -123,7 +123,7 @@ func (a *asked) updateTask() fact {
 			parent = ""
 		}
 		update.ParentID = &parent
-		a.parent(parent, t.project) // even if it is above it already, and was deleted since
+		a.parent(parent, t.project) // even if it is already the parent, and was deleted since
 	}
 	update.Order = a.wantedOrder(t, update.ParentID)
 	if update.Dependencies != nil {
@@ -157,7 +157,7 @@ func (a *asked) updateTask() fact {
 	return update
 }
 
-// narrow drops what the task has already, and reports whether anything is left.
+// narrow drops the values that the task already has, and reports whether anything is left.
 func (f *taskUpdated) narrow(t *task) bool {
 	same := func(has string) func(string) bool { return func(given string) bool { return given == has } }
 	all := func(has []string) func([]string) bool {

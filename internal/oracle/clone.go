@@ -16,7 +16,7 @@ func (j *Judge) Clone() *Judge {
 	})
 	c.sessions = copied(j.sessions, func(s *session) { s.held, s.mail = maps.Clone(s.held), maps.Clone(s.mail) })
 	c.questions = copied(j.questions, func(*question) {})
-	c.tokens = copied(j.tokens, func(*token) {}) // the creator of a token is remembered as it was then
+	c.tokens = copied(j.tokens, func(*token) {}) // the creator of a token is kept as it was then
 	c.templates = copied(j.templates, func(*template) {})
 	moved := map[*item]*item{}
 	c.queues = copied(j.queues, func(q *queue) { q.move(moved) })

@@ -15,12 +15,12 @@ type Command struct {
 	Body json.RawMessage
 	// Source is the caller, as the source of an event.
 	Source string
-	// Access is the kind of a user's token: admin, auditor or read-only. Generation says which of the secrets of a
-	// session or a named token it is.
+	// Access is the kind of a user's token: admin, auditor or read-only. Generation is that of the secret of a session
+	// or a named token.
 	Access     string
 	Generation int
-	// At is when it is decided; a time before the newest event counts as that event's time. Said is when it was said,
-	// if it was kept before.
+	// At is when it is decided; a time before the newest event counts as that event's time. Said is when the caller
+	// sent it, if it was kept before.
 	At, Said time.Time
 }
 

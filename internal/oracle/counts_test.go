@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What the judge counts of items is what a look at all of them comes to, after each event.
-func TestCountsAreWhatStands(t *testing.T) {
+// After each event, the judge's counts of items equal a count of all of them.
+func TestCountsMatchItems(t *testing.T) {
 	s := base(t)
 	tellWork(s)
 	tellOrchestrator(s)
@@ -35,7 +35,7 @@ func TestCountsAreWhatStands(t *testing.T) {
 				}
 			}
 			if q.open != inQueue[q] {
-				t.Fatalf("line %d: %d items of a queue are open, and %d are counted", i, inQueue[q], q.open)
+				t.Fatalf("line %d: a queue has %d open items, and counts %d", i, inQueue[q], q.open)
 			}
 		}
 		for id, task := range j.tasks {
@@ -51,6 +51,6 @@ func TestCountsAreWhatStands(t *testing.T) {
 		}
 	}
 	if most < 6 {
-		t.Errorf("at most %d items wait for a task: the story shows little", most)
+		t.Errorf("at most %d items wait for a task: too few for this test", most)
 	}
 }

@@ -234,7 +234,7 @@ func (f *itemRequeued) judge(c *trial) {
 	}
 }
 
-// isReopened reports whether an item is completed and its task is neither completed nor said to be.
+// isReopened reports whether an item is completed and its task is neither completed nor reported as such.
 func (c *trial) isReopened(i *item) bool {
 	t := c.tasks[i.task]
 	return c.thirdOn() && i.state == completed && t != nil && t.status != completed && !t.saidDone()
@@ -319,7 +319,7 @@ func (f *itemReturned) fold(c *trial) {
 	i := c.itemOf(f.Queue, f.TaskID)
 	switch {
 	case i == nil:
-	case c.statusOf(f.TaskID) == "deleted": // nobody could start it any more
+	case c.statusOf(f.TaskID) == "deleted": // nobody can start it any more
 		c.leaves(i, skipped)
 	default:
 		c.giveBack(i)

@@ -60,7 +60,7 @@ type Judge struct {
 	tokens    map[string]*token
 	templates map[string]*template
 	order     order
-	// former are the sessions that held items that were removed since: they may go on reporting on the tasks.
+	// former are the sessions that held items that were removed since: they may continue to report on the tasks.
 	former map[formerItem][]string
 }
 

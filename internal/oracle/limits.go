@@ -15,10 +15,10 @@ const (
 	maxTaskDepth  = 100
 	maxDependents = 1000
 
-	maxAwaited      = 5000   // items, queued or held, of the tasks that depend on one
+	maxAwaited      = 5000   // queued or held items of the tasks that depend on one
 	maxTrusted      = 10_000 // such items in the queues of a project that trust reports
-	maxDeletedItems = 10_000 // such items of what a recursive deletion takes, and of what depends on it
-	maxFollowed     = 50_000 // dependencies of what a recursive deletion takes, both ways
+	maxDeletedItems = 10_000 // such items of the deleted tasks, and of those that depend on them
+	maxFollowed     = 50_000 // dependencies of the deleted tasks, in both directions
 )
 
 // maxWords bounds the statements of sessions about the tasks that an event involves.
@@ -51,7 +51,7 @@ func (c *trial) limits(data json.RawMessage) {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {
-		return // it is a fault already
+		return // already reported as a fault
 	}
 	for name, value := range fields {
 		switch name {

@@ -31,8 +31,8 @@ func (s *story) chain(prefix string, n int, options ...option) {
 	}
 }
 
-// await puts tasks that wait for task "a", or for nothing if the queues trust reports, into each of some queues, and
-// makes a queue "more" and a task "alone", which is queued elsewhere.
+// await creates tasks that wait for task "a", or for nothing if the queues trust reports, and pushes them to each of
+// some queues. It also creates a queue "more", and a task "alone" in another queue.
 func (s *story) await(queues, tasks int, trust bool) {
 	dependencies := `["a"]`
 	if trust {
@@ -56,8 +56,8 @@ func (s *story) await(queues, tasks int, trust bool) {
 	s.add(admin, "queue.item_pushed", `{"queue":"elsewhere","taskId":"alone"}`)
 }
 
-// words lets sessions say n words of 200 tasks, and makes a task "waits" that depends on them and one "queued" that is
-// in a queue.
+// words lets sessions report n words on 200 tasks. It also creates a task "waits" that depends on these tasks, and a
+// task "queued" that is in a queue.
 func (s *story) words(n int) {
 	s.tasks("said", 200)
 	for i := 0; n > 0; i, n = i+1, n-200 {
@@ -80,7 +80,7 @@ func object(n int) string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// overLimit are events above a limit, with what they need before them.
+// overLimit are events above a limit, and the events that they need before them.
 var overLimit = []struct {
 	name        string
 	before      func(s *story)
@@ -91,14 +91,14 @@ var overLimit = []struct {
 		`{"taskId":"x","title":"X","dependencies":` + ids("d", 201) + `}`,
 	},
 	{
-		"a task that is updated to too many", func(s *story) { s.tasks("d", 201) }, "task.updated",
+		"an update to too many dependencies", func(s *story) { s.tasks("d", 201) }, "task.updated",
 		`{"taskId":"a","dependencies":` + ids("d", 201) + `}`,
 	},
 	{
 		"a task too deep", func(s *story) { s.chain("c", 100) }, "task.created",
 		`{"taskId":"x","title":"X","parentId":"c99"}`,
 	},
-	{"one task too many that waits", func(s *story) {
+	{"one dependent of a task too many", func(s *story) {
 		for i := range 1000 {
 			s.add(admin, "task.created", fmt.Sprintf(`{"taskId":"w%d","title":"X","dependencies":["a"]}`, i))
 		}
@@ -108,11 +108,11 @@ var overLimit = []struct {
 		`{"queue":"more","taskId":"w0"}`,
 	},
 	{
-		"a task with items that waits for what too many wait for", func(s *story) { s.await(10, 500, false) },
+		"a queued task gets a dependency that too many items wait for", func(s *story) { s.await(10, 500, false) },
 		"task.updated", `{"taskId":"alone","dependencies":["a"]}`,
 	},
 	{
-		"an item too many in queues that trust reports",
+		"one item too many in queues that trust reports",
 		func(s *story) { s.await(10, 1000, true) },
 		"queue.item_pushed",
 		`{"queue":"more","taskId":"alone"}`,
@@ -127,11 +127,11 @@ var overLimit = []struct {
 		s.add(admin, "queue.item_pushed", `{"queue":"more","taskId":"below"}`)
 	}, "task.deleted", `{"taskId":"top","recursive":true,"descendants":["below"]}`},
 	{
-		"an item that waits for tasks of which too much is said", func(s *story) { s.words(50_001) },
+		"a pushed task whose dependencies have too many reports", func(s *story) { s.words(50_001) },
 		"queue.item_pushed", `{"queue":"trusting","taskId":"waits"}`,
 	},
 	{
-		"a task with items that waits for tasks of which too much is said", func(s *story) { s.words(50_001) },
+		"a queued task gets dependencies with too many reports", func(s *story) { s.words(50_001) },
 		"task.updated", `{"taskId":"queued","dependencies":` + ids("said", 200) + `}`,
 	},
 	{"too many criteria", nothing, "task.created", `{"taskId":"x","title":"X","acceptanceCriteria":` + ids("c", 1001) +
@@ -155,7 +155,7 @@ func limitPlants() []plant {
 	return list
 }
 
-// A report on tasks of which sessions say too much breaks the limit; one less is no fault.
+// A report on tasks with more words than the limit allows is a fault; one at the limit is not.
 func TestWordsOfAReportAreBounded(t *testing.T) {
 	s := base(t)
 	s.words(49_800)
@@ -172,7 +172,7 @@ func TestWordsOfAReportAreBounded(t *testing.T) {
 	}
 }
 
-// What the rules before the limits let through is no fault.
+// Rules from before the limits have none: events above a limit are no faults.
 func TestOlderRulesHaveNoLimits(t *testing.T) {
 	for _, o := range overLimit {
 		s := base(t).allBy("2")
@@ -191,7 +191,7 @@ func TestOlderRulesHaveNoLimits(t *testing.T) {
 	noFault(t, s)
 }
 
-// What is at a limit is no fault.
+// An event at a limit is no fault.
 func TestLimitsThemselvesAreNoFault(t *testing.T) {
 	s := base(t)
 	s.tasks("d", 200)

@@ -81,7 +81,7 @@ func (s *session) mailFull(by actor) bool {
 	return own >= maxMailFromOne || alike >= maxMail
 }
 
-// correspondent judges that a session writes to the session that spawned it, or to one that it spawned.
+// correspondent judges that a session sends a message to the session that spawned it, or to one that it spawned.
 func (c *trial) correspondent(s *session) {
 	by := c.sessions[c.by.id]
 	if c.by.kind == bySession && s.spawnedBy != c.by.id && (by == nil || by.spawnedBy != s.id) {
@@ -95,7 +95,7 @@ func (f *sessionMessaged) fold(c *trial) {
 	}
 }
 
-// isMessage reports whether commands are the command that writes to a session.
+// isMessage reports whether commands are the command that sends a message to a session.
 func isMessage(commands []string) bool {
 	return slices.Equal(commands, new(sessionMessaged).commands())
 }

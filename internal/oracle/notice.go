@@ -19,7 +19,7 @@ type notice struct {
 
 // concerned returns the living sessions, sorted, that are notified when a task is blocked or cancelled, or when one
 // that was done or blocked is open again: those that have it or made a statement about it, except the one that moves
-// it. reopens is set for the command that also opens a task that is only said to be done.
+// it. reopens is set for the command that also opens a task that is only reported as completed.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	if !c.thirdOn() || t == nil {
 		return nil
@@ -60,7 +60,7 @@ func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 	return &notice{MailID: id, SessionIDs: told}
 }
 
-// notified judges whom an event notifies.
+// notified judges which sessions an event notifies.
 func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
 	must := c.concerned(t, to, reopens)
 	if n == nil {

@@ -18,11 +18,11 @@ func noFault(t *testing.T, s *story) {
 		t.Errorf("sequence %d, rule %s: %s\n%s", f.Sequence, f.Rule, f.What, s.bodies[f.Sequence-1])
 	}
 	if n := uint64(len(s.lines)); v.Events != n || v.Judged != n {
-		t.Errorf("%d events, of which %d were judged, of %d", v.Events, v.Judged, n)
+		t.Errorf("%d events were read and %d judged, of %d", v.Events, v.Judged, n)
 	}
 }
 
-// A long story in which nobody does what he may not. Every type of event is in it.
+// A long story without a fault. It has every type of event.
 func TestGoodStory(t *testing.T) {
 	s := base(t)
 	tellWork(s)
@@ -45,7 +45,7 @@ func TestGoodStory(t *testing.T) {
 	}
 	for name := range known {
 		if !told[name] {
-			t.Errorf("the story does not tell of %s", name)
+			t.Errorf("the story has no %s", name)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func tellWork(s *story) {
 	s.report(work, "complete", `,"taskIds":["b"]`)
 }
 
-// tellOrchestrator: it decides, reopens, spawns another, and makes a project of its own.
+// tellOrchestrator: an orchestrator decides, reopens, spawns another, and creates a project of its own.
 func tellOrchestrator(s *story) {
 	s.status(orch, "b", "in_progress", "completed")
 	s.reopen(orch, "b", "completed", "m1")
@@ -122,7 +122,7 @@ func tellOrchestrator(s *story) {
 		`{"sessionId":"orch2","name":"o","role":"orchestrator","strategy":"dag","spawnedBy":"orch",`+
 			only("O", "task:create", "session:kill", "session:spawn")+`}`,
 	)
-	// by the user, for the orchestrator
+	// by the user for the orchestrator
 	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
 	s.add(orch, "session.killed", `{"sessionId":"for","status":"failed"}`)
 	s.add(source("orch2"), "session.spawned", `{"sessionId":"low","name":"low","role":"worker","strategy":"simple",`+
@@ -134,7 +134,7 @@ func tellOrchestrator(s *story) {
 	s.add(orch, "project.deleted", `{"projectId":"p3"}`, with("partitionkey", "p3"))
 }
 
-// tellManifests: sessions begin with what they were given last, each as what it is.
+// tellManifests: sessions start with their latest manifest, each in its own role.
 func tellManifests(s *story) {
 	first, second := `"manifestDigest":"sha256-`+strings.Repeat(
 		"1",
@@ -166,7 +166,7 @@ func tellManifests(s *story) {
 	}
 }
 
-// tellQueue: items in order, one given back three times and quarantined, one waiting for its dependency.
+// tellQueue: items in order; one fails, is requeued and skipped, and one waits for its dependency.
 func tellQueue(s *story) {
 	s.start(pull, "pull", "e", 1, 1) // c waits for b
 	s.item(pull, "completed", "pull", "e", "pull", "")
@@ -182,10 +182,10 @@ func tellQueue(s *story) {
 		admin,
 		"queue.item_started",
 		`{"queue":"pull","taskId":"c","sessionId":"pull","attempt":1}`,
-	) // by hand, for the session
+	) // by the user for the session
 }
 
-// tellNamedQueue: many sessions pull from one queue that trusts reports; the lost and the ended give back.
+// tellNamedQueue: several sessions pull from one queue that trusts reports; the items of lost and ended ones return.
 func tellNamedQueue(s *story) {
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
 	for _, id := range []string{"q1", "q2", "q3"} {
@@ -203,7 +203,7 @@ func tellNamedQueue(s *story) {
 	s.start(source("h1"), "pool", "q1", 1, 0).start(source("h2"), "pool", "q2", 1, 0)
 	s.lose("h2").item(system, "returned", "pool", "q2", "h2", `,"attempt":1,"reason":"lost"`)
 	s.kill("h1").item(system, "returned", "pool", "q1", "h1", `,"attempt":1,"reason":"stopped"`)
-	s.start(source("h3"), "pool", "q1", 2, 0) // given back later, pushed earlier
+	s.start(source("h3"), "pool", "q1", 2, 0) // returned later, but pushed earlier
 	s.add(system, "session.recovered", `{"sessionId":"h2"}`, with("authn", nil))
 	s.start(source("h2"), "pool", "q2", 2, 0)
 	s.item(source("h2"), "completed", "pool", "q2", "h2", "")
@@ -211,7 +211,7 @@ func tellNamedQueue(s *story) {
 	s.item(system, "quarantined", "pool", "q1", "h3", `,"attempt":2,"reason":"deleted"`)
 	s.start(source("h2"), "pool", "q3", 1, 0)
 	s.item(source("h2"), "completed", "pool", "q3", "h2", "")
-	s.start(source("h2"), "pool", "q4", 1, 0) // q3 is said to be done
+	s.start(source("h2"), "pool", "q4", 1, 0) // its holder reported q3 as done
 	s.item(source("h2"), "skipped", "pool", "q4", "h2", `,"held":true`)
 	s.task("q5", "").add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"q5"}`)
 	s.add(admin, "task.deleted", `{"taskId":"q5"}`)
@@ -240,7 +240,8 @@ func tellChangedQueue(s *story) {
 	s.start(source("h4"), "moved", "m1", 1, 0)
 }
 
-// Who lays down an item takes back its word; whoever skips the next one in line, which it does not hold, keeps it.
+// A session that skips the item that it holds loses its report on the task. A session that skips the next item in line,
+// without holding it, keeps its report.
 func TestSkipInLineLeavesWord(t *testing.T) {
 	s := base(t)
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
@@ -253,7 +254,7 @@ func TestSkipInLineLeavesWord(t *testing.T) {
 	noFault(t, s)
 }
 
-// tellEnds: a session's time is over, and what it says afterwards is late.
+// tellEnds: a session times out, and its later reports are late.
 func tellEnds(s *story) {
 	s.wait(time.Hour)
 	s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour)))
@@ -283,7 +284,7 @@ func tellTokens(s *story) {
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)
 }
 
-// tellTemplates: one is made and goes again, one of Maestro's own is changed and reset, more than once.
+// tellTemplates: one is created and deleted; a built-in one is changed and reset, more than once.
 func tellTemplates(s *story) {
 	s.add(admin, "template.created", `{"templateId":"mine","name":"Mine","role":"worker","content":"Do it."}`)
 	s.add("/users/eve", "template.updated", `{"templateId":"mine","name":"Ours","content":"Do more."}`)
@@ -296,7 +297,7 @@ func tellTemplates(s *story) {
 	s.add(admin, "template.deleted", `{"templateId":"mine"}`)
 }
 
-// deadline is when a session's time is over.
+// deadline returns the time at which a session times out.
 func (s *story) deadline(session string, timeout time.Duration) int64 {
 	for _, body := range s.bodies {
 		var e event
@@ -311,7 +312,7 @@ func (s *story) deadline(session string, timeout time.Duration) int64 {
 	return 0
 }
 
-// By the second rules a late report told no time, and an orchestrator gave a worker more than it had.
+// By the second rules, a late report has no time, and an orchestrator may give a worker more commands than it has.
 func TestSecondRules(t *testing.T) {
 	s := base(t).allBy("2")
 	s.spawn("for", `"role":"worker","strategy":"simple","spawnedBy":"orch",`+only("W", "since", "report:progress"))
@@ -325,7 +326,7 @@ func TestSecondRules(t *testing.T) {
 	noFault(t, s)
 }
 
-// By the first rules a session with the queue strategy was given no queue.
+// By the first rules, a session with the queue strategy has no queue.
 func TestFirstRules(t *testing.T) {
 	s := newStory(t)
 	s.add(admin, "project.created", `{"projectId":"p1","name":"Old"}`, with("rules", "1"))
@@ -338,7 +339,7 @@ func TestFirstRules(t *testing.T) {
 func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 	s := base(t)
 	s.withhold(2)
-	s.report(work, "progress", `,"taskIds":["e"]`) // not its task, but who knows what was withheld
+	s.report(work, "progress", `,"taskIds":["e"]`) // a withheld event may have given it the task
 	v := s.verdict()
 	if n := uint64(len(s.lines)); v.Events != n || v.Judged != 1 || v.Withheld != 1 || len(v.Faults) != 0 {
 		t.Errorf("%+v", v)
@@ -374,7 +375,7 @@ func TestLinesThatCannotBeRead(t *testing.T) {
 				t.Fatalf("no error, and %+v", j.Verdict())
 			}
 			if err := j.Line(base(t).export()); err == nil {
-				t.Error("the line behind it was read")
+				t.Error("the line after it was read")
 			}
 		})
 	}
@@ -390,25 +391,25 @@ func TestAtMostAHundredFaults(t *testing.T) {
 	}
 }
 
-// The table is transcribed by hand: what can be checked of it without the documents is that it agrees with itself.
+// The table is transcribed by hand. Without the documents, the test can only check that it agrees with itself.
 func TestTableAgreesWithItself(t *testing.T) {
 	for _, letter := range []string{"W", "Q", "T", "O"} {
 		for _, id := range slices.Concat(defaultList(letter), coreList(letter)) {
 			if !mayUse(id, letter) || !mayList(id, letter) {
-				t.Errorf("%s is in the list of %s, and its row does not name it", id, letter)
+				t.Errorf("%s is in the list of %s, but its row does not name that letter", id, letter)
 			}
 		}
 		for _, r := range table {
 			if mayUse(r.id, letter) && !strings.HasPrefix(r.id, "task:report:") &&
 				slices.Contains(defaultList(letter), r.id) == slices.Contains(planned, r.id) {
-				t.Errorf("the row of %s names %s, and its list lacks it, or it is planned", r.id, letter)
+				t.Errorf("the row of %s names %s, but its list lacks it, or the command is planned", r.id, letter)
 			}
 		}
 	}
 	for name, blank := range known {
 		for _, id := range blank().commands() {
 			if r := rowOf[id]; name != "maestro."+r.event+".v1" && id != "report:" {
-				t.Errorf("%s comes from %q, whose row says that it becomes %q", name, id, r.event)
+				t.Errorf("%s comes from %q, but the row of that command says that it becomes %q", name, id, r.event)
 			}
 		}
 	}

@@ -17,7 +17,8 @@ func (c *trial) system(what fact) {
 	}
 }
 
-// permitted checks in the table whether this actor may do this, and whether it is known, alive and in its own project.
+// permitted checks whether the table allows this to the actor, and whether the actor is known, alive and in its
+// project.
 func (c *trial) permitted(what fact) {
 	switch {
 	case areSystemCommands(what.commands()): // [trial.system] judges who wrote it
@@ -71,8 +72,8 @@ func (c *trial) session(commands []string) {
 	}
 }
 
-// listed judges the command against the table and the session's frozen list. Every session may receive what is written
-// to it: otherwise it would be shown its mail again and again.
+// listed judges the command against the table and the session's frozen list. Every session may receive its mail:
+// otherwise it would be shown the same mail again and again.
 func (c *trial) listed(s *session, commands []string) {
 	ok := func(id string) bool {
 		return mayUse(id, s.letter) && (s.commands[id] || c.thirdOn() && id == "input:received")
@@ -89,8 +90,8 @@ func (c *trial) listed(s *session, commands []string) {
 	}
 }
 
-// scope judges whether the session may write in the event's project. It may write to the session that spawned it, and
-// end those below it, wherever they work.
+// scope judges whether the session may write in the event's project. In any project, it may send messages to the
+// session that spawned it, and end those below it.
 func (c *trial) scope(s *session, commands []string) {
 	in := c.event.Project
 	if c.worksIn(s, in) {
@@ -111,8 +112,8 @@ func (c *trial) worksIn(s *session, project string) bool {
 	return project == s.project || s.letter == "O" && p != nil && p.creator == s.id
 }
 
-// projectLives judges that the event's project exists. It accepts what ends things that outlived their project: a late
-// report of a deleted session, and the item that it still held.
+// projectLives judges that the event's project exists. Two events may come after the project's deletion: a late report
+// of a deleted session, and the return of the item that it still held.
 func (c *trial) projectLives(what fact) {
 	switch f := what.(type) {
 	case *projectCreated,
@@ -181,7 +182,7 @@ func (c *trial) aSession(id string) *session {
 // aLiveSession is aSession for a session that must not have ended.
 func (c *trial) aLiveSession(id string) *session {
 	s := c.aSession(id)
-	// Checking the permission has reported an ended session that itself acts.
+	// The permission check has already reported an ended session that acts itself.
 	if s != nil && s.ended != "" && (c.by.kind != bySession || c.by.id != id) {
 		c.fault(ruleEnded, "session %s had ended (%s)", id, s.ended)
 	}

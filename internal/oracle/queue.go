@@ -26,7 +26,7 @@ type queue struct {
 	maxAttempts int
 	trust       bool
 	items       map[string]*item
-	// front and back are the queued items in order: items that were given back come before the others.
+	// front and back are the queued items in order: returned items come before the others.
 	front, back []*item
 	// pushes counts, to give each item a place in the order of pushes.
 	pushes int
@@ -38,9 +38,9 @@ type item struct {
 	queue *queue
 	task  string
 	state string
-	// place is when it was pushed, or queued again.
+	// place is when it was pushed or requeued.
 	place int
-	// returned: it was given back to the front.
+	// returned: it was returned to the front.
 	returned bool
 	attempts int
 	// holder is the session that holds it while it is processing; afterwards the last holder, or the session that
@@ -48,7 +48,7 @@ type item struct {
 	holder string
 	// holders are all sessions that ever held it.
 	holders []string
-	// cause is the id of the event that brought it to its present state.
+	// cause is the id of the event that led to its state.
 	cause string
 }
 
@@ -105,7 +105,7 @@ func (j *Judge) leaves(i *item, state string) {
 	j.stands(i, state)
 }
 
-// stands sets an item's state, and counts what is queued or held.
+// stands sets an item's state, and counts the queued or held items.
 func (j *Judge) stands(i *item, state string) {
 	was := i.open()
 	i.state = state
@@ -131,7 +131,7 @@ func (j *Judge) stands(i *item, state string) {
 	}
 }
 
-// eligible reports whether an item may be started: its task is todo, and waits for nothing.
+// eligible reports whether an item may be started: its task is todo, and no dependency is unmet.
 func (j *Judge) eligible(q *queue, i *item) bool {
 	t := j.tasks[i.task]
 	if t == nil || t.deleted || t.status != todo && t.status != inProgress {
@@ -162,7 +162,7 @@ func (j *Judge) skipQueued(task, cause string) {
 	}
 }
 
-// release takes an item from its holder, or out of the line.
+// release takes an item from its holder, or removes it from the line.
 func (j *Judge) release(i *item, state, cause string) {
 	if s := j.sessions[i.holder]; s != nil && s.holds == i {
 		s.holds = nil

@@ -1,6 +1,6 @@
 package oracle
 
-// linePlants are about who stands where in a queue.
+// linePlants are about the order of a queue.
 func linePlants() []plant {
 	return []plant{
 		{"a queue twice", broken(ruleQueue), nothing, func(s *story) {
@@ -11,39 +11,41 @@ func linePlants() []plant {
 			s.add(admin, "queue.created",
 				`{"queue":"x"}`)
 		}},
-		{"a task stands there already", broken(ruleQueue), nothing, func(s *story) {
+		{"a task is already in the queue", broken(ruleQueue), nothing, func(s *story) {
 			s.add(pull, "queue.item_pushed", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"a task that is done stands there already", broken(ruleQueue), func(s *story) {
+		{"a completed item's task is already in the queue", broken(ruleQueue), func(s *story) {
 			s.start(pull, "pull", "e", 1, 1).item(pull, "completed", "pull", "e", "pull", "")
 		}, func(s *story) { s.add(admin, "queue.item_pushed", `{"queue":"pull","taskId":"e"}`) }},
-		{"the second before the first", broken(ruleOrder), nothing, func(s *story) {
+		{"the second item is started before the first", broken(ruleOrder), nothing, func(s *story) {
 			s.start(pull, "pull", "f", 1,
 				2)
 		}},
-		{"before its dependency", broken(ruleOrder), nothing, func(s *story) { s.start(pull, "pull", "c", 1, 0) }},
+		{"an item is started before its dependency", broken(ruleOrder), nothing, func(s *story) {
+			s.start(pull, "pull", "c", 1, 0)
+		}},
 		{
-			"passed over, and its dependency is satisfied", broken(ruleOrder), func(s *story) {
+			"an item with a satisfied dependency is passed over", broken(ruleOrder), func(s *story) {
 				s.status(orch, "b",
 					"in_progress", "completed")
 			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
 		{
-			"on an agent's word, and the queue trusts none", broken(ruleOrder), func(s *story) {
+			"a report satisfies a dependency in a queue that trusts none", broken(ruleOrder), func(s *story) {
 				s.report(work,
 					"complete", `,"taskIds":["b"]`)
 			},
 			func(s *story) { s.start(pull, "pull", "c", 1, 0) },
 		},
 		{
-			"its dependency is deleted, and was not completed", broken(ruleOrder), func(s *story) {
+			"a deleted task that was not completed satisfies a dependency", broken(ruleOrder), func(s *story) {
 				s.add(admin,
 					"task.deleted", `{"taskId":"b"}`)
 			},
 			func(s *story) { s.start(pull, "pull", "c", 1, 0) },
 		},
-		{"its dependency is deleted, and was completed", broken(ruleOrder), func(s *story) {
+		{"a deleted task that was completed does not satisfy a dependency", broken(ruleOrder), func(s *story) {
 			s.status(orch, "b", "in_progress", "completed").add(admin, "task.deleted", `{"taskId":"b"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
 		{
@@ -60,47 +62,49 @@ func linePlants() []plant {
 		{"a cancelled task is started", broken(ruleOrder), func(s *story) {
 			s.cancel(admin, "e", "todo")
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"another than the next is skipped", broken(ruleOrder), nothing, func(s *story) {
+		{"an item other than the next is skipped", broken(ruleOrder), nothing, func(s *story) {
 			s.item(pull, "skipped",
 				"pull", "f", "pull", "")
 		}},
 		{
-			"what was given back stands at the end", broken(ruleOrder), givenBack,
+			"a returned item is at the end", broken(ruleOrder), givenBack,
 			func(s *story) { s.start(source("pull2"), "pull", "f", 1, 1) },
 		},
-		{"given back late stands behind given back early", broken(ruleOrder), func(s *story) {
+		{"returned items are in the order of their return", broken(ruleOrder), func(s *story) {
 			s.puller("x", "pull").puller("y", "pull").puller("z", "pull")
 			s.start(source("x"), "pull", "e", 1, 1).start(source("y"), "pull", "f", 1, 1)
 			s.kill("y").item(system, "returned", "pull", "f", "y", `,"attempt":1,"reason":"stopped"`)
 			s.kill("x").item(system, "returned", "pull", "e", "x", `,"attempt":1,"reason":"stopped"`)
 		}, func(s *story) { s.start(source("z"), "pull", "f", 2, 1) }},
-		{"queued again stands where it was", broken(ruleOrder), func(s *story) {
+		{"a requeued item keeps its place", broken(ruleOrder), func(s *story) {
 			s.item(pull, "skipped", "pull", "e", "pull", "").add(admin, "queue.item_requeued",
 				`{"queue":"pull","taskId":"e"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"trusted word of one who works again", broken(ruleOrder), func(s *story) {
+		{"a trusted report of a session that works on the task again", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.report(work, "complete", `,"taskIds":["b"]`).report(work, "progress", `,"taskIds":["b"]`)
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
-		{"trusted word of one that ended, and a live one says otherwise", broken(ruleOrder), func(s *story) {
+		{"a trusted report of an ended session that a live one contradicts", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.report(orch, "progress", `,"taskIds":["b"]`).report(work, "complete", `,"taskIds":["b"]`).kill("work")
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
-		{"trusted word that came late", broken(ruleOrder), func(s *story) {
+		{"a trusted report that is late", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.kill("work").kept("work", "complete", 1, `,"taskIds":["b"]`)
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
-		{"trusted word that a reopening erased", broken(ruleOrder), func(s *story) {
+		{"a trusted report that a reopening removed", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.report(work, "complete", `,"taskIds":["b"]`).reopen(orch, "b", "in_progress", "m")
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
-		{"trusted word is not taken", broken(ruleOrder), func(s *story) {
+		{"a trusted report is ignored", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.report(work, "complete", `,"taskIds":["b"]`).kill("work")
 		}, func(s *story) { s.start(source("x"), "pool", "e", 1, 1) }},
-		{"too few passed over", broken(rulePassed), nothing, func(s *story) { s.start(pull, "pull", "e", 1, 0) }},
+		{"too few items are counted as passed over", broken(rulePassed), nothing, func(s *story) {
+			s.start(pull, "pull", "e", 1, 0)
+		}},
 		{
-			"the deleted are not in line", broken(rulePassed), func(s *story) {
+			"a deleted task's item is counted as passed over", broken(rulePassed), func(s *story) {
 				s.add(admin, "task.deleted",
 					`{"taskId":"c"}`)
 			},
@@ -109,13 +113,13 @@ func linePlants() []plant {
 	}
 }
 
-// givenBack: pull2 was killed with e held; another pulls from the same queue.
+// givenBack: a killed session held e, which is returned; pull2 pulls from the same queue.
 func givenBack(s *story) {
 	s.puller("dead", "pull").puller("pull2", "pull").start(source("dead"), "pull", "e", 1, 1).kill("dead")
 	s.item(system, "returned", "pull", "e", "dead", `,"attempt":1,"reason":"stopped"`)
 }
 
-// trusted: in the queue pool, which trusts reports, c waits for b and e for nothing; session x pulls from it.
+// trusted: the queue pool trusts reports; in it, c waits for b, and e for nothing. Session x pulls from it.
 func trusted(s *story) {
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":3}`)
 	s.add(admin, "queue.item_pushed", `{"queue":"pool","taskId":"c"}`).add(admin, "queue.item_pushed",
@@ -123,7 +127,7 @@ func trusted(s *story) {
 	s.puller("x", "pool")
 }
 
-// itemPlants are about who holds an item.
+// itemPlants are about the holders of items.
 func itemPlants() []plant {
 	held := func(s *story) { s.puller("pull2", "pull").start(pull, "pull", "e", 1, 1) }
 	pool := func(s *story) {
@@ -131,11 +135,11 @@ func itemPlants() []plant {
 			`{"queue":"pool","taskId":"e"}`)
 	}
 	return []plant{
-		{"an item in two hands", broken(ruleHolder, ruleAttempt), held, func(s *story) {
+		{"two sessions hold an item", broken(ruleHolder, ruleAttempt), held, func(s *story) {
 			s.start(source("pull2"),
 				"pull", "e", 1, 1)
 		}},
-		{"two items in one hand", broken(ruleHolder), held, func(s *story) { s.start(pull, "pull", "f", 1, 1) }},
+		{"a session holds two items", broken(ruleHolder), held, func(s *story) { s.start(pull, "pull", "f", 1, 1) }},
 		{
 			"a skipped item is started", broken(ruleHolder), func(s *story) {
 				s.item(pull, "skipped", "pull", "e",
@@ -143,53 +147,57 @@ func itemPlants() []plant {
 			},
 			func(s *story) { s.start(pull, "pull", "e", 1, 1) },
 		},
-		{"another completes it", broken(ruleHolder), held, func(s *story) {
+		{"another session completes an item", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "completed",
 				"pull", "e", "pull2", "")
 		}},
-		{"another fails it", broken(ruleHolder), held, func(s *story) {
+		{"another session fails an item", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "failed", "pull", "e",
 				"pull2", "")
 		}},
-		{"another skips it", broken(ruleHolder), held, func(s *story) {
+		{"another session skips an item", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", `,"held":true`)
 		}},
 		{
-			"it is completed twice", broken(ruleHolder), func(s *story) {
+			"an item is completed twice", broken(ruleHolder), func(s *story) {
 				held(s)
 				s.item(pull, "completed", "pull",
 					"e", "pull", "")
 			},
 			func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") },
 		},
-		{"nobody held it", broken(ruleHolder), nothing, func(s *story) {
+		{"an item that nobody held is completed", broken(ruleHolder), nothing, func(s *story) {
 			s.item(pull, "completed", "pull", "e",
 				"pull", "")
 		}},
-		{"one held, and the next is skipped", broken(ruleHolder), held, func(s *story) {
+		{"a session that holds an item skips the next", broken(ruleHolder), held, func(s *story) {
 			s.item(pull, "skipped",
 				"pull", "f", "pull", "")
 		}},
-		{"what another holds is skipped as the next", broken(ruleHolder), held, func(s *story) {
+		{"an item that another holds is skipped as the next", broken(ruleHolder), held, func(s *story) {
 			s.item(source("pull2"), "skipped", "pull", "e", "pull2", "")
 		}},
-		{"a lost session completes what was given back", broken(ruleHolder), func(s *story) {
+		{"a lost session completes an item that was returned", broken(ruleHolder), func(s *story) {
 			held(s)
 			s.lose("pull").item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`)
 			s.add(system, "session.recovered", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") }},
-		{"from another's queue", broken(rulePull), pool, func(s *story) { s.start(pull, "pool", "e", 1, 0) }},
-		{"a worker without a queue, by the user's hand", broken(rulePull), pool, func(s *story) {
+		{"a session pulls from another queue", broken(rulePull), pool, func(s *story) {
+			s.start(pull, "pool", "e", 1, 0)
+		}},
+		{"a user starts an item for a worker without a queue", broken(rulePull), pool, func(s *story) {
 			s.add(admin, "queue.item_started", `{"queue":"pool","taskId":"e","sessionId":"work","attempt":1}`)
 		}},
 		{"a lost session pulls", broken(rulePull), func(s *story) { s.lose("pull") }, func(s *story) {
 			s.start(pull,
 				"pull", "e", 1, 1)
 		}},
-		{"a session that said that it is done pulls", broken(rulePull), func(s *story) {
+		{"a session that reported its completion pulls", broken(rulePull), func(s *story) {
 			s.add(pull, "session.completed", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 1, 1) }},
-		{"for an ended session", broken(rulePull), func(s *story) { s.kill("pull") }, func(s *story) {
+		{"a user starts an item for an ended session", broken(rulePull), func(s *story) {
+			s.kill("pull")
+		}, func(s *story) {
 			s.add(admin, "queue.item_started",
 				`{"queue":"pull","taskId":"e","sessionId":"pull","attempt":1,"passedOver":1}`)
 		}},
@@ -197,27 +205,27 @@ func itemPlants() []plant {
 			s.start(pull,
 				"pull", "e", 1, 1)
 		}},
-		{"a first start that counts two", broken(ruleAttempt), nothing, func(s *story) {
+		{"a first start has attempt 2", broken(ruleAttempt), nothing, func(s *story) {
 			s.start(pull, "pull", "e", 2,
 				1)
 		}},
-		{"a second start that counts one", broken(ruleAttempt), givenBack, func(s *story) {
+		{"a second start has attempt 1", broken(ruleAttempt), givenBack, func(s *story) {
 			s.start(pull, "pull", "e",
 				1, 0)
 		}},
-		{"an attempt from before it was queued again", broken(ruleAttempt), func(s *story) {
+		{"attempts are counted from before the requeue", broken(ruleAttempt), func(s *story) {
 			held(s)
 			s.item(pull, "failed", "pull", "e", "pull", "").add(admin, "queue.item_requeued",
 				`{"queue":"pull","taskId":"e"}`)
 			s.add(admin, "task.deleted", `{"taskId":"f"}`).add(admin, "task.deleted", `{"taskId":"g"}`)
 		}, func(s *story) { s.start(pull, "pull", "e", 2, 1) }},
-		{"an item held is moved", broken(ruleMoved), held, func(s *story) {
+		{"a held item is moved", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item is moved before one held", broken(ruleMoved), held, func(s *story) {
+		{"an item is moved before a held one", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_moved", `{"queue":"pull","taskId":"f","before":"e"}`)
 		}},
-		{"an item held is removed", broken(ruleMoved), held, func(s *story) {
+		{"a held item is removed", broken(ruleMoved), held, func(s *story) {
 			s.add(admin, "queue.item_removed", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{"a queue with items is deleted", broken(ruleMoved), pool, func(s *story) {
@@ -226,14 +234,14 @@ func itemPlants() []plant {
 		{"a session deletes a queue", broken(rulePermitted), func(s *story) {
 			s.add(admin, "queue.created", `{"queue":"pool","maxAttempts":3}`)
 		}, func(s *story) { s.add(pull, "queue.deleted", `{"queue":"pool"}`) }},
-		{"a queued item is queued again", broken(ruleRequeue), nothing, func(s *story) {
+		{"a queued item is requeued", broken(ruleRequeue), nothing, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
-		{"an item held is queued again", broken(ruleRequeue), held, func(s *story) {
+		{"a held item is requeued", broken(ruleRequeue), held, func(s *story) {
 			s.add(admin, "queue.item_requeued", `{"queue":"pull","taskId":"e"}`)
 		}},
 		{
-			"a completed item is queued again", broken(ruleRequeue), func(s *story) {
+			"a completed item is requeued", broken(ruleRequeue), func(s *story) {
 				held(s)
 				s.item(pull,
 					"completed", "pull", "e", "pull", "")
@@ -255,38 +263,38 @@ func returnPlants() []plant {
 		s.puller("x3", "pull").start(source("x3"), "pull", "e", 3, 0).kill("x3")
 	}
 	return []plant{
-		{"its holder is alive", broken(ruleReturn), held, func(s *story) {
+		{"an item is taken from a live holder", broken(ruleReturn), held, func(s *story) {
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`)
 		}},
-		{"its holder only said that it is done", broken(ruleReturn), func(s *story) {
+		{"an item is taken from a holder that only reported its completion", broken(ruleReturn), func(s *story) {
 			held(s)
 			s.add(pull, "session.completed", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`) }},
-		{"its holder is well again", broken(ruleReturn), func(s *story) {
+		{"an item is taken from a recovered holder", broken(ruleReturn), func(s *story) {
 			held(s)
 			s.lose("pull").add(system, "session.recovered", `{"sessionId":"pull"}`)
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`) }},
-		{"for another reason", broken(ruleReturn), killed, func(s *story) {
+		{"an item is returned with a wrong reason", broken(ruleReturn), killed, func(s *story) {
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"lost"`)
 		}},
-		{"quarantined at once", broken(ruleReturn), killed, func(s *story) {
+		{"an item is quarantined after its first attempt", broken(ruleReturn), killed, func(s *story) {
 			s.item(system, "quarantined", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`)
 		}},
-		{"back once more after the last attempt", broken(ruleReturn), last, func(s *story) {
+		{"an item is returned after its last attempt", broken(ruleReturn), last, func(s *story) {
 			s.item(system, "returned", "pull", "e", "x3", `,"attempt":3,"reason":"stopped"`)
 		}},
-		{"back with another attempt", broken(ruleAttempt), killed, func(s *story) {
+		{"an item is returned with a wrong attempt", broken(ruleAttempt), killed, func(s *story) {
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":2,"reason":"stopped"`)
 		}},
-		{"back from one who did not hold it", broken(ruleHolder), func(s *story) {
+		{"an item is returned from a session that did not hold it", broken(ruleHolder), func(s *story) {
 			held(s)
 			s.puller("dead", "pull").kill("dead")
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "dead", `,"attempt":1,"reason":"stopped"`) }},
-		{"back twice", broken(ruleHolder), func(s *story) {
+		{"an item is returned twice", broken(ruleHolder), func(s *story) {
 			killed(s)
 			s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`)
 		}, func(s *story) { s.item(system, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`) }},
-		{"a user gives it back", broken(ruleSystem), killed, func(s *story) {
+		{"a user returns an item", broken(ruleSystem), killed, func(s *story) {
 			s.item(admin, "returned", "pull", "e", "pull", `,"attempt":1,"reason":"stopped"`)
 		}},
 	}

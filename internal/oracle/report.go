@@ -83,8 +83,8 @@ func (f *sessionReported) size() int {
 	return size
 }
 
-// kept judges that a late report waited since before the end, was said in the lifetime of its session, and is within
-// the limits. The rules require it since version 3.
+// kept judges that a late report is from the lifetime of its session and from before its end, and is within the limits.
+// The rules require it since version 3.
 func (f *sessionReported) kept(c *trial, s *session) {
 	said := c.event.OccurredAt
 	switch {
@@ -102,7 +102,7 @@ func (f *sessionReported) kept(c *trial, s *session) {
 	}
 }
 
-// completes judges that the session is done exactly if the report says complete without naming tasks.
+// completes judges that the report completes the session exactly if it says complete and names no tasks.
 func (f *sessionReported) completes(c *trial, s *session) {
 	whole := f.Kind == "complete" && len(f.TaskIDs) == 0
 	if f.SessionCompleted && !whole {
@@ -134,7 +134,7 @@ func (c *trial) mayReport(s *session, t *task) bool {
 	return t.project == s.project && (own || t.creator == s.id || s.held[t.id])
 }
 
-// asks judges the question that it opens.
+// asks judges the question that the report opens.
 func (f *sessionReported) asks(c *trial) {
 	if f.Kind != "needs-input" && (f.InputID != "" || len(f.Options) > 0) {
 		c.fault(ruleReport, "a report %s opens no question", f.Kind)

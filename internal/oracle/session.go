@@ -33,7 +33,7 @@ type session struct {
 	spawnedBy string
 	// status is its shown status.
 	status string
-	// saidDone: it said that it is done, which does not end it.
+	// saidDone: it reported its completion, which does not end it.
 	saidDone bool
 	// ended is how it ended, "" while it has not; endedBefore is how it had ended when it was deleted.
 	ended, endedBefore string
@@ -89,7 +89,7 @@ type permissions struct {
 	Explicit bool     `json:"explicit"`
 }
 
-// may judges what a new session may do.
+// may judges the commands of a new session.
 func (c *trial) may(role, strategy string, p permissions) {
 	letter := letterOf(role, strategy)
 	if letter == "" {
@@ -177,7 +177,7 @@ type created struct {
 
 func (f *sessionRegistered) about() (kind, id string) { return "session", f.SessionID }
 
-// begins reports whether a session begins with its manifest; otherwise it registers without one, or is created.
+// begins reports whether a session starts with its manifest; otherwise it registers without one, or is created.
 func (f *sessionRegistered) begins() bool {
 	return f.Created == nil && (f.Manifest != "" || f.Role != "")
 }
@@ -210,7 +210,7 @@ func (f *sessionRegistered) judge(c *trial) {
 	c.gives(nil, f.Created.TaskIDs, f.Forced)
 }
 
-// begin judges that a session begins in its own role, with its latest manifest.
+// begin judges that a session starts in its own role, with its latest manifest.
 func (f *sessionRegistered) begin(c *trial, s *session) {
 	switch {
 	case s == nil || !f.begins():
@@ -304,7 +304,7 @@ type sessionCompleted struct {
 	SessionID string `json:"sessionId"`
 }
 
-// isDone reports whether what it said last is that it is done.
+// isDone reports whether its last report is its completion.
 func (s *session) isDone() bool { return s.status == completed && s.ended == "" }
 
 func (f *sessionCompleted) about() (kind, id string) { return "session", f.SessionID }
@@ -375,7 +375,7 @@ func (f *sessionNoted) commands() []string       { return []string{"session:note
 
 func (f *sessionNoted) judge(c *trial) {
 	c.own(f.SessionID)
-	// Checking the permission has reported an ended session that itself acts.
+	// The permission check has already reported an ended session that acts itself.
 	if s := c.aSession(f.SessionID); c.by.kind != bySession {
 		c.notDeleted(s)
 	} else if c.thirdOn() && f.decided() {
@@ -383,7 +383,7 @@ func (f *sessionNoted) judge(c *trial) {
 	}
 }
 
-// decided reports whether the type is one that the system writes. A report writes the two others.
+// decided reports whether the system writes the type. Reports write the two others.
 func (f *sessionNoted) decided() bool {
 	noun, _, of := strings.Cut(f.Type, "_")
 	switch noun {

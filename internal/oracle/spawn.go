@@ -101,7 +101,7 @@ func (f *sessionSpawned) starts(c *trial) {
 	}
 }
 
-// unmet judges the dependencies that it warns of.
+// unmet judges the unmet dependencies that it lists.
 func (f *sessionSpawned) unmet(c *trial) {
 	if f.Strict && len(f.Unmet) > 0 {
 		c.fault(ruleSpawn, "it was to be refused if dependencies were not satisfied")
@@ -120,7 +120,7 @@ func (f *sessionSpawned) unmet(c *trial) {
 			c.fault(ruleSpawn, "it says that dependency %q is not satisfied", id)
 		}
 	}
-	// A queue that trusts reports may count it as met, and what the session does itself is not waited for.
+	// A queue that trusts reports may count it as met. The session does not wait for its own tasks.
 	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	for _, id := range open {
 		if !slices.Contains(f.TaskIDs, id) && !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {

@@ -27,12 +27,11 @@ const (
 // instant is the form of times in events.
 const instant = "2006-01-02T15:04:05.000Z"
 
-// story writes a log by hand: well-formed events, chained, one line each. It says nothing of whether they are
-// permitted.
+// story writes a log by hand: well-formed, chained events, one line each. It does not check whether they are permitted.
 type story struct {
 	notices int // how many notices were sent
 	t       *testing.T
-	// rules is the version by which the next event is decided.
+	// rules is the version of the rules for the next event.
 	rules string
 	lines []map[string]any
 	// bodies are the events of the lines, byte for byte.
@@ -40,9 +39,9 @@ type story struct {
 	hashes [][]byte
 	now    time.Time
 	roots  map[string]string
-	// births are the events that made the sessions, the causes of all that these do.
+	// births are the events that created the sessions: the causes of everything that these do.
 	births map[string]string
-	// born is when.
+	// born are their times.
 	born map[string]time.Time
 	// last is the id of the newest event.
 	last string
@@ -60,7 +59,7 @@ func newStory(t *testing.T) *story {
 	}
 }
 
-// option changes an event's attributes before it is written; a nil value takes one away.
+// option changes an event's attributes before it is written; a nil value removes one.
 type option func(map[string]any)
 
 func with(attribute string, value any) option {
@@ -72,7 +71,7 @@ func with(attribute string, value any) option {
 	}
 }
 
-// without leaves a session's event without its cause.
+// without removes the cause from a session's event.
 func without() option {
 	return func(e map[string]any) { delete(e, "causationid"); delete(e, "correlationid") }
 }
@@ -112,10 +111,10 @@ func (s *story) add(source, short, data string, options ...option) *story {
 	return s
 }
 
-// by has what follows decided by this version of the rules.
+// by sets the version of the rules for the following events.
 func (s *story) by(rules string) *story { s.rules = rules; return s }
 
-// allBy rewrites the story as one of an earlier version of the rules, and continues in it.
+// allBy rewrites the story with an earlier version of the rules, and continues with that version.
 func (s *story) allBy(rules string) *story {
 	s.t.Helper()
 	told := s.bodies
@@ -126,7 +125,7 @@ func (s *story) allBy(rules string) *story {
 		if err := errors.Join(json.Unmarshal(body, &e), json.Unmarshal(body, &raw)); err != nil {
 			s.t.Fatal(err)
 		}
-		for _, letter := range []string{"W", "Q", "T", "O"} { // its sessions may do what they might then
+		for _, letter := range []string{"W", "Q", "T", "O"} { // the default permissions of that version
 			raw.Data = bytes.ReplaceAll(raw.Data, []byte(byDefault(letter)), []byte(formerDefault(letter)))
 		}
 		e["rules"], e["prevhash"], e["data"] = rules, hex.EncodeToString(s.head()), raw.Data
@@ -173,7 +172,7 @@ func (s *story) append(e map[string]any, body []byte) {
 	s.hashes = append(s.hashes, behind[:])
 }
 
-// subject finds what an event is about in its data.
+// subject returns an event's subject, from its data.
 func (s *story) subject(short, data string) string {
 	kind, _, _ := strings.Cut(short, ".")
 	var fields map[string]any
@@ -194,7 +193,7 @@ func (s *story) subject(short, data string) string {
 // wait lets time pass.
 func (s *story) wait(d time.Duration) *story { s.now = s.now.Add(d); return s }
 
-// milli is the story's time d ago, in milliseconds since 1970.
+// milli returns the story's time minus ago, in milliseconds since 1970.
 func (s *story) milli(ago time.Duration) int64 { return s.now.Add(-ago).UnixMilli() }
 
 // tamper changes the newest line.
@@ -203,7 +202,7 @@ func (s *story) tamper(change func(line map[string]any)) *story {
 	return s
 }
 
-// withhold replaces a line's body by its hash.
+// withhold replaces a line's body with its hash.
 func (s *story) withhold(sequence int) *story {
 	sum := sha256.Sum256(s.bodies[sequence-1])
 	prev := make([]byte, sha256.Size)
@@ -240,17 +239,17 @@ func (s *story) verdict() Verdict {
 	return v
 }
 
-// list writes a session's permissions.
+// list returns a session's permissions as JSON.
 func list(explicit bool, commands ...string) string {
 	text, _ := json.Marshal(map[string]any{"commands": commands, "explicit": explicit})
 	return `"permissions":` + string(text)
 }
 
-// byDefault are the permissions of a letter without a list of its own.
+// byDefault returns the default permissions of a letter.
 func byDefault(letter string) string { return list(false, defaultList(letter)...) }
 
-// formerDefault is byDefault before the third version of the rules, when only an orchestrator wrote messages, nobody
-// waited for mail, no row was about reading templates and manifests, and an orchestrator was given what is planned.
+// formerDefault is byDefault before the third version of the rules. Then, only an orchestrator sent messages, nobody
+// waited for mail, no row was about reading templates and manifests, and an orchestrator got the planned commands.
 func formerDefault(letter string) string {
 	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
 		switch id {
@@ -265,7 +264,7 @@ func formerDefault(letter string) string {
 	return list(false, own...)
 }
 
-// byDefault are the same by the rules of the story.
+// byDefault returns the default permissions of a letter by the rules of the story.
 func (s *story) byDefault(letter string) string {
 	if s.rules == "3" {
 		return byDefault(letter)
@@ -273,31 +272,31 @@ func (s *story) byDefault(letter string) string {
 	return formerDefault(letter)
 }
 
-// only are the permissions of an explicit list.
+// only returns the permissions of an explicit list.
 func only(letter string, commands ...string) string {
 	return list(true, append(coreList(letter), commands...)...)
 }
 
-// task makes a task of the admin's.
+// task lets the admin create a task.
 func (s *story) task(id, more string) *story {
 	s.t.Helper()
 	return s.add(admin, "task.created", `{"taskId":"`+id+`","title":"Do `+id+`","priority":"medium"`+more+`}`)
 }
 
-// spawn makes a session of the admin's.
+// spawn lets the admin spawn a session.
 func (s *story) spawn(id, more string, options ...option) *story {
 	s.t.Helper()
 	return s.add(admin, "session.spawned", `{"sessionId":"`+id+`","name":"`+id+`",`+more+`}`, options...)
 }
 
-// puller makes one more session that pulls from a queue.
+// puller spawns a session that pulls from a queue.
 func (s *story) puller(id, queue string) *story {
 	s.t.Helper()
 	return s.spawn(id, `"role":"worker","strategy":"queue","queue":"`+queue+`",`+byDefault("Q"))
 }
 
-// base is where the plants begin: an orchestrator with task a, its worker with task b, and a session that pulls e, f, c
-// and g from its own queue, of which c waits for b. Task d is below b.
+// base is the story before each plant: an orchestrator with task a, its worker with task b, and a session that pulls c,
+// e, f and g from its own queue; c waits for b. Task d is below b.
 func base(t *testing.T) *story {
 	t.Helper()
 	s := newStory(t)
@@ -318,7 +317,7 @@ func base(t *testing.T) *story {
 	return s
 }
 
-// start takes an item held.
+// start lets a session start an item.
 func (s *story) start(source, queue, task string, attempt, over int) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
@@ -336,7 +335,7 @@ func (s *story) start(source, queue, task string, attempt, over int) *story {
 	)
 }
 
-// item is any other event of a queue's item.
+// item adds any other event of a queue's item.
 func (s *story) item(source, what, queue, task, session, more string) *story {
 	s.t.Helper()
 	return s.add(
@@ -353,7 +352,7 @@ func (s *story) report(source, kind, more string, options ...option) *story {
 		options...)
 }
 
-// late is a report that arrives after the end of its session, and waited for some time.
+// late adds a late report that waited for some time.
 func (s *story) late(source string, waited time.Duration, kind, more string, options ...option) *story {
 	s.t.Helper()
 	id := source[strings.LastIndexByte(source, '/')+1:]
@@ -363,7 +362,7 @@ func (s *story) late(source string, waited time.Duration, kind, more string, opt
 		append([]option{with("occurredat", said)}, options...)...)
 }
 
-// kept is a late report with a message of so many bytes, said when its session was created.
+// kept adds a late report from when its session was created, with a message of so many bytes.
 func (s *story) kept(session, kind string, bytes int, more string) *story {
 	s.t.Helper()
 	data := fmt.Sprintf(`{"sessionId":%q,"kind":%q,"message":%q,"late":true%s}`, session, kind,
@@ -373,7 +372,7 @@ func (s *story) kept(session, kind string, bytes int, more string) *story {
 
 func (s *story) status(source, task, from, to string) *story {
 	s.t.Helper()
-	forced := "" // d is below b, and open
+	forced := "" // d below b is open
 	if task == "b" && to == "completed" {
 		forced = `,"forced":true`
 	}
@@ -385,14 +384,14 @@ func (s *story) status(source, task, from, to string) *story {
 		fmt.Sprintf(`{"taskId":%q,"from":%q,"to":%q%s%s}`, task, from, to, forced, notice))
 }
 
-// cancel cancels a task. The session that has it is told.
+// cancel cancels a task. The session that has it is notified.
 func (s *story) cancel(source, task, from string) *story {
 	s.t.Helper()
 	return s.add(source, "task.updated",
 		fmt.Sprintf(`{"taskId":%q,"status":{"from":%q,"to":"cancelled"}%s}`, task, from, s.notice(task)))
 }
 
-// notice is the notice of a change of a task to the session that has it.
+// notice returns the notice of a task's change for the session that has it.
 func (s *story) notice(task string) string {
 	has := map[string]string{"b": "work", "own": "work", "e": "pull"}[task]
 	if has == "" {
@@ -402,7 +401,7 @@ func (s *story) notice(task string) string {
 	return fmt.Sprintf(`,"notice":{"mailId":"notice-%d","sessionIds":[%q]}`, s.notices, has)
 }
 
-// reopen opens a task of the session "work", which is told with this mail.
+// reopen reopens a task of the session "work", which is notified with this mail.
 func (s *story) reopen(source, task, from, mail string) *story {
 	s.t.Helper()
 	return s.add(source, "task.status_changed", fmt.Sprintf(
@@ -414,7 +413,7 @@ func (s *story) kill(session string) *story {
 	return s.add(admin, "session.killed", `{"sessionId":"`+session+`","status":"stopped"}`)
 }
 
-// lose marks a session as lost, a minute after it was last heard.
+// lose marks a session as lost a minute after it was last heard.
 func (s *story) lose(session string) *story {
 	s.t.Helper()
 	s.wait(time.Minute)

@@ -265,7 +265,7 @@ var planned = []string{
 	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
 }
 
-// defaultList is what a session without an explicit list may do.
+// defaultList returns the commands of a session without an explicit list.
 func defaultList(letter string) []string {
 	switch letter {
 	case "W":
@@ -281,8 +281,8 @@ func defaultList(letter string) []string {
 }
 
 // defaultList is the same for the version of the rules that decided the event: before version 3, only an orchestrator
-// wrote messages, nobody waited for mail, no row was about reading templates or manifests, and an orchestrator got what
-// was planned.
+// sent messages, nobody waited for mail, no row was about reading templates or manifests, and an orchestrator got the
+// planned commands.
 func (c *trial) defaultList(letter string) []string {
 	list := defaultList(letter)
 	if c.thirdOn() {
@@ -300,7 +300,7 @@ func (c *trial) defaultList(letter string) []string {
 // sinceThird are the rows for sessions that version 3 of the rules added.
 var sinceThird = []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
 
-// coreList is what every session may do, whatever its list says.
+// coreList returns the commands of every session, whatever its list.
 func coreList(letter string) []string {
 	if letter == "O" {
 		return slices.Concat(core000, []string{"orchestrator:init"})

@@ -77,8 +77,8 @@ func (j *Judge) shown(t *task) string {
 	return all.says
 }
 
-// satisfied reports whether a dependency is met: its task is completed, or, where reports are trusted, said to be. A
-// deleted task keeps its status, and no statement counts for it.
+// satisfied reports whether a dependency is met: its task is completed, or, where reports are trusted, reported as
+// completed. A deleted task keeps its status, and no statement counts for it.
 func (j *Judge) satisfied(dependency string, trust bool) bool {
 	t := j.tasks[dependency]
 	if t == nil {
@@ -111,8 +111,8 @@ func (j *Judge) above(id string, is func(id string) bool) bool {
 	return false
 }
 
-// waitsFor reports whether one task depends, directly or not, on another. What depends on it by way of a deleted task
-// does not wait for it: nobody does a deleted task.
+// waitsFor reports whether one task depends, directly or not, on another. A dependency through a deleted task does not
+// count: nobody does a deleted task.
 func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
 	if id == other {
 		return true
@@ -368,10 +368,10 @@ func (f *taskStatusChanged) judge(c *trial) {
 	}
 }
 
-// reopenable reports whether the task is completed, blocked, or said to be done by any session.
+// reopenable reports whether the task is completed, blocked, or reported as completed by any session.
 func (t *task) reopenable() bool { return t.saidDone() || t.status == completed || t.status == blocked }
 
-// saidDone reports whether any session says that the task is done.
+// saidDone reports whether any session reports the task as completed.
 func (t *task) saidDone() bool {
 	for _, w := range t.words {
 		if w.says == completed {

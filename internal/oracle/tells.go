@@ -91,7 +91,7 @@ func members(what fact) map[string]any {
 	case *tokenRevoked:
 		all["children"] = slices.Sorted(slices.Values(what.Children))
 		if what.SessionID == "" {
-			delete(all, "generation") // the documents do not say which secret's
+			delete(all, "generation") // the documents leave open which one
 		}
 	}
 	maps.DeleteFunc(all, func(_ string, value any) bool { return empty(value) })
@@ -121,8 +121,8 @@ func differ(is, must map[string]any) string {
 	return ""
 }
 
-// cause returns the id of the event that caused the command's result: that of the object itself, or of the creation of
-// the asking session; "" for none.
+// cause returns the id of the event that caused the command's result: the cause of the object itself, or the creation
+// of the calling session; "" for none.
 func (a *asked) cause() string {
 	f := a.f
 	switch a.ID {

@@ -12,7 +12,7 @@ type token struct {
 	maker     *token
 }
 
-// madeBy reports whether a token of a name created it, directly or not, whatever became of those in between.
+// madeBy reports whether a token of a name created it, directly or not, even if those in between are revoked.
 func (t *token) madeBy(name string) bool {
 	for ; t != nil; t = t.maker {
 		if t.makerName == name {
@@ -118,7 +118,7 @@ func (f *tokenRevoked) judge(c *trial) {
 		return
 	}
 	t := c.tokens[f.Name]
-	// A token that was revoked before is named again when the tokens that were kept then are revoked.
+	// A token that is already revoked can be named again, to revoke the children that it kept.
 	if t == nil || !t.live && len(f.Children) == 0 {
 		c.fault(ruleToken, "there is no live token %q", f.Name)
 		return

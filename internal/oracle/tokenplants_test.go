@@ -17,10 +17,10 @@ func questionPlants() []plant {
 		{"a question twice", broken(ruleQuestion), asked, asked},
 		{"an answer that is no option", broken(ruleQuestion), asked, func(s *story) { answer(s, "perhaps") }},
 		{"answered twice", broken(ruleQuestion), answered, func(s *story) { answer(s, "no") }},
-		{"an answer to another", broken(ruleQuestion), asked, func(s *story) {
+		{"an answer to another session", broken(ruleQuestion), asked, func(s *story) {
 			s.add(admin, "input.answered", `{"inputId":"i","sessionId":"orch","answer":"yes"}`)
 		}},
-		{"one answer of a session too many", broken(ruleLimit), func(s *story) {
+		{"one answer of an orchestrator too many", broken(ruleLimit), func(s *story) {
 			for n := range maxMail {
 				id := strconv.Itoa(n)
 				s.report(work, "needs-input", `,"inputId":"`+id+`"`)
@@ -50,13 +50,13 @@ func messagePlants() []plant {
 	}
 	sent := write(orch, "work", "m", "Go on")
 	return []plant{
-		{"a message to no session", broken(ruleExists), nothing, write(admin, "none", "m", "x")},
+		{"a message to a session that does not exist", broken(ruleExists), nothing, write(admin, "none", "m", "x")},
 		{"an empty message", broken(ruleSession), nothing, write(admin, "work", "m", " ")},
 		{"a message twice", broken(ruleExists), sent, sent},
-		{"a message to a stranger", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
+		{"a message to an unrelated session", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
 		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m",
 			"x")},
-		{"a message about no task", broken(ruleExists), nothing, func(s *story) {
+		{"a message about a task that does not exist", broken(ruleExists), nothing, func(s *story) {
 			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
 		}},
 		{"one message of a session too many", broken(ruleLimit), func(s *story) {
@@ -75,7 +75,7 @@ func messagePlants() []plant {
 			write(admin, "work", "m", strings.Repeat("x", maxMessage+1)),
 		},
 		{"a message is received twice", broken(ruleExists), func(s *story) { sent(s); received(s) }, received},
-		{"another receives a message", broken(ruleOwn), sent, func(s *story) {
+		{"a session receives a message for another", broken(ruleOwn), sent, func(s *story) {
 			s.add(orch, "input.delivered", `{"inputId":"m","sessionId":"work"}`)
 		}},
 	}
@@ -89,23 +89,26 @@ func noticePlants() []plant {
 		}
 	}
 	return []plant{
-		{"nobody is told that a task is open again", broken(ruleNotice), blocked, opened("")},
-		{"another is told", broken(ruleNotice), blocked, opened(`,"notice":{"mailId":"m","sessionIds":["pull"]}`)},
+		{"no session is notified that a task is open again", broken(ruleNotice), blocked, opened("")},
 		{
-			"a session is told that has ended", broken(ruleNotice), func(s *story) { blocked(s); s.kill("work") },
+			"another session is notified", broken(ruleNotice),
+			blocked, opened(`,"notice":{"mailId":"m","sessionIds":["pull"]}`),
+		},
+		{
+			"an ended session is notified", broken(ruleNotice), func(s *story) { blocked(s); s.kill("work") },
 			opened(`,"notice":{"mailId":"m","sessionIds":["work"]}`),
 		},
-		{"nobody is told that a task is blocked", broken(ruleNotice), nothing, func(s *story) {
+		{"no session is notified that a task is blocked", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"blocked"}`)
 		}},
-		{"nobody is told that a task is cancelled", broken(ruleNotice), nothing, func(s *story) {
+		{"no session is notified that a task is cancelled", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
 		}},
-		{"the completion of a task is told", broken(ruleNotice), nothing, func(s *story) {
+		{"a session is notified of a completion", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed","forced":true,`+
 				`"notice":{"mailId":"m","sessionIds":["work"]}}`)
 		}},
-		{"an update that unblocks tells nobody", broken(ruleNotice), blocked, func(s *story) {
+		{"an update that unblocks a task notifies no session", broken(ruleNotice), blocked, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"blocked","to":"todo"}}`)
 		}},
 		{"a notice twice", broken(ruleExists), func(s *story) {
@@ -122,48 +125,50 @@ func tokenPlants() []plant {
 		return plant{name, broken(ruleToken), before, func(s *story) { s.add(admin, short, data) }}
 	}
 	return []plant{
-		admins("another admin", nothing, "token.created", `{"name":"admin","kind":"admin","generation":1}`),
+		admins("a second token named admin", nothing, "token.created",
+			`{"name":"admin","kind":"admin","generation":1}`),
 		admins("a token twice", made, "token.created", `{"name":"eve","kind":"admin","generation":2}`),
-		admins("a kind of token that is none", nothing, "token.created", `{"name":"eve","kind":"root","generation":1}`),
-		admins("it reads nothing", nothing, "token.created", `{"name":"eve","kind":"read-only","generation":1}`),
-		admins("an admin of a project", nothing, "token.created",
+		admins("an unknown kind of token", nothing, "token.created", `{"name":"eve","kind":"root","generation":1}`),
+		admins("a read-only token without a project", nothing, "token.created",
+			`{"name":"eve","kind":"read-only","generation":1}`),
+		admins("an admin token for one project", nothing, "token.created",
 			`{"name":"eve","kind":"admin","projectIds":["p1"],"generation":1}`),
-		admins("a first generation that is the second", nothing, "token.created",
+		admins("a first token with generation 2", nothing, "token.created",
 			`{"name":"eve","kind":"admin","generation":2}`),
-		admins("the same secret again", func(s *story) {
+		admins("a recreated token keeps its generation", func(s *story) {
 			made(s)
 			s.add(admin, "token.revoked",
 				`{"name":"eve","generation":2}`)
 		},
 			"token.created", `{"name":"eve","kind":"admin","generation":1}`),
-		admins("no token is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
+		admins("a token that does not exist is revoked", nothing, "token.revoked", `{"name":"eve","generation":1}`),
 		admins("a token is revoked twice", func(s *story) {
 			made(s)
 			s.add(admin, "token.revoked",
 				`{"name":"eve","generation":2}`)
 		},
 			"token.revoked", `{"name":"eve","generation":3}`),
-		admins("a token is revoked again with what it did not make", func(s *story) {
+		admins("a token is revoked again with a child that it does not have", func(s *story) {
 			made(s)
 			s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
 		}, "token.revoked", `{"name":"eve","generation":1,"children":["none"]}`),
-		admins("its secret jumps", made, "token.revoked", `{"name":"eve","generation":3}`),
-		{"a session's secret stays good", broken(ruleToken), nothing, func(s *story) {
+		admins("a revocation skips a generation", made, "token.revoked", `{"name":"eve","generation":3}`),
+		{"a session's secret keeps its generation", broken(ruleToken), nothing, func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":1}`, with("partitionkey", "p1"))
 		}},
-		{"a session's secret jumps", broken(ruleToken), func(s *story) {
+		{"a session's secret skips a generation", broken(ruleToken), func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":2}`, with("partitionkey", "p1"))
 		}, func(s *story) {
 			s.add(admin, "token.revoked", `{"sessionId":"work","generation":4}`, with("partitionkey", "p1"))
 		}},
-		{"it revokes nothing", broken(ruleToken), nothing, func(s *story) {
+		{"a revocation names neither token nor session", broken(ruleToken), nothing, func(s *story) {
 			s.add(admin, "token.revoked",
 				`{"generation":1}`, with("subject", "token/"))
 		}},
 	}
 }
 
-// childPlants: what becomes of the tokens that a revoked one made. eve made fay, and fay made gus.
+// childPlants are about the tokens that a revoked token created: eve created fay, and fay created gus.
 func childPlants() []plant {
 	create := func(s *story, maker, name string, generation int) {
 		data := fmt.Sprintf(`{"name":%q,"kind":"admin","generation":%d}`, name, generation)
@@ -182,34 +187,34 @@ func childPlants() []plant {
 		return plant{name, broken(ruleToken), line, func(s *story) { revoke(s, by, "eve", 1, children) }}
 	}
 	return []plant{
-		revoked("a token keeps what it made", "eve", ""),
-		revoked("what a token made keeps itself", "fay", ""),
-		revoked("what a token's own made keeps itself", "gus", ""),
-		revoked("only what a token made itself is revoked", "admin", `,"children":["fay"]`),
-		revoked("only what is two below a token is revoked", "admin", `,"children":["gus"]`),
-		revoked("what it did not make is revoked too", "admin", `,"children":["fay","gus","hal"]`),
-		revoked("what it made is revoked twice", "admin", `,"children":["fay","gus","fay"]`),
-		revoked("it is among what it made", "admin", `,"children":["eve","fay","gus"]`),
-		{"a revoked token keeps what it made alive", broken(ruleToken), func(s *story) {
+		revoked("a token that revokes itself keeps its children", "eve", ""),
+		revoked("a child that revokes its parent keeps itself", "fay", ""),
+		revoked("a grandchild that revokes its grandparent keeps itself", "gus", ""),
+		revoked("only the direct children are revoked", "admin", `,"children":["fay"]`),
+		revoked("only the grandchildren are revoked", "admin", `,"children":["gus"]`),
+		revoked("a token of another creator is revoked too", "admin", `,"children":["fay","gus","hal"]`),
+		revoked("a child is revoked twice", "admin", `,"children":["fay","gus","fay"]`),
+		revoked("a token is among its own children", "admin", `,"children":["eve","fay","gus"]`),
+		{"the children of a token that was revoked earlier stay valid", broken(ruleToken), func(s *story) {
 			line(s)
 			create(s, "eve", "ida", 1)
 			revoke(s, "hal", "fay", 1, "")
 		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["ida"]`) }},
-		{"what a revoked token made keeps it alive", broken(ruleToken), func(s *story) {
+		{"a grandchild below a revoked token keeps itself", broken(ruleToken), func(s *story) {
 			line(s)
 			revoke(s, "hal", "fay", 1, "")
 		}, func(s *story) { revoke(s, "gus", "eve", 1, "") }},
-		{"what an earlier token of the name made stays valid", broken(ruleToken), func(s *story) {
+		{"the children of an earlier token of the same name stay valid", broken(ruleToken), func(s *story) {
 			line(s)
 			revoke(s, "hal", "eve", 1, "")
 			create(s, "admin", "eve", 2)
 			create(s, "eve", "ida", 1)
 		}, func(s *story) { revoke(s, "admin", "eve", 2, `,"children":["ida"]`) }},
-		{"what was revoked before is revoked again", broken(ruleToken), func(s *story) {
+		{"a child that was revoked earlier is revoked again", broken(ruleToken), func(s *story) {
 			line(s)
 			revoke(s, "hal", "gus", 1, "")
 		}, func(s *story) { revoke(s, "admin", "eve", 1, `,"children":["fay","gus"]`) }},
-		{"a session's secret has children", broken(ruleToken), line, func(s *story) {
+		{"the revocation of a session's secret has children", broken(ruleToken), line, func(s *story) {
 			data := `{"sessionId":"work","generation":2,"children":["fay"]}`
 			s.add(admin, "token.revoked", data, with("partitionkey", "p1"))
 		}},
@@ -228,7 +233,7 @@ func templatePlants() []plant {
 		return plant{name, broken(rulePermitted, ruleScope), before, func(s *story) { s.add(by, short, data) }}
 	}
 	return []plant{
-		sessions("a worker makes a template", nothing, work, "template.created",
+		sessions("a worker creates a template", nothing, work, "template.created",
 			`{"templateId":"x","name":"X","role":"worker","content":"x"}`),
 		sessions("an orchestrator changes a template", made, orch, "template.updated",
 			`{"templateId":"mine","content":"x"}`),
@@ -238,25 +243,27 @@ func templatePlants() []plant {
 		sessions("a worker deletes a template", made, work, "template.deleted", `{"templateId":"mine"}`),
 		admins("a template twice", ruleExists, made, "template.created",
 			`{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
-		admins("a deleted template again", ruleExists, gone, "template.created",
+		admins("a deleted template is created again", ruleExists, gone, "template.created",
 			`{"templateId":"mine","name":"M","role":"worker","content":"x"}`),
-		admins("Maestro's own is made", ruleExists, nothing, "template.created",
+		admins("a built-in template is created", ruleExists, nothing, "template.created",
 			`{"templateId":"execute-simple","name":"M","role":"worker","content":"x"}`),
-		admins("a template for nobody", ruleTemplate, nothing, "template.created",
+		admins("a template for an unknown role", ruleTemplate, nothing, "template.created",
 			`{"templateId":"x","name":"X","role":"user","content":"x"}`),
 		admins("a template without a name", ruleTemplate, nothing, "template.created",
 			`{"templateId":"x","name":" ","role":"worker","content":"x"}`),
-		admins("a template without a content", ruleTemplate, nothing, "template.created",
+		admins("a template without content", ruleTemplate, nothing, "template.created",
 			`{"templateId":"x","name":"X","role":"worker"}`),
-		admins("no template is changed", ruleExists, nothing, "template.updated",
+		admins("a template that does not exist is changed", ruleExists, nothing, "template.updated",
 			`{"templateId":"none","content":"x"}`),
 		admins("a deleted template is changed", ruleExists, gone, "template.updated",
 			`{"templateId":"mine","content":"x"}`),
-		admins("a template is changed in nothing", ruleTemplate, made, "template.updated", `{"templateId":"mine"}`),
+		admins("an update changes nothing in a template", ruleTemplate, made, "template.updated",
+			`{"templateId":"mine"}`),
 		admins("a template's name is taken away", ruleTemplate, made, "template.updated",
 			`{"templateId":"mine","name":""}`),
-		admins("no template is reset", ruleExists, nothing, "template.reset", `{"templateId":"none"}`),
-		admins("what nobody changed is reset", ruleTemplate, nothing, "template.reset",
+		admins("a template that does not exist is reset", ruleExists, nothing, "template.reset",
+			`{"templateId":"none"}`),
+		admins("an unchanged template is reset", ruleTemplate, nothing, "template.reset",
 			`{"templateId":"execute-simple"}`),
 		admins("a template is reset twice", ruleTemplate, func(s *story) {
 			made(s)
@@ -264,9 +271,10 @@ func templatePlants() []plant {
 				`{"templateId":"mine"}`)
 		},
 			"template.reset", `{"templateId":"mine"}`),
-		admins("no template is deleted", ruleExists, nothing, "template.deleted", `{"templateId":"none"}`),
+		admins("a template that does not exist is deleted", ruleExists, nothing, "template.deleted",
+			`{"templateId":"none"}`),
 		admins("a template is deleted twice", ruleExists, gone, "template.deleted", `{"templateId":"mine"}`),
-		admins("Maestro's own is deleted", ruleTemplate, nothing, "template.deleted",
+		admins("a built-in template is deleted", ruleTemplate, nothing, "template.deleted",
 			`{"templateId":"execute-simple"}`),
 	}
 }

@@ -11,7 +11,7 @@ func (c *trial) workable(tasks ...string) {
 	}
 }
 
-// gives judges what a session is given to work on: everything that it has from then on. s is nil for a new one.
+// gives judges the tasks that a session has from then on. s is nil for a new session.
 func (c *trial) gives(s *session, tasks []string, forced bool) {
 	if !c.thirdOn() {
 		return
@@ -31,8 +31,7 @@ func (j *Judge) added(s *session, tasks []string) []string {
 	return slices.DeleteFunc(slices.Clone(tasks), has)
 }
 
-// early reports whether a session is given a task that waits for another that it does not get, or is given any after
-// its end.
+// early reports whether a session is given a task that waits for a task not given to it, or any task after its end.
 func (j *Judge) early(s *session, tasks []string) bool {
 	added := j.added(s, tasks)
 	if s != nil && s.ended != "" && len(added) > 0 {

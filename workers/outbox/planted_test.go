@@ -15,7 +15,7 @@ import (
 
 var planted = flag.Bool("planted", false, "let TestPlanted build the outbox with each planted bug and see it caught")
 
-// edit replaces a text that must stand exactly once in a file of the package.
+// edit replaces a text that must occur exactly once in a file of the package.
 type edit struct{ file, old, new string }
 
 const (
@@ -34,13 +34,13 @@ var plants = []struct {
 		"	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n",
 	}}},
 	{
-		"no answer is taken for an answer", "lost",
+		"an entry that got no answer counts as sent", "lost",
 		[]edit{{
 			delivery, "	if err := send(ctx, entry); err != nil {\n		return err\n	}\n",
 			"	_ = send(ctx, entry)\n",
 		}},
 	},
-	{"the order is that of the names as text", "order", []edit{
+	{"entries are ordered by their names as text", "order", []edit{
 		{logic, "	numberDigits = 12\n", "	numberDigits = 1\n"},
 		{
 			logic, "cmp.Or(cmp.Compare(a.number, b.number), strings.Compare(a.digest, b.digest))",
@@ -48,7 +48,7 @@ var plants = []struct {
 		},
 	}},
 	{
-		"the order is that of the directory",
+		"entries are delivered in the directory's order",
 		"order",
 		[]edit{
 			{
@@ -59,14 +59,14 @@ var plants = []struct {
 		},
 	},
 	{
-		"the next number is how many wait",
+		"the next number is the number of waiting entries",
 		"order",
 		[]edit{
 			{logic, "next.number = positions[len(positions)-1].number + 1", "next.number = uint64(len(positions)) + 1"},
 		},
 	},
 	{
-		"the next number is the last one's",
+		"the next number repeats the last one",
 		"order",
 		[]edit{
 			{
@@ -77,7 +77,7 @@ var plants = []struct {
 		},
 	},
 	{
-		"the next goes out while one has to wait",
+		"the next entry is delivered although one before it has to wait",
 		"order",
 		[]edit{
 			{
@@ -89,7 +89,7 @@ var plants = []struct {
 		},
 	},
 	{
-		"what is written is not synced",
+		"a written file is not synced",
 		"called damaged",
 		[]edit{{logic, "errors.Join(f.Sync(), f.Close())", "f.Close()"}},
 	},
@@ -104,7 +104,7 @@ var plants = []struct {
 			},
 		},
 	},
-	{"an entry is written in its place", "called damaged", []edit{
+	{"an entry is written directly under its final name", "called damaged", []edit{
 		{
 			logic,
 			"	err := o.write(content)\n	if err == nil {\n		err = o.disk.Rename(writtenFile, file)\n	}\n",
@@ -116,17 +116,17 @@ var plants = []struct {
 		},
 	}},
 	{
-		"what could not be made durable stays",
+		"an entry that could not be made durable is kept",
 		"not kept, and was done",
 		[]edit{{logic, "return errors.Join(err, o.disk.Remove(file))", "return err"}},
 	},
 	{
-		"what is about to be taken back is delivered",
+		"an entry that is about to be withdrawn is delivered",
 		"not kept, and was done",
 		[]edit{{delivery, "positions, strays, err := o.settled(ctx, patience)", "positions, strays, err := o.list()"}},
 	},
 	{
-		"the checksum is not looked at",
+		"the checksum is not compared",
 		"called forged",
 		[]edit{{entries, "if digestOf(content) != at.digest {", "if digestOf(content) == \"\" {"}},
 	},
@@ -142,12 +142,12 @@ var plants = []struct {
 		},
 	},
 	{
-		"a damaged entry is thrown away",
+		"a damaged entry is deleted",
 		"lost",
 		[]edit{{delivery, "o.disk.SetAside(at.file())", "at.file(), o.disk.Remove(at.file())"}},
 	},
 	{
-		"nobody is told of damage",
+		"damage is not reported",
 		"nobody was told",
 		[]edit{{
 			delivery,
@@ -156,12 +156,12 @@ var plants = []struct {
 		}},
 	},
 	{
-		"two may deliver",
+		"two processes may deliver at once",
 		"two deliver",
 		[]edit{{delivery, "unlock, err := o.lock(ctx, patience, deliverLock)", "unlock, err := func() {}, error(nil)"}},
 	},
 	{
-		"two may keep",
+		"two processes may keep entries at once",
 		"called damaged",
 		[]edit{
 			{
@@ -177,7 +177,7 @@ var plants = []struct {
 		[]edit{{entries, "	case !e.proven(secret):\n", "	case e.Proof == \"\":\n"}},
 	},
 	{
-		"the proof of no secret is a proof",
+		"a proof made with an empty secret is accepted",
 		"without proof",
 		[]edit{
 			{
@@ -211,7 +211,7 @@ var plants = []struct {
 		},
 	},
 	{
-		"nobody is told of a forged entry",
+		"a forged entry is not reported",
 		"nobody was told",
 		[]edit{
 			{
@@ -224,7 +224,7 @@ var plants = []struct {
 		},
 	},
 	{
-		"the number is the key",
+		"the entry's number is used as its key",
 		"changed",
 		[]edit{
 			{
@@ -238,8 +238,8 @@ var plants = []struct {
 	},
 }
 
-// TestPlanted shows that the model finds what it looks for: it plants one bug after another by an overlay of the build,
-// never in the tree, and runs histories until a promise breaks.
+// TestPlanted shows that the model finds bugs: it plants one bug after another through a build overlay, never in the
+// tree, and runs histories until a promise breaks.
 func TestPlanted(t *testing.T) {
 	if !*planted {
 		t.Log("not asked for: run it with -planted")
@@ -260,14 +260,14 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantsHaveTheirPlace looks whether each bug could still be planted.
+// TestPlantsHaveTheirPlace checks that each bug can still be planted.
 func TestPlantsHaveTheirPlace(t *testing.T) {
 	for _, p := range plants {
 		t.Run(p.name, func(t *testing.T) { altered(t, p.edits) })
 	}
 }
 
-// altered returns the files that a bug changes, as they are with it.
+// altered returns the files that a bug changes, with the bug.
 func altered(t *testing.T, edits []edit) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -281,7 +281,7 @@ func altered(t *testing.T, edits []edit) map[string]string {
 			text = string(content)
 		}
 		if n := strings.Count(text, e.old); n != 1 {
-			t.Fatalf("the text to replace stands %d times in %s, not once:\n%s", n, e.file, e.old)
+			t.Fatalf("the text to replace occurs %d times in %s, not once:\n%s", n, e.file, e.old)
 		}
 		files[e.file] = strings.Replace(text, e.old, e.new, 1)
 	}
