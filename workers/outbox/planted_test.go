@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var planted = flag.Bool("planted", false, "let TestPlanted build the outbox with each planted bug and see it caught")
+var planted = flag.Bool("planted", false, "let TestPlanted check that each planted bug is caught")
 
 // edit replaces a text that must occur exactly once in a file of the package.
 type edit struct{ file, old, new string }
@@ -242,7 +242,7 @@ var plants = []struct {
 // tree, and runs histories until a promise breaks.
 func TestPlanted(t *testing.T) {
 	if !*planted {
-		t.Log("not asked for: run it with -planted")
+		t.Log("skipped: run it with -planted")
 		return
 	}
 	for _, p := range plants {

@@ -125,7 +125,7 @@ func (c *fault) running() {
 	healthy := s.handler.Health() == nil
 	c.noted = !whole
 	if !whole && healthy && !c.textsLost(s) {
-		c.t.Errorf("%s: the log cannot be read, and the server is healthy", c.what)
+		c.t.Errorf("%s: the log cannot be read, but the server is healthy", c.what)
 	}
 	_, err := s.do(c.t.Context(), "while damaged", &commands.CreateProject{Name: "While damaged"})
 	if (err == nil) != healthy {
@@ -157,7 +157,7 @@ func (c *fault) look(s *server) bool {
 		whole = false
 	}
 	if head, views := s.state(c.t); head == c.lived.head && views != c.lived.views {
-		c.t.Errorf("%s: the views at %s are others", c.what, head)
+		c.t.Errorf("%s: the views at %s changed", c.what, head)
 	}
 	for digest := range c.lived.all.blobs {
 		if _, err := s.bus.Blob(c.t.Context(), digest); err != nil {
@@ -212,12 +212,17 @@ func (c *fault) restart() string {
 	case whole && !warned:
 		result = "harmless"
 	case !whole && !c.textsLost(s):
-		c.t.Errorf("%s: something is lost, and nothing says so", c.what)
+		c.t.Errorf("%s: something is lost, but not reported", c.what)
 	case !whole:
 		result = "long texts lost, and named"
 	}
 	if health == nil && denials < len(c.lived.all.denials) && !warned {
-		c.t.Errorf("%s: %d of %d refusals are left, and nothing says so", c.what, denials, len(c.lived.all.denials))
+		c.t.Errorf(
+			"%s: %d of %d refusals are left, but the loss is not reported",
+			c.what,
+			denials,
+			len(c.lived.all.denials),
+		)
 	}
 	head, _ := s.state(c.t)
 	if err := s.close(); err != nil {
@@ -228,7 +233,11 @@ func (c *fault) restart() string {
 		c.t.Fatalf("%s: %v", c.what, err)
 	}
 	if lost := c.before.lacks(after); len(lost) > 0 {
-		c.t.Errorf("%s: could be read before, and cannot now: %s", c.what, strings.Join(lost[:min(8, len(lost))], ", "))
+		c.t.Errorf(
+			"%s: this could be read before, but not now: %s",
+			c.what,
+			strings.Join(lost[:min(8, len(lost))], ", "),
+		)
 	}
 	if health == nil {
 		c.again(head)
@@ -242,10 +251,10 @@ func (c *fault) restart() string {
 func (c *fault) again(head events.Head) {
 	s := c.open()
 	if health := s.handler.Health(); health != nil {
-		c.t.Errorf("%s: a start later: %v", c.what, health)
+		c.t.Errorf("%s: after another start: %v", c.what, health)
 	}
 	if now, _ := s.state(c.t); now != head {
-		c.t.Errorf("%s: the head was %s, a start later it is %s", c.what, head, now)
+		c.t.Errorf("%s: the head was %s, after another start it is %s", c.what, head, now)
 	}
 	if err := s.close(); err != nil {
 		c.t.Errorf("%s: close: %v", c.what, err)
@@ -268,7 +277,7 @@ func (c *fault) salvage() {
 		return
 	}
 	if alone.Whole() && alone.Head.Sequence < c.lived.head.Sequence {
-		c.t.Errorf("%s: salvage calls the log whole at %s, it was at %s", c.what, alone.Head, c.lived.head)
+		c.t.Errorf("%s: salvage reports the whole log at %s, it was at %s", c.what, alone.Head, c.lived.head)
 	}
 	to := filepath.Join(c.t.TempDir(), "new")
 	report, err := salvage.Home(c.t.Context(), salvage.Options{
@@ -282,7 +291,7 @@ func (c *fault) salvage() {
 		return
 	}
 	if report.Head.Sequence < c.lived.head.Sequence || len(report.LostTexts) > 0 {
-		c.t.Errorf("%s: salvage came to %s, lost %v", c.what, report.Head, report.LostTexts)
+		c.t.Errorf("%s: salvage reached %s, lost %v", c.what, report.Head, report.LostTexts)
 	}
 	s, err := open(context.WithoutCancel(c.t.Context()), to)
 	if err != nil {

@@ -141,7 +141,7 @@ func fileForDirectory(random *rand.Rand, dir string) (string, error) {
 		errors.Join(os.RemoveAll(path), os.WriteFile(path, []byte("no directory"), 0o600))
 }
 
-// anotherKind puts something else into the place of a file.
+// anotherKind replaces a file with something else.
 func anotherKind(random *rand.Rand, dir string) (string, error) {
 	files, err := filesOf(dir, []string{
 		streamsDir + "/*/msgs/*.blk", streamsDir + "/*/msgs/*.blk", streamsDir + "/*/msgs/index.db",

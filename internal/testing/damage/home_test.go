@@ -188,7 +188,7 @@ func stored(ctx context.Context, dir string, aside bool) (contents, error) {
 	return c, err
 }
 
-// lacks names what c has and other lacks.
+// lacks returns the names of what c has and other lacks.
 func (c contents) lacks(other contents) []string {
 	var lost []string
 	for sequence, hash := range c.events {

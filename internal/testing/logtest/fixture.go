@@ -21,7 +21,7 @@ type Fixture struct {
 	Second engine.Log
 	// Crash immediately ends the process of the log as kill -9 would, and opens what survived.
 	Crash func(t *testing.T) engine.Log
-	// LoseAck makes the acknowledgements of appends get lost, until found is called. The appends are executed.
+	// LoseAck loses the acknowledgements of appends until found is called. The appends are executed.
 	LoseAck func(t *testing.T) (found func())
 	// StepDown makes the log's leader step down, possibly during appends.
 	StepDown func(t *testing.T)

@@ -98,7 +98,7 @@ func (s *Snapshots) Break() {
 	s.broken = true
 }
 
-// Put stores a snapshot under a sequence, whatever it holds.
+// Put stores a snapshot under a sequence without checking it.
 func (s *Snapshots) Put(sequence uint64, snapshot events.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

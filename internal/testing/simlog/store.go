@@ -84,7 +84,7 @@ func (s *Store) Forget() {
 	s.late = nil
 }
 
-// Insert stores a message without a guard, as a stranger would, on disk.
+// Insert stores a message on disk without a guard, as a foreign writer would.
 func (s *Store) Insert(m events.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

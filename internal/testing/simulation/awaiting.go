@@ -61,8 +61,8 @@ func awaitable(s *projections.State) map[string]awaited {
 	return all
 }
 
-// judgeWaiters checks that callers that wait on a server are woken when what they wait for has happened, and adds a
-// waiting caller for everything that has not.
+// judgeWaiters checks that a server wakes its waiting callers when what they wait for has happened, and adds a waiting
+// caller for everything that has not.
 func (s *server) judgeWaiters() *Failure {
 	var came, comes map[string]awaited
 	s.handler.View(func(state *projections.State) {

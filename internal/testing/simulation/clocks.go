@@ -7,7 +7,7 @@ import (
 	"maestro/internal/clock"
 )
 
-// year is the unit of a wall clock's leaps.
+// year is the unit of a wall clock's jumps.
 const year = 365 * 24 * time.Hour
 
 // wall is the server's wall clock, which the run sets.
@@ -57,7 +57,7 @@ func (w *world) judgeTime(at time.Time) *Failure {
 	return nil
 }
 
-// leap moves a wall clock by years, or by about the tolerated difference; half of the clocks that leapt before return.
+// leap moves a wall clock by years, or by about the tolerated difference. Half of the clocks that jumped before return.
 func (w *world) leap(s *server, rng *rand.Rand) {
 	offset := time.Duration(rng.Int64N(int64(58*year))) - 29*year
 	switch rng.IntN(4) {
@@ -105,7 +105,11 @@ func (w *world) outlive() *Failure {
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
 		if x := m.sessions[id]; x.Deadline > 0 && !x.Ended && !x.Deleted {
-			return failure("3 each deadline takes effect once", "session %s has had its time by any clock, and goes on", id)
+			return failure(
+				"3 each deadline takes effect once",
+				"the time of session %s is over by every clock, but it has not timed out",
+				id,
+			)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ func (c composer) worker() (string, bool) {
 	return pick(c, workers), true
 }
 
-// next draws what a client would do that knows the state of its queue or question, whether it is still allowed or not.
+// next draws the command of a client that knows the state of its queue or question, whether it is still allowed or not.
 func (c composer) next() (wish, bool) {
 	as := func(id string) caller { return caller{kind: "session", name: id, project: c.m.sessions[id].Project} }
 	var wishes []wish

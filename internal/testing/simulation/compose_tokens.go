@@ -6,8 +6,8 @@ package simulation
 // again.
 var tokenNames = []string{"ann", "bob", "cat", "dan", "eve", "fay", "gus"}
 
-// drawTokenMakerWish draws what the holder of a token does: create another, revoke one, or write with it, whether it is
-// still valid or not.
+// drawTokenMakerWish draws an action of a token's holder: create another token, revoke one, or write, whether the token
+// is still valid or not.
 func (c composer) drawTokenMakerWish() wish {
 	var named, brief, over, makers []string
 	for _, name := range tokenNames {

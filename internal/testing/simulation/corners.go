@@ -1,8 +1,8 @@
 package simulation
 
-// corners sends what random commands seldom do, because several steps must follow each other: a completed item is
-// queued again while another session works on its task, before and after a reopen; and a task comes to depend on one
-// that depended on it by way of a deleted task.
+// corners sends sequences of commands that random commands seldom produce: a completed item is requeued while another
+// session works on its task, before and after a reopen; and a task gets a dependency on one that depended on it through
+// a deleted task.
 func (w *world) corners() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {

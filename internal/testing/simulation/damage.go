@@ -47,7 +47,7 @@ func (w *world) damage(rng *rand.Rand) *Failure {
 	w.store = backup
 	s.witness.Crash()
 	if f == nil && w.oracle.head() != head {
-		return failure("5 damage is reported", "a damaged log took writes")
+		return failure("5 damage is reported", "a damaged log accepted writes")
 	}
 	return f
 }
@@ -115,15 +115,15 @@ func (w *world) judgeDamaged(s *server, rng *rand.Rand, first, last uint64) *Fai
 	case o = <-s.opening:
 		s.opening = nil
 	default:
-		return failure("5 damage is reported", "the damaged log neither opens nor fails to")
+		return failure("5 damage is reported", "opening the damaged log does not end")
 	}
 	if o.err != nil {
-		return failure("5 damage is reported", "the damaged log does not open, so nobody can look at it: %v", o.err)
+		return failure("5 damage is reported", "the damaged log does not open, so nobody can examine it: %v", o.err)
 	}
 	s.handler, s.denials = o.handler, o.denials
 	var found *events.DamageError
 	if err := s.handler.Health(); !errors.As(err, &found) || !errors.Is(err, events.ErrReadOnly) {
-		return failure("5 damage is reported", "the log is damaged at %d, and the server says %v", first, err)
+		return failure("5 damage is reported", "the log is damaged at %d, but the server reports %v", first, err)
 	}
 	if found.Sequence < first || found.Sequence > last {
 		return failure(

@@ -3,7 +3,7 @@ package simulation
 import "fmt"
 
 // dueWish returns the wish of the server's Leases that produced an event of the system. Its key is derived from the
-// state, so that the event happens once, whoever asks again; a server that lags behind may name an earlier one.
+// state, so that a repeated request makes no second event; a server that lags behind may use an earlier one.
 func (o *oracle) dueWish(before *ground, e envelope, d told) (wish, bool) {
 	w := wish{due: true, by: caller{kind: "system"}}
 	losses := before.model().sessions[d.SessionID].Losses

@@ -1,6 +1,6 @@
 // Package simulation runs the real engine.Handler and projections.State on a simulated log (internal/testing/simlog),
-// lets everything go wrong that can, in an order that a seed determines, and checks the promises of the architecture
-// after every step.
+// injects every kind of fault in an order that a seed determines, and checks the promises of the architecture after
+// every step.
 //
 // A run is a list of [Step]s. One goroutine, the driver, takes them one by one inside a testing/synctest bubble: it
 // lets clients submit commands, chooses the outcomes of the log's held operations, moves the clocks, crashes and

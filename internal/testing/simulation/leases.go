@@ -77,7 +77,7 @@ func (w *world) judgeDue(before *model, x wish) *Failure {
 			heard.troubles == s.troubles.Load() {
 			return failure(
 				"3 a session that is heard keeps its item",
-				"session %s was heard while its loss was written, and its item %s was taken from it",
+				"session %s was heard while its loss was written, but its item %s was taken from it",
 				i.Holder,
 				i.Task,
 			)
@@ -99,7 +99,7 @@ func (w *world) judgeCrossed() *Failure {
 		if x := m.sessions[id]; w.crossed[id] == s.life && x.Lost && !x.Ended {
 			return failure(
 				"a session that calls is heard",
-				"session %s was heard while its loss was written, and is still lost",
+				"session %s was heard while its loss was written, but is still lost",
 				id,
 			)
 		}
@@ -384,9 +384,17 @@ func (w *world) wait() *Failure {
 	for _, id := range m.sessionIDs {
 		switch x := m.sessions[id]; {
 		case x.MayBeLost:
-			return failure("3 a silent session is lost", "nothing was heard of session %s for longer than its lease", id)
+			return failure(
+				"3 a silent session is lost",
+				"nothing was heard of session %s for longer than its lease",
+				id,
+			)
 		case x.Deadline > 0 && !x.Ended && x.Deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
-			return failure("3 each deadline takes effect once", "session %s has had its time, and goes on", id)
+			return failure(
+				"3 each deadline takes effect once",
+				"the time of session %s is over, but it has not timed out",
+				id,
+			)
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(m.sessionIDs), func(id string) bool {

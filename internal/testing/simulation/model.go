@@ -79,7 +79,7 @@ func (m *model) liveSession(id string) (documents.Session, bool) {
 	return x, ok && !x.Deleted
 }
 
-// below reports whether a session was spawned by another, or by one below that.
+// below reports whether another session spawned a session, directly or not.
 func (m *model) below(x documents.Session, above string) bool {
 	for x.SpawnedBy != "" && x.SpawnedBy != above {
 		x = m.sessions[x.SpawnedBy]

@@ -30,7 +30,7 @@ type oracle struct {
 	at      string   // time of the last event
 	starts  map[string][]uint64
 	holders *holders
-	// due checks an event caused by the server's Leases, on the state before it.
+	// due checks an event caused by the server's Leases against the state before it.
 	due func(before *model, w wish) *Failure
 
 	blobs   *simlog.Blobs
@@ -69,7 +69,7 @@ func newOracle(blobs *simlog.Blobs) *oracle {
 // ground returns the state after a sequence that was not dropped yet.
 func (o *oracle) ground(sequence uint64) *ground { return o.grounds[sequence-o.first] }
 
-// forget drops the grounds before a sequence: no answer can be based on them any more.
+// forget drops the states before a sequence: no answer can be based on them any more.
 func (o *oracle) forget(before uint64) {
 	if before > o.first {
 		o.grounds, o.first = slices.Clone(o.grounds[before-o.first:]), before
@@ -164,7 +164,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 		return failure("1 the log", "sequence %d is not JSON: %v", sequence, err)
 	}
 	if at, twice := o.byID[e.ID]; twice {
-		return failure("6 one command, one event", "event %s stands at %d and at %d", e.ID, at, sequence)
+		return failure("6 one command, one event", "event %s occurs at %d and at %d", e.ID, at, sequence)
 	}
 	if prev := o.chain[sequence-1]; e.PrevHash != hex.EncodeToString(prev[:]) {
 		return failure("5 the chain", "sequence %d has the prevhash %s, the chain is at %s", sequence, e.PrevHash, prev)
@@ -246,7 +246,7 @@ func (o *oracle) follow(m events.Message) *Failure {
 	return nil
 }
 
-// judged has internal/oracle judge an event, and returns the ground after it.
+// judged has internal/oracle judge an event, and returns the state after it.
 func (o *oracle) judged(before *ground, m events.Message) (*ground, *Failure) {
 	after := &ground{Judge: before.Clone()}
 	line, err := json.Marshal(map[string]any{
@@ -351,7 +351,7 @@ func (o *oracle) refold() *Failure {
 		}
 	}
 	if encode(s) != o.encodedAt(o.head()) {
-		return failure("4 every view equals the fold", "folded again from nothing, the log gives another state")
+		return failure("4 every view equals the fold", "a fold from an empty state gives another state")
 	}
 	return nil
 }

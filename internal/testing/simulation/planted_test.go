@@ -21,7 +21,7 @@ var (
 	planted = flag.Bool(
 		"planted",
 		false,
-		"let TestPlanted build the product with each planted bug and see it caught",
+		"let TestPlanted check that each planted bug is caught",
 	)
 	plantNamed = flag.String("plant", "", "only the plants whose name matches this regular expression")
 	plantSeeds = flag.Int("plantseeds", 2000, "how many seeds a planted bug may survive")
@@ -40,7 +40,7 @@ type plant struct {
 // overlay, never in the tree, and runs seeds until a promise breaks.
 func TestPlanted(t *testing.T) {
 	if !*planted {
-		t.Log("not asked for: run it with -planted")
+		t.Log("skipped: run it with -planted")
 		return
 	}
 	root, err := filepath.Abs("../../..")
@@ -80,7 +80,7 @@ func TestPlantsHaveTheirPlace(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			alter(t, root, p)
 			if !bytes.Contains(proof, []byte("\n| "+p.name+" | ")) {
-				t.Error("docs/proof.md has no row of it: run it with -planted -plant NAME, and add what it prints")
+				t.Error("docs/proof.md has no row for it: run it with -planted -plant NAME, and add what it prints")
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func alter(t *testing.T, root string, p plant) map[string]string {
 			text = string(content)
 		}
 		if n := strings.Count(text, e.old); n != 1 {
-			t.Fatalf("the text to replace stands %d times in %s, not once:\n%s", n, e.file, e.old)
+			t.Fatalf("the text to replace occurs %d times in %s, not once:\n%s", n, e.file, e.old)
 		}
 		altered[path] = strings.Replace(text, e.old, e.new, 1)
 	}
@@ -189,7 +189,7 @@ func run(t *testing.T, binary string) caught {
 	return c
 }
 
-// firstPanic returns the line in which a test binary says why it ended.
+// firstPanic returns the line of a test binary's output that says why it ended.
 func firstPanic(out []byte) string {
 	for line := range bytes.Lines(out) {
 		if bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {

@@ -22,7 +22,7 @@ func (w *world) judgeEvent(c *call) *Failure {
 	if at == 0 || at > o.head() {
 		return failure(
 			"1 acknowledged is never lost",
-			"call %d was answered with event %d, and only %d are on disk",
+			"call %d was answered with event %d, but only %d are on disk",
 			c.number,
 			at,
 			o.head(),
@@ -31,7 +31,7 @@ func (w *world) judgeEvent(c *call) *Failure {
 	if !bytes.Equal(o.messages[at-1].Body, c.answer.Event) {
 		return failure(
 			"1 acknowledged is never lost",
-			"call %d was answered with event %d, and the log has another there:\n%s\n%s",
+			"call %d was answered with event %d, but the log has another there:\n%s\n%s",
 			c.number,
 			at,
 			c.answer.Event,
@@ -41,7 +41,7 @@ func (w *world) judgeEvent(c *call) *Failure {
 	if own, another := o.eventOf(c.wish); own != at || another {
 		return failure(
 			"6 one command, one event",
-			"call %d was answered with event %d, and its own is %d (another's: %t)",
+			"call %d was answered with event %d, but its own is %d (another's: %t)",
 			c.number,
 			at,
 			own,
@@ -58,7 +58,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	if ground > w.oracle.head() {
 		return failure(
 			"6 an answer is based on durable events",
-			"call %d was told \"already so\" at %d, and only %d are on disk",
+			"call %d was answered \"already so\" at %d, but only %d are on disk",
 			c.number,
 			ground,
 			w.oracle.head(),
@@ -67,7 +67,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	if ground < c.lo {
 		return failure(
 			"6 an answer is based on durable events",
-			"call %d was told \"already so\" at %d, and %d had been shown before",
+			"call %d was answered \"already so\" at %d, but %d had been shown before",
 			c.number,
 			ground,
 			c.lo,
@@ -81,7 +81,7 @@ func (w *world) judgeAlready(c *call) *Failure {
 	}
 	return failure(
 		"6 an answer is based on durable events",
-		"call %d was told \"already so\" at %d, where it must be %s: %s",
+		"call %d was answered \"already so\" at %d, where it must be %s: %s",
 		c.number,
 		ground,
 		must,
@@ -106,7 +106,7 @@ func (w *world) judgeRefusal(c *call, refusal *commands.Refusal) *Failure {
 	}
 	return failure(
 		"2 and 6, a refusal is based on durable events",
-		"call %d was refused with %s (%s); on the ground %d to %d it must be %q: %s",
+		"call %d was refused with %s (%s); in the states %d to %d it must be %q: %s",
 		c.number,
 		refusal.Code,
 		refusal.Message,
@@ -123,7 +123,7 @@ func (w *world) judgeView(s *server) *Failure {
 		return nil
 	}
 	if err := s.handler.Health(); errors.Is(err, events.ErrReadOnly) {
-		return failure("5 only damage is reported", "%s says of a healthy log: %v", s.name, err)
+		return failure("5 only damage is reported", "%s reports damage of a healthy log: %v", s.name, err)
 	}
 	var f *Failure
 	moved := !s.seen
@@ -134,13 +134,19 @@ func (w *world) judgeView(s *server) *Failure {
 		case head.Sequence > w.oracle.head():
 			f = failure(
 				"only durable events are visible",
-				"%s shows %d, and only %d are on disk",
+				"%s shows %d, but only %d are on disk",
 				s.name,
 				head.Sequence,
 				w.oracle.head(),
 			)
 		case head.Sequence < s.head:
-			f = failure("only durable events are visible", "%s shows %d after it showed %d", s.name, head.Sequence, s.head)
+			f = failure(
+				"only durable events are visible",
+				"%s shows %d after it showed %d",
+				s.name,
+				head.Sequence,
+				s.head,
+			)
 		case head.Hash != w.oracle.chain[head.Sequence]:
 			f = failure(
 				"5 the chain",
@@ -153,7 +159,7 @@ func (w *world) judgeView(s *server) *Failure {
 		case (head.Sequence != s.head || !s.seen) && encode(state) != w.oracle.encodedAt(head.Sequence):
 			f = failure(
 				"4 every view equals the fold",
-				"%s shows another state at %d than the fold from nothing",
+				"%s shows another state at %d than a fold from an empty state",
 				s.name,
 				head.Sequence,
 			)
@@ -163,7 +169,7 @@ func (w *world) judgeView(s *server) *Failure {
 	if f == nil && s.followed.Load() != s.head {
 		f = failure(
 			"callers that wait for a sequence are woken",
-			"%s shows %d, and who waits for it was woken at %d",
+			"%s shows %d, but a caller that waits for it was woken at %d",
 			s.name,
 			s.head,
 			s.followed.Load(),
@@ -180,7 +186,7 @@ func (w *world) judgeDisk() *Failure {
 	firm := w.store.Firm()
 	for at, body := range w.acked {
 		if at > uint64(len(firm)) || !bytes.Equal(firm[at-1].Body, body) {
-			return failure("1 acknowledged is never lost", "event %d was acknowledged, and is not on disk", at)
+			return failure("1 acknowledged is never lost", "event %d was acknowledged, but is not on disk", at)
 		}
 	}
 	return nil
@@ -225,7 +231,7 @@ func (w *world) judgeStep() *Failure {
 	return nil
 }
 
-// forget drops the grounds on which no answer may be based any more.
+// forget drops the states on which no answer may be based any more.
 func (w *world) forget() {
 	floor := w.known()
 	for _, s := range w.servers {
@@ -283,7 +289,7 @@ func (w *world) announced(committed []events.Message) {
 			w.fail(
 				failure(
 					"only durable events are visible",
-					"event %d was announced, and %d are on disk",
+					"event %d was announced, but %d are on disk",
 					m.Sequence,
 					len(firm),
 				),
@@ -297,7 +303,12 @@ func (w *world) headRecorded(head events.Head) {
 		return
 	}
 	if firm := w.store.Firm(); head.Sequence > uint64(len(firm)) || chainOf(firm[:head.Sequence]) != head.Hash {
-		w.fail(failure("5 witnesses are never ahead of the disk", "the witness was told of %s, and %d are on disk", head, len(firm)))
+		w.fail(failure(
+			"5 witnesses are never ahead of the disk",
+			"the witness recorded %s, but %d are on disk",
+			head,
+			len(firm),
+		))
 	}
 }
 
@@ -305,7 +316,12 @@ func (w *world) snapshotSaved(s events.Snapshot) {
 	firm := w.store.Firm()
 	if s.Sequence > uint64(len(firm)) || chainOf(firm[:s.Sequence]) != s.Hash {
 		w.fail(
-			failure("5 witnesses are never ahead of the disk", "a snapshot was saved at %s, and %d are on disk", s.Head, len(firm)),
+			failure(
+				"5 witnesses are never ahead of the disk",
+				"a snapshot was saved at %s, but %d are on disk",
+				s.Head,
+				len(firm),
+			),
 		)
 		return
 	}
@@ -317,11 +333,20 @@ func (w *world) snapshotSaved(s events.Snapshot) {
 		}
 	}
 	if events.BodyHash(s.State) != encode(state) {
-		w.fail(failure("4 every view equals the fold", "the snapshot at %d holds another state than the fold", s.Sequence))
+		w.fail(failure(
+			"4 every view equals the fold",
+			"the snapshot at %d holds another state than the fold",
+			s.Sequence,
+		))
 	}
 	if stored, err := projections.Decode(s.State); err != nil || encode(stored) != events.BodyHash(s.State) {
 		w.fail(
-			failure("4 every view equals the fold", "the snapshot at %d, decoded, is another state (%v)", s.Sequence, err),
+			failure(
+				"4 every view equals the fold",
+				"the snapshot at %d, decoded, is another state (%v)",
+				s.Sequence,
+				err,
+			),
 		)
 	}
 }

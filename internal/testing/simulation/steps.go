@@ -122,13 +122,13 @@ type Plan struct {
 	Tokens bool
 	// Templates makes commands about templates more frequent than others.
 	Templates bool
-	// Messages lets clients write to sessions; no other run has messages.
+	// Messages lets clients send messages to sessions; no other run has messages.
 	Messages bool
 	// Plans makes changes of a plan more frequent than other commands.
 	Plans bool
 	// Gossip has sessions in projects created by sessions refused more often than there is room for records.
 	Gossip bool
-	// Fan has items of a queue wait for tasks of which one command reports on, or deletes, several at once.
+	// Fan has items of a queue wait for several tasks that one command reports on, or deletes, at once.
 	Fan bool
 	// Chatter has sessions send as many reports on some tasks as the limit allows, and more.
 	Chatter bool

@@ -6,7 +6,7 @@ import (
 	"maestro/events"
 )
 
-// ownTemplates are some of Maestro's own templates: few, so that several commands affect the same one.
+// ownTemplates are some of the built-in templates: few, so that several commands affect the same one.
 var ownTemplates = []string{"execute-simple", "execute-queue", "execute-tree"}
 
 func (c composer) fillTemplate(f *fields, id string) {

@@ -190,7 +190,7 @@ func (w wish) hash() string {
 }
 
 // eventID returns the id of the event that it becomes in a project, from the definition: UUIDv5(actor, project,
-// command, key). The source of a named token says, from the second on, which of its name's it is.
+// command, key). The source of a named token has its generation, from the second one on.
 func (w wish) eventID(project string) string {
 	source := w.by.source()
 	if w.by.user() && w.by.generation > 1 {
