@@ -105,11 +105,7 @@ func (w *world) outlive() *Failure {
 	m := w.oracle.model()
 	for _, id := range m.sessionIDs {
 		if x := m.sessions[id]; x.Deadline > 0 && !x.Ended && !x.Deleted {
-			return failure(
-				"3 each deadline takes effect once",
-				"the time of session %s is over by every clock, but it has not timed out",
-				id,
-			)
+			return failure("3 each deadline takes effect once", "session %s is past its deadline by every clock", id)
 		}
 	}
 	return nil

@@ -163,7 +163,7 @@ func (m *model) places(project string) map[string]int {
 func (m *model) compareSiblings(places map[string]int, shown []*projections.Branch) error {
 	for i, b := range shown {
 		if i > 0 && places[b.Task.ID] < places[shown[i-1].Task.ID] {
-			return fmt.Errorf("task %s is shown after its sibling %s, but is before it", b.Task.ID,
+			return fmt.Errorf("task %s is shown after its sibling %s, but comes before it", b.Task.ID,
 				shown[i-1].Task.ID)
 		}
 		if err := m.compareSiblings(places, b.Children); err != nil {

@@ -125,7 +125,7 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		if h.lost[d.SessionID] || h.ended[d.SessionID] {
 			return failure(
 				"3 each deadline takes effect once",
-				"sequence %d loses %s, which is gone already",
+				"sequence %d marks %s as lost, which is already lost or has ended",
 				sequence,
 				d.SessionID,
 			)
@@ -135,7 +135,12 @@ func (h *holders) follow(sequence uint64, e envelope) *Failure {
 		delete(h.lost, d.SessionID)
 	case "session.timed_out":
 		if h.ended[d.SessionID] {
-			return failure("3 each deadline takes effect once", "sequence %d ends %s, which has ended", sequence, d.SessionID)
+			return failure(
+				"3 each deadline takes effect once",
+				"sequence %d ends %s, which has already ended",
+				sequence,
+				d.SessionID,
+			)
 		}
 		h.ended[d.SessionID] = true
 	case "session.killed", "session.deleted":

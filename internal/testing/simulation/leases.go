@@ -384,17 +384,9 @@ func (w *world) wait() *Failure {
 	for _, id := range m.sessionIDs {
 		switch x := m.sessions[id]; {
 		case x.MayBeLost:
-			return failure(
-				"3 a silent session is lost",
-				"nothing was heard of session %s for longer than its lease",
-				id,
-			)
+			return failure("3 a silent session is lost", "session %s was silent for longer than its lease", id)
 		case x.Deadline > 0 && !x.Ended && x.Deadline < w.servers[0].now().UnixMilli() && !w.plan.Leaps:
-			return failure(
-				"3 each deadline takes effect once",
-				"the time of session %s is over, but it has not timed out",
-				id,
-			)
+			return failure("3 each deadline takes effect once", "session %s did not time out at its deadline", id)
 		}
 	}
 	lost := slices.DeleteFunc(slices.Clone(m.sessionIDs), func(id string) bool {
