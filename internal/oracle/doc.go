@@ -3,7 +3,7 @@
 // reports and lost sessions") and shares no code with the packages that decide, fold or encode. It does not repeat a
 // mistake made there, so the two can be compared.
 //
-// It therefore imports only the standard library. It has its own envelope and payloads, its own permission table,
+// It therefore imports nothing that knows of events: the standard library, lazyregexp and syntax. It has its own envelope and payloads, its own permission table,
 // transcribed by hand, and its own state, no larger than its rules need. Where the documents leave a choice, it accepts
 // either way; every fault that it reports contradicts a sentence in them.
 //
