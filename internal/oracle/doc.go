@@ -5,8 +5,8 @@
 //
 // It therefore imports nothing that knows of events: the standard library, lazyregexp and syntax. It has its own
 // envelope and payloads, its own permission table, transcribed by hand, and its own state, no larger than its rules
-// need. Where the documents leave a choice, it accepts either way; every fault that it reports contradicts a sentence in
-// them.
+// need. Where the documents leave a choice, it accepts either way; every fault that it reports contradicts a sentence
+// in them.
 //
 // A log is judged as it is: a faulty event is reported, but still counts as having happened when later events are
 // judged.
