@@ -25,6 +25,9 @@ func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, unt
 // Stop ends the search early, and names what was not examined, or only in part; nothing if the search was complete.
 func (x *InboxSearch) Stop() (unread []string) { return x.in.stop() }
 
+// Found is the number of things that were found.
+func (x *InboxSearch) Found() int { return len(x.in.found) }
+
 // Size is the approximate memory that the search takes, in bytes.
 func (x *InboxSearch) Size() int64 {
 	const itemSize = 480 // with the words that are made for it, and while it is chosen

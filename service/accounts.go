@@ -302,17 +302,17 @@ func (l *ledger) beginOf(by Class, a *account, r resource, n int64) *overLimit {
 	return l.beginBelow(a, r, n, math.Floor(l.quotas[classServer][r].Value/reserve))
 }
 
-// beginShared is beginOf for the server's budget of bodies. A caller's share, which already uses n, takes no more than
+// beginShared is beginOf for the server's budgets of bytes. A caller's share, which already uses n, takes no more than
 // it leaves to others: however many callers take as much as they can, the next one still gets some.
-func (l *ledger) beginShared(by Class, share *account, n int64) *overLimit {
+func (l *ledger) beginShared(by Class, share *account, r resource, n int64) *overLimit {
 	if by == ClassAdmin {
-		return l.begin(l.server, useBodies, n)
+		return l.begin(l.server, r, n)
 	}
 	share.mu.Lock()
-	own := share.used[useBodies-rates]
+	own := share.used[r-rates]
 	share.mu.Unlock()
-	left := math.Floor(l.quotas[classServer][useBodies].Value / reserve)
-	return l.beginBelow(l.server, useBodies, n, left+float64(own))
+	left := math.Floor(l.quotas[classServer][r].Value / reserve)
+	return l.beginBelow(l.server, r, n, left+float64(own))
 }
 
 // beginBelow is begin, but leaves a part of the quota to others.

@@ -133,6 +133,13 @@ func ClassOf(by commands.Actor) Class {
 	return ClassSession
 }
 
+// crowdedPrice is how many times as much a session pays from its own rates while the rates of its project are used up.
+// So a few sessions that use all that the project may use do not stop the others, which use little.
+const crowdedPrice = 10
+
+// crowds are the rates for which that holds.
+var crowds = [rates]bool{useCommands: true, useBytes: true, useReads: true}
+
 // pay uses the rates of the caller and of its project, all or none.
 func (a *Admission) pay(d demand) *overLimit {
 	for _, account := range [...]*account{a.credential, a.project} {
@@ -144,7 +151,7 @@ func (a *Admission) pay(d demand) *overLimit {
 				continue
 			}
 			over := a.ledger.take(account, resource(r), n)
-			if over == nil {
+			if over == nil || account == a.project && a.payCrowded(resource(r), n) {
 				continue
 			}
 			a.refund(d, account, r)
@@ -152,6 +159,15 @@ func (a *Admission) pay(d demand) *overLimit {
 		}
 	}
 	return nil
+}
+
+// payCrowded pays the rest of the price for a rate that the caller's project has used up.
+func (a *Admission) payCrowded(r resource, n float64) bool {
+	if !crowds[r] || a.ledger.take(a.credential, r, n*(crowdedPrice-1)) != nil {
+		return false
+	}
+	a.ledger.charge(a.project, r, n)
+	return true
 }
 
 // refund gives back what was paid before the payment that failed.
@@ -241,7 +257,13 @@ func (a *Admission) begin(r resource) *overLimit { return a.beginAll(r, 1) }
 func (a *Admission) beginAll(r resource, n int64) *overLimit {
 	accounts := a.counting()
 	for i, account := range accounts {
-		if over := a.ledger.beginOf(a.credential.class, account, r, n); over != nil {
+		var over *overLimit
+		if r == useAnswers && account == a.ledger.server {
+			over = a.ledger.beginShared(a.credential.class, accounts[i-1], r, n)
+		} else {
+			over = a.ledger.beginOf(a.credential.class, account, r, n)
+		}
+		if over != nil {
 			for _, begun := range accounts[:i] {
 				a.ledger.end(begun, r, n)
 			}

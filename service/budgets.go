@@ -33,7 +33,7 @@ func (a *Admission) beginBody(n int64) *overLimit {
 	for i, account := range accounts {
 		var over *overLimit
 		if account == a.ledger.server {
-			over = a.ledger.beginShared(a.credential.class, accounts[i-1], n)
+			over = a.ledger.beginShared(a.credential.class, accounts[i-1], useBodies, n)
 		} else {
 			over = a.ledger.begin(account, useBodies, n)
 		}

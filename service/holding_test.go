@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -73,5 +75,48 @@ func TestWhatASearchHoldsIsCounted(t *testing.T) {
 		}
 		quota.Value = room
 		a.Leave()
+	}
+}
+
+// Choosing among what an inbox found sorts it: the call waits for its turn, and pays for the work.
+func TestChoosingTakesATurnAndIsCharged(t *testing.T) {
+	const tasks = 3000
+	w := newWorld(t)
+	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
+	for range tasks {
+		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
+		w.do(w.admin(), "task:block", fmt.Sprintf(`{"taskId":%q,"reason":"r"}`, task))
+	}
+	var search *projections.InboxSearch
+	w.Handler.View(func(state *projections.State) {
+		search = state.SearchInbox(project)
+		state.SearchOn(search, nil, 1<<60)
+	})
+	reader := w.token(fmt.Sprintf(`{"name":"r","kind":"read-only","projectIds":[%q]}`, project))
+	a, err := w.Admit(t.Context(), reader, Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Leave()
+	reader.parts = freeParts
+	before := a.reads
+	if err := w.later(t.Context(), reader).chosen(search, "", projections.InboxPart{}); err != nil {
+		t.Fatal(err)
+	}
+	if paid := a.reads - before; paid < tasks*stepsPerFound/StepsPerRead {
+		t.Errorf("choosing among %d costs %v reads", tasks, paid)
+	}
+	for range turnsAtOnce() {
+		turn, err := w.turns.take(t.Context(), &Caller{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer turn.leave()
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	err = w.later(gone, reader).chosen(search, "", projections.InboxPart{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("without a turn: %v", err)
 	}
 }

@@ -197,16 +197,34 @@ func (v View) inboxOf(
 	if !whole {
 		unread = search.Stop()
 	}
-	if only == "" {
-		search.Want(part)
-	} else {
-		search.WantAll(part)
+	if err := v.chosen(search, only, part); err != nil {
+		return nil, nil, err
 	}
 	if whole, err = v.listingSome(held, on); !whole {
 		search.Stop()
 		unread = append(slices.Clip(unread), "further items")
 	}
 	return search.Items(), unread, err
+}
+
+// stepsPerFound is the work of choosing among what was found, for each: sorting takes most of it.
+const stepsPerFound = 10
+
+// chosen selects what a list needs of what was found. That takes long if much was found: it waits for its turn, and is
+// charged as reading is.
+func (v View) chosen(search *projections.InboxSearch, only string, part projections.InboxPart) error {
+	turn, err := v.Service.Turn(v.ctx, v.Caller)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	v.Caller.chargeSteps(search.Found() * stepsPerFound)
+	if only == "" {
+		search.Want(part)
+	} else {
+		search.WantAll(part)
+	}
+	return nil
 }
 
 // refusedIn returns the refused kept commands of projects; if a session is named, all of that session.

@@ -82,7 +82,7 @@ func (v View) shownItems(search *projections.ItemSearch, listed []*projections.I
 		show := search.Show(listed)
 		ready := make([]projections.ItemView, 0, min(len(listed), tasksAtOnce))
 		for done := len(listed) == 0; !done; {
-			v.again(func(v View) { ready, done = v.ViewItems(show, ready[:0], tasksAtOnce, stepsAtOnce) })
+			v.again(func(v View) { ready, done = v.ViewItems(show, ready[:0], tasksAtOnce, v.portionSteps()) })
 			for _, view := range ready {
 				if !yield(view) {
 					return

@@ -92,3 +92,37 @@ func TestOneSessionDoesNotUseUpItsProject(t *testing.T) {
 		}
 	})
 }
+
+// While others have used up what a project may use, a session that uses little goes on, at a higher price of its own.
+func TestOthersOfAProjectDoNotStopASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const burst = 200
+		for _, r := range []resource{useReads, useCommands} {
+			name := resourceNames[r]
+			w := bounded(t, fmt.Sprintf("session-%s=1/%d", name, burst), fmt.Sprintf("project-%s=1/300", name))
+			_, team := w.team()
+			admit := func(c *Caller) bool {
+				a, err := w.Admit(t.Context(), c, Demand{Writes: r == useCommands})
+				if err == nil {
+					a.Leave()
+				}
+				return err == nil
+			}
+			for _, greedy := range []*Caller{team.orchestrator, team.other} {
+				for admit(greedy) {
+				}
+			}
+			calls := 0
+			for admit(team.another) {
+				calls++
+			}
+			if least := burst/crowdedPrice - 2; calls < least || calls > burst/crowdedPrice+2 {
+				t.Errorf("%s: a session that used nothing makes %d calls, want about %d", name, calls, least)
+			}
+			time.Sleep(2 * crowdedPrice * time.Second)
+			if !admit(team.another) {
+				t.Errorf("%s: it is not admitted at a tenth of its rate", name)
+			}
+		}
+	})
+}

@@ -89,9 +89,9 @@ var quotas = []Quota{
 	{"admin-streams", 4, 0, "reads of the whole log of one admin token in progress"},
 	{"admin-answers", 256 << 20, 0, "bytes of answers that one admin token has not read"},
 	{"admin-bodies", 128 << 20, 0, "bytes of requests of one admin token in progress"},
-	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work"},
-	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project"},
-	{"project-reads", 1000, 20_000, "reads of all sessions of one project, with their work"},
+	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work; above it, a call costs its session ten times as much"},
+	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project; above it, as for commands"},
+	{"project-reads", 1000, 20_000, "reads of all sessions of one project, with their work; above it, as for commands"},
 	{
 		"project-identities", 2000, 20_000,
 		"calls of `GET /identity` that prove to come from the sessions of one project, above those of their address",
@@ -127,7 +127,7 @@ var quotas = []Quota{
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},
 	{"server-streams", 8, 0, "reads of the whole log in progress"},
-	{"server-answers", 512 << 20, 0, "bytes of answers that nobody has read yet"},
+	{"server-answers", 512 << 20, 0, "bytes of answers that nobody has read yet; no project or token uses more of them than are left"},
 	{"server-bodies", 256 << 20, 0, "bytes of requests in progress; no project uses more of them than are left"},
 }
 

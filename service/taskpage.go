@@ -119,7 +119,7 @@ func (v View) findTasks(
 	for done := false; !done; portion = min(2*portion, tasksAtOnce) {
 		part := make([]*projections.Task, 0, portion)
 		v.again(func(v View) {
-			done = v.WalkOn(walk, stepsAtOnce, func(t *projections.Task) bool {
+			done = v.WalkOn(walk, v.portionSteps(), func(t *projections.Task) bool {
 				if filter.stands(v, t) {
 					part = append(part, t)
 				}

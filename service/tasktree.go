@@ -155,7 +155,7 @@ func (v View) grow(growth *projections.TreeBuild, then func() error) error {
 	held := v.holding(func() int64 { return int64(growth.Made()) * branchSize })
 	defer held.free()
 	for done := false; !done; {
-		v.again(func(v View) { done = v.BuildTrees(growth, stepsAtOnce) })
+		v.again(func(v View) { done = v.BuildTrees(growth, v.portionSteps()) })
 		if err := held.grow(done); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (x *taskViews) make() {
 	x.ready = make([]projections.TaskView, 0, min(x.n-x.at, tasksAtOnce))
 	size := int64(0)
 	x.view.again(func(v View) {
-		for x.at < x.n && len(x.ready) < tasksAtOnce && v.Steps() < stepsAtOnce && size < bytesAtOnce {
+		for x.at < x.n && len(x.ready) < tasksAtOnce && v.Steps() < v.portionSteps() && size < bytesAtOnce {
 			t := x.task(x.at)
 			below, done := x.below(v, t)
 			if !done {
@@ -83,7 +83,7 @@ func (x *taskViews) below(v View, t *projections.Task) (sum *projections.Progres
 	if x.sum == nil {
 		x.sum = v.SumBelow(t.ID, x.sums)
 	}
-	if !v.SumOn(x.sum, stepsAtOnce) {
+	if !v.SumOn(x.sum, v.portionSteps()) {
 		return nil, false
 	}
 	sum, x.sum = x.sum.Progress(), nil
@@ -132,7 +132,7 @@ func (v View) listingWith(held *holding, work func(v View, until uint64) (done b
 			return tooMuchToRead()
 		}
 		v.again(func(v View) {
-			done = work(v, stepsAtOnce)
+			done = work(v, v.portionSteps())
 			steps += v.Steps()
 		})
 		if err := held.grow(done); err != nil {
@@ -157,6 +157,6 @@ func (v View) listingSome(held *holding, work func(v View, until uint64) (done b
 // that fails.
 func (v View) portions(work func(v View, until uint64) (done bool)) {
 	for done := false; !done; {
-		v.again(func(v View) { done = work(v, stepsAtOnce) })
+		v.again(func(v View) { done = work(v, v.portionSteps()) })
 	}
 }

@@ -9,8 +9,20 @@ import (
 // calls.
 func turnsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// freeParts is how many parts of an answer a call creates without waiting for its turn.
-const freeParts = 4
+// freeParts is how many parts of an answer a call creates without waiting for its turn, freeSteps how many steps each of
+// them takes. However many calls begin at once, a commit waits for these parts only briefly.
+const (
+	freeParts = 4
+	freeSteps = 500
+)
+
+// portionSteps returns how many steps the present part of an answer may take.
+func (v View) portionSteps() uint64 {
+	if v.Caller.turn || v.Caller.parts > freeParts {
+		return stepsAtOnce
+	}
+	return freeSteps
+}
 
 // Turn is a call's turn to create one more part of a long answer.
 type Turn struct {

@@ -232,8 +232,11 @@ func decoded(resp *http.Response, answer []byte, out any) error {
 	return nil
 }
 
-// errEmptyPage ends the reading of a list that might have no end: a page that leads to another has items.
-var errEmptyPage = errors.New("an empty page leads to another one")
+// emptyPages bounds how many pages without an item may follow each other. A search returns such pages while it finds
+// nothing; a list without an end would, too.
+const emptyPages = 1000
+
+var errEmptyPages = errors.New("too many empty pages follow each other")
 
 // pages reads the pages after the first and returns the whole list.
 func (c *Client) pages(
@@ -242,6 +245,7 @@ func (c *Client) pages(
 	asked := url.Values{}
 	maps.Copy(asked, query)
 	list = bytes.TrimSpace(list)
+	empty := 0
 	for next := resp.Header.Get(wire.HeaderNext); next != ""; next = resp.Header.Get(wire.HeaderNext) {
 		asked.Set("cursor", next)
 		req, err := c.request(ctx, http.MethodGet, path, asked, nil)
@@ -258,16 +262,17 @@ func (c *Client) pages(
 			return nil, notOurs(resp, errors.New("a page is not a list"))
 		case len(list)+len(page) > maxAnswer:
 			return nil, notOurs(resp, fmt.Errorf("the list is longer than %d bytes", maxAnswer))
-		case len(page) == 2 && resp.Header.Get(wire.HeaderNext) != "":
-			return nil, notOurs(resp, errEmptyPage)
-		case len(page) == 2: // no item was left
+		case len(page) == 2 && empty == emptyPages:
+			return nil, notOurs(resp, errEmptyPages)
+		case len(page) == 2: // no item was found
+			empty++
 			continue
 		case len(list) > 2:
 			list = append(list[:len(list)-1], ',')
 		default:
 			list = list[:1]
 		}
-		list = append(list, page[1:]...)
+		list, empty = append(list, page[1:]...), 0
 	}
 	return list, nil
 }

@@ -164,7 +164,8 @@ func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader("[]"))}, nil
 }
 
-// A list without an end is an error: the other side is not a Maestro server.
+// Empty pages may follow each other while a search finds nothing. A list without an end is an error: the other side is
+// not a Maestro server.
 func TestAListWithoutAnEndIsAnError(t *testing.T) {
 	for name, read := range map[string]func(c *client.Client) error{
 		"the whole list": func(c *client.Client) error {
@@ -177,7 +178,7 @@ func TestAListWithoutAnEndIsAnError(t *testing.T) {
 		},
 	} {
 		e := &endless{}
-		if err := read(client.New("http://x", "t", client.WithTransport(e))); err == nil || e.asked > 2 {
+		if err := read(client.New("http://x", "t", client.WithTransport(e))); err == nil || e.asked < 100 || e.asked > 2000 {
 			t.Errorf("%s: %v after %d requests", name, err, e.asked)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 func first[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (items []T, err error) {
 	ctx, cancel := c.patiently(ctx, 0)
 	defer cancel()
+	empty := 0
 	for {
 		query.Set("limit", strconv.Itoa(most-len(items)))
 		req, err := c.request(ctx, http.MethodGet, path, query, nil)
@@ -32,8 +33,12 @@ func first[T any](ctx context.Context, c *Client, path string, query url.Values,
 		switch {
 		case next == "" || len(items) >= most:
 			return items, nil
-		case len(page) == 0:
-			return nil, notOurs(resp, errEmptyPage)
+		case len(page) > 0:
+			empty = 0
+		case empty == emptyPages:
+			return nil, notOurs(resp, errEmptyPages)
+		default:
+			empty++
 		}
 		query.Set("cursor", next)
 	}
