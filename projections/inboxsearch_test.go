@@ -40,6 +40,7 @@ func TestSizeOfAnInboxSearch(t *testing.T) {
 			t.Errorf("%s: %d bytes are counted, and it takes %d", name, size, took)
 		}
 		runtime.KeepAlive(hold)
+		runtime.KeepAlive(s)
 	}
 }
 
