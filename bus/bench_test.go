@@ -27,7 +27,7 @@ func benchMessages(n int) []events.Message {
 	return messages
 }
 
-// BenchmarkAppend is one append of n messages; BenchmarkRaw is what JetStream takes for the same by itself.
+// BenchmarkAppend measures one append of n messages; BenchmarkRaw measures the same with JetStream alone.
 func BenchmarkAppend(b *testing.B) {
 	for _, d := range []Durability{Always, Interval} {
 		for _, n := range []int{1, 2, 3, 8, 64, 1000} {
@@ -78,7 +78,7 @@ func BenchmarkRaw(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is per message.
+// BenchmarkRead measures a read per message.
 func BenchmarkRead(b *testing.B) {
 	bus := benchBus(b, Interval)
 	const n = 100_000

@@ -25,7 +25,7 @@ import (
 	"maestro/events"
 )
 
-// filled is a log of n events in appends of ten, with its head.
+// filled appends n events to a log, ten at a time, and returns its head.
 func filled(t *testing.T, b *Bus, n int) events.Head {
 	t.Helper()
 	var head events.Head
@@ -57,7 +57,7 @@ func TestOneProcessHoldsAStore(t *testing.T) {
 		}
 	}
 	if err := b.Append(t.Context(), 0, []events.Message{{Subject: "maestro.ev.a.b.c"}}); err == nil {
-		t.Fatal("a closed bus took an append")
+		t.Fatal("a closed bus accepted an append")
 	}
 	mustOpen(t, dir, Always)
 }
@@ -133,7 +133,7 @@ func TestAnnouncements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	for range 2 { // again after a reopen: subscriptions outlive it
+	for range 2 { // again after a reopen, which subscriptions survive
 		if err := b.Conn().Flush(); err != nil {
 			t.Fatal(err)
 		}
@@ -156,10 +156,10 @@ func TestAnnouncements(t *testing.T) {
 func TestBlobs(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	if _, err := b.Blob(t.Context(), Digest([]byte("x"))); !errors.Is(err, events.ErrNoBlob) {
-		t.Fatalf("a blob that is not there: %v", err)
+		t.Fatalf("a missing blob: %v", err)
 	}
 	if _, err := b.Blob(t.Context(), "../etc"); !errors.Is(err, events.ErrNoBlob) {
-		t.Fatalf("a name that is no digest: %v", err)
+		t.Fatalf("a name that is not a digest: %v", err)
 	}
 	var want []string
 	for _, content := range [][]byte{{}, []byte("small"), bytes.Repeat([]byte("large"), 100_000)} {
@@ -273,23 +273,23 @@ func TestAHeadFileThatCannotBeWritten(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			if err := h.Failed(); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("it failed with %v", err)
+				t.Errorf("the head file failed with %v", err)
 			}
 			if n := said("cannot be written"); n < 1 || n > minute+2 {
-				t.Errorf("after %d minutes the log says so %d times", minute+1, n)
+				t.Errorf("after %d minutes the log reports it %d times", minute+1, n)
 			}
 		}
 		must(t, os.Mkdir(dir, 0o700))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if h.Failed() != nil || said("is written again") != 1 {
-			t.Errorf("it can be written again, and failed with %v\n%s", h.Failed(), logged.String())
+			t.Errorf("the head file can be written again, but failed with %v\n%s", h.Failed(), logged.String())
 		}
-		must(t, os.RemoveAll(dir)) // what is there must be written again
+		must(t, os.RemoveAll(dir)) // the head file must be written again
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if !errors.Is(h.Failed(), fs.ErrNotExist) {
-			t.Errorf("it cannot be written again, and failed with %v", h.Failed())
+			t.Errorf("the head file cannot be written again, but failed with %v", h.Failed())
 		}
 		must(t, os.Mkdir(dir, 0o700))
 		time.Sleep(3 * time.Second)
@@ -342,7 +342,7 @@ func TestSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Incompressible, so that decompression does not find a flipped bit.
+	// Incompressible, so that a flipped bit is not found by decompression.
 	var state []byte
 	for i := range 50 {
 		hash := events.BodyHash([]byte{byte(i)})
@@ -411,7 +411,7 @@ func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Mess
 			Blob: func(_ string, content []byte) error { return s.Blob(content) },
 		})
 		if err == nil && len(contents.Lost) > 0 {
-			err = fmt.Errorf("it lost %v", contents.Lost)
+			err = fmt.Errorf("the backup lacks %v", contents.Lost)
 		}
 		return errors.Join(err, contents.Unsealed)
 	})
@@ -421,7 +421,7 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 1234)
-	// Not events, but kept as they are.
+	// Not valid events: a backup keeps them unchanged.
 	for _, body := range []string{"not\njson", "", ` {"spaces": 1} `} {
 		if err := b.Append(t.Context(), head.Sequence, []events.Message{{
 			Subject: "maestro.ev.p.x.y",
@@ -445,7 +445,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	other := BackupOptions{Head: events.Head{Sequence: head.Sequence, Hash: events.Hash{1}}, Key: key}
 	if _, err := b.Backup(t.Context(), io.Discard, other); !errors.Is(err, events.ErrReadOnly) {
-		t.Fatalf("a backup to a head that the log does not lead to: %v", err)
+		t.Fatalf("a backup to a head that is not in the log: %v", err)
 	}
 
 	parent := t.TempDir()
@@ -466,7 +466,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err := again.Read(t.Context(), 1, head.Sequence, func(m events.Message) error {
 		return b.Read(t.Context(), next, next, func(want events.Message) error {
 			if next++; want.Subject != m.Subject || !bytes.Equal(want.Body, m.Body) {
-				t.Errorf("sequence %d is %q, it was %q", m.Sequence, m.Body, want.Body)
+				t.Errorf("sequence %d is %q, expected %q", m.Sequence, m.Body, want.Body)
 			}
 			return nil
 		})
@@ -480,7 +480,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("the restored blob: %d bytes, %v", len(content), err)
 	}
 	if _, err := restoreAt(t, archive.Bytes(), dir, nil); err == nil {
-		t.Fatal("restored over a store")
+		t.Fatal("a backup was restored over an existing store")
 	}
 
 	refuse := func(name string, content []byte, verify func(events.Message) error) {
@@ -502,7 +502,7 @@ func TestBackupAndRestore(t *testing.T) {
 		altered[at] ^= 4
 		refuse("altered at "+strconv.Itoa(at), altered, nil)
 	}
-	// Altered by somebody who knows the format: only the chain and the digests show it.
+	// Altered by somebody who knows the format: only the chain and the digests reveal it.
 	unzipped, err := gzip.NewReader(bytes.NewReader(whole))
 	if err != nil {
 		t.Fatal(err)

@@ -39,8 +39,8 @@ func record(p *recordParser, subject string) []byte {
 	return p.sum.Sum(content)
 }
 
-// TestABlockThatIsMadeToBeSlow: a block in which every place looks like a long record costs checksums of some of its
-// length only, whether the records between them can be read or not.
+// TestABlockThatIsMadeToBeSlow: in a block in which every position looks like a long record, checksums are computed
+// over a bounded number of bytes, whether the records in between can be read or not.
 func TestABlockThatIsMadeToBeSlow(t *testing.T) {
 	const size, long = 1 << 20, 300_000
 	subject := events.SubjectPrefix + "x"
@@ -56,16 +56,16 @@ func TestABlockThatIsMadeToBeSlow(t *testing.T) {
 		found := 0
 		slow.scan(content, len(content), func(int, blockRecord) { found++ }, func(int, int, error) {})
 		if most := 66*len(content) + 4*maxRecord; counter.bytes > most {
-			t.Errorf("%s: checksums of %d bytes were made, of a block of %d", name, counter.bytes, len(content))
+			t.Errorf("%s: checksums were computed over %d bytes of a block of %d", name, counter.bytes, len(content))
 		}
 		if name != "none can be read" && found == 0 {
-			t.Errorf("%s: none was read", name)
+			t.Errorf("%s: no record was read", name)
 		}
 	}
 }
 
-// TestKeysAreTriedWithinABudget: no number is tried on a block in which nothing looks like a record, and few are on one
-// whose records are long.
+// TestKeysAreTriedWithinABudget: no block number is tried if nothing in the block looks like a record, and few are
+// tried if its records are long.
 func TestKeysAreTriedWithinABudget(t *testing.T) {
 	tried := 0
 	numbers := func(yield func(int) bool) {

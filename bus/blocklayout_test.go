@@ -11,7 +11,7 @@ import (
 )
 
 // TestTheServerGetsNoStreamThatItWouldClear: files that make nats-server delete or replace messages when it opens a
-// stream are found before. The log then opens read-only, other streams are recreated, and nothing is lost.
+// stream are found before it does. The log then opens read-only, other streams are recreated, and nothing is lost.
 func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	copied := func(from, to string) error {
@@ -79,7 +79,7 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 				}
 				var damage *events.DamageError
 				if errors.As(b.Damage(), &damage) && damage.Sequence != uint64(len(log))+1 {
-					t.Errorf("the damage is at %d, every event can be read", damage.Sequence)
+					t.Errorf("the damage is at %d, although every event can be read", damage.Sequence)
 				}
 				sameMessages(t, allOf(t, b), log)
 				if got, err := b.Blobs(t.Context()); err != nil || len(got) != len(blobs) {
@@ -182,7 +182,7 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 			// nats-server would find nothing in them.
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			if b.Damage() == nil {
-				t.Error("the server has got the renamed blocks")
+				t.Error("nats-server got the renamed blocks")
 			}
 			sameMessages(t, allOf(t, b), log)
 		})

@@ -10,8 +10,8 @@ import (
 	"maestro/internal/disk"
 )
 
-// TestAFailedSyncIsNeverForgotten: a sync that failed fails again, also when another block could not be opened in the
-// same moment. A block that could not be opened is tried again.
+// TestAFailedSyncIsNeverForgotten: a failed sync fails again, even if another block could not be opened at the same
+// time. Opening that block is tried again.
 func TestAFailedSyncIsNeverForgotten(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -37,10 +37,10 @@ func TestAFailedSyncIsNeverForgotten(t *testing.T) {
 			err := s.sync()
 			restore()
 			if !errors.Is(err, syscall.EIO) {
-				t.Fatalf("the first sync came to %v", err)
+				t.Fatalf("the first sync returned %v", err)
 			}
 			if err := s.sync(); errors.Is(err, syscall.EIO) != test.stays {
-				t.Errorf("the second sync came to %v", err)
+				t.Errorf("the second sync returned %v", err)
 			}
 			s.forget()
 			must(t, s.sync())

@@ -91,7 +91,7 @@ func TestHarmToTheNewestBlocksBesideTheLog(t *testing.T) {
 				}
 				if !errors.Is(first, events.ErrReadOnly) || !errors.Is(b.Damage(), events.ErrReadOnly) ||
 					!strings.Contains(first.Error(), "1.blk") {
-					t.Errorf("the look at the files: %v, the damage: %v", first, b.Damage())
+					t.Errorf("the check of the files: %v, the damage: %v", first, b.Damage())
 				}
 			})
 		}
@@ -117,7 +117,7 @@ func TestTheWatchBesideTheLogFollowsTheServer(t *testing.T) {
 		}
 	}
 	if b.watch.sides[0].index < 2 {
-		t.Fatal("there was one block only")
+		t.Fatal("there was only one block")
 	}
 }
 
@@ -149,7 +149,7 @@ func TestATextOfADamagedNewestBlockIsNotAskedOfTheServer(t *testing.T) {
 		t.Error("the damage was not noticed")
 	}
 	if now, err := os.Stat(block); err != nil || now.Size() != info.Size() {
-		t.Errorf("the block has %d bytes, it had %d", now.Size(), info.Size())
+		t.Errorf("the block has %d bytes, expected %d", now.Size(), info.Size())
 	}
 }
 
@@ -176,14 +176,14 @@ func TestTheNewestBlocksAreReadAgainToo(t *testing.T) {
 			flip(t, filepath.Join(b.embedded.messagesDir(stream), "1.blk"), func(size int64) int64 { return size / 3 })
 			check()
 			if !errors.Is(b.Damage(), events.ErrReadOnly) {
-				t.Error("the daily check did not see it")
+				t.Error("the daily check did not notice the damage")
 			}
 		})
 	}
 }
 
 // TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock: if one fstat of a block fails, nats-server treats the block as
-// empty and overwrites its beginning. What it acknowledges then is not at its place.
+// empty and overwrites its beginning. What it acknowledges then is not in its place.
 func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 	for _, stream := range []string{BlobStream, DeniedStream} {
 		t.Run(stream, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 				overwrite()
 				must(t, b.Here())
 				if logged.n.Load() == 0 {
-					t.Error("nothing is logged")
+					t.Error("nothing was logged")
 				}
 				return
 			}
@@ -217,7 +217,7 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 			overwrite()
 			err = b.blobIsThere(t.Context(), Digest(text))
 			if !errors.Is(err, events.ErrReadOnly) || b.Damage() == nil {
-				t.Errorf("it is acknowledged: %v, damage %v", err, b.Damage())
+				t.Errorf("the write was acknowledged: %v, damage %v", err, b.Damage())
 			}
 		})
 	}

@@ -106,17 +106,17 @@ func TestFilesTakenFromARunningServer(t *testing.T) {
 			b.OnDamage(func(err error) { told <- err })
 			c.harm(t, b)
 			if err := b.Here(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.named) {
-				t.Errorf("the look at the files: %v, expected one that names %s", err, c.named)
+				t.Errorf("the check of the files: %v, expected an error that names %s", err, c.named)
 			}
 			if len(told) != 1 || !errors.Is(b.Damage(), events.ErrReadOnly) {
-				t.Errorf("the log goes on: %v", b.Damage())
+				t.Errorf("the log still accepts writes: %v", b.Damage())
 			}
 			m := events.Message{Subject: "maestro.ev.p.task.1", Body: []byte("late")}
 			if err := b.Append(t.Context(), head, []events.Message{m}); !errors.Is(err, events.ErrReadOnly) {
-				t.Errorf("an append behind it: %v", err)
+				t.Errorf("an append after it: %v", err)
 			}
 			if err := b.Close(); !errors.Is(err, events.ErrReadOnly) || !strings.Contains(err.Error(), c.named) {
-				t.Errorf("the stop: %v, expected one that names %s", err, c.named)
+				t.Errorf("the stop: %v, expected an error that names %s", err, c.named)
 			}
 		})
 	}
@@ -150,7 +150,7 @@ func TestBlockWatchFollowsTheServer(t *testing.T) {
 				)
 			}
 			if whole := b.watch.end - b.watch.at; whole > 601_000 {
-				t.Fatalf("the next look reads %d bytes again", whole)
+				t.Fatalf("the next check reads %d bytes again", whole)
 			}
 		}
 		b.doubtful.Store(true)

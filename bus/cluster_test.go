@@ -95,7 +95,7 @@ func runCluster(t *testing.T) []*server.Server {
 	}
 	ready, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for { // until there is a leader of the cluster, and all three are known to it
+	for { // until the cluster has a leader that knows all three servers
 		try, cancel := context.WithTimeout(ready, time.Second)
 		_, err := js.CreateStream(try, jetstream.StreamConfig{Name: "PROBE", Replicas: 3})
 		if err == nil {

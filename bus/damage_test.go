@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// The head file and whoever lists faults look at the bus while a reopen finds damage. The race detector judges.
+// The head file and lists of faults read the bus while a reopen finds damage. The race detector checks this.
 func TestFaultsAreListedWhileAReopenFindsThem(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	filled(t, b, 30)

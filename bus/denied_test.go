@@ -21,7 +21,7 @@ func loadDenials(t *testing.T, b *Bus) map[string]string {
 	return found
 }
 
-// A slot holds the newest record, also after the store was opened again.
+// A slot holds the newest record, even after the store was reopened.
 func TestDenialsKeepTheNewestOfASlot(t *testing.T) {
 	dir := t.TempDir()
 	b, err := Open(t.Context(), Options{Dir: dir})
@@ -61,9 +61,9 @@ func TestDenialsKeepTheNewestOfASlot(t *testing.T) {
 		}
 	}()
 	if found := fmt.Sprint(loadDenials(t, b)); found != want {
-		t.Errorf("after it was opened again: %s, want %s", found, want)
+		t.Errorf("after a reopen: %s, want %s", found, want)
 	}
 	if head, err := b.Sync(t.Context()); err != nil || head != 0 {
-		t.Errorf("the log has %d events, %v: refusals are no part of it", head, err)
+		t.Errorf("the log has %d events, %v: refusals are not part of it", head, err)
 	}
 }

@@ -25,13 +25,13 @@ var (
 	diskSeed = flag.Uint64("disk-seed", 1, "which ones, if not all")
 )
 
-// failures are the errors that a file operation of a working disk may end with.
+// failures are the errors with which a file operation on a working disk may fail.
 var failures = []error{syscall.EIO, syscall.EMFILE, syscall.EACCES, syscall.ENOSPC}
 
 // failure is how an operation fails in a sweep.
 type failure struct {
 	why error
-	// lasting says that the operation also fails whenever it is tried again on the same path.
+	// lasting means that the operation fails again each time it is tried on the same path.
 	lasting bool
 }
 
@@ -119,7 +119,7 @@ var storeKinds = map[string]func(t *testing.T, s smallStore, image string){
 	},
 }
 
-// loss is what nats-server does to a block in the start in which an operation fails; none if how is "".
+// loss is what nats-server does to a block in the start in which an operation fails; if how is "", it does nothing.
 type loss struct{ stream, how string }
 
 func (l loss) String() string {
@@ -129,7 +129,7 @@ func (l loss) String() string {
 	return l.stream + " " + l.how
 }
 
-// losses are those of a sweep.
+// losses are the losses of a sweep.
 func losses() []loss {
 	all := []loss{{}}
 	for _, stored := range storedStreams {
@@ -264,7 +264,7 @@ func (s smallStore) start(t *testing.T, model string, lost loss, nth int, how fa
 		if damage := b.Damage(); damage == nil {
 			s.has(t, b)
 		} else if unread := (*UnreadError)(nil); !errors.As(damage, &unread) {
-			t.Errorf("it is taken for damaged: %v", damage)
+			t.Errorf("the store is taken for damaged: %v", damage)
 		} else {
 			must(t, b.AwaitReadable(t.Context(), once()))
 		}
@@ -296,10 +296,10 @@ func (s smallStore) startsAgain(t *testing.T, image, failed string) {
 func (s smallStore) isRefused(t *testing.T, image string, err error) {
 	t.Helper()
 	if strings.Contains(err.Error(), "/proc/self/fd") {
-		t.Errorf("it names a path that means nothing to others: %v", err)
+		t.Errorf("the error names a path that only this process can use: %v", err)
 	}
 	if hasSpares(image) && !strings.Contains(err.Error(), spareName) {
-		t.Errorf("second names are left, and it does not say so: %v", err)
+		t.Errorf("second names are left, and the error does not say so: %v", err)
 	}
 }
 
@@ -318,7 +318,7 @@ func leavesNothing(t *testing.T, image string) {
 	}
 }
 
-// The same when a running server reopens its store: the next try has everything, without a restart.
+// The same applies when a running server reopens its store: the next attempt has everything, without a restart.
 func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	s := newDividedStore(t)
 	for _, lost := range losses() {
@@ -338,7 +338,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 				_, err = b.reopen(t.Context())
 			}
 			if err != nil {
-				t.Errorf("the next try: %v", err)
+				t.Errorf("the next attempt: %v", err)
 			} else {
 				s.has(t, b)
 			}
@@ -349,7 +349,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 	}
 }
 
-// If any file operation of a running server fails, nothing is taken to be damaged or moved, and the server continues.
+// If any file operation of a running server fails, nothing is taken for damaged or moved, and the server continues.
 func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 	s := newDividedStore(t)
 	image := storeCopy(t, s.dir)
@@ -386,11 +386,11 @@ func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
 		restore()
 		for _, err := range append(said, here, b.Damage()) {
 			if err != nil && (strings.Contains(err.Error(), "/proc/self/fd") || errors.Is(err, events.ErrReadOnly)) {
-				t.Errorf("it says %v", err)
+				t.Errorf("the server reports %v", err)
 			}
 		}
 		must(t, here, b.Damage(), b.Here())
-		b.mender.done.Wait() // what could not be read is looked at again
+		b.mender.done.Wait() // what could not be read is read again
 		s.has(t, b)
 		if t.Failed() {
 			t.Logf("operation %d, %s: %v", nth, which, how)

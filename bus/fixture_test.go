@@ -21,7 +21,7 @@ import (
 
 var _ engine.Log = (*Bus)(nil)
 
-// testTimeout is how long an append waits if a test makes its acknowledgement get lost.
+// testTimeout is how long an append waits if a test loses its acknowledgement.
 const testTimeout = 100 * time.Millisecond
 
 // patience is how long a step may take on a busy disk.
@@ -31,7 +31,7 @@ type testWriter struct{ t *testing.T }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	if bytes.Contains(p, []byte("/proc/self/fd")) {
-		w.t.Errorf("the log names a path that means nothing to others: %s", p)
+		w.t.Errorf("the log names a path that only this process can use: %s", p)
 	}
 	w.t.Log(string(p))
 	return len(p), nil
@@ -68,7 +68,7 @@ func mustOpen(t *testing.T, dir string, d Durability) *Bus {
 	return b
 }
 
-// loseAcks makes the writer's acknowledgements get lost.
+// loseAcks makes the writer lose its acknowledgements.
 func loseAcks(t *testing.T, b *Bus) func() {
 	w := b.writer
 	if err := w.sub.Unsubscribe(); err != nil {
@@ -85,7 +85,7 @@ func loseAcks(t *testing.T, b *Bus) func() {
 	}
 }
 
-// publish stores a message with no guard.
+// publish stores a message without a guard.
 func publish(ctx context.Context, nc *nats.Conn, m events.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -170,7 +170,7 @@ func copyStore(t *testing.T, from, to string) {
 			}
 			return os.Symlink(link+"-gone", target)
 		case entry.Type().IsRegular():
-			// The kernel copies: the race detector would look at every byte.
+			// The kernel copies: the race detector would check every byte.
 			if err := copyFile(path, target); !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// A head whose write failed after it had reached the file is recognised as our own, and no older head is written over
+// If writing a head fails after it has reached the file, the head is recognised as our own, and no older head replaces
 // it.
 func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
@@ -38,17 +38,17 @@ func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
 	h.look()
 	head, err := LoadHeadFile(path)
 	if must(t, err); head.Sequence != 8 {
-		t.Errorf("it holds %d", head.Sequence)
+		t.Errorf("the head file holds %d", head.Sequence)
 	}
 	if _, err := os.Lstat(path + DamagedSuffix); err == nil {
-		t.Error("it is set aside")
+		t.Error("the head file was set aside")
 	}
 	if h.flush(); h.Failed() != nil || h.written.Sequence != 8 {
-		t.Errorf("afterwards it is at %d: %v", h.written.Sequence, h.Failed())
+		t.Errorf("afterwards the head file is at %d: %v", h.written.Sequence, h.Failed())
 	}
 }
 
-// A head file that cannot be read now is left where it is. One that was changed keeps its name until what replaces it
+// A head file that cannot be read at the moment stays where it is. A changed one keeps its name until its replacement
 // is durable.
 func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
 	holds := events.Head{Sequence: 7}
@@ -78,10 +78,10 @@ func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
 			restore()
 			content, err := os.ReadFile(h.path)
 			if err != nil || string(content) != before || !errors.Is(h.Failed(), why) {
-				t.Errorf("%v at %s: %q, %v; it says %v", why, failing, content, err, h.Failed())
+				t.Errorf("%v at %s: %q, %v; it reports %v", why, failing, content, err, h.Failed())
 			}
 			if _, err := os.Lstat(h.path + DamagedSuffix); err == nil {
-				t.Errorf("%v at %s: it is set aside", why, failing)
+				t.Errorf("%v at %s: the head file was set aside", why, failing)
 			}
 			if h.look(); h.Failed() != nil {
 				t.Errorf("afterwards: %v", h.Failed())
@@ -113,7 +113,7 @@ func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
 			t.Errorf("step %d, afterwards: %q, %v, %v", step, content, err, h.Failed())
 		}
 		if aside, err := os.ReadFile(h.path + DamagedSuffix); err != nil || string(aside) != "other" {
-			t.Errorf("step %d: what was there is %q, %v", step, aside, err)
+			t.Errorf("step %d: the file set aside is %q, %v", step, aside, err)
 		}
 		if done < step {
 			return

@@ -29,8 +29,8 @@ func aged(content []byte, at []int, n int, by time.Duration) []byte {
 	return content
 }
 
-// TestLazySyncsForgiveTheLastSecondsOnly: where syncs are lazy, a hole that a power cut cannot have left is damage, and
-// nothing behind it is cut off.
+// TestLazySyncsForgiveTheLastSecondsOnly: if syncs are lazy, a hole that a power cut cannot have left is damage, and
+// nothing after it is cut off.
 func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 	log := allOf(t, b)
 	for _, c := range []struct {
 		name     string
-		old      int // so many records are an hour old
+		old      int // number of records that are an hour old
 		hole     int
 		headFile uint64
 		damage   bool
@@ -52,7 +52,7 @@ func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 			damage: true,
 		},
 		{
-			name:     "an old head file, and old events behind the hole",
+			name:     "an old head file, and old events after the hole",
 			old:      28,
 			hole:     2,
 			headFile: 1,
@@ -72,7 +72,7 @@ func TestLazySyncsForgiveTheLastSecondsOnly(t *testing.T) {
 			headFile: 10,
 		},
 		{
-			name:     "a head file behind the hole",
+			name:     "a head file after the hole",
 			old:      10,
 			hole:     14,
 			headFile: 16,

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// askedContext tells each time that it is asked whether it has ended.
+// askedContext reports each call that asks whether it has ended.
 type askedContext struct {
 	context.Context
 
@@ -20,7 +20,8 @@ func (c askedContext) Err() error {
 	return c.Context.Err()
 }
 
-// TestAReadOfALongTextEndsWithItsCaller: between any two parts of a text, and nobody else waits for its turn meanwhile.
+// TestAReadOfALongTextEndsWithItsCaller: the read can end between any two parts of a text, and no other read waits
+// meanwhile.
 func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -48,15 +49,15 @@ func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
 	times := 0
 	counting := askedContext{t.Context(), func() { times++ }}
 	if _, err := b.texts.blob(counting, digests[0]); err != nil || times < len(text.parts) {
-		t.Fatalf("%d parts were read, and the caller was asked for %d times: %v", len(text.parts), times, err)
+		t.Fatalf("%d parts were read, and the caller's context was checked %d times: %v", len(text.parts), times, err)
 	}
 	for last := range times {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		leaving := askedContext{ctx, func() {
-			if len(b.texts.turn) == 0 { // it reads the text: another finds its own meanwhile
+			if len(b.texts.turn) == 0 { // the text is being read: another read can be answered meanwhile
 				if got, err := b.texts.blob(t.Context(), digests[1]); err != nil || !bytes.Equal(got, short) {
-					t.Fatalf("another text meanwhile: %q, %v", got, err)
+					t.Fatalf("a read of another text meanwhile: %q, %v", got, err)
 				}
 			}
 			if n++; n > last {
@@ -65,11 +66,11 @@ func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
 		}}
 		_, err := b.texts.blob(leaving, digests[0])
 		if !errors.Is(err, errNotSearched) || !errors.Is(err, context.Canceled) {
-			t.Fatalf("asked %d times, the read ends with %v", n, err)
+			t.Fatalf("after %d checks of its context, the read ends with %v", n, err)
 		}
 	}
 	if len(b.texts.turn) != 0 || len(b.texts.reading) != 0 {
-		t.Fatal("a read that ended keeps others out")
+		t.Fatal("a read that ended still blocks others")
 	}
 	meanwhile := 0
 	free := askedContext{t.Context(), func() { meanwhile += 1 - len(b.texts.turn) }}
@@ -78,7 +79,7 @@ func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// TestFewLongTextsAreReadAtOnce: the others wait, as long as their callers do.
+// TestFewLongTextsAreReadAtOnce: further reads wait for as long as their callers do.
 func TestFewLongTextsAreReadAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLiveBlobs(t.TempDir())
@@ -88,10 +89,10 @@ func TestFewLongTextsAreReadAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.blob(ctx, Digest(nil)); !errors.Is(err, errNotSearched) {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("a read above the limit: %v", err)
 	}
 	<-l.reading
 	if _, err := l.blob(t.Context(), Digest(nil)); !errors.Is(err, errNotThere) {
-		t.Errorf("when there is room again: %v", err)
+		t.Errorf("a read after another has ended: %v", err)
 	}
 }

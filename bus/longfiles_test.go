@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// lengthen makes a file as long as this until the test ends.
+// lengthen makes a file this long until the test ends.
 func lengthen(t *testing.T, path string, size int64) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -27,7 +27,7 @@ func lengthen(t *testing.T, path string, size int64) {
 	}
 }
 
-// A file of the store or the home that somebody made huge costs no more memory than one that the server wrote.
+// A huge file in the store or the home takes no more memory than one that the server wrote.
 func TestHugeFilesAreNotReadWhole(t *testing.T) {
 	const huge, most = 256 << 20, 64 << 20
 	dir, _, _, _ := filledStore(t)
@@ -63,7 +63,7 @@ func TestHugeFilesAreNotReadWhole(t *testing.T) {
 		block: func(string) {
 			if s, err := scanStream(t.Context(), dir, StreamName, events.SubjectPrefix, nil); err != nil ||
 				len(s.places) == 0 || len(s.faults) != 1 || s.faults[0].Offset+s.faults[0].Length != huge {
-				t.Errorf("it finds %+v, %v", s, err)
+				t.Errorf("the scan found %+v, %v", s, err)
 			}
 		},
 	} {
@@ -74,14 +74,14 @@ func TestHugeFilesAreNotReadWhole(t *testing.T) {
 			read(path)
 			runtime.ReadMemStats(&after)
 			if got := after.TotalAlloc - before.TotalAlloc; got > most {
-				t.Errorf("reading it takes %d MiB of memory", got>>20)
+				t.Errorf("reading the file takes %d MiB of memory", got>>20)
 			}
 		})
 	}
 }
 
-// A block that is longer than what is read at a time gives every record, wherever the windows end, and one fault for
-// each run of bytes that is none.
+// Every record of a block that is longer than the read window is found, wherever the windows end, and each run of bytes
+// that is not a record is one fault.
 func TestLongBlocksAreReadInWindows(t *testing.T) {
 	dir := t.TempDir()
 	whole := record(newRecordParser(StreamName, events.SubjectPrefix, 1), events.SubjectPrefix+"x")
@@ -109,14 +109,14 @@ func TestLongBlocksAreReadInWindows(t *testing.T) {
 	}
 	b, buffer, err := scanBlock(dir, path, StreamName, events.SubjectPrefix, 1, nil, nil)
 	if err != nil || b.size != end || cap(buffer) > maxWindow {
-		t.Fatalf("it is %d long, %v, read into %d", b.size, err, cap(buffer))
+		t.Fatalf("the block has %d bytes, %v, read into a buffer of %d", b.size, err, cap(buffer))
 	}
 	var places []int64
 	for _, p := range b.places {
 		places = append(places, p.offset)
 	}
 	if !slices.Equal(places, at) {
-		t.Errorf("records are found at %v, not %v", places, at)
+		t.Errorf("records were found at %v, expected %v", places, at)
 	}
 	var lost, want [][2]int64
 	for _, fault := range b.faults {
@@ -132,6 +132,6 @@ func TestLongBlocksAreReadInWindows(t *testing.T) {
 		}
 	}
 	if !slices.Equal(lost, want) {
-		t.Errorf("lost are %v, not %v", lost, want)
+		t.Errorf("lost: %v, expected %v", lost, want)
 	}
 }

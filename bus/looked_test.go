@@ -11,7 +11,7 @@ import (
 )
 
 // Nothing is passed to nats-server while the newest block of its stream cannot be examined; the server continues once
-// it can.
+// it can be examined.
 func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
@@ -41,13 +41,13 @@ func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
 		restore()
 		var unread *UnreadError
 		if !errors.As(err, &unread) || errors.Is(err, events.ErrReadOnly) || looked == 0 {
-			t.Errorf("%s: %v after %d looks", stream, err, looked)
+			t.Errorf("%s: %v after %d checks", stream, err, looked)
 		}
 	}
 	holdsAll(t, b, len(log), len(blobs), len(denials))
 	for stream, write := range writes {
 		if err := write(); err != nil {
-			t.Errorf("%s, once it can be looked at: %v", stream, err)
+			t.Errorf("%s, once the block can be examined: %v", stream, err)
 		}
 	}
 }

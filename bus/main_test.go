@@ -7,9 +7,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A batch that begins while its stream stops gets a store in nats-server that nothing stops any more (stream.go there:
-// what unsubscribeToStream has emptied is made anew by a message that was already being handled). Only that store's
-// goroutines are passed over: a server that was left running has many others.
+// A batch that begins while its stream stops gets a store in nats-server that nothing stops any more (in its stream.go,
+// a message that is already being handled recreates what unsubscribeToStream has emptied). Only that store's goroutines
+// are ignored: a server that was left running has many others.
 func TestMain(m *testing.M) {
 	const server = "github.com/nats-io/nats-server/v2/server"
 	goleak.VerifyTestMain(m,

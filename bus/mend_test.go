@@ -20,7 +20,7 @@ import (
 
 const fullRounds = 12
 
-// Once there is room again, refusals and long texts are written again, round after round, and nobody restarts anything.
+// Each time there is room again, refusals and long texts can be written again without a restart.
 func TestFullDiskBesideTheLog(t *testing.T) {
 	inChildren(t, fmt.Sprintf("the disk was full %d times", fullRounds), fullBesideChild)
 }
@@ -85,11 +85,11 @@ func fullBesideChild(t *testing.T, d Durability) {
 			}
 		}
 		if !failed {
-			t.Fatalf("round %d: the disk is full, and everything is written", round)
+			t.Fatalf("round %d: the disk is full, and every write succeeded", round)
 		}
 		full++
 		if err := b.Ready(); err == nil {
-			t.Errorf("round %d: it says that it is ready", round)
+			t.Errorf("round %d: the bus reports that it is ready", round)
 		}
 		limit.lift(t)
 		b.mender.done.Wait()
@@ -103,15 +103,15 @@ func fullBesideChild(t *testing.T, d Durability) {
 	t.Logf("the disk was full %d times", full)
 }
 
-// What is on disk after a reopen is compared with what was acknowledged: the system may have shown what never came
-// there.
+// After a reopen, the contents of the disk are compared with what was acknowledged: the operating system may have
+// returned content that never reached the disk.
 func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(a *acknowledged)
 		at     uint64
 	}{
-		"it ends early":   {func(a *acknowledged) { a.sequence = 4 }, 4},
+		"an early end":   {func(a *acknowledged) { a.sequence = 4 }, 4},
 		"another message": {func(a *acknowledged) { a.body = []byte("another") }, 3},
 		"nothing":         {func(*acknowledged) {}, 0},
 	} {
@@ -137,7 +137,7 @@ func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// A sync that failed is not asked for again on the same pages: the store is read from the disk first.
+// A failed sync is not repeated on the same pages: the store is read from the disk first.
 func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	message := events.Message{Subject: events.SubjectPrefix + "p.task.t", Body: []byte("{}")}
@@ -145,7 +145,7 @@ func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.blocks.mu.Lock()
-	b.blocks.failed = unix.EIO // as fsync said
+	b.blocks.failed = unix.EIO // as fsync reported
 	b.blocks.mu.Unlock()
 	if _, err := b.Sync(t.Context()); !errors.Is(err, unix.EIO) || !b.doubtful.Load() {
 		t.Errorf("the failed sync: %v, doubtful: %t", err, b.doubtful.Load())
@@ -158,28 +158,28 @@ func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// A reopen by whoever writes next ends a failure that has passed: nobody waits for the mender's next turn, which finds
-// nothing left to do.
+// The next write reopens the store once a failure has passed: it does not wait for the mender's next turn, in which
+// there is nothing left to do.
 func TestTheNextWriteEndsAFailureThatHasPassed(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	m := &b.mender
-	m.running = true // it waits for its next turn
+	m.running = true // waiting for its next turn
 	if err := b.failed(t.Context(), errors.New("the disk failed once")); err == nil || b.Ready() == nil {
-		t.Fatalf("the failure is not noted: %v", err)
+		t.Fatalf("the failure was not noted: %v", err)
 	}
 	b.doubtful.Store(true)
 	if _, err := b.Sync(t.Context()); err != nil || b.Ready() != nil {
-		t.Errorf("after the store was opened again: %v, %v", err, b.Ready())
+		t.Errorf("after the reopen: %v, %v", err, b.Ready())
 	}
 	server := b.embedded.server
 	b.mend()
 	if b.embedded.server != server || m.running {
-		t.Error("the mender opened the store once more")
+		t.Error("the mender reopened the store once more")
 	}
 	m.err = errors.New("the disk failed again")
 	m.mended(m.count() - 1)
 	if b.Ready() == nil {
-		t.Error("a failure since the reopen began is forgotten")
+		t.Error("a failure since the reopen began was forgotten")
 	}
 	m.err = nil
 }

@@ -24,8 +24,8 @@ var otherKinds = map[string]func(path string) error{
 	"a compressed block": func(path string) error { return os.WriteFile(path, []byte("cmp"), 0o600) },
 }
 
-// TestOtherKindsInTheStore: the log opens to be read only when something else is in the place of one of its files or
-// directories, and the other streams are made again. Every start succeeds.
+// TestOtherKindsInTheStore: if something else is in the place of one of its files or directories, the log opens
+// read-only, and any other stream is recreated. Every start succeeds.
 func TestOtherKindsInTheStore(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
@@ -66,13 +66,13 @@ func TestOtherKindsInTheStore(t *testing.T) {
 	}
 }
 
-// TestOtherKindsAboveARunningStore: what takes the place of any directory above the blocks of a stream that holds what
-// was acknowledged is seen, and named.
+// TestOtherKindsAboveARunningStore: anything that takes the place of a directory above the acknowledged blocks of a
+// stream is noticed and named.
 func TestOtherKindsAboveARunningStore(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a directory" {
-			continue // an empty one is like a store that was moved
+			continue // an empty directory is like a store that was moved
 		}
 		for _, stream := range []string{StreamName, BlobStream} {
 			for _, above := range []string{"..", "../..", "../../..", "../../../.."} { // as far as jetstream
@@ -80,7 +80,7 @@ func TestOtherKindsAboveARunningStore(t *testing.T) {
 					image := storeCopy(t, dir)
 					b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 					must(t, err)
-					defer func() { _ = b.Close() }() // it says that something is gone
+					defer func() { _ = b.Close() }() // Close reports that something is gone
 					must(t, b.Here())
 					path := filepath.Join(b.embedded.messagesDir(stream), above)
 					must(t, os.RemoveAll(path), put(path))
@@ -106,8 +106,8 @@ func TestOtherKindsAboveARunningStore(t *testing.T) {
 	}
 }
 
-// TestAPartOfARunningStoreThatGoesElsewhereIsNoticed: a directory or a block that is moved away, and linked to from its
-// place, is not in the store any more, although the same bytes are found there.
+// TestAPartOfARunningStoreThatGoesElsewhereIsNoticed: a directory or a block that is moved away and replaced by a link
+// is no longer in the store, although the link leads to the same bytes.
 func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	for _, stream := range []string{StreamName, BlobStream} {
@@ -116,7 +116,7 @@ func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
 				image := storeCopy(t, dir)
 				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 				must(t, err)
-				defer func() { _ = b.Close() }() // it says that something is elsewhere
+				defer func() { _ = b.Close() }() // Close reports that something is elsewhere
 				must(t, b.Here())
 				path := filepath.Join(b.embedded.messagesDir(stream), place)
 				elsewhere := filepath.Join(t.TempDir(), "elsewhere")
@@ -129,8 +129,8 @@ func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
 	}
 }
 
-// TestOtherKindsBesideTheLogWhileRunning: what takes the place of a block beside the log ends the writes, whoever sees
-// it first, and a reopen does not wait for a server that waits at a pipe.
+// TestOtherKindsBesideTheLogWhileRunning: anything that takes the place of a block of a side stream ends the writes,
+// whatever notices it first, and a reopen does not wait for a server that blocks at a pipe.
 func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
@@ -154,13 +154,13 @@ func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
 				},
 			} {
 				if way == "a reader" && (stream == DeniedStream || strings.Contains(kind, "link")) {
-					continue // who reads through a link finds that nothing is there
+					continue // a reader that follows a link finds nothing
 				}
 				t.Run(kind+" in "+stream+", "+way, func(t *testing.T) {
 					image := storeCopy(t, dir)
 					b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 					must(t, err)
-					defer func() { _ = b.Close() }() // it says that something is gone
+					defer func() { _ = b.Close() }() // Close reports that something is gone
 					must(t, b.Here())
 					path := filepath.Join(b.embedded.messagesDir(stream), "1.blk")
 					must(t, os.Rename(path, image+".away"), put(path))
@@ -173,8 +173,8 @@ func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
 	}
 }
 
-// TestOtherKindsWhileRunning: what takes the place of a block is seen before the server opens it, which would wait for
-// ever at a pipe.
+// TestOtherKindsWhileRunning: anything that takes the place of a block is noticed before the server opens it, because
+// the server would block at a pipe forever.
 func TestOtherKindsWhileRunning(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	for kind, put := range otherKinds {
@@ -188,7 +188,7 @@ func TestOtherKindsWhileRunning(t *testing.T) {
 				image := storeCopy(t, dir)
 				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 				must(t, err)
-				defer func() { _ = b.Close() }() // it says that something is gone
+				defer func() { _ = b.Close() }() // Close reports that something is gone
 				must(t, b.Here())
 				messages := b.embedded.messagesDir(StreamName)
 				path := filepath.Join(messages, name)

@@ -13,7 +13,7 @@ import (
 	"maestro/internal/files"
 )
 
-// linkTree makes a copy of a directory whose files are hard links, as `cp -al` does.
+// linkTree copies a directory with hard links to its files, as `cp -al` does.
 func linkTree(t *testing.T, from, to string) {
 	t.Helper()
 	must(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -33,7 +33,7 @@ func linkTree(t *testing.T, from, to string) {
 	}))
 }
 
-// namedOnce fails for each file that has another name too.
+// namedOnce fails for each file that has a second name.
 func namedOnce(t *testing.T, dir string) {
 	t.Helper()
 	must(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -41,7 +41,7 @@ func namedOnce(t *testing.T, dir string) {
 			return err
 		}
 		if info, err := entry.Info(); err != nil || files.Links(info) != 1 {
-			t.Errorf("%s has another name, %v", path, err)
+			t.Errorf("%s has a second name, %v", path, err)
 		}
 		return nil
 	}))
@@ -60,8 +60,8 @@ func appendTo(t *testing.T, b *Bus, n int) uint64 {
 	return head
 }
 
-// Of a store and its copy of hard links, neither writes what the other reads: whichever is opened first, and also when
-// the copy is made while the server runs.
+// A store and its copy of hard links never write to each other's files, whichever is opened first, even if the copy is
+// made while the server runs.
 func TestHardLinkedStoresAreSeparate(t *testing.T) {
 	t.Parallel()
 	for _, running := range []bool{false, true} {
@@ -101,7 +101,7 @@ func TestHardLinkedStoresAreSeparate(t *testing.T) {
 	}
 }
 
-// A block that gets an inode of its own looks as it did: the last clean stop still vouches for it.
+// A block that gets its own inode keeps its size and time: the note of the last clean stop still vouches for it.
 func TestASeparatedBlockKeepsItsTime(t *testing.T) {
 	t.Parallel()
 	sample, _, _, _ := filledStore(t)
@@ -114,7 +114,7 @@ func TestASeparatedBlockKeepsItsTime(t *testing.T) {
 	must(t, e.separate())
 	for _, stored := range storedStreams {
 		if !note.vouches(dir, stored.name) {
-			t.Errorf("the note of the clean stop vouches no more for %s", stored.name)
+			t.Errorf("the note of the clean stop no longer vouches for %s", stored.name)
 		}
 	}
 	first, err := os.Stat(blockPath(dir, 1))

@@ -11,7 +11,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// A text that cannot be read when its stream is made again is not called lost.
+// A text that cannot be read while its stream is recreated is not reported as lost.
 func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	aside := filepath.Join(t.TempDir(), "aside")
@@ -23,7 +23,7 @@ func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 			if operation != "open" || !strings.HasPrefix(path, streamPath(aside, BlobStream)) {
 				return nil
 			}
-			if opened++; opened > 1 && nth == 1 { // the first one is of the scan
+			if opened++; opened > 1 && nth == 1 { // the scan opens it first
 				return syscall.EIO
 			}
 			return nil
@@ -37,7 +37,7 @@ func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A reopen that meets an error which passes continues; nothing is taken for damaged.
+// A reopen continues after a temporary error, and takes nothing for damaged.
 func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, why := range []error{syscall.EMFILE, syscall.EACCES, syscall.EIO} {
@@ -61,7 +61,7 @@ func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The same when every try of a reopen fails: the next one has everything.
+// The same applies if every attempt of a reopen fails: the next reopen has everything.
 func TestAReopenThatCannotReadAtAllIsTriedAgain(t *testing.T) {
 	s := newSmallStore(t)
 	for _, why := range failures {
@@ -79,7 +79,7 @@ func TestAReopenThatCannotReadAtAllIsTriedAgain(t *testing.T) {
 			t.Errorf("%v: %v, %v", why, err, b.Damage())
 		}
 		if _, err := b.reopen(t.Context()); err != nil {
-			t.Errorf("%v: the next try: %v", why, err)
+			t.Errorf("%v: the next attempt: %v", why, err)
 		}
 		s.has(t, b)
 	}

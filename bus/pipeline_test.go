@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// several returns so many messages for the log.
+// several returns this many messages for the log.
 func several(n int) []events.Message {
 	messages := make([]events.Message, n)
 	for i := range messages {
@@ -33,8 +33,8 @@ func bodies(t *testing.T, b *Bus, head uint64) (all []string) {
 	return all
 }
 
-// Where nobody else can publish, several messages are guarded publishes. Otherwise they are one atomic batch. Either
-// way, each says which append it came with.
+// If nobody else can publish, several messages are sent as guarded publishes. Otherwise they are one atomic batch.
+// Either way, each names its append.
 func TestSeveralMessagesAreABatchOnlyWhereTheyMustBe(t *testing.T) {
 	t.Parallel()
 	stored := func(t *testing.T, b, through *Bus) (inBatch bool) {
@@ -66,7 +66,7 @@ func TestSeveralMessagesAreABatchOnlyWhereTheyMustBe(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a server of others", func(t *testing.T) {
+	t.Run("another process's server", func(t *testing.T) {
 		t.Parallel()
 		b := mustOpen(t, t.TempDir(), Always)
 		other, err := connect(t.Context(), b.Conn(), Options{Timeout: patience})
@@ -78,8 +78,8 @@ func TestSeveralMessagesAreABatchOnlyWhereTheyMustBe(t *testing.T) {
 	})
 }
 
-// After a failure in the middle, a first part is stored and the outcome is unknown, never a conflict. What follows
-// stands behind that part.
+// After a failure in the middle, a first part is stored and the outcome is unknown, never a conflict. Later appends
+// follow that part.
 func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*events.Message){
@@ -98,9 +98,9 @@ func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 			if !errors.Is(err, events.ErrUnknown) || errors.Is(err, events.ErrConflict) {
 				t.Fatalf("append: %v, expected ErrUnknown", err)
 			}
-			// Before Sync, nobody knows where the log ends: the next append is all or nothing.
+			// Before Sync, the end of the log is unknown: the next append is all or nothing.
 			if err := b.Append(t.Context(), 3, several(4)); !errors.Is(err, events.ErrConflict) {
-				t.Errorf("append behind the known head: %v, expected a conflict", err)
+				t.Errorf("append after the last known head: %v, expected a conflict", err)
 			}
 			head, err := b.Sync(t.Context())
 			if err != nil || head != 5 {
@@ -117,7 +117,7 @@ func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 	}
 }
 
-// An append whose decisions stand on another head than the log's stores nothing, however many messages it has.
+// An append that was decided on another head than the log's stores nothing, however many messages it has.
 func TestGuardedPublishesBehindAnotherHead(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Always)
@@ -134,13 +134,13 @@ func TestGuardedPublishesBehindAnotherHead(t *testing.T) {
 	}
 }
 
-// Nobody else publishes into an embedded log: its server listens nowhere, and has this process's two connections.
+// Nobody else can publish to an embedded log: its server listens nowhere, and has only this process's two connections.
 func TestNobodyElsePublishes(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	s := b.embedded.server
 	if s.Addr() != nil || s.ClusterAddr() != nil || s.MonitorAddr() != nil {
-		t.Errorf("it listens on %v, %v, %v", s.Addr(), s.ClusterAddr(), s.MonitorAddr())
+		t.Errorf("the server listens on %v, %v, %v", s.Addr(), s.ClusterAddr(), s.MonitorAddr())
 	}
 	if n := s.NumClients(); n != 2 {
 		t.Errorf("%d connections, expected the one of the log and the one of the announcements", n)

@@ -22,22 +22,22 @@ var (
 	powerCutSeed = flag.Uint64("power-cut-seed", 1, "what they leave")
 )
 
-// pageSize is how much of a file a disk writes at least.
+// pageSize is the smallest part of a file that a disk writes.
 const pageSize = 4096
 
-// platter is what of a running store is on the disk: what was synced. The embedded server also syncs by itself, which
-// does not count here.
+// platter holds what is on the disk of a running store: what was synced. Syncs by the embedded server itself do not
+// count.
 type platter struct {
 	dir string
 	// before is called before each sync in the store. It may be nil.
 	before func(path string)
 
 	mu    sync.Mutex
-	sizes map[string]int64 // how much of each file is synced
-	names map[string]bool  // the files whose name is synced
+	sizes map[string]int64 // the synced length of each file
+	names map[string]bool  // the files whose names are synced
 }
 
-// newPlatter follows the syncs of a store that is opened after the call, until the test ends. The test must not run in
+// newPlatter records the syncs of a store that is opened after the call, until the test ends. The test must not run in
 // parallel.
 func newPlatter(t *testing.T, dir string) *platter {
 	p := &platter{dir: dir, sizes: map[string]int64{}, names: map[string]bool{}}
@@ -53,7 +53,7 @@ func newPlatter(t *testing.T, dir string) *platter {
 	return p
 }
 
-// synced notes what a sync of a path that is about to begin puts on the disk at least.
+// synced records what a sync of a path that is about to begin puts on the disk at least.
 func (p *platter) synced(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *platter) synced(path string) {
 	}
 }
 
-// lacks returns the blocks of a stream that are not whole on the disk.
+// lacks returns the blocks of a stream that are not completely on the disk.
 func (p *platter) lacks(t *testing.T, stream string) (blocks []string) {
 	t.Helper()
 	p.mu.Lock()
@@ -91,7 +91,7 @@ func (p *platter) lacks(t *testing.T, stream string) (blocks []string) {
 	return blocks
 }
 
-// cut copies what a power cut could leave: of what is not synced, any pages and any names.
+// cut copies what a power cut could leave: any unsynced pages and names may be missing.
 func (p *platter) cut(t *testing.T, random *rand.Rand) (image string) {
 	t.Helper()
 	p.mu.Lock()
@@ -121,7 +121,7 @@ func (p *platter) cut(t *testing.T, random *rand.Rand) (image string) {
 	return image
 }
 
-// torn returns a content of which only the beginning is surely on the disk.
+// torn returns contents of which only the beginning is certainly on the disk.
 func torn(content []byte, synced int64, random *rand.Rand) []byte {
 	end := len(content)
 	if unsynced := end - int(synced); unsynced > 0 && random.IntN(2) == 0 {
@@ -138,14 +138,14 @@ func torn(content []byte, synced int64, random *rand.Rand) []byte {
 	return content
 }
 
-// stored is what was acknowledged.
+// stored holds what was acknowledged.
 type stored struct {
 	log     []events.Message
 	blobs   map[string][]byte
 	denials map[string]bool
 }
 
-// write stores something, and notes it when it is acknowledged.
+// write stores something, and records it once it is acknowledged.
 func (s *stored) write(t *testing.T, b *Bus, random *rand.Rand) (stream string) {
 	t.Helper()
 	text := func(most int) []byte {
@@ -188,9 +188,9 @@ func (s *stored) write(t *testing.T, b *Bus, random *rand.Rand) (stream string) 
 	return StreamName
 }
 
-// When a write is acknowledged, all that it stored is on the disk, in blocks whose names are on the disk too. The
-// embedded server has handed each message to the system before it replies: when the sync of an append begins, its file
-// holds all of it.
+// When a write is acknowledged, everything that it stored is on the disk, in blocks whose names are on the disk too.
+// The embedded server hands each message to the operating system before it replies: when the sync of an append begins,
+// the file holds the whole append.
 func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	on := newPlatter(t, dir)
@@ -201,7 +201,7 @@ func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
 	for i := 0; i < 60 || blocks < 2; i++ {
 		stream := s.write(t, b, random)
 		if lacking := on.lacks(t, stream); len(lacking) > 0 {
-			t.Fatalf("write %d, to %s, was acknowledged, and is not synced: %s", i, stream, lacking)
+			t.Fatalf("write %d, to %s, was acknowledged without a sync: %s", i, stream, lacking)
 		}
 		indices, err := blockFiles(b.embedded.messagesDir(StreamName))
 		must(t, err)
@@ -231,7 +231,8 @@ func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
 	}
 }
 
-// A power cut leaves any part of what was not synced. What was acknowledged is all there, and the store is not damaged.
+// A power cut may keep any part of what was not synced. Everything acknowledged is still there, and the store is not
+// damaged.
 func TestAPowerCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	on := newPlatter(t, dir)
@@ -279,7 +280,7 @@ func TestAPowerCut(t *testing.T) {
 			must(t, b.Damage())
 			log := allOf(t, b)
 			if len(log) < i.head {
-				t.Fatalf("%d events are left of %d", len(log), i.head)
+				t.Fatalf("%d of %d events are left", len(log), i.head)
 			}
 			sameMessages(t, log[:i.head], s.log[:i.head])
 			for digest, content := range i.blobs {
@@ -300,8 +301,7 @@ func TestAPowerCut(t *testing.T) {
 	}
 }
 
-// A sync that fails makes the outcome unknown, and nothing is acknowledged before the store was read from the disk
-// again.
+// After a failed sync the outcome is unknown, and nothing is acknowledged until the store was read from the disk again.
 func TestASyncOfAWriteFails(t *testing.T) {
 	for stream, write := range map[string]func(b *Bus) error{
 		StreamName: func(b *Bus) error { return b.Append(t.Context(), b.acked.Load(), several(3)) },

@@ -18,7 +18,7 @@ func blockPath(dir string, index int) string {
 	return filepath.Join(streamPath(dir, StreamName), "msgs", blockName(index))
 }
 
-// openWitnessed opens a store as serve does, which knows what was acknowledged.
+// openWitnessed opens a store as serve does, with the last acknowledged head.
 func openWitnessed(t *testing.T, dir string, d Durability, witnessed uint64) *Bus {
 	t.Helper()
 	b, err := Open(t.Context(), Options{
@@ -54,8 +54,8 @@ func readable(t *testing.T, dir string) []events.Message {
 	return all
 }
 
-// TestAFlippedBitAfterAKillCostsOneEvent: a bit at a tenth of a block, after kill -9. The log opens to be read only,
-// and every other event is still there afterwards, however often it is opened.
+// TestAFlippedBitAfterAKillCostsOneEvent: one bit is flipped at a tenth of a block, after kill -9. The log opens
+// read-only, and every other event can still be read, however often it is opened.
 func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
@@ -80,7 +80,7 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 		read := uint64(0)
 		err = b.Read(t.Context(), 1, uint64(len(log)), func(m events.Message) error { read = m.Sequence; return nil })
 		if !errors.Is(err, events.ErrReadOnly) || read != damage.Sequence-1 {
-			t.Fatalf("read to %d: %v, the damage is at %d", read, err, damage.Sequence)
+			t.Fatalf("read up to %d: %v, the damage is at %d", read, err, damage.Sequence)
 		}
 		if got, err := b.Blobs(t.Context()); err != nil || len(got) != len(blobs) {
 			t.Fatalf("%d blobs, %v", len(got), err)
@@ -93,7 +93,7 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 		}
 		sameMessages(t, readable(t, image), before)
 	}
-	// One copy of one damage, however often it is met.
+	// Each damage is copied once, however often it is met.
 	copies, err := filepath.Glob(image + asideInfix + "*")
 	if err != nil || len(copies) != 1 {
 		t.Fatalf("copies: %v, %v", copies, err)
@@ -108,12 +108,12 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 		t.Error("half a copy is left")
 	}
 	if copies, err = filepath.Glob(image + asideInfix + "*"); err != nil || len(copies) != 2 {
-		t.Fatalf("copies of two damages: %v, %v", copies, err)
+		t.Fatalf("copies after a second damage: %v, %v", copies, err)
 	}
 }
 
-// A clean stop does not vouch for a finished block that was changed while the server ran, also one that was finished in
-// that run.
+// A clean stop does not vouch for a finished block that was changed while the server ran, even if the block was
+// finished in that run.
 func TestACleanStopVouchesForNoChangedBlock(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
@@ -147,12 +147,13 @@ func TestACleanStopVouchesForNoChangedBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b = openWitnessed(t, dir, Interval, 24); b.Damage() == nil {
-			t.Errorf("opened again: %t: the next start finds no damage", again)
+			t.Errorf("reopened: %t: the next start finds no damage", again)
 		}
 	}
 }
 
-// TestDamageWhileStoppedIsSeenBeforeTheServer: after a clean stop too, in any block.
+// TestDamageWhileStoppedIsSeenBeforeTheServer: damage in any block is found before nats-server opens it, even after a
+// clean stop.
 func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -176,12 +177,12 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !loadNote(dir).vouches(dir, StreamName) {
-		t.Fatal("a clean stop is not noted")
+		t.Fatal("the clean stop was not recorded")
 	}
 	for block := 1; block <= 3; block++ {
 		image := storeCopy(t, dir)
 		flip(t, blockPath(image, block),
-			func(int64) int64 { return 2 }) // a length: the server would cut the block to nothing
+			func(int64) int64 { return 2 }) // a length: nats-server would cut the whole block off
 		b := openWitnessed(t, image, Interval, head)
 		if b.Damage() == nil {
 			t.Fatalf("block %d: no damage was found", block)
@@ -195,12 +196,12 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNoDamage: what a killed server, or a power cut, leaves of an append that was not acknowledged.
+// TestATornEndIsNoDamage: the remains of an unacknowledged append after a kill or a power cut are not damage.
 func TestATornEndIsNoDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
-	head := filled(t, b, 30) // the last ten are one batch
+	head := filled(t, b, 30) // the last ten are one append
 	log := allOf(t, b)
 	last := func(dir string) (path string, content []byte, at []int) {
 		path = blockPath(dir, 1)
@@ -218,15 +219,15 @@ func TestATornEndIsNoDamage(t *testing.T) {
 			harm: func(c []byte, at []int) []byte { return c[:len(c)-5] }, witnessed: 29,
 			left: 29,
 		},
-		"junk behind the last": {harm: func(c []byte, _ []int) []byte {
+		"junk after the last": {harm: func(c []byte, _ []int) []byte {
 			return append(c, make([]byte,
 				5000)...)
 		}, witnessed: 30, left: 30},
-		"a half record that was answered": {
+		"an acknowledged half record": {
 			harm: func(c []byte, _ []int) []byte { return c[:len(c)-5] }, witnessed: 30,
 			left: -1,
 		},
-		"an end that was answered": {
+		"an acknowledged end": {
 			harm: func(c []byte, at []int) []byte { return c[:at[27]] }, witnessed: 28,
 			left: -1,
 		},
@@ -266,7 +267,7 @@ func TestATornEndIsNoDamage(t *testing.T) {
 				t.Fatalf("damage: %v", b.Damage())
 			}
 			if trouble := b.embedded.trouble.Load(); trouble != nil {
-				t.Fatalf("the server counts as failed: %v", *trouble)
+				t.Fatalf("the server is taken for failed: %v", *trouble)
 			}
 			copies, err := filepath.Glob(image + asideInfix + "*")
 			if err != nil || (len(copies) == 1) != (c.aside || c.left < 0) {
@@ -280,7 +281,7 @@ func TestATornEndIsNoDamage(t *testing.T) {
 			}
 			sameMessages(t, allOf(t, b), log[:c.left])
 			if err := b.Append(t.Context(), uint64(c.left), log[:1]); err != nil {
-				t.Fatalf("the log does not go on: %v", err)
+				t.Fatalf("the log accepts no writes: %v", err)
 			}
 		})
 	}
@@ -301,7 +302,7 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 			b := openWitnessed(t, image, Always, uint64(len(log)))
 			told := make(chan error, 2)
 			b.OnDamage(func(err error) { told <- err })
-			sameMessages(t, allOf(t, b), log) // everything was read and is in caches
+			sameMessages(t, allOf(t, b), log) // everything was read and is cached
 			flip(t, blockPath(image, 1), place)
 			before, err := os.ReadFile(blockPath(image, 1))
 			if err != nil {
@@ -312,10 +313,10 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 				t.Fatalf("read: %v", err)
 			}
 			if b.Damage() == nil {
-				t.Fatal("the damage is not kept")
+				t.Fatal("the damage is not recorded")
 			}
 			if err := <-told; !errors.Is(err, events.ErrReadOnly) {
-				t.Fatalf("told: %v", err)
+				t.Fatalf("reported: %v", err)
 			}
 			if err := b.Append(t.Context(), uint64(len(log)), log[:1]); !errors.Is(err, events.ErrReadOnly) {
 				t.Fatalf("an append: %v", err)
@@ -329,7 +330,7 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 			for range 2 {
 				again := openWitnessed(t, image, Always, uint64(len(log)))
 				if again.Damage() == nil {
-					t.Fatal("the next start did not see the damage")
+					t.Fatal("the next start did not find the damage")
 				}
 				if err := again.Close(); err != nil {
 					t.Fatal(err)
@@ -343,7 +344,7 @@ func TestDamageWhileRunningStopsWrites(t *testing.T) {
 	}
 }
 
-// TestStreamConfigurationsAreMadeAgain: a damaged, empty or missing meta.inf or meta.sum costs nothing.
+// TestStreamConfigurationsAreMadeAgain: nothing is lost with a damaged, empty or missing meta.inf or meta.sum.
 func TestStreamConfigurationsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
@@ -392,7 +393,7 @@ func truncate(t *testing.T, path string) {
 	}
 }
 
-// TestAWrongIndexDestroysNothing: whatever an index says, the blocks count.
+// TestAWrongIndexDestroysNothing: only the blocks count, whatever an index says.
 func TestAWrongIndexDestroysNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
@@ -441,8 +442,8 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 			sameMessages(t, allOf(t, b), log)
 		})
 	}
-	// An index that knows more than the blocks hold, as a power cut leaves it with lazy syncs: the server would go on
-	// behind what it remembers, and leave a hole for ever.
+	// An index that lists more than the blocks hold, as a power cut leaves it with lazy syncs: the server would
+	// continue after what the index lists, and leave a permanent hole.
 	image := storeCopy(t, dir)
 	_, at := recordsOf(t, blockPath(image, 1))
 	must(t, os.Truncate(blockPath(image, 1), int64(at[150])), os.Remove(filepath.Join(image, cleanName)))
@@ -456,8 +457,8 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 	}
 }
 
-// TestACleanStopWitnessesTheEnd: what was there at a clean stop must be there at the next start, also when the head
-// file is lost.
+// TestACleanStopWitnessesTheEnd: everything that was there at a clean stop must be there at the next start, even if the
+// head file is lost.
 func TestACleanStopWitnessesTheEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
@@ -465,12 +466,12 @@ func TestACleanStopWitnessesTheEnd(t *testing.T) {
 	must(t, b.Close(), os.Remove(blockPath(dir, 3)))
 	b = openWitnessed(t, dir, Always, 0)
 	if !errors.Is(b.Damage(), events.ErrReadOnly) {
-		t.Fatal("the log goes on without its last block")
+		t.Fatal("the log opened without its last block")
 	}
 }
 
-// TestDamagedSideStreamsAreMadeAgain: damage in the blobs or the refusals loses what it hit and nothing else, and the
-// log continues.
+// TestDamagedSideStreamsAreMadeAgain: damage in the blobs or the refusals loses only the damaged record, and the log
+// continues.
 func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
@@ -483,7 +484,7 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 			block := filepath.Join(streamPath(image, c.stream), "msgs", "1.blk")
 			content, at := recordsOf(t, block)
 			parser := newRecordParser(c.stream, "", 1)
-			hit := -1 // a part of a large blob, or a refusal that is still in its slot
+			hit := -1 // a part of a large blob, or the refusal currently in its slot
 			for i := range at {
 				if r, err := parser.parse(content[at[i]:]); err == nil && len(r.body) > 100_000 ||
 					c.stream == DeniedStream &&
@@ -529,7 +530,7 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestABlobWithoutItsDescriptionIsKept: a cut end can take the description of a blob whose content is whole.
+// TestABlobWithoutItsDescriptionIsKept: the description of a blob with complete content may be cut off.
 func TestABlobWithoutItsDescriptionIsKept(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
@@ -553,7 +554,7 @@ func TestAPowerCutAfterTheFirstStart(t *testing.T) {
 			root := t.TempDir()
 			dir := filepath.Join(root, "home", "store")
 			durable := map[string][]byte{} // files by path, as of their last sync
-			names := map[string][]string{} // what each directory held then
+			names := map[string][]string{} // the names in each directory then
 			synced = func(path string) {
 				info, err := os.Stat(path)
 				if err != nil {
@@ -588,7 +589,7 @@ func TestAPowerCutAfterTheFirstStart(t *testing.T) {
 				slices.Clone(want), func(path string) bool { return slices.Contains(got, path) },
 			)
 			if len(missing) > 0 {
-				t.Errorf("a power cut loses:\n%s", strings.Join(missing, "\n"))
+				t.Errorf("a power cut would lose:\n%s", strings.Join(missing, "\n"))
 			}
 			_ = b
 		})
@@ -620,7 +621,7 @@ func entries(t *testing.T, dir string) []string {
 	return names
 }
 
-// fileNames lists the regular files below dir that the server needs: the lock and the index are made again.
+// fileNames lists the regular files below dir that the server needs. The lock and the index are recreated.
 func fileNames(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

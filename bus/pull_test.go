@@ -29,13 +29,13 @@ func fill(t *testing.T, b *Bus, n, size int) uint64 {
 	return head
 }
 
-// inOrder fails at the first message that is not the next.
+// inOrder fails at the first message that is out of order.
 func inOrder(next *uint64) func(events.Message) error {
 	return func(m events.Message) error {
 		*next++
 		if !strings.HasPrefix(string(m.Body), fmt.Sprintf("%d ", *next)) || m.Sequence != *next ||
 			m.Subject != "maestro.ev.p.task.t" {
-			return fmt.Errorf("sequence %d came where %d was due", m.Sequence, *next)
+			return fmt.Errorf("sequence %d came, expected %d", m.Sequence, *next)
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func TestLongReadTakesFewAllocations(t *testing.T) {
 	}
 }
 
-// A caller that leaves a long read is told so, and nothing is left running.
+// If the caller of a long read leaves, the read returns its error, and nothing is left running.
 func TestLongReadEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
@@ -94,8 +94,8 @@ func TestLongReadEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// TestLongReadStops ends a long read in its middle: the caller's error comes back as it is, and nothing is left
-// running, which the leak check of the package sees.
+// TestLongReadStops ends a long read in the middle: the caller's error is returned unchanged, and nothing is left
+// running, as the leak check of the package verifies.
 func TestLongReadStops(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)

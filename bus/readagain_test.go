@@ -28,8 +28,8 @@ func writesTo(t *testing.T, b *Bus, head uint64) map[string]func() error {
 	}
 }
 
-// TestNothingIsWrittenWhileAPartCannotBeRead: whoever meets a block that cannot be read (a reader, the daily check, or
-// the look every second), nothing is written to any stream until it can be read.
+// TestNothingIsWrittenWhileAPartCannotBeRead: if a reader, the daily check, or the check every second cannot read a
+// block, nothing is written to any stream until it can be read.
 func TestNothingIsWrittenWhileAPartCannotBeRead(t *testing.T) {
 	s := newSmallStore(t)
 	meets := map[string]map[string]func(*Bus) error{
@@ -48,7 +48,7 @@ func TestNothingIsWrittenWhileAPartCannotBeRead(t *testing.T) {
 				}
 				return nil
 			},
-			"who asks for the size": func(b *Bus) error {
+			"a request for the size": func(b *Bus) error {
 				for digest := range s.blobs {
 					if _, err := b.BlobSize(t.Context(), digest); err != nil {
 						return err
@@ -94,7 +94,7 @@ func TestNothingIsWrittenWhileAPartCannotBeRead(t *testing.T) {
 	}
 }
 
-// A process that has too many files open is no reason to stop writing.
+// Too many open files are no reason to stop writing.
 func TestTooManyOpenFilesDoNotStopWrites(t *testing.T) {
 	s := newSmallStore(t)
 	b := openWitnessed(t, storeCopy(t, s.dir), Always, uint64(len(s.log)))
@@ -110,7 +110,7 @@ func TestTooManyOpenFilesDoNotStopWrites(t *testing.T) {
 	}
 }
 
-// A text is acknowledged only if it is seen in its block, whichever look at the blocks is the first to fail.
+// A text is acknowledged only if it is found in its block, whichever check of the blocks fails first.
 func TestATextThatCannotBeSeenIsNotAcknowledged(t *testing.T) {
 	s := newSmallStore(t)
 	b := openWitnessed(t, storeCopy(t, s.dir), Always, uint64(len(s.log)))
@@ -132,12 +132,12 @@ func TestATextThatCannotBeSeenIsNotAcknowledged(t *testing.T) {
 			break
 		}
 		if !errors.Is(err, events.ErrUnreadable) {
-			t.Errorf("look %d failed, and the text is acknowledged: %v", first, err)
+			t.Errorf("check %d failed, and the text was acknowledged: %v", first, err)
 		}
 		b.mender.done.Wait()
 		kept, err := b.Blobs(t.Context())
 		if must(t, err); first == 1 && len(kept) != len(s.blobs) {
-			t.Error("a text was written although the blocks could not be looked at")
+			t.Error("a text was written although the blocks could not be checked")
 		}
 	}
 }

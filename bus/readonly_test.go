@@ -60,7 +60,7 @@ func sameMessages(t *testing.T, got, want []events.Message) {
 	}
 }
 
-// sample is what filledStore makes once for all tests. TestMain removes it.
+// sample is the store that filledStore creates once for all tests. TestMain removes it.
 var sample struct {
 	once    sync.Once
 	dir     string
@@ -69,8 +69,8 @@ var sample struct {
 	denials []events.StoredDenial
 }
 
-// filledStore is what a killed server left: several blocks, blobs, and refusals, some of which took the slot of others.
-// All tests share it, so each copies it before it opens or harms it.
+// filledStore returns a store that a killed server left: several blocks, blobs, and refusals, some of which replaced
+// others in their slots. All tests share it, so each copies it before it opens or harms it.
 func filledStore(
 	t *testing.T,
 ) (dir string, log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
@@ -86,7 +86,7 @@ func filledStore(
 		sample.dir = image
 	})
 	if sample.dir == "" {
-		t.Fatal("the shared store was not made: see the first test that needs it")
+		t.Fatal("the shared store was not created: see the first test that needs it")
 	}
 	return sample.dir, slices.Clone(sample.log), maps.Clone(sample.blobs), slices.Clone(sample.denials)
 }
@@ -94,7 +94,7 @@ func filledStore(
 func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]byte, denials []events.StoredDenial) {
 	t.Helper()
 	head := filled(t, b, 50)
-	for i := range 5 { // two blocks more
+	for i := range 5 { // two more blocks
 		var large []events.Message
 		for n := range 6 {
 			body := []byte(`{"large":"` + strings.Repeat(strconv.Itoa(i*6+n)+",", 300_000) + `"}`)
@@ -124,7 +124,7 @@ func fillStore(t *testing.T, b *Bus) (log []events.Message, blobs map[string][]b
 	if err := b.blobs.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	// The same name again: its description and its chunks take the place of the first.
+	// The same name again: its description and its chunks replace the first ones.
 	again, err := b.PutBlob(t.Context(), []byte("twice"))
 	if err != nil {
 		t.Fatal(err)
@@ -168,8 +168,8 @@ func sameDenials(a, b []events.StoredDenial) bool {
 	})
 }
 
-// TestReadOnlyReadsWhatTheServerReads: the log, the blobs and the refusals of a store that runs (as kill -9 would leave
-// it) and of one that was stopped, without a byte written.
+// TestReadOnlyReadsWhatTheServerReads: it reads the log, the blobs and the refusals of a running store (as kill -9
+// would leave it) and of a stopped one, and writes nothing.
 func TestReadOnlyReadsWhatTheServerReads(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
@@ -178,7 +178,7 @@ func TestReadOnlyReadsWhatTheServerReads(t *testing.T) {
 	running := mustOpen(t, t.TempDir(), Always).embedded.dir
 	_, err := OpenReadOnly(t.Context(), Options{Dir: running})
 	if err == nil || !strings.Contains(err.Error(), "another process holds") {
-		t.Fatalf("a store that a server has open: %v", err)
+		t.Fatalf("a store that a server holds open: %v", err)
 	}
 	dir = killed
 	before := fingerprint(t, dir)
@@ -251,7 +251,7 @@ func fingerprint(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// recordsOf returns where each record of a block begins.
+// recordsOf returns the position of each record of a block.
 func recordsOf(t *testing.T, path string) (content []byte, at []int) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -267,7 +267,7 @@ func recordsOf(t *testing.T, path string) (content []byte, at []int) {
 	return content, at
 }
 
-// TestReadOnlyResynchronises: a damaged record takes itself and nothing else, wherever in it the damage is.
+// TestReadOnlyResynchronises: a damaged record costs no other record, wherever in it the damage is.
 func TestReadOnlyResynchronises(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -320,13 +320,13 @@ func TestReadOnlyResynchronises(t *testing.T) {
 			read := uint64(0)
 			err := r.Read(t.Context(), 1, r.Head(), func(m events.Message) error { read = m.Sequence; return nil })
 			if !errors.As(err, &damage) || damage.Sequence != hit+1 || read != hit {
-				t.Fatalf("read to %d: %v", read, err)
+				t.Fatalf("read up to %d: %v", read, err)
 			}
 		})
 	}
 }
 
-// TestReadOnlyFindsWhatIsMissing: whole blocks, the end of one, records in another order.
+// TestReadOnlyFindsWhatIsMissing: missing blocks, a missing end, and records in another order are faults.
 func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -411,7 +411,7 @@ func TestReadOnlyFindsWhatIsMissing(t *testing.T) {
 				}
 			}
 			if !c.tail && len(missing) > 0 {
-				t.Errorf("missing and not named: %v; faults %v", missing, r.Faults())
+				t.Errorf("missing but not named: %v; faults %v", missing, r.Faults())
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Any file operation of who reads a store without a server may fail once: everything is read all the same.
+// Any file operation of a reader without a server may fail once: everything is still read.
 func TestAReadingOnWhichAnOperationFailsHasEverything(t *testing.T) {
 	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {

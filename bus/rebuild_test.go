@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// interrupted returns a store whose blobs and refusals were set aside to be made again when the server was killed. One
+// interrupted returns a store whose blobs and refusals were set aside to be recreated when the server was killed. One
 // bit of the blobs is damaged.
 func interrupted(t *testing.T, dir string) (image string, asides map[string]string) {
 	t.Helper()
@@ -32,7 +32,7 @@ func interrupted(t *testing.T, dir string) (image string, asides map[string]stri
 	return image, asides
 }
 
-// TestAnInterruptedRebuildGoesOn: a reader of the store sees what was set aside, and the next start puts it back, also
+// TestAnInterruptedRebuildGoesOn: a reader of the store sees what was set aside, and the next start puts it back, even
 // without the list.
 func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 				told = told || strings.Contains(f.Why, "was set aside")
 			}
 			if !told {
-				t.Errorf("nothing says that the streams were set aside: %v", r.Faults())
+				t.Errorf("the faults do not say that the streams were set aside: %v", r.Faults())
 			}
 			must(t, r.Close())
 			b := openWitnessed(t, image, Always, uint64(len(log)))
@@ -93,7 +93,7 @@ func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 }
 
 // TestAStartDoesNotMissWhatItPutsBack: the note of the last clean stop names blocks that an interrupted start set
-// aside. The next one puts them back, and says that and nothing else. A block that is nowhere is missed.
+// aside. The next start puts them back, and reports only that. A block that is nowhere is reported as missing.
 func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -128,13 +128,13 @@ func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
 			must(t, err)
 			must(t, b.Close())
 			if said := logged.String(); !strings.Contains(said, c.says) || strings.Contains(said, c.saysNever) {
-				t.Errorf("the start says %s", said)
+				t.Errorf("the start reports %s", said)
 			}
 		})
 	}
 }
 
-// TestAStreamThatWasSetAsideAndIsGoneIsNamed by who reads the store, and by a start.
+// TestAStreamThatWasSetAsideAndIsGoneIsNamed: a reader of the store and a start name it.
 func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -147,7 +147,7 @@ func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 		told = told || strings.Contains(f.Why, filepath.Base(asides[BlobStream]))
 	}
 	if !told {
-		t.Errorf("nothing names the directory: %v", r.Faults())
+		t.Errorf("no fault names the directory: %v", r.Faults())
 	}
 	must(t, r.Close())
 	var logged bytes.Buffer
@@ -160,11 +160,11 @@ func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	must(t, err)
 	must(t, b.Close())
 	if !strings.Contains(logged.String(), "its directory is gone") {
-		t.Errorf("the start says nothing: %s", &logged)
+		t.Errorf("the start does not report it: %s", &logged)
 	}
 }
 
-// TestARefusalThatWasSetAsideDoesNotReplaceANewerOne in its slot.
+// TestARefusalThatWasSetAsideDoesNotReplaceANewerOne: the newer refusal stays in its slot.
 func TestARefusalThatWasSetAsideDoesNotReplaceANewerOne(t *testing.T) {
 	t.Parallel()
 	dir, log, _, denials := filledStore(t)

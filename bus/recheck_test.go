@@ -12,7 +12,7 @@ import (
 	"maestro/events"
 )
 
-// stepped is a clock whose timers all fire at once; it tells how long was waited.
+// stepped is a clock whose timers all fire at once; it records the waits.
 type stepped struct {
 	at     time.Time
 	waited []time.Duration
@@ -34,7 +34,8 @@ func (s *stepped) after(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// TestFinishedBlocksAreReadAgain: once a day, from where the last run stopped, and damage stops writes.
+// TestFinishedBlocksAreReadAgain: blocks are read again once a day, from where the last run stopped, and damage stops
+// writes.
 func TestFinishedBlocksAreReadAgain(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -48,12 +49,12 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 		b.KeepChecked(ctx, clock.now, clock.after)
 		return clock
 	}
-	// The start is left alone, then comes one block, and the run ends.
+	// The check leaves the start alone, then reads one block, and the run ends.
 	run(1)
 	if note := loadChecked(image); note.Stream != StreamName || note.Block != 1 || !note.Finished.IsZero() {
 		t.Fatalf("after one block: %+v", note)
 	}
-	// What was read is not read again: harm to it is for the next day.
+	// What was read is not read again: damage to it is found the next day.
 	flip(t, blockPath(image, 1), func(size int64) int64 { return size / 3 })
 	run(3)
 	if note := loadChecked(image); note.Finished.IsZero() || b.Damage() != nil {
@@ -61,7 +62,7 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 	}
 	clock := run(2)
 	if d := clock.waited[1]; d < 23*time.Hour || d > recheckEvery {
-		t.Fatalf("the next reading begins after %s", d)
+		t.Fatalf("the next run begins after %s", d)
 	}
 	run(8)
 	if b.Damage() == nil {
@@ -75,7 +76,7 @@ func TestFinishedBlocksAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRecheckAfterAWrongClock: a last reading that is dated in the future does not put off the next one.
+// TestRecheckAfterAWrongClock: a last run that is dated in the future does not delay the next one.
 func TestRecheckAfterAWrongClock(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
@@ -91,7 +92,7 @@ func TestRecheckAfterAWrongClock(t *testing.T) {
 		clock := &stepped{at: at, stop: cancel, left: 1}
 		b.KeepChecked(ctx, clock.now, clock.after)
 		if note := loadChecked(image); (note.Stream != "") != again {
-			t.Errorf("finished %s ahead: after the first look %+v", ahead, note)
+			t.Errorf("finished %s ahead: after the first check %+v", ahead, note)
 		}
 	}
 }
@@ -153,6 +154,6 @@ func TestDamagedBlobsWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := b.Blob(t.Context(), first); err != nil || !bytes.Equal(got, contents[first]) {
-		t.Fatalf("the lost blob, kept again: %d bytes, %v", len(got), err)
+		t.Fatalf("the lost blob, stored again: %d bytes, %v", len(got), err)
 	}
 }

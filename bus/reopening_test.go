@@ -10,7 +10,7 @@ import (
 	"maestro/events"
 )
 
-// A reopen that a disk holds up for any length of time ends no call later than one of its calls may take.
+// However long a disk delays a reopen, no call waits longer than its own time limit.
 func TestNobodyWaitsForAReopenWithoutBound(t *testing.T) {
 	calls := map[string]func(ctx context.Context, b *Bus) error{
 		"Append": func(ctx context.Context, b *Bus) error {
@@ -43,10 +43,10 @@ func TestNobodyWaitsForAReopenWithoutBound(t *testing.T) {
 				defer b.open.Unlock()
 				began := time.Now()
 				if err := call(t.Context(), b); !errors.Is(err, events.ErrUnreadable) {
-					t.Errorf("it fails with %v", err)
+					t.Errorf("the call failed with %v", err)
 				}
 				if waited := time.Since(began); waited != defaultTimeout {
-					t.Errorf("it waits for %s", waited)
+					t.Errorf("the call waited for %s", waited)
 				}
 			})
 		})

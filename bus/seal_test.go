@@ -28,7 +28,7 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 	}
 	manifest := backupManifest{Format: whole.Format, Created: whole.Created, Head: whole.Head}
 	if err := whole.check(manifest, []string{digest}); err != nil {
-		t.Fatalf("the seal as it was made: %v", err)
+		t.Fatalf("the unaltered seal: %v", err)
 	}
 	other := ed25519.NewKeyFromSeed(slices.Repeat([]byte{1}, ed25519.SeedSize))
 	public, _ := other.Public().(ed25519.PublicKey)
@@ -41,7 +41,7 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 			s.Created, m.Created = time.Time{}, time.Time{}
 		},
 		"time, only here": func(_ *BackupSeal, m *backupManifest, _ *[]string) { m.Created = time.Time{} },
-		"a text less":     func(_ *BackupSeal, _ *backupManifest, blobs *[]string) { *blobs = nil },
+		"one text less":     func(_ *BackupSeal, _ *backupManifest, blobs *[]string) { *blobs = nil },
 		"text and list": func(s *BackupSeal, _ *backupManifest, blobs *[]string) {
 			s.Blobs, *blobs = []string{}, []string{}
 		},
@@ -57,7 +57,7 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 		seal, says, blobs := whole, manifest, []string{digest}
 		alter(&seal, &says, &blobs)
 		if err := seal.check(says, blobs); err == nil {
-			t.Errorf("%s: altered, and the seal holds", name)
+			t.Errorf("%s: altered, but the seal is still valid", name)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestALostBlobIsNamedAndKeptAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its parts are gone, its description is there.
+	// Its parts are gone, but its description is there.
 	if err := b.blobStream.Purge(t.Context(), jetstream.WithPurgeSubject("$O."+BlobBucket+".C.>")); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestALostBlobIsNamedAndKeptAgain(t *testing.T) {
 		t.Fatalf("a blob without its parts: %v", err)
 	}
 	if again, err := b.PutBlob(t.Context(), content); err != nil || again != digest {
-		t.Fatalf("kept again: %q, %v", again, err)
+		t.Fatalf("stored again: %q, %v", again, err)
 	}
 	if got, err := b.Blob(t.Context(), digest); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("after that: %d bytes, %v", len(got), err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the server says of a write that failed counts, whether it names the file by an error or in words.
+// A failed write that the server logs is noticed, whether the file is named by an error or in text.
 func TestTroubleOfTheServer(t *testing.T) {
 	t.Parallel()
 	path := &fs.PathError{Op: "open", Path: "1.blk", Err: fs.ErrPermission}

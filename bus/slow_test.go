@@ -18,7 +18,7 @@ func TestALateLookUpRestartsNothing(t *testing.T) {
 	defer cancel()
 	_, put := b.PutBlob(past, []byte("text"))
 	stored := b.StoreDenials(past, []events.StoredDenial{{Slot: "1", Body: []byte("{}")}})
-	b.texts.turn <- struct{}{} // somebody indexes blocks
+	b.texts.turn <- struct{}{} // another call indexes blocks
 	_, read := b.Blob(past, Digest(nil))
 	_, behind := b.putBlob(t.Context(), []byte("text"), time.Nanosecond)
 	<-b.texts.turn
@@ -29,11 +29,11 @@ func TestALateLookUpRestartsNothing(t *testing.T) {
 		"a long text behind an index": behind,
 	} {
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: %v, expected that the time is over", name, err)
+			t.Errorf("%s: %v, expected a deadline error", name, err)
 		}
 	}
 	if b.mender.failures != 0 {
-		t.Errorf("the server is reopened for %d failures, expected none", b.mender.failures)
+		t.Errorf("the server was reopened for %d failures, expected none", b.mender.failures)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
 	b.doubtful.Store(true)
 	head, err := b.Sync(t.Context())
 	if err != nil || head != uint64(len(log)) {
-		t.Errorf("reopened at %d: %v", head, err)
+		t.Errorf("reopened with the head %d: %v", head, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestFillingAStoreHasItsOwnTimeout(t *testing.T) {
 	}
 	if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "store"), func(s *Builder) error {
 		if s.bus.options.Timeout < time.Minute {
-			t.Errorf("a store is filled with a timeout of %s", s.bus.options.Timeout)
+			t.Errorf("the store is filled with a timeout of %s", s.bus.options.Timeout)
 		}
 		return s.Blob(bytes.Repeat([]byte("x"), 1000))
 	}); err != nil {

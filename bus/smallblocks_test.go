@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// inBlocks divides the only block of each stream of a store that nobody has open into so many: a stream of one block
-// has nothing but a newest one, of which there is a copy.
+// inBlocks divides the only block of each stream of a closed store into this many: in a stream of one block, that block
+// is the newest, of which there is a copy.
 func inBlocks(t *testing.T, dir string, parts int) {
 	t.Helper()
 	for _, stored := range storedStreams {
@@ -37,7 +37,7 @@ func inBlocks(t *testing.T, dir string, parts int) {
 			}
 			must(t, os.WriteFile(filepath.Join(messages, blockName(index)), block, 0o600))
 		}
-		must(t, ignoreMissing(os.Remove(filepath.Join(messages, indexName)))) // the server makes it again
+		must(t, ignoreMissing(os.Remove(filepath.Join(messages, indexName)))) // the server recreates it
 	}
 }
 
@@ -46,7 +46,7 @@ func (p *recordParser) summed(record []byte) []byte {
 	data := record[recordHead : len(record)-recordSum]
 	subject := int(record[20]) | int(record[21])<<8
 	begin := subject
-	if record[3]&0x80 != 0 { // it has a header, and its length
+	if record[3]&0x80 != 0 { // it has a header and the header's length
 		begin += 4
 	}
 	p.sum.Reset()

@@ -31,7 +31,7 @@ func storedBlocks(t *testing.T, dir string) map[string]string {
 }
 
 // obstruct makes nats-server fail at a stream after all checks were made, and delete it: it takes the stream for an
-// encrypted one. Blocks are copied where they cannot have second names.
+// encrypted one. Blocks that cannot have second names are copied.
 func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
 	t.Helper()
 	path := filepath.Join(streamPath(dir, stream), "meta.key")
@@ -71,10 +71,10 @@ func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 					_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 					if err == nil || !strings.Contains(err.Error(), streamPath("", s.name)) ||
 						errors.Is(err, events.ErrReadOnly) {
-						t.Errorf("it opens: %v", err)
+						t.Errorf("the store opens: %v", err)
 					}
 					if !maps.Equal(before, storedBlocks(t, image)) {
-						t.Fatal("the blocks are not what they were")
+						t.Fatal("the blocks were changed")
 					}
 					must(t, ignoreMissing(os.Remove(filepath.Join(streamPath(image, s.name), "meta.key"))))
 				}
@@ -86,7 +86,7 @@ func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
 	}
 }
 
-// holdsAll says that a bus can be written to, and holds so many events, texts and refusals.
+// holdsAll checks that a bus accepts writes, and holds this many events, texts and refusals.
 func holdsAll(t *testing.T, b *Bus, log, blobs, denials int) {
 	t.Helper()
 	holds(t, b, log, blobs, denials)
@@ -95,7 +95,7 @@ func holdsAll(t *testing.T, b *Bus, log, blobs, denials int) {
 	}
 }
 
-// holds is holdsAll of a store whose start may not have removed the second names.
+// holds is holdsAll for a store whose start may not have removed the second names.
 func holds(t *testing.T, b *Bus, log, blobs, denials int) {
 	t.Helper()
 	must(t, b.Damage())
@@ -114,7 +114,7 @@ func holds(t *testing.T, b *Bus, log, blobs, denials int) {
 	}
 }
 
-// The same when a running server is opened again after a write that failed.
+// The same applies when a running server is reopened after a failed write.
 func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
@@ -126,14 +126,14 @@ func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
 			for range 2 {
 				b.doubtful.Store(true)
 				if head, err := b.Sync(t.Context()); err == nil {
-					t.Errorf("it is open again with %d events", head)
+					t.Errorf("the store is open again with %d events", head)
 				}
-				b.open.RLock() // it is tried again meanwhile
+				b.open.RLock() // the reopen is tried again meanwhile
 				if !maps.Equal(before, storedBlocks(t, image)) {
-					t.Error("the blocks are not what they were")
+					t.Error("the blocks were changed")
 				}
 				if b.Ready() == nil {
-					t.Error("it says that it is ready")
+					t.Error("the bus reports that it is ready")
 				}
 				b.open.RUnlock()
 			}
@@ -171,18 +171,18 @@ func TestAServerThatGivesUpSaysWhy(t *testing.T) {
 	mend := giveUp(t, image)
 	_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 	if err == nil || !strings.Contains(err.Error(), why) {
-		t.Errorf("it opens: %v", err)
+		t.Errorf("the store opens: %v", err)
 	}
 	mend()
 	b := openWitnessed(t, image, Always, uint64(len(log)))
 	mend = giveUp(t, image)
 	b.doubtful.Store(true)
 	if _, err := b.Sync(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
-		t.Errorf("it is open again: %v", err)
+		t.Errorf("the store is open again: %v", err)
 	}
 	b.open.RLock()
 	if b.Ready() == nil {
-		t.Error("it says that it is ready")
+		t.Error("the bus reports that it is ready")
 	}
 	mend()
 	b.open.RUnlock()
@@ -191,7 +191,7 @@ func TestAServerThatGivesUpSaysWhy(t *testing.T) {
 	holdsAll(t, b, len(log), len(blobs), len(denials))
 }
 
-// A start that was killed after nats-server had deleted a stream: the next one puts the blocks back.
+// If a start is killed after nats-server has deleted a stream, the next start puts the blocks back.
 func TestAStartPutsBackWhatAKilledOneDeleted(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for name, gone := range map[string]func(block int) bool{

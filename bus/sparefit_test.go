@@ -16,7 +16,7 @@ import (
 	"maestro/internal/files"
 )
 
-// onceSpared has do called once, when a start has given the blocks of a store second names, until restore is called.
+// onceSpared calls do once, when a start has given the blocks of a store second names, unless restore is called before.
 func onceSpared(image string, do func()) (restore func()) {
 	before, once := synced, sync.Once{}
 	synced = func(path string) {
@@ -27,7 +27,7 @@ func onceSpared(image string, do func()) (restore func()) {
 	return func() { synced = before }
 }
 
-// afterSpare is onceSpared for the rest of a test.
+// afterSpare is onceSpared until the end of the test.
 func afterSpare(t *testing.T, image string, do func()) {
 	t.Helper()
 	t.Cleanup(onceSpared(image, do))
@@ -55,7 +55,7 @@ func newestOf(t *testing.T, image, stream string) string {
 	return filepath.Join(messages, blockName(blocks[len(blocks)-1]))
 }
 
-// A start that loses messages of any stream ends, and the blocks are what they were.
+// A start that loses messages of any stream fails, and the blocks are restored.
 func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {
@@ -67,7 +67,7 @@ func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 				afterSpare(t, image, func() { must(t, spoil(newest)) })
 				_, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 				if err == nil || !strings.Contains(err.Error(), s.name) || errors.Is(err, events.ErrReadOnly) {
-					t.Errorf("it opens: %v", err)
+					t.Errorf("the store opens: %v", err)
 				}
 				now := storedBlocks(t, image)
 				for path, content := range before {
@@ -81,7 +81,7 @@ func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 	}
 }
 
-// The same when a running server is opened again: it continues with all of them.
+// The same applies when a running server is reopened: it continues with all blocks.
 func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {
@@ -93,7 +93,7 @@ func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 				afterSpare(t, image, func() { must(t, spoil(newest)) })
 				b.doubtful.Store(true)
 				if head, err := b.Sync(t.Context()); err == nil {
-					t.Errorf("it is open again with %d events", head)
+					t.Errorf("the store is open again with %d events", head)
 				}
 				b.mender.done.Wait()
 				must(t, b.Ready())
@@ -119,7 +119,7 @@ func TestAStartThatCannotCopyTheNewestBlockIsRefused(t *testing.T) {
 		})
 		options := Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)}
 		if b, err := Open(t.Context(), options); !errors.Is(err, syscall.EIO) {
-			t.Errorf("%s: it opens: %v, %v", s.name, err, b)
+			t.Errorf("%s: the store opens: %v, %v", s.name, err, b)
 		}
 		end()
 		why = syscall.ENOSPC
@@ -131,7 +131,7 @@ func TestAStartThatCannotCopyTheNewestBlockIsRefused(t *testing.T) {
 	}
 }
 
-// hides leaves a store as a start does that is killed after nats-server deleted or emptied blocks.
+// hides leaves a store as it is when a start is killed after nats-server deleted or emptied blocks.
 func hides(t *testing.T, image, stream, how string) {
 	t.Helper()
 	must(t, (&embedded{dir: image}).spare(nil))
@@ -153,7 +153,8 @@ func hides(t *testing.T, image, stream, how string) {
 	}
 }
 
-// What a killed start left in second names alone is read where nothing may be written, and put back by the next start.
+// Blocks that a killed start left only under their second names are found by readers that write nothing, and the next
+// start puts them back.
 func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
@@ -179,10 +180,10 @@ func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
 					t.Errorf("%d events and %d refusals", read, refused)
 				}
 				if strays, err := Strays(t.Context(), image); err != nil || len(strays) > 0 {
-					t.Errorf("not known: %q, %v", strays, err)
+					t.Errorf("unknown: %q, %v", strays, err)
 				}
 				if !HoldsLog(image) || HoldsNoEvent(image) {
-					t.Error("it is taken for empty")
+					t.Error("the store is taken for empty")
 				}
 				must(t, r.Close())
 				b := openWitnessed(t, image, Always, uint64(len(log)))
@@ -223,7 +224,7 @@ func TestStrangeSecondNamesAreSetAside(t *testing.T) {
 			switch name {
 			case "a stream's file", "notes", "a block of junk", "an unknown stream":
 				if !kept {
-					t.Error("it is gone")
+					t.Error("the entry is gone")
 				}
 			}
 		})
@@ -238,7 +239,7 @@ func linkAt(to, path string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(to, path))
 }
 
-// A second name that has more than what is in its place is put back, not deleted.
+// A second name that has more than the block in its place is put back, not deleted.
 func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	image := storeCopy(t, dir)
@@ -264,14 +265,14 @@ func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
 	}
 }
 
-// An odd entry beside the second names of a killed start decides for itself alone: the others are dropped, no block of
-// the store is copied, and only what is not known is kept.
+// An odd entry beside the second names of a killed start affects nothing else: the other names are removed, no block of
+// the store is copied, and only unknown entries are kept.
 func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	junk := strings.Repeat("junk", 1000)
 	for name, c := range map[string]struct {
 		put  func(spare, newest string) error
-		kept string // below the set aside directory; "" if nothing is
+		kept string // below the directory set aside; "" if there is none
 	}{
 		"a copy of zeros": {put: func(spare, newest string) error {
 			info, err := os.Stat(newest)
@@ -335,7 +336,7 @@ func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 }
 
 // A block that a start cuts before the end of its first record, and then deletes, is gone under its second name too:
-// only the copy has what it held. The index may tell the server that nothing is missing.
+// only the copy has its contents. The index may tell the server that nothing is missing.
 func TestABlockThatIsCutAndDeletedIsPutBack(t *testing.T) {
 	s := newDividedStore(t)
 	for _, stored := range storedStreams {
@@ -349,7 +350,7 @@ func TestABlockThatIsCutAndDeletedIsPutBack(t *testing.T) {
 			_, err = b.reopen(t.Context())
 			end()
 			if err == nil || !strings.Contains(err.Error(), stored.name) {
-				t.Errorf("it opens: %v", err)
+				t.Errorf("the store opens: %v", err)
 			}
 			_, err = b.reopen(t.Context())
 			must(t, err)

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// The files of a store are synced several at a time, and all of them, also when one cannot be.
+// Several files of a store are synced at a time, and all of them are synced even if one fails.
 func TestATreeIsSyncedAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	const files = 24
@@ -39,11 +39,11 @@ func TestATreeIsSyncedAtOnce(t *testing.T) {
 			go func() { done <- syncTree(dir) }()
 			synctest.Wait()
 			if n := waiting.Load(); n != 16 {
-				t.Errorf("%d are synced at a time, expected 16", n)
+				t.Errorf("%d files were synced at a time, expected 16", n)
 			}
 			close(release)
 			if err := <-done; (err == nil) != (fails == nil) || synced.Load() != files+1 {
-				t.Errorf("%d of %d are synced, %v", synced.Load(), files+1, err)
+				t.Errorf("%d of %d files were synced, %v", synced.Load(), files+1, err)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A start removes what one that was killed left half made, in the store and beside it, and nothing else.
+// A start removes the unfinished files that a killed start left in the store and beside it, and nothing else.
 func TestAStartRemovesWhatAKilledOneLeft(t *testing.T) {
 	t.Parallel()
 	image := filepath.Join(t.TempDir(), "store")
@@ -40,12 +40,12 @@ func TestAStartRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 	for _, what := range []string{"copying", "other-2", "obj_maestro_blobs"} {
 		if _, err := os.Lstat(aside + what); err == nil {
-			t.Errorf("%s is there still", aside+what)
+			t.Errorf("%s is still there", aside+what)
 		}
 	}
 }
 
-// A directory of snapshots is cleared of what a killed server wrote half.
+// Snapshots that a killed server wrote only in part are removed.
 func TestHalfASnapshotIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	half, whole := filepath.Join(dir, ".7.snapshot-"+strings.Repeat("A7", 13)), filepath.Join(dir, "7.snapshot")
@@ -53,14 +53,14 @@ func TestHalfASnapshotIsRemoved(t *testing.T) {
 	_, err := OpenSnapshots(dir)
 	must(t, err)
 	if _, err := os.Lstat(half); err == nil {
-		t.Error("half a snapshot is left")
+		t.Error("an unfinished snapshot is left")
 	}
 	if _, err := os.Lstat(whole); err != nil {
 		t.Error(err)
 	}
 }
 
-// What is copied beside the store has its name only when it is whole.
+// A copy beside the store gets its name only when it is complete.
 func TestACopyBesideTheStoreIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, filepath.Join(t.TempDir(), "store"), Always)
@@ -71,7 +71,7 @@ func TestACopyBesideTheStoreIsWholeOrNotThere(t *testing.T) {
 		_, err = b.embedded.copyAside(tailAside, nil, func(dir string) error {
 			during, err := Tails(b.embedded.dir)
 			if err != nil || len(during) != len(before) {
-				t.Errorf("while it is copied there are %v, %v", during, err)
+				t.Errorf("during the copy there are %v, %v", during, err)
 			}
 			return errors.Join(os.WriteFile(filepath.Join(dir, "1.blk"), nil, 0o600), fails)
 		})
@@ -81,6 +81,6 @@ func TestACopyBesideTheStoreIsWholeOrNotThere(t *testing.T) {
 		}
 	}
 	if half, err := asides(b.embedded.dir, copyingAside); err != nil || len(half) > 0 {
-		t.Errorf("left are %v, %v", half, err)
+		t.Errorf("left: %v, %v", half, err)
 	}
 }

@@ -22,7 +22,7 @@ func once() <-chan time.Time {
 	return tick
 }
 
-// failsAt has every operation of a kind on a path fail until restore is called.
+// failsAt makes every operation of a kind on a path fail until restore is called.
 func failsAt(operation, path string, why error) (restore func()) {
 	return disk.Inject(func(did, on string) error {
 		if did == operation && strings.HasSuffix(on, path) {
@@ -43,7 +43,8 @@ func unreads() map[string]string {
 	return places
 }
 
-// namesUnread checks what is said of a file that cannot be read: the file, the reason, and nothing about salvage.
+// namesUnread checks the error about a file that cannot be read: it names the file and the reason, and does not mention
+// salvage.
 func namesUnread(t *testing.T, err error, path string, why error) {
 	t.Helper()
 	var unread *UnreadError
@@ -52,16 +53,17 @@ func namesUnread(t *testing.T, err error, path string, why error) {
 	}
 	for _, said := range []string{unread.Advice(), err.Error()} {
 		if strings.Contains(said, "salvage") || strings.Contains(said, "damaged") {
-			t.Errorf("%s, %v: it says %q", path, why, said)
+			t.Errorf("%s, %v: the error says %q", path, why, said)
 		}
 	}
 	if said := err.Error(); !strings.Contains(said, path) || strings.Contains(said, "/proc/self/fd") ||
 		!strings.Contains(unread.Advice(), "by itself") {
-		t.Errorf("%s, %v: it says %q, %q", path, why, said, unread.Advice())
+		t.Errorf("%s, %v: the error says %q, %q", path, why, said, unread.Advice())
 	}
 }
 
-// A reopen of which every read of a block fails says which one, however often it is tried; then it has everything.
+// If every read of a block fails during a reopen, the error names the block at each attempt; once reads succeed,
+// everything is there.
 func TestAReopenThatCannotReadABlockIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
@@ -88,7 +90,7 @@ func TestAReopenThatCannotReadABlockIsNoDamage(t *testing.T) {
 	}
 }
 
-// The same of a start: it is served read-only, without a byte changed, until it can be read and opened again.
+// The same applies to a start: the store is served read-only and unchanged until it can be read and reopened.
 func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
@@ -98,7 +100,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 			b, err := Open(t.Context(), s.options(t, image))
 			must(t, err)
 			if !errors.Is(b.Damage(), events.ErrReadOnly) {
-				t.Fatalf("%s, %v: it is not read-only: %v", path, why, b.Damage())
+				t.Fatalf("%s, %v: the store is not read-only: %v", path, why, b.Damage())
 			}
 			namesUnread(t, b.Damage(), path, why)
 			if err := b.Append(t.Context(), uint64(len(s.log)), s.log[:1]); !errors.Is(err, events.ErrReadOnly) {
@@ -117,7 +119,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 				end()
 			}()
 			if err := b.AwaitReadable(ended, ticks); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s, %v: it is waited for: %v", path, why, err)
+				t.Errorf("%s, %v: the wait for it returned %v", path, why, err)
 			}
 			restore()
 			must(t, b.AwaitReadable(t.Context(), once()), b.Close())
@@ -140,7 +142,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 	}
 }
 
-// A text, or a block in the daily check, that cannot be read while the server runs is no damage.
+// A text that cannot be read while the server runs is not damage, nor is such a block in the daily check.
 func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
@@ -175,7 +177,8 @@ func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 	s.has(t, b)
 }
 
-// The same of a text whose place is known, wherever two stretches of failing reads begin: it is looked for twice.
+// The same applies to a text whose place is known, wherever two series of failing reads begin: it is searched for
+// twice.
 func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
@@ -206,20 +209,21 @@ func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
 				t.Errorf("reads fail from %d and %d on: %v", first, second, err)
 			}
 			if err == nil && !bytes.Equal(got, content) {
-				t.Errorf("reads fail from %d and %d on: it is %d bytes", first, second, len(got))
+				t.Errorf("reads fail from %d and %d on: the text has %d bytes", first, second, len(got))
 			}
 		}
 	}
 }
 
-// A hole that a power cut left is judged by what is around it: where that cannot be read now, nothing is said.
+// A hole that a power cut left is judged by its surroundings: if these cannot be read at the moment, there is no
+// verdict.
 func TestAHoleBesideWhatCannotBeReadIsNoDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
 	block := filepath.Join(streamPath(image, StreamName), "msgs", "1.blk")
 	scanned, err := scanPlaces(t.Context(), image, StreamName, events.SubjectPrefix, nil)
 	must(t, err)
-	hole := scanned.places[len(scanned.places)-15] // in an append that others follow
+	hole := scanned.places[len(scanned.places)-15] // in an append that is not the last
 	content, err := os.ReadFile(block)
 	must(t, err)
 	clear(content[hole.offset : hole.offset+int64(hole.length)])
@@ -229,11 +233,11 @@ func TestAHoleBesideWhatCannotBeReadIsNoDamage(t *testing.T) {
 	seen := witnesses{headFile: hole.sequence - 1, witnessed: hole.sequence - 1, durability: Interval}
 	torn, err := scanned.judge(seen)
 	if must(t, err); torn == nil {
-		t.Fatal("the hole is not found")
+		t.Fatal("the hole was not found")
 	}
 	restore := failsAt("read", block, syscall.EIO)
 	defer restore()
 	if _, err := scanned.judge(seen); !errors.Is(err, syscall.EIO) {
-		t.Errorf("it is %v", err)
+		t.Errorf("the verdict is %v", err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 // unprivilegedEnv tells a child process of a test where its directory is.
 const unprivilegedEnv = "MAESTRO_BUS_UNPRIVILEGED"
 
-// unprivileged runs a test as a user for whom modes hold: this one, or another one in a child process. The directory
-// belongs to that user.
+// unprivileged runs a test as a user to whom file modes apply: this one, or another one in a child process. The
+// directory belongs to that user.
 func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, dir string)) {
 	t.Helper()
 	if dir := os.Getenv(unprivilegedEnv); dir != "" {
@@ -51,8 +51,9 @@ func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, d
 	}
 }
 
-// A store in which the server may not write somewhere does not open, stopped or running. The place is named, nothing is
-// deleted, and all works once it is mended: nats-server deletes a stream whose directory it cannot write to.
+// A store with a directory that the server cannot write to does not open, at a start or a reopen. The error names the
+// directory, nothing is deleted, and everything works once it is corrected: nats-server would delete a stream whose
+// directory it cannot write to.
 func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 	unprivileged(t, func(dir string) {
 		sample, _, _, _ := filledStore(t)
@@ -82,10 +83,10 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 					if !errors.Is(err, fs.ErrPermission) ||
 						!strings.Contains(err.Error(), path+" cannot be written:") ||
 						strings.Count(err.Error(), "chmod") != 1 {
-						t.Errorf("not refused with one reason and one advice: %v", err)
+						t.Errorf("not refused with one reason and one piece of advice: %v", err)
 					}
 					if !maps.Equal(before, storedBlocks(t, image)) {
-						t.Fatal("the blocks are not what they were")
+						t.Fatal("the blocks were changed")
 					}
 				}
 				_, err = Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
@@ -105,7 +106,7 @@ func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
 				mend()
 				head, err := b.Sync(t.Context())
 				if err != nil || head != 80 {
-					t.Errorf("mended, the log ends at %d, %v", head, err)
+					t.Errorf("once corrected, the log ends at %d, %v", head, err)
 				}
 				b.mender.done.Wait()
 				must(t, b.Ready())

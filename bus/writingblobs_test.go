@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestWritersOfABlobTakeTurns: a content has one writer at a time, other contents are written meanwhile, and who waits
-// leaves with its context.
+// TestWritersOfABlobTakeTurns: each content has one writer at a time, other contents are written meanwhile, and a
+// waiting writer leaves when its context ends.
 func TestWritersOfABlobTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w writingBlobs
@@ -28,7 +28,7 @@ func TestWritersOfABlobTakeTurns(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-second:
-			t.Fatal("two write the same content")
+			t.Fatal("two writers write the same content")
 		default:
 		}
 		other, err := w.turn(t.Context(), "b")
@@ -40,7 +40,7 @@ func TestWritersOfABlobTakeTurns(t *testing.T) {
 		ctx, leave := context.WithCancelCause(t.Context())
 		leave(gone)
 		if _, err := w.turn(ctx, "a"); !errors.Is(err, gone) {
-			t.Errorf("who left had an answer: %v", err)
+			t.Errorf("a writer that left got %v", err)
 		}
 		end()
 		(<-second)()
@@ -50,8 +50,9 @@ func TestWritersOfABlobTakeTurns(t *testing.T) {
 	})
 }
 
-// TestAFoundBlobIsDurable: what another call writes at the moment, or failed to, can be read and is not on the disk. A
-// content that is found counts only when nobody writes it and no write has failed since the store was opened.
+// TestAFoundBlobIsDurable: content that another call is writing, or failed to write, may be readable without being on
+// the disk. Content that is found counts only if no call is writing it and no write has failed since the store was
+// opened.
 func TestAFoundBlobIsDurable(t *testing.T) {
 	b, err := openAt(t, t.TempDir(), Always)
 	if err != nil {
@@ -78,7 +79,7 @@ func TestAFoundBlobIsDurable(t *testing.T) {
 	}
 	select {
 	case err := <-kept:
-		t.Fatalf("a content that is being written was acknowledged: %v", err)
+		t.Fatalf("content that is being written was acknowledged: %v", err)
 	default:
 	}
 	failed := errors.New("the fsync failed")
@@ -87,10 +88,10 @@ func TestAFoundBlobIsDurable(t *testing.T) {
 	b.mender.mu.Unlock()
 	end()
 	if err := <-kept; !errors.Is(err, failed) {
-		t.Errorf("a content whose write failed was acknowledged: %v", err)
+		t.Errorf("content whose write failed was acknowledged: %v", err)
 	}
 	b.mender.mended(b.mender.count())
 	if _, err := b.PutBlob(t.Context(), content); err != nil {
-		t.Errorf("after the store was opened again: %v", err)
+		t.Errorf("after the reopen: %v", err)
 	}
 }
