@@ -8,13 +8,13 @@ import (
 	"maestro/events"
 )
 
-// A refusal names one command that the session may use, whatever it was given, and no list.
+// Whatever permissions a session was given, a refusal names one command that it may use, and no list.
 func TestAlternatives(t *testing.T) {
 	table := CurrentRules()
 	for id, others := range alternatives {
 		for _, other := range append([]string{id}, others...) {
 			if row, ok := table.Row(other); !ok || row.Alias != "" {
-				t.Errorf("%s is no command", other)
+				t.Errorf("%s is not a command", other)
 			}
 		}
 		for _, other := range others {
@@ -46,7 +46,7 @@ func TestAlternatives(t *testing.T) {
 				}
 				other, line := table.Alternative(column, allowed, row.ID)
 				if PermitListed(table, c.role, c.strategy, allowed, other) != nil {
-					t.Errorf("a %s is told to use %s in place of %s, and may not", column, other, row.ID)
+					t.Errorf("a %s is told to use %s in place of %s, but may not", column, other, row.ID)
 				}
 				next := nextOf(t, err)
 				named := next == "use `"+line+"`" || next == "see `maestro commands`"
@@ -63,12 +63,12 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// nextOf returns what a refusal tells its caller to do.
+// nextOf returns the next step that a refusal suggests.
 func nextOf(t *testing.T, err error) string {
 	t.Helper()
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
-		t.Fatalf("no refusal: %v", err)
+		t.Fatalf("not a refusal: %v", err)
 	}
 	return refusal.Next
 }

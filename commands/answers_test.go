@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// No session answers one for which as many answers wait as a session may have messages. A user does, and so does a
-// session by the older rules.
+// No session can answer one that already has as many waiting answers as a session may have messages. A user can, and by
+// the older rules a session can too.
 func TestAnswersThatWaitAreLimited(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")
@@ -42,7 +42,7 @@ func TestAnswersThatWaitAreLimited(t *testing.T) {
 	asked("last")
 	for i, id := range many("i", int(LimitMail.Value)) {
 		if err := answer(lead, RulesVersion); err != nil {
-			t.Fatalf("with %d answers that wait: %v", i, err)
+			t.Fatalf("with %d waiting answers: %v", i, err)
 		}
 		asked(id)
 		g.apply(&events.InputAnswered{InputID: id, SessionID: "s", Answer: "yes"})

@@ -12,8 +12,8 @@ import (
 	"maestro/projections"
 )
 
-// ground is a state that a test builds from events, as an older log may hold them: without asking whether they are
-// permitted.
+// ground is a state that a test builds from events without checking whether they are permitted, as an older log may
+// contain them.
 type ground struct {
 	t *testing.T
 	s *projections.State
@@ -26,7 +26,7 @@ func newGround(t *testing.T) *ground {
 	return g
 }
 
-// called is a call of this project, decided by the rules of a version.
+// called returns a call in project p, decided by the rules of a version.
 func called(by Actor, rules string) Call {
 	return Call{
 		By:      by,
@@ -91,7 +91,7 @@ func many(prefix string, n int) []string {
 	return ids
 }
 
-// tasks makes n root tasks.
+// tasks creates n root tasks.
 func (g *ground) tasks(prefix string, n int) []string {
 	ids := many(prefix, n)
 	for _, id := range ids {
@@ -100,7 +100,7 @@ func (g *ground) tasks(prefix string, n int) []string {
 	return ids
 }
 
-// chain makes n tasks, each below the one before, and returns the last.
+// chain creates n tasks, each below the one before, and returns the last.
 func (g *ground) chain(prefix string, n int) string {
 	last := ""
 	for _, id := range many(prefix, n) {
@@ -110,7 +110,7 @@ func (g *ground) chain(prefix string, n int) string {
 	return last
 }
 
-// queue makes a queue with tasks in it.
+// queue creates a queue with tasks in it.
 func (g *ground) queue(name string, trust bool, tasks ...string) {
 	g.t.Helper()
 	g.apply(&events.QueueCreated{Queue: name, MaxAttempts: 3, TrustReports: trust})
@@ -119,7 +119,8 @@ func (g *ground) queue(name string, trust bool, tasks ...string) {
 	}
 }
 
-// await lets n items wait for a task: "wait0" and so on, as many as may depend on it, in queues "0" and so on.
+// await makes n items wait for a task: the tasks "wait0" and so on, as many as may depend on it, in the queues "0" and
+// so on.
 func (g *ground) await(task string, n int) {
 	g.t.Helper()
 	g.task(task, "")
@@ -132,7 +133,7 @@ func (g *ground) await(task string, n int) {
 	}
 }
 
-// oneMore pushes the next of the items that await pushed.
+// oneMore pushes the item after those that await pushed.
 func (g *ground) oneMore(n int) Command {
 	most := int(LimitDependents.Value)
 	return &PushItem{
@@ -141,8 +142,8 @@ func (g *ground) oneMore(n int) Command {
 	}
 }
 
-// words lets sessions say n words of tasks, at most 500 of each: of "said0" and so on. If ended, all these sessions
-// have ended.
+// words makes sessions report n times on the tasks "said0" and so on, at most 500 times on each. If ended is set, all
+// these sessions have ended.
 func (g *ground) words(n int, ended bool) (tasks []string) {
 	const most = 500
 	count := max(1, n/most)
@@ -162,8 +163,8 @@ func (g *ground) words(n int, ended bool) (tasks []string) {
 
 var aWorker = SessionActor("p", "w", AuthnToken)
 
-// costs are the documented limits on what a decision meets in the state: a state and a command with n of what the
-// limit counts.
+// costs are the documented limits on what a decision finds in the state. Each makes a state and a command with n of the
+// things that the limit counts.
 var costs = []struct {
 	name  string
 	limit Limit
@@ -185,7 +186,7 @@ var costs = []struct {
 	{"levels above a new task", LimitTaskDepth, func(g *ground, n int) (Actor, Command) {
 		return Admin(AuthnToken), &CreateTask{ProjectRef: ProjectRef{"p"}, Title: "t", ParentID: g.chain("c", n-1)}
 	}},
-	{"a task that many wait for", LimitDependents, func(g *ground, n int) (Actor, Command) {
+	{"a task that many depend on", LimitDependents, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
 		for _, id := range many("t", n-1) {
 			g.task(id, "", "x")
@@ -194,12 +195,12 @@ var costs = []struct {
 	}},
 	{"a chain of dependencies", LimitGraph, func(g *ground, n int) (Actor, Command) {
 		g.task("x", "")
-		g.task("y", "", "x") // somebody waits for it, and for that one, and so on
+		g.task("y", "", "x") // the start of a chain: another task depends on it, another on that one, and so on
 		for i := range n {
 			g.task(fmt.Sprint("b", i), "", []string{"y", fmt.Sprint("b", max(i-1, 0))}[min(i, 1)])
 		}
 		last := ""
-		for i := range n/2 - 1 + n%2*10 { // both ends are walked from
+		for i := range n/2 - 1 + n%2*10 { // the walk starts from both ends
 			if last == "" {
 				g.task("a0", "")
 			} else {
@@ -318,15 +319,15 @@ var costs = []struct {
 	}},
 }
 
-// readsForEach bounds the look-ups of a decision for each thing that its limit counts, and readsAtLeast what every
-// decision may have.
+// readsForEach bounds the look-ups of a decision for each thing that its limit counts; readsAtLeast is the number that
+// every decision may make.
 const (
 	readsForEach = 12
 	readsAtLeast = 500
 )
 
-// The work of a decision grows no faster than what its limit counts, up to the limit; above it the command is
-// refused, by the name and number of the limit, without more work.
+// The work of a decision grows at most in proportion to what its limit counts, up to the limit. Above it the command is
+// refused without more work, with the name and number of the limit.
 func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 	for _, c := range costs {
 		t.Run(c.name, func(t *testing.T) {
@@ -354,7 +355,7 @@ func TestDecisionsCostWhatTheirLimitsSay(t *testing.T) {
 	}
 }
 
-// A log from before the limits may hold any tree and any graph: what is decided on it stays bounded.
+// A log from before the limits may contain any tree and any graph: the cost of decisions on it is still bounded.
 func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 	const length = 20_000
 	g := newGround(t)
@@ -413,8 +414,8 @@ func TestDecisionsOnAnOlderLogAreBounded(t *testing.T) {
 	}
 }
 
-// What one event costs the fold is bounded by the same limits: a status that moves, with all who wait for it in a
-// queue.
+// The same limits bound what one event costs the fold, such as a change of status of a task on which many items in a
+// queue wait.
 func TestFoldingIsBounded(t *testing.T) {
 	g := newGround(t)
 	deps := g.tasks("d", int(LimitDependencies.Value)-1)
@@ -431,19 +432,19 @@ func TestFoldingIsBounded(t *testing.T) {
 	reads := g.s.CountReads()
 	g.apply(&events.TaskStatusChanged{TaskID: "x", From: events.TaskTodo, To: events.TaskInProgress})
 	if *reads > 100 {
-		t.Errorf("a move that satisfies nobody: %d look-ups", *reads)
+		t.Errorf("a change that satisfies no dependency: %d look-ups", *reads)
 	}
 	reads = g.s.CountReads()
 	g.apply(&events.TaskStatusChanged{TaskID: "x", From: events.TaskInProgress, To: events.TaskCompleted})
 	if *reads > uint64(waiting)*uint64(LimitDependencies.Value+20) {
-		t.Errorf("a move that satisfies all: %d look-ups", *reads)
+		t.Errorf("a change that satisfies all dependencies: %d look-ups", *reads)
 	}
-	// The same dependency, given again and again, is held once.
+	// A dependency that is added repeatedly is kept once.
 	for range 50 {
 		g.apply(&events.TaskUpdated{TaskID: "t0", Dependencies: &[]string{"x"}})
 		g.apply(&events.TaskUpdated{TaskID: "t0", Dependencies: &[]string{}})
 	}
 	if n := g.s.DependentCount("x"); n != waiting-1 {
-		t.Errorf("%d tasks wait for it, of %d", n, waiting-1)
+		t.Errorf("%d tasks wait for it, expected %d", n, waiting-1)
 	}
 }

@@ -15,9 +15,9 @@ var updateOrder = flag.Bool("update", false, "write the golden files anew")
 
 const fieldOrder = "testdata/fieldorder.txt"
 
-// The hash of a request is of the command's fields in the order in which they are declared, and the log keeps it: a
-// command that is sent again under its key, to a newer server, must have the hash that it had. So fields may come
-// between others, with omitempty, but none changes its place, goes, or gets another name.
+// The hash of a request covers the command's fields in the order of their declaration, and the log keeps it: a command
+// that is sent again with its key, to a newer server, must have the same hash. So fields with omitempty may be added
+// between others, but no field may be moved, removed or renamed.
 func TestFieldsKeepTheirOrder(t *testing.T) {
 	content, err := os.ReadFile(fieldOrder)
 	if err != nil && !*updateOrder {
@@ -33,7 +33,7 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 		fields := strings.Join(orderOf(reflect.TypeOf(makers()[id].empty()).Elem()), " ")
 		now.WriteString(id + ": " + fields + "\n")
 		if kept, ok := before[id]; ok && !inOrder(kept, fields) {
-			t.Errorf("%s had the fields\n%s\nin this order, and has\n%s", id, kept, fields)
+			t.Errorf("%s had the fields\n%s\nin this order, and now has\n%s", id, kept, fields)
 		}
 	}
 	switch {
@@ -47,15 +47,15 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 	}
 	for _, wrong := range []string{"a c b", "a c", "b a c", "a x c"} {
 		if inOrder("a b c", wrong) {
-			t.Errorf("%q keeps the order of a b c", wrong)
+			t.Errorf("%q counts as the order of a b c", wrong)
 		}
 	}
 	if !inOrder("a c", "a b c d") {
-		t.Error("a new field changes the order of the others")
+		t.Error("a new field counts as a change of the order of the others")
 	}
 }
 
-// orderOf returns the fields of a type as JSON has them, and those of the types within it: "changes.title".
+// orderOf returns the JSON names of the fields of a type, and those of the types within it: "changes.title".
 func orderOf(of reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -17,7 +17,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 		for _, l := range group.Limits {
 			if l.Name == "" || l.Value <= 0 || l.Unit == "" || l.Bounds == "" || l.Answer == "" ||
 				slices.Contains(documented, l.Name) {
-				t.Errorf("%+v is not complete, or there twice", l)
+				t.Errorf("%+v is incomplete or a duplicate", l)
 			}
 			documented = append(documented, l.Name)
 		}
@@ -31,7 +31,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	}
 }
 
-// sized returns the value of a field that holds n of what its limit counts.
+// sized returns a value of a field with n of the things that its limit counts.
 func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 	t.Helper()
 	if kind.Kind() == reflect.Pointer {
@@ -55,11 +55,11 @@ func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 		}
 		return reflect.ValueOf(list)
 	}
-	t.Fatalf("a field of type %s has a limit, and this test makes none", kind)
+	t.Fatalf("a field of type %s has a limit, and this test cannot create such a value", kind)
 	return reflect.Value{}
 }
 
-// Each list, map and free JSON is taken at its limit and refused above it, by the rules from the third version on.
+// Each list, map and free JSON is accepted at its limit and refused above it, from version 3 of the rules on.
 func TestFieldsAreBounded(t *testing.T) {
 	for id, maker := range makers() {
 		for _, field := range fieldsOfTypes()[reflect.TypeOf(maker.empty()).Elem()] {

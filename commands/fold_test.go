@@ -10,15 +10,15 @@ import (
 	"maestro/projections"
 )
 
-// stepsForEach bounds the work of a fold for each item that it moves, and stepsToLook for each task that it looks at
-// and leaves; stepsForWord for each word that a session said.
+// stepsForEach bounds the work of a fold for each item that it moves, stepsToLook for each task that it checks but does
+// not change, and stepsForWord for each report of a session on a task.
 const (
 	stepsForEach = 30
 	stepsToLook  = 6
 	stepsForWord = 2
 )
 
-// folded applies an event and returns its work.
+// folded applies an event and returns the number of its steps.
 func (g *ground) folded(data events.Data) int {
 	g.t.Helper()
 	steps := g.s.CountReads()
@@ -34,7 +34,7 @@ func (g *ground) readyIn(queue string) int {
 	return g.s.QueueView(g.s.Queue("p", queue)).Ready
 }
 
-// outOfQueues puts tasks in the queue "0", and in many others that have skipped them.
+// outOfQueues puts tasks in the queue "0", and in many other queues in which they were skipped.
 func (g *ground) outOfQueues(tasks []string) {
 	g.queue("0", false, tasks...)
 	for _, name := range many("other", int(LimitTaskQueues.Value)/10) {
@@ -45,8 +45,9 @@ func (g *ground) outOfQueues(tasks []string) {
 	}
 }
 
-// worst are the events that cost the fold most, as the limits allow them: what they cost at most, the items that are
-// ready in the queue "0" after it and before it, and how many dependencies or words it cannot but look at.
+// worst are the most expensive events for the fold that the limits allow. Each has its maximum cost, the number of
+// items that are ready in the queue "0" after it and before it, and the number of dependencies or reports that the fold
+// has to look at.
 var worst = []struct {
 	name                 string
 	make                 func(g *ground) (event events.Data, most int)
@@ -169,7 +170,7 @@ var worst = []struct {
 			})
 		}
 		said("a", events.ReportComplete)
-		said("b", events.ReportProgress) // which is newer, as long as it lives
+		said("b", events.ReportProgress) // the newer report, as long as its session lives
 		return &events.SessionKilled{SessionID: "b", Status: events.SessionStopped},
 			hubs*(dependents+stepsToLook) + dependents*stepsForEach
 	}, 500, 0, 50_000},
@@ -234,22 +235,22 @@ var worst = []struct {
 	}, 100, 0, 0},
 }
 
-// One event costs the fold at most what the limits allow to wait for it: each task is looked at once, and an item
-// whose readiness is what it was stays where it is.
+// The cost of one event is bounded by how much the limits allow to wait for it: each task is looked at once, and an
+// item whose readiness does not change stays where it is.
 func TestTheWorstFolds(t *testing.T) {
 	for _, c := range worst {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGround(t)
 			event, most := c.make(g)
 			if n := g.readyIn("0"); n != c.before {
-				t.Fatalf("%d items are ready before it, want %d", n, c.before)
+				t.Fatalf("before the event %d items are ready, want %d", n, c.before)
 			}
 			steps := g.folded(event)
 			if steps > most {
-				t.Errorf("%d steps, and at most %d are allowed", steps, most)
+				t.Errorf("%d steps, at most %d are allowed", steps, most)
 			}
 			if steps < c.least {
-				t.Errorf("%d steps are counted, and it looks at %d dependencies or words", steps, c.least)
+				t.Errorf("%d steps are counted, but the fold looks at %d dependencies or reports", steps, c.least)
 			}
 			if n := g.readyIn("0"); n != c.ready {
 				t.Errorf("%d items are ready, want %d", n, c.ready)
@@ -260,14 +261,14 @@ func TestTheWorstFolds(t *testing.T) {
 			}
 			for q := range g.s.Queues("p") {
 				if got, want := again.QueueView(q), g.s.QueueView(q); got != want {
-					t.Errorf("from a snapshot: %+v, and live %+v", got, want)
+					t.Errorf("from a snapshot: %+v, live: %+v", got, want)
 				}
 			}
 		})
 	}
 }
 
-// What an event copies inside a value counts as work, however few look-ups it needs.
+// Copying inside a value counts as work, however few look-ups the event needs.
 func TestCopiesInsideValuesAreWork(t *testing.T) {
 	const n = 600
 	for _, c := range []struct {
@@ -347,7 +348,7 @@ func TestCopiesInsideValuesAreWork(t *testing.T) {
 	}
 }
 
-// A report copies little of what others said of its tasks.
+// A report copies few of the other reports on its tasks.
 func TestAReportCopiesLittleOfOtherWords(t *testing.T) {
 	const tasks, most = 100, 12 << 10
 	g := newGround(t)
@@ -374,7 +375,7 @@ func encodedState(t *testing.T, s *projections.State) []byte {
 	return encoded
 }
 
-// Every way into a queue, and every new dependency of what stands in one, is held to the limits of what waits.
+// The limits on waiting items apply to every way into a queue, and to every new dependency of a queued task.
 func TestEveryWayToWaitIsBounded(t *testing.T) {
 	const tasks = 500
 	last := fmt.Sprint("t", tasks-1)
@@ -423,7 +424,7 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 	}
 }
 
-// Every event that looks at what sessions say of tasks is held to the same limit.
+// The same limit applies to every event that looks at sessions' reports on tasks.
 func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		g := newGround(t)

@@ -7,7 +7,7 @@ import (
 	"maestro/events"
 )
 
-// Labels are counted before any of them is looked at.
+// Labels are counted before any of them is read.
 func TestLabelsAreCountedFirst(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")

@@ -10,16 +10,16 @@ import (
 	"maestro/events"
 )
 
-// gives is how a command is asked to give a session, or a queue, a task.
+// gives describes how a command gives a task to a session or a queue.
 type gives struct {
 	ask func(task string, force bool) Command
-	// waits says that the task waits there until its dependencies are completed.
+	// waits means that the task waits there until its dependencies are completed.
 	waits bool
-	// nothing says that the command passes over a task that may not start.
+	// nothing means that the command passes over a task that may not start.
 	nothing bool
 }
 
-// giving are the commands whose events say that a session or a queue has a task from then on.
+// giving are the commands whose events give a session or a queue a task.
 var giving = map[string]gives{
 	"session:spawn": {ask: func(task string, force bool) Command {
 		return &SpawnSession{TaskIDs: []string{task}, Force: force}
@@ -44,7 +44,7 @@ var giving = map[string]gives{
 	}},
 }
 
-// notGiving are the commands whose events name a task beside a session or a queue, and give no work, with the reason.
+// notGiving are the commands whose events name a task and a session or a queue but give no work, with the reason.
 var notGiving = map[string]string{
 	"worker:init":        "only a registration says which tasks a new session has",
 	"orchestrator:init":  "only a registration says which tasks a new session has",
@@ -65,7 +65,7 @@ var notGiving = map[string]string{
 	"queue:quarantine":   "it takes work away",
 }
 
-// mentions reports whether a payload has a field, also within what it holds.
+// mentions reports whether a payload has one of these fields, at any depth.
 func mentions(payload reflect.Type, fields ...string) bool {
 	for payload.Kind() == reflect.Pointer {
 		payload = payload.Elem()
@@ -83,7 +83,7 @@ func mentions(payload reflect.Type, fields ...string) bool {
 	return false
 }
 
-// TestEveryCommandThatGivesWorkAsksWhetherItMayStart finds the commands by the events that they may become.
+// TestEveryCommandThatGivesWorkAsksWhetherItMayStart finds these commands by the events that they may become.
 func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
 	work := map[string]bool{}
 	for _, entry := range events.Catalogue() {
@@ -97,7 +97,7 @@ func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
 		}
 		given, gives := giving[row.ID]
 		if reason := notGiving[row.ID]; gives == (reason != "") {
-			t.Errorf("%s may become %s, which names a task beside a session or a queue: say whether it gives work",
+			t.Errorf("%s may become %s, which names a task and a session or a queue: state whether it gives work",
 				row.ID, row.Events)
 		}
 		if gives {
@@ -148,7 +148,8 @@ func (w gives) test(t *testing.T) {
 	}
 }
 
-// workGround has a task that is free, one that waits and one that is cancelled; a session, and queues with all three.
+// workGround has a task that may start, one that waits and one that is cancelled, a session, and queues with all three
+// tasks.
 func workGround(t *testing.T) *ground {
 	g := newGround(t)
 	g.task("open", "")
@@ -179,7 +180,7 @@ func workGround(t *testing.T) *ground {
 	return g
 }
 
-// An ended session gets tasks only by force; what it has already, it may keep or lose.
+// An ended session gets new tasks only by force; it may keep or lose those that it has.
 func TestAnEndedSessionIsGivenNothing(t *testing.T) {
 	call := called(Admin(AuthnToken), RulesVersion)
 	for _, c := range []struct {

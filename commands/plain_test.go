@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// plainBodies are bodies of reports, well formed and not.
+// plainBodies are well-formed and malformed bodies of reports.
 var plainBodies = []string{
 	`{}`, ` {"message":"m"}`, `{"message":"m"}`, `{"message":"m","taskIds":["a","b"]}`, `{"message":"ä€😀"}`,
 	"{ \"message\" : \"m\" ,\n\t\"taskIds\" : [ \"a\" , \"b\" ] } \n", `{"taskIds":[]}`, `{"taskIds":[ ]}`,
@@ -25,7 +25,7 @@ var plainBodies = []string{
 	`{"message":"m","kind":"complete"}`, `{"message":tru}`, `[]`, `""`, `null`, ``,
 }
 
-// Bodies without escapes are read without encoding/json, and hold what it reads.
+// Bodies without escapes are read without encoding/json, with the same result.
 func TestPlainBodiesHoldWhatJSONSays(t *testing.T) {
 	read := 0
 	for _, body := range plainBodies {
@@ -43,13 +43,13 @@ func FuzzPlainBodies(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		if utf8.ValidString(body) { // another one is refused before it is scanned
+		if utf8.ValidString(body) { // other bodies are refused before they are scanned
 			readsAsJSON(t, body)
 		}
 	})
 }
 
-// readsAsJSON reports whether a body is read without encoding/json, and compares what it says.
+// readsAsJSON reports whether a body is read without encoding/json, and compares the result with that of encoding/json.
 func readsAsJSON(t *testing.T, body string) bool {
 	t.Helper()
 	var plain, said Report
@@ -66,7 +66,7 @@ func readsAsJSON(t *testing.T, body string) bool {
 		err = errors.New("more follows")
 	}
 	if err != nil || !reflect.DeepEqual(plain, said) {
-		t.Errorf("%q is read as %+v, and JSON says %+v, %v", body, plain, said, err)
+		t.Errorf("%q is read as %+v, by encoding/json as %+v, %v", body, plain, said, err)
 	}
 	return true
 }

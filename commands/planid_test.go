@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// A plan id is no own id of a task: not of one of any project, not of a deleted one, and not of one to come.
+// A plan id must not be the id of a task: not of any project's, not of a deleted one, and not of a future one.
 func TestAPlanIDIsNoTasksOwn(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")
@@ -20,7 +20,7 @@ func TestAPlanIDIsNoTasksOwn(t *testing.T) {
 	g.apply(&events.TaskUpdated{TaskID: "y", PlanID: &one})
 	made := newID("task", Call{ID: uuid.New()}, taskTaken(g.s))
 	if !IsTaskID(made) || IsTaskID("task_login") || IsTaskID("sess_0123456789") || IsTaskID("task_0123456789i") {
-		t.Errorf("%s is the form of a task's id", made)
+		t.Errorf("IsTaskID is wrong about %s or others", made)
 	}
 	for _, c := range []struct {
 		id, rules string
@@ -52,6 +52,6 @@ func TestAPlanIDIsNoTasksOwn(t *testing.T) {
 	}
 	same := Call{By: Admin(AuthnToken), Project: "p", Rules: RulesVersion}
 	if _, err := Decide(g.s, &UpdateTask{TaskID: "y", PlanID: &one}, same); err != nil {
-		t.Errorf("a task keeps its plan id: %v", err)
+		t.Errorf("a task cannot keep its plan id: %v", err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRefusalsByTheStateSayWhy: a refusal that depends on the state names its rule, since the state alone explains
-// nothing.
+// TestRefusalsByTheStateSayWhy: a refusal that depends on the state names its rule, because the state alone does not
+// explain it.
 func TestRefusalsByTheStateSayWhy(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {

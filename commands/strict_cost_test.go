@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// stepsPerByte bounds the work of reading a body: each byte is looked at a few times, and each name is compared with a
-// few others.
+// stepsPerByte bounds the work of reading a body: each byte is read a few times, and each name is compared with a few
+// others.
 const stepsPerByte = fewNames + 10
 
-// stepsOf returns the work of walking over a body, without the limits on names and values if free is set.
+// stepsOf returns the number of steps of reading a body, without the limits on names and values if free is set.
 func stepsOf(t *testing.T, body []byte) int {
 	t.Helper()
 	s := newScanner(t.Context(), body)
@@ -31,7 +31,7 @@ func names(n int) string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
-// The work of reading a body grows with its length, whatever it holds.
+// The work of reading a body is proportional to its length, whatever it contains.
 func TestParsingCostsWhatTheBodyIsLong(t *testing.T) {
 	for what, body := range map[string]func(n int) string{
 		"names":         func(n int) string { return `{"title":"x","metadata":` + names(n) + `}` },
@@ -68,7 +68,7 @@ func TestParsingCostsWhatTheBodyIsLong(t *testing.T) {
 	}
 }
 
-// A body is above a limit, and the refusal names the limit and the number.
+// A body above a limit is refused with the name and the number of the limit.
 func TestBodiesAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		limit Limit
@@ -108,7 +108,7 @@ func TestAMegabyteOfNames(t *testing.T) {
 	}
 }
 
-// leaver is a caller who goes away after so many questions whether it is still there.
+// leaver is a caller that leaves at the nth check of whether it is still there.
 type leaver struct {
 	context.Context
 	asked, leavesAt int
@@ -127,16 +127,16 @@ func TestParsingEndsWithItsCaller(t *testing.T) {
 	for leavesAt := 1; leavesAt < 20; leavesAt++ {
 		caller := &leaver{Context: t.Context(), leavesAt: leavesAt}
 		if _, err := ParseContext(caller, "task:create", body); !errors.Is(err, context.Canceled) {
-			t.Fatalf("the caller left at the question %d: %v", leavesAt, err)
+			t.Fatalf("the caller left at check %d: %v", leavesAt, err)
 		}
 		if caller.asked != leavesAt {
-			t.Errorf("asked %d times, and the caller left at %d", caller.asked, leavesAt)
+			t.Errorf("%d checks, although the caller left at check %d", caller.asked, leavesAt)
 		}
 	}
 }
 
-// FuzzParseSteps: whatever a body holds, the work of reading it is bounded by its length; what encoding/json takes for
-// one object with names of its own is no fault.
+// FuzzParseSteps: whatever a body contains, the work of reading it is bounded by its length. A body that encoding/json
+// accepts as one object with distinct names has no fault.
 func FuzzParseSteps(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"title":"x","metadata":{"a":[1,{"b":null}]}}`, names(20), `{"a":{"a":{"a":1,"a":2}}}`,
@@ -155,7 +155,7 @@ func FuzzParseSteps(f *testing.F) {
 			t.Errorf("%d values, %d deep, in %d bytes", s.values, s.depth, len(body))
 		}
 		if json.Valid(body) && s.stop == nil && len(strings.TrimSpace(string(body[s.i:]))) > 0 {
-			t.Errorf("valid JSON is not read to its end: %q", body[s.i:])
+			t.Errorf("valid JSON was not read to its end: %q", body[s.i:])
 		}
 	})
 }

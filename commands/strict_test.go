@@ -41,7 +41,7 @@ func TestParseIsStrict(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a body holds, Parse answers and does not fall over.
+// FuzzParse: Parse returns for every body, without a panic.
 func FuzzParse(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"title":"x"}`, `{"title":"\ud83d\ude00","metadata":{"a":[{"b":1}]}}`, `null`,
@@ -54,8 +54,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAnOptionalNumberIsNeverSilentlyNone: 0 is refused wherever a number may be absent, and the refusal says what
-// absence means. 0 would count as absent: a token that never expires.
+// TestAnOptionalNumberIsNeverSilentlyNone: 0 is refused for every optional number, and the refusal says what leaving it
+// out means. Otherwise 0 would count as absent: a token would never expire.
 func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
@@ -63,7 +63,7 @@ func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
 		for name, absent := range countsOfTypes()[reflect.TypeOf(command).Elem()] {
 			checked[id+" "+name] = true
 			if absent == "" {
-				t.Errorf("%s: nothing says what it means that %s is absent", id, name)
+				t.Errorf("%s: no text says what it means to leave out %s", id, name)
 			}
 			for _, value := range []string{"0", " 0 ", "-0"} {
 				_, err := Parse(id, []byte(`{"`+name+`":`+value+`}`))

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/oracle"
 )
 
-// letters draws a set of columns as docs/contract.md, "Permissions", does.
+// letters writes a set of columns as docs/contract.md, "Permissions", does.
 func letters(who RoleSet) string {
 	text := ""
 	for i, letter := range "WQTOURS" {
@@ -36,8 +36,8 @@ func cells(id, who string, core bool, event string, planned bool) string {
 	return fmt.Sprintf("%s %s core: %t becomes: %q planned: %t", id, who, core, event, planned)
 }
 
-// page returns the table of docs/contract.md, "Permissions", one row an id. A row of the page has one event for each of
-// its ids, one for all of them, or none.
+// page returns the table of docs/contract.md, "Permissions", with one row per id. A row of the page has one event for
+// each of its ids, one for all of them, or none.
 func page(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/contract.md")
@@ -76,8 +76,7 @@ func page(t *testing.T) []string {
 	return rows
 }
 
-// The code's table is that of docs/contract.md, "Permissions", and the oracle's: every row in both directions, in the
-// same order.
+// The code's table has the same rows in the same order as that of docs/contract.md, "Permissions", and the oracle's.
 func TestTableIsTheContract(t *testing.T) {
 	var rows []string
 	for _, row := range CurrentRules().Rows() {
@@ -95,7 +94,7 @@ func TestTableIsTheContract(t *testing.T) {
 			}
 		}
 		if !t.Failed() && !slices.Equal(rows, want) {
-			t.Errorf("the rows of %s have another order, or one is there twice", name)
+			t.Errorf("the rows of %s are in another order, or one is there twice", name)
 		}
 	}
 }
@@ -105,11 +104,11 @@ func TestRowsHoldTogether(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range table.Rows() {
 		if seen[row.ID] {
-			t.Errorf("%s stands twice", row.ID)
+			t.Errorf("%s is there twice", row.ID)
 		}
 		seen[row.ID] = true
 		if row.Rule == "" || row.Who == 0 || row.Write != (row.Events != "") {
-			t.Errorf("%s lacks something: %+v", row.ID, row)
+			t.Errorf("%s is incomplete: %+v", row.ID, row)
 		}
 		target, ok := table.Row(row.Alias)
 		if kind, isAlias := strings.CutPrefix(row.ID, "task:report:"); isAlias {
@@ -117,7 +116,7 @@ func TestRowsHoldTogether(t *testing.T) {
 				t.Errorf("%s is not report:%s", row.ID, kind)
 			}
 		} else if row.Alias != "" {
-			t.Errorf("%s is another name for %s", row.ID, row.Alias)
+			t.Errorf("%s is an alias of %s", row.ID, row.Alias)
 		}
 	}
 	for id, make := range makers() {
@@ -132,13 +131,13 @@ func TestRowsHoldTogether(t *testing.T) {
 	}
 	table.Rows()[0].ID = "changed"
 	if table.Rows()[0].ID == "changed" {
-		t.Error("Rows hands out its own list")
+		t.Error("Rows returns its own list, not a copy")
 	}
 	if old, ok := Rules("1"); !ok || old.Version != "1" {
-		t.Error("version 1 of the rules is for good")
+		t.Error("version 1 of the rules is gone")
 	}
 	if _, ok := Rules("0"); ok {
-		t.Error("there are no rules 0")
+		t.Error("there must be no rules 0")
 	}
 }
 
@@ -195,7 +194,7 @@ func TestDefaultsAreDocument000(t *testing.T) {
 		got := CurrentRules().Defaults(RoleSetOf(c.role, c.as))
 		for _, id := range got {
 			if !slices.Contains(c.want, id) {
-				t.Errorf("%s: %s is too much", c.name, id)
+				t.Errorf("%s: %s should not be there", c.name, id)
 			}
 		}
 		for _, id := range c.want {
@@ -223,7 +222,7 @@ func TestMayList(t *testing.T) {
 		{RoleWorker, "task:get", ok},
 		{RoleWorker, "report:progress", ok},
 		{RoleWorker, "task:report:progress", ok},
-		{RoleWorker, "task:tree", ok},    // a read that the default lacks
+		{RoleWorker, "task:tree", ok},    // a read that the default list lacks
 		{RoleWorker, "session:list", ok}, // the example of docs/contract.md, "Permissions"
 		{RoleQueueWorker, "task:tree", ok},
 		{RoleWorker, "watch", ok},
@@ -263,7 +262,8 @@ func TestMayList(t *testing.T) {
 			t.Errorf("%s in the list of a %s: %q, want %q", c.id, c.who, got, c.says)
 		}
 	}
-	// In general: no list gives a write that the row does not, and every role may list all that it has by default.
+	// In general: no list grants a write that the row does not, and every role may list everything that it has by
+	// default.
 	table := CurrentRules()
 	for _, row := range table.Rows() {
 		for _, who := range []RoleSet{RoleWorker, RoleQueueWorker, RoleTreeWorker, RoleOrchestrator} {
@@ -323,7 +323,7 @@ func TestHidden(t *testing.T) {
 	}
 	if hidden := table.Hidden(nil); hidden == nil || !slices.IsSortedFunc(hidden,
 		func(a, b string) int { return table.index[a] - table.index[b] }) {
-		t.Error("in the table's order, and a list")
+		t.Error("the commands must be in the table's order, and a list")
 	}
 }
 
@@ -335,7 +335,7 @@ func TestLettersAsWords(t *testing.T) {
 }
 
 // docs/contract.md, "Without a connection": reports, track-file and session complete are kept without a connection;
-// what has an answer that matters is not.
+// commands whose answer matters are not.
 func TestMayWait(t *testing.T) {
 	for _, row := range CurrentRules().Rows() {
 		report := strings.HasPrefix(strings.TrimPrefix(row.ID, "task:"), "report:")
@@ -345,6 +345,6 @@ func TestMayWait(t *testing.T) {
 		}
 	}
 	if MayWait("") || MayWait("none") {
-		t.Error("what is no command may wait")
+		t.Error("an unknown command may wait")
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// walks are commands that look through lists which their callers made long: the entries, or the bytes, that they cannot
-// but look at, in steps.
+// walks are commands that search lists which their callers made long. least is the number of steps for the entries or
+// bytes that they have to look at.
 var walks = []struct {
 	name string
 	make func(g *ground) (by Actor, command Command, least int)
@@ -78,7 +78,7 @@ var walks = []struct {
 	}},
 }
 
-// reopenable makes the completed task "x", and sessions "s0" and so on that have it and as many others.
+// reopenable creates the completed task "x", and sessions "s0" and so on that have this many tasks, "x" among them.
 func (g *ground) reopenable(sessions, tasks int) {
 	g.task("x", "")
 	others := append(g.tasks("t", tasks-1), "x")
@@ -88,7 +88,7 @@ func (g *ground) reopenable(sessions, tasks int) {
 	g.apply(completed("x"))
 }
 
-// What a decision looks through is counted, in what it really comes to: a dry run and a refused command pay it too.
+// What a decision searches is counted at its real cost; dry runs and refused commands pay for it too.
 func TestWalksThroughListsAreWork(t *testing.T) {
 	for _, c := range walks {
 		t.Run(c.name, func(t *testing.T) {
@@ -97,18 +97,18 @@ func TestWalksThroughListsAreWork(t *testing.T) {
 			steps := g.s.CountReads()
 			data, err := Decide(g.s, command, called(by, RulesVersion))
 			if n := int(*steps); n < least || n > 3*least+2000 {
-				t.Errorf("%d steps are counted, and it looks at what costs %d (%v)", n, least, err)
+				t.Errorf("%d steps are counted, but the decision looks at what costs %d (%v)", n, least, err)
 			}
 			if changed, ok := data.(*events.TaskStatusChanged); ok && changed.Notice != nil {
 				if n := len(changed.Notice.SessionIDs); n != mostNotified {
-					t.Errorf("%d sessions are told", n)
+					t.Errorf("%d sessions are notified", n)
 				}
 			}
 		})
 	}
 }
 
-// Those that are told of a task are the first in order of their ids, and no other is looked at.
+// The notified sessions of a task are the first in order of their ids, and no others are looked at.
 func TestANoticeTellsTheFirst(t *testing.T) {
 	g := newGround(t)
 	g.reopenable(300, 2)
@@ -116,6 +116,6 @@ func TestANoticeTellsTheFirst(t *testing.T) {
 	g.apply(&events.SessionTaskUnlinked{SessionID: "s1", TaskID: "x"})
 	told := toldOf(g.s, Call{By: Admin(AuthnToken), Rules: RulesVersion}, g.s.Task("x"))
 	if len(told) != mostNotified || told[0] != "s10" || told[mostNotified-1] != "s19" {
-		t.Errorf("%d are told, from %s to %s", len(told), told[0], told[len(told)-1])
+		t.Errorf("%d are notified, from %s to %s", len(told), told[0], told[len(told)-1])
 	}
 }
