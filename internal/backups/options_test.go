@@ -35,11 +35,11 @@ func TestOptionsSayWhenAndWhere(t *testing.T) {
 	}
 }
 
-// A schedule that makes no backups ends at once; it looks at nothing.
+// A schedule without backups ends at once, and reads nothing.
 func TestNoScheduleWithoutAnInterval(t *testing.T) {
 	s := New(Config{})
 	s.Run(t.Context())
 	if problem := s.Problem(); problem != "" {
-		t.Errorf("it says %s", problem)
+		t.Errorf("the problem is %s", problem)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"maestro/internal/files"
 )
 
-// machine is one on which a server runs now and then. Its time is synctest's.
+// machine is a machine on which a server runs now and then, in the time of synctest.
 type machine struct {
 	t    *testing.T
 	home string
 
-	mu      sync.Mutex // guards what the server and the test both touch
+	mu      sync.Mutex // guards what the server and the test share
 	dir     Dir
 	head    events.Head
 	health  error
@@ -33,7 +33,7 @@ type machine struct {
 	size    int
 	skew    time.Duration // of the wall clock
 	made    int
-	other   map[string]bool // backups of events that the log does not hold
+	other   map[string]bool // backups of events that are not in the log
 }
 
 const (
@@ -98,7 +98,7 @@ func (m *machine) schedule() *Schedule {
 	})
 }
 
-// on lets a server run for a while, in which the log moves; it gives the schedule as it was at the end.
+// on runs a server for a while, during which the log grows, and returns the schedule as it was at the end.
 func (m *machine) on(d time.Duration) *Schedule {
 	s := m.schedule()
 	ctx, cancel := context.WithCancel(m.t.Context())
@@ -131,12 +131,12 @@ func TestABackupADay(t *testing.T) {
 		m := newMachine(t)
 		m.on(10*24*time.Hour + 30*time.Minute)
 		if m.made != 11 {
-			t.Errorf("%d backups in ten days and a bit, expected one at once and one a day", m.made)
+			t.Errorf("%d backups in a little over ten days, expected one at once and one a day", m.made)
 		}
 		list := m.list()
 		if len(list) != 7 || time.Since(list[0].Time) > 24*time.Hour ||
 			list[0].Time.Sub(list[6].Time) < 6*24*time.Hour {
-			t.Errorf("kept are %+v, expected those of the last seven days", list)
+			t.Errorf("kept: %+v, expected those of the last seven days", list)
 		}
 		if info, err := os.Stat(m.dir.path); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("the directory has mode %v, %v", info.Mode(), err)
@@ -182,7 +182,7 @@ func TestALogThatDidNotMoveNeedsNoBackup(t *testing.T) {
 		m.head = events.Head{Sequence: 5}
 		for range 3 {
 			if _, err := s.once(t.Context()); err != nil || m.made != 1 {
-				t.Fatalf("%d backups of a log that does not move, %v", m.made, err)
+				t.Fatalf("%d backups of a log that does not grow, %v", m.made, err)
 			}
 			time.Sleep(48 * time.Hour)
 		}
@@ -254,7 +254,7 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 				synctest.Wait()
 				unlock = m.lock()
 				if m.made != 1 || s.Problem() != "" {
-					t.Errorf("after the cure %d are made, the problem is %q", m.made, s.Problem())
+					t.Errorf("after the correction %d were made, the problem is %q", m.made, s.Problem())
 				}
 				unlock()
 				cancel()
@@ -276,7 +276,7 @@ func TestPartialBackupsNeverPushOutAWholeOne(t *testing.T) {
 			kept[made.Partial]++
 		}
 		if kept[false] != whole || kept[true] != 7 || !strings.Contains(s.Problem(), "lacks long texts") {
-			t.Errorf("%d whole and %d partial ones are kept of %d and 20; the problem is %q",
+			t.Errorf("%d complete and %d partial backups are kept, of %d and 20; the problem is %q",
 				kept[false], kept[true], whole, s.Problem())
 		}
 	})
@@ -295,7 +295,7 @@ func TestAClockThatWasWrongStopsNoBackup(t *testing.T) {
 	})
 }
 
-// Backups that a wrong clock dated in the future are the first to go: they keep no new one from staying.
+// Backups that a wrong clock dated in the future are removed first: they do not displace new ones.
 func TestBackupsFromTheFuturePushOutNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
@@ -375,12 +375,12 @@ func TestHomesThatShareADirectory(t *testing.T) {
 			t.Errorf("the fresh home made %d backups in 20 days and has %d", fresh.made, len(fresh.list()))
 		}
 		if left := lost.list(); len(kept) != 7 || !slices.Equal(left, kept) {
-			t.Errorf("of the lost home's %d backups these are left: %+v", len(kept), left)
+			t.Errorf("of the lost home's %d backups, these are left: %+v", len(kept), left)
 		}
 	})
 }
 
-// A backup that cannot be read pushes out no good one, puts off no new one, and is reported.
+// An unreadable backup displaces no good one, delays no new one, and is reported.
 func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
@@ -404,8 +404,8 @@ func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 	})
 }
 
-// A bad backup is named until it is gone or good: whether or not the log holds its head, from soon after each start,
-// and while no new backup can be made.
+// A bad backup is named until it is removed or corrected: whether or not the log contains its head, from soon after
+// each start, and while no new backup can be made.
 func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
@@ -461,7 +461,7 @@ func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 	})
 }
 
-// After a restore of an older backup, the backups of what came behind it are all there is of those events.
+// After a restore of an older backup, the later events exist only in the backups that were made after it.
 func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
@@ -473,7 +473,7 @@ func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 		s := m.on(20 * 24 * time.Hour)
 		list := m.list()
 		if len(list) != 9 || s.Problem() != "" {
-			t.Errorf("kept are %+v, with the problem %q; expected the two, and seven more", list, s.Problem())
+			t.Errorf("kept: %+v, with the problem %q; expected the two and seven more", list, s.Problem())
 		}
 		for path := range m.other {
 			if !slices.ContainsFunc(list, func(made Made) bool { return made.Path == path }) {
@@ -483,7 +483,7 @@ func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 	})
 }
 
-// The backup just made stays, also when others have later times that a clock may still have.
+// The backup just made stays, even if others have later times that a clock may still reach.
 func TestTheBackupJustMadeStays(t *testing.T) {
 	dir := At(t.TempDir(), "", signer)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -499,11 +499,11 @@ func TestTheBackupJustMadeStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := dir.List(); err != nil || len(list) != 1 || list[0] != just {
-		t.Errorf("kept is %+v, %v; just made was %+v", list, err, just)
+		t.Errorf("kept: %+v, %v; just made: %+v", list, err, just)
 	}
 }
 
-// A salvage looks into the backups that may be the home's.
+// A salvage reads the backups that may be the home's.
 func TestFilesOfAHome(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{
@@ -524,7 +524,7 @@ func TestFilesOfAHome(t *testing.T) {
 	}
 }
 
-// A backup whose name cannot be made durable is not there, and the error says why and nothing else.
+// A backup whose name cannot be made durable does not stay, and the error says only why.
 func TestABackupThatIsNotDurable(t *testing.T) {
 	cause := errors.New("the disk is gone")
 	syncDir = func(string) error { return cause }

@@ -31,9 +31,9 @@ func TestFollowsTheWallClock(t *testing.T) {
 	for _, step := range []time.Duration{0, time.Millisecond, time.Second, -time.Minute, 59 * time.Minute} {
 		m.pass(2 * time.Hour)
 		m.wall = m.wall.Add(step)
-		m.pass(20 * time.Minute) // what it is ahead after a step back is gone
+		m.pass(20 * time.Minute) // long enough to lose its lead after a step back
 		if got := c.Now(); !got.Equal(m.wall) {
-			t.Errorf("after a step of %s it shows %s, and the wall clock %s", step, got, m.wall)
+			t.Errorf("after a step of %s the Clock shows %s, and the wall clock %s", step, got, m.wall)
 		}
 		if s := c.Status(); s.Jumped || s.Ahead() != 0 {
 			t.Errorf("after a step of %s: %+v", step, s)
@@ -43,7 +43,7 @@ func TestFollowsTheWallClock(t *testing.T) {
 
 func anyTime(time.Time) error { return nil }
 
-// A wall clock that shows what cannot be is not confirmed.
+// A wall clock with an impossible time cannot be confirmed.
 func TestConfirmAsks(t *testing.T) {
 	m := newMachine()
 	c := m.clock()
@@ -51,7 +51,7 @@ func TestConfirmAsks(t *testing.T) {
 	before, refused := c.Now(), errors.New("too late")
 	_, jumped, err := c.Confirm(func(wall time.Time) error {
 		if !wall.Equal(m.wall) {
-			t.Errorf("it asks about %s", wall)
+			t.Errorf("it asks for a confirmation of %s", wall)
 		}
 		return refused
 	})
@@ -70,7 +70,7 @@ func TestJump(t *testing.T) {
 		m.pass(time.Hour)
 		want := m.wall.Add(-jump)
 		if got := c.Now(); !got.Equal(want) {
-			t.Errorf("%s: it shows %s, expected %s", jump, got, want)
+			t.Errorf("%s: the Clock shows %s, expected %s", jump, got, want)
 		}
 		if s := c.Status(); !s.Jumped || s.Moved != jump || s.Ahead() != 0 {
 			t.Errorf("%s: %+v", jump, s)
@@ -82,10 +82,10 @@ func TestJump(t *testing.T) {
 		m.wall = m.wall.Add(jump)
 		before := c.Now()
 		if was, jumped, err := c.Confirm(anyTime); err != nil || !jumped || was.Moved != jump {
-			t.Errorf("%s: confirming it said %+v", jump, was)
+			t.Errorf("%s: the confirmation returned %+v", jump, was)
 		}
 		if _, again, _ := c.Confirm(anyTime); again {
-			t.Errorf("%s: it could be confirmed twice", jump)
+			t.Errorf("%s: the jump could be confirmed twice", jump)
 		}
 		if jump > 0 {
 			before = m.wall
@@ -96,7 +96,7 @@ func TestJump(t *testing.T) {
 	}
 }
 
-// A log whose newest event is from the future is gone on from, and not at a standstill.
+// If the log's newest event is in the future, the Clock continues from there, and does not stand still.
 func TestFollowsTheLog(t *testing.T) {
 	m := newMachine()
 	c := m.clock()
@@ -108,7 +108,7 @@ func TestFollowsTheLog(t *testing.T) {
 	}
 	m.pass(10 * time.Second)
 	if got, want := c.Now(), newest.Add(9*time.Second); !got.Equal(want) {
-		t.Errorf("ten seconds later it shows %s, expected %s", got, want)
+		t.Errorf("ten seconds later the Clock shows %s, expected %s", got, want)
 	}
 	m = newMachine()
 	c = m.clock()
@@ -122,8 +122,8 @@ func TestFollowsTheLog(t *testing.T) {
 	}
 }
 
-// Whatever becomes of the wall clock: what the Clock shows continues, at least at nine tenths of the real pace, and it
-// is ahead of the real time by no more than the tolerance.
+// Whatever happens to the wall clock, the Clock advances at nine tenths of the real pace or faster, and is never ahead
+// of the real time by more than the tolerance.
 func TestAnyWallClock(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -149,10 +149,10 @@ func TestAnyWallClock(t *testing.T) {
 			}
 			now := c.Now()
 			if went := now.Sub(last); went < d/10*pace {
-				t.Fatalf("%s passed, and it went on by %s", d, went)
+				t.Fatalf("%s passed, and the Clock advanced by %s", d, went)
 			}
 			if ahead := now.Sub(real); ahead > Tolerance {
-				t.Fatalf("it is %s ahead of the real time", ahead)
+				t.Fatalf("the Clock is %s ahead of the real time", ahead)
 			}
 			last = now
 		}
@@ -162,6 +162,6 @@ func TestAnyWallClock(t *testing.T) {
 func TestBoot(t *testing.T) {
 	first := Boot()
 	if second := Boot(); first <= 0 || second < first {
-		t.Errorf("it went from %s to %s", first, second)
+		t.Errorf("the Clock went from %s to %s", first, second)
 	}
 }

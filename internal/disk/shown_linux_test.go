@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Every operation on a path through an open directory, on a root that was opened by one, and on a file that was, fails
-// with the real path.
+// Every operation on a path through an open directory, and on a root or a file that was opened by such a path, fails
+// with an error that shows the real path.
 func TestErrorsNameRealPaths(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The system denies a directory with an attribute as it denies one by its mode: the mode distinguishes them.
+// The operating system reports a directory denied by an attribute and one denied by its mode in the same way: only the
+// mode distinguishes them.
 func TestAnAttributeIsNotTakenForTheMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	for mode, want := range map[fs.FileMode]string{0o700: "lsattr -d", 0o500: "chmod u+rwx " + dir} {

@@ -39,7 +39,7 @@ var kinds = map[string]place{
 	},
 }
 
-// What is no regular file is refused at once, and is never read or written through.
+// Anything but a regular file is refused at once, and never read or written through.
 func TestIrregularFiles(t *testing.T) {
 	for kind, put := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestIrregularFiles(t *testing.T) {
 				t.Errorf("read %q, %v", content, err)
 			}
 			if content, err := os.ReadFile(filepath.Join(dir, "target")); err != nil || string(content) != "secret" {
-				t.Errorf("it was written through the link: %q, %v", content, err)
+				t.Errorf("the write followed the link: %q, %v", content, err)
 			}
 		})
 	}
@@ -101,12 +101,12 @@ func TestTreeSizeAndCopy(t *testing.T) {
 	must(t, Copy(from, to))
 	must(t, SyncDir(filepath.Dir(to)))
 	if err := Copy(from, to); !errors.Is(err, os.ErrExist) {
-		t.Errorf("it was written over: %v", err)
+		t.Errorf("the file was overwritten: %v", err)
 	}
 	if size, err := TreeSize(dir); err != nil || size != 10 {
 		t.Errorf("%d, %v", size, err)
 	}
 	if _, err := TreeSize(filepath.Join(dir, "nothing")); err != nil {
-		t.Errorf("what is not there has a size: %v", err)
+		t.Errorf("a missing file has a size: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// filled is a directory with a scratch in it that is to fill it.
+// filled returns a directory with a scratch in it that is to fill the directory.
 func filled(t *testing.T) (dir string, scratch *Scratch) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "home")
@@ -42,7 +42,7 @@ func names(t *testing.T, dir string) (names []string) {
 
 var errInjected = errors.New("injected")
 
-// Whichever step a process does not get to, the directory is vacant for the next one, or whole; what fails leaves
+// At whichever step a process is killed, the directory is vacant for the next process, or complete. A failure leaves
 // nothing behind.
 func TestADirectoryIsFilledAsAWhole(t *testing.T) {
 	whole := []string{"admin.token", LostAndFound, "store", "version"}
@@ -71,29 +71,29 @@ func TestADirectoryIsFilledAsAWhole(t *testing.T) {
 			}
 			if _, missing := os.Lstat(filepath.Join(dir, "store")); missing == nil {
 				_, err := os.Lstat(filepath.Join(dir, "version"))
-				if killed && err == nil { // all of it is there; only the last sync failed
+				if killed && err == nil { // everything is there; only the last sync failed
 					continue
 				}
-				t.Errorf("step %d failed, and the directory has all: %q", step, names(t, dir))
+				t.Errorf("step %d failed, but the directory has everything: %q", step, names(t, dir))
 			}
 			if there, err := Occupied(dir, "salvage"); err != nil || there != "" {
-				t.Errorf("step %d, killed %t: not vacant, it has %q, %v", step, killed, there, err)
+				t.Errorf("step %d, killed %t: the directory is not vacant, it has %q, %v", step, killed, there, err)
 			}
 			if left := names(t, dir); !killed && len(left) != 2 {
-				t.Errorf("step %d failed, and left %q", step, left)
+				t.Errorf("step %d failed and left %q", step, left)
 			}
 			removed, err := RemoveLeftovers(dir, "salvage")
 			if err != nil || !slices.Equal(removed, []string{scratch.Path}) {
 				t.Errorf("removed: %v, %v", removed, err)
 			}
 			if got := names(t, dir); !slices.Equal(got, []string{LostAndFound}) {
-				t.Errorf("step %d, killed %t: left are %q", step, killed, got)
+				t.Errorf("step %d, killed %t: left: %q", step, killed, got)
 			}
 		}
 	}
 }
 
-// What somebody else has put there stays, and nothing is mixed with it.
+// Files that somebody else put there stay, and nothing is added to them.
 func TestADirectoryThatIsTakenIsNotFilled(t *testing.T) {
 	dir, scratch := filled(t)
 	must(t, os.WriteFile(filepath.Join(dir, "version"), []byte("theirs"), 0o600))
@@ -110,6 +110,6 @@ func TestADirectoryThatIsTakenIsNotFilled(t *testing.T) {
 	_, err := RemoveLeftovers(dir, "salvage")
 	must(t, err)
 	if content, err := os.ReadFile(filepath.Join(dir, "version")); err != nil || string(content) != "theirs" {
-		t.Errorf("theirs is %q, %v", content, err)
+		t.Errorf("their file holds %q, %v", content, err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestGone: whatever takes the place of any part of a path, what the path led to is gone; an error that may pass is
-// not taken for that.
+// TestGone: if anything else takes the place of a part of a path, the file counts as gone; a temporary error does not
+// count as that.
 func TestGone(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"nothing":           func(string) error { return nil },

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What a killed process left is removed; what one holds, and what has another name or is another kind, stays.
+// Scratch files of killed processes are removed. Those that a process holds stay, and so do files with another name or
+// of another kind.
 func TestLeftoversOfAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ho[m]e")
@@ -18,7 +19,7 @@ func TestLeftoversOfAKilledProcess(t *testing.T) {
 	killed, err := NewScratch(path, "salvage")
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(killed.Path, "server.key"), []byte("secret"), 0o600))
-	must(t, killed.Release()) // as the end of a process does
+	must(t, killed.Release()) // as when the process ends
 	var others []string
 	for _, name := range []string{
 		".ho[m]e.salvage-", ".ho[m]e.salvage-1x", ".ho[m]e.restore-1", ".home.salvage-1", "salvage-1",
@@ -36,7 +37,7 @@ func TestLeftoversOfAKilledProcess(t *testing.T) {
 		t.Errorf("removed: %v, %v", removed, err)
 	}
 	if _, err := os.Lstat(killed.Path); !os.IsNotExist(err) {
-		t.Errorf("it is there still: %v", err)
+		t.Errorf("it is still there: %v", err)
 	}
 	for _, stays := range append(others, held.Path, link, file) {
 		if _, err := os.Lstat(stays); err != nil {

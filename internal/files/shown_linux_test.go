@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A path that leads through an open file means nothing to who reads why a file is denied.
+// The error about a denied file does not show a path that leads through an open file.
 func TestPathsThroughOpenFilesAreNotShown(t *testing.T) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"maestro/internal/disk"
 )
 
-// What is written takes a file's place whole, and leaves nothing else, also when it fails.
+// A write replaces the whole file, and leaves no other file behind, even if it fails.
 func TestWriteIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "name")
@@ -30,7 +30,7 @@ func TestWriteIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := WritePath(filepath.Join(dir, "taken"), []byte("x")); err == nil {
-		t.Error("it took the place of a directory")
+		t.Error("the file replaced a directory")
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 {
@@ -52,7 +52,7 @@ func TestWriteIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(got), "second") {
-		t.Errorf("it wrote through a link: %q, %v", got, err)
+		t.Errorf("the write followed a link: %q, %v", got, err)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestLocks(t *testing.T) {
 	}
 	one, two := open(), open()
 	if err := Lock(one); errors.Is(err, errors.ErrUnsupported) {
-		return // nobody relies on locks here
+		return // nothing relies on locks here
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +85,6 @@ func TestLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := LockShared(open()); err != nil {
-		t.Errorf("two that share it: %v", err)
+		t.Errorf("two shared locks: %v", err)
 	}
 }

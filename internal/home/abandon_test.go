@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// A start that failed takes back what it made, and nothing else.
+// A failed start removes what it created, and nothing else.
 func TestAbandon(t *testing.T) {
 	for name, c := range map[string]struct {
 		// before is done to the directory before the start, during while it runs.
 		before, during func(dir string) error
-		// left are the names that stay; nil says that the directory goes.
+		// left are the names that stay; nil means that the directory is removed.
 		left []string
 	}{
 		"no home": {},
@@ -62,7 +62,7 @@ func TestAbandon(t *testing.T) {
 			}
 			entries, err := os.ReadDir(dir)
 			if errors.Is(err, fs.ErrNotExist) != (c.left == nil) || len(entries) != len(c.left) {
-				t.Fatalf("%v are left, %v", entries, err)
+				t.Fatalf("left: %v, %v", entries, err)
 			}
 			for i, entry := range entries {
 				if entry.Name() != c.left[i] {

@@ -9,7 +9,7 @@ import (
 func TestAHomeHasALogOnceItsStoreHasStreams(t *testing.T) {
 	dir := t.TempDir()
 	if HasLog(dir) {
-		t.Error("a directory that is empty has a log")
+		t.Error("an empty directory has a log")
 	}
 	for _, below := range Dirs(dir)[1:] {
 		if filepath.Dir(below) != dir && filepath.Dir(filepath.Dir(below)) != dir {

@@ -25,7 +25,7 @@ func whileWaiting(t *testing.T, do func()) {
 	t.Cleanup(func() { pause = time.Sleep })
 }
 
-// A process that waits for a home which is discarded meanwhile does not hold it: another may make it anew.
+// A process that waits for a home does not hold it if it is discarded meanwhile: another process may recreate it.
 func TestAHomeThatIsDiscarded(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
@@ -40,7 +40,7 @@ func TestAHomeThatIsDiscarded(t *testing.T) {
 		}
 	})
 	if _, err := waiting.Lock(); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it holds a home that is gone: %v", err)
+		t.Errorf("the process holds a home that is gone: %v", err)
 	}
 	again, err := Create(h.Dir())
 	if err != nil {
@@ -50,7 +50,7 @@ func TestAHomeThatIsDiscarded(t *testing.T) {
 	_ = locked(t, again)
 }
 
-// A lock whose file was replaced is that of the file that is there now: only one process gets it.
+// If a lock file was replaced, the lock is on the file that is there now: only one process gets it.
 func TestALockFileThatIsReplaced(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
@@ -67,14 +67,14 @@ func TestALockFileThatIsReplaced(t *testing.T) {
 	_ = locked(t, other)
 	var held *HeldError
 	if second, err := h.Lock(); !errors.As(err, &held) {
-		t.Errorf("two hold the home: %v, %v", second, err)
+		t.Errorf("two processes hold the home: %v, %v", second, err)
 	}
 	if reading, err := h.LockForReading(); !errors.As(err, &held) {
-		t.Errorf("it is read while it is held: %v, %v", reading, err)
+		t.Errorf("the home is read while it is held: %v, %v", reading, err)
 	}
 }
 
-// A lock on a file that lost its name between open and lock is taken again, on the file that has it.
+// If a file loses its name between open and lock, the lock is taken again, on the file that has the name.
 func TestALockWithoutItsName(t *testing.T) {
 	h := made(t)
 	_ = locked(t, h).Release()
@@ -96,11 +96,12 @@ func TestALockWithoutItsName(t *testing.T) {
 	}
 }
 
-// A home that another process has taken meanwhile stays, and what is in it is no error of the one who discards it.
+// A home that another process has taken meanwhile stays, and its contents are no error for the process that discards
+// it.
 func TestADiscardedHomeThatIsTaken(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
-	// As Discard begins.
+	// The first steps of Discard.
 	if err := errors.Join(os.Remove(filepath.Join(h.Dir(), lockFile)), lock.held.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestADiscardedHomeThatIsTaken(t *testing.T) {
 	}
 }
 
-// A home whose lock was deleted is still held: by its server, and by those who read it.
+// A home whose lock file was deleted is still held by its server and by its readers.
 func TestAHomeWithoutItsLockIsHeld(t *testing.T) {
 	h := made(t)
 	pause = func(time.Duration) {}
@@ -135,13 +136,13 @@ func TestAHomeWithoutItsLockIsHeld(t *testing.T) {
 	deleted()
 	var held *HeldError
 	if _, err := h.LockForReading(); !errors.As(err, &held) || held.PID != os.Getpid() || held.Read {
-		t.Errorf("it can be read: %v", err)
+		t.Errorf("the home can be read: %v", err)
 	}
 	if !h.Running() {
 		t.Error("no server runs there")
 	}
 	if _, err := h.Lock(); !errors.As(err, &held) || held.Address != "http://127.0.0.1:3000" || held.Read {
-		t.Errorf("another server gets it: %v", err)
+		t.Errorf("another server gets the home: %v", err)
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
@@ -160,12 +161,12 @@ func TestAHomeWithoutItsLockIsHeld(t *testing.T) {
 		t.Fatalf("another reader: %v", err)
 	}
 	if _, err := h.Lock(); !errors.As(err, &held) || !held.Read {
-		t.Errorf("a server gets a home that is read: %v", err)
+		t.Errorf("a server gets a home that others read: %v", err)
 	}
 	if err := errors.Join(second.held.Close(), first.Release()); err != nil {
 		t.Error(err)
 	}
 	if h.Running() {
-		t.Error("nobody has it, and it is held")
+		t.Error("the home counts as held, although no process holds it")
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"maestro/internal/files"
 )
 
-// TestNewHomeIsDurable: every directory that got a new name in it is synced behind that, so a power cut does not take
-// the home.
+// TestNewHomeIsDurable: every directory that gets a new name is synced afterwards, so that the home survives a power
+// cut.
 func TestNewHomeIsDurable(t *testing.T) {
 	top := t.TempDir()
 	var synced []string
@@ -35,7 +35,7 @@ func TestNewHomeIsDurable(t *testing.T) {
 	}
 	for _, made := range []string{filepath.Join(top, "a"), filepath.Join(top, "a", "b"), dir} {
 		if !slices.Contains(synced, made) {
-			t.Errorf("%s is not durable: synced are %q", made, synced)
+			t.Errorf("%s is not durable: synced: %q", made, synced)
 		}
 	}
 }

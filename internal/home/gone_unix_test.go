@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A home is gone whatever takes the place of it, of its lock, or of a directory above it.
+// A home counts as gone if anything else takes the place of it, of its lock, or of a directory above it.
 func TestHomeUnderOtherKinds(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"nothing":          func(string) error { return nil },

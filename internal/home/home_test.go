@@ -60,7 +60,7 @@ func TestPath(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a home that is not there: %v", err)
+		t.Errorf("a missing home: %v", err)
 	}
 	h := made(t)
 	info, err := os.Stat(h.Dir())
@@ -93,13 +93,13 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Create(file); err == nil {
-		t.Error("a file is no home")
+		t.Error("a file was accepted as a home")
 	}
 }
 
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Log("only root can give a home away: not judged here")
+		t.Log("only root can change the owner of a home: not tested here")
 		return
 	}
 	h := made(t)
@@ -223,11 +223,11 @@ func TestServer(t *testing.T) {
 func TestLock(t *testing.T) {
 	h := made(t)
 	if h.Running() {
-		t.Error("nobody was here, and the home is held")
+		t.Error("no process was here, but the home counts as held")
 	}
 	lock := locked(t, h)
 	if !h.Running() {
-		t.Error("the home is held, and nobody sees it")
+		t.Error("the home is held, but does not count as held")
 	}
 	_, err := h.Lock()
 	var held *HeldError
@@ -247,12 +247,12 @@ func TestLock(t *testing.T) {
 		}
 	}
 	if h.Running() {
-		t.Error("the home was given back, and is held")
+		t.Error("the home was released, but counts as held")
 	}
 	_ = locked(t, h)
 }
 
-// Clients that look whether a server runs must not keep one from starting.
+// Clients that check whether a server runs must not prevent one from starting.
 func TestLockAmongClients(t *testing.T) {
 	h := made(t)
 	_ = locked(t, h).Release()
@@ -282,7 +282,7 @@ func TestLockAmongClients(t *testing.T) {
 	clients.Wait()
 }
 
-// The lock of a process that is killed is free.
+// A killed process releases its lock.
 func TestLockOfTheDead(t *testing.T) {
 	if os.Getenv("HOME_TEST_DIR") != "" {
 		h, err := Open(os.Getenv("HOME_TEST_DIR"))
@@ -327,7 +327,7 @@ func TestLockOfTheDead(t *testing.T) {
 	}
 	_ = holder.Wait()
 	if h.Running() {
-		t.Error("the dead hold the home")
+		t.Error("a killed process holds the home")
 	}
 	_ = locked(t, h)
 }

@@ -13,8 +13,8 @@ import (
 	"maestro/internal/files"
 )
 
-// A session's process can replace the files of a home. A pipe in the place of one stops neither the server nor a
-// command, and a file that never ends takes no memory.
+// A session's process can replace the files of a home. A pipe in the place of a file blocks neither the server nor a
+// command, and an endless file takes no memory.
 func TestIrregularFilesOfAHome(t *testing.T) {
 	long := func(path string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<40))
@@ -51,14 +51,14 @@ func TestIrregularFilesOfAHome(t *testing.T) {
 			}
 		}
 		if _, err := h.Lock(); err == nil || h.Running() {
-			t.Error("a pipe is taken for the lock")
+			t.Error("a pipe was accepted as the lock")
 		}
 		if err := os.Remove(filepath.Join(h.Dir(), lockFile)); err != nil {
 			t.Fatal(err)
 		}
 		lock := locked(t, h)
 		if err := lock.Beats().Add("sess_a"); err == nil {
-			t.Error("a beat was written to a pipe")
+			t.Error("a heartbeat was written to a pipe")
 		}
 		err := errors.Join(lock.Uses().Save([]byte("{}")), h.Tell("", "", 7), lock.Beats().Keep([]string{"sess_b"}))
 		if err != nil {

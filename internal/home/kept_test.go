@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// served returns a home as a running server has it.
+// served returns a home with the files of a running server.
 func served(t *testing.T) (*Lock, Secrets) {
 	t.Helper()
 	lock := locked(t, made(t))
@@ -28,8 +28,8 @@ func served(t *testing.T) (*Lock, Secrets) {
 	return lock, secrets
 }
 
-// What the next start needs is written back, and what was in its place is kept; the admin's token is not written back,
-// because deleting it is how one gets a new one.
+// Files that the next start needs are written back, and whatever was in their place is kept. The admin token is not
+// written back, because deleting it is the way to get a new one.
 func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -57,7 +57,7 @@ func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
 				}
 				secret := name == serverKeyFile || name == adminTokenFile
 				if what == "open to others" && !secret {
-					return // they are no secrets
+					return // they are not secret
 				}
 				news := kept.Look()
 				if len(news) != 1 || news[0].Path != path || news[0].What == "" || news[0].Next == "" && secret {
@@ -84,14 +84,14 @@ func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
 					t.Errorf("set aside: %t", aside)
 				}
 				if err := lock.CheckKinds(); err != nil {
-					t.Errorf("the next start does not take it: %v", err)
+					t.Errorf("the next start does not accept it: %v", err)
 				}
 			})
 		}
 	}
 }
 
-// What is set aside is not written over, however often a file is changed.
+// Files that were set aside are not overwritten, however often a file is changed.
 func TestWhatIsSetAsideIsKept(t *testing.T) {
 	lock, _ := served(t)
 	kept := lock.Keep()
@@ -111,7 +111,7 @@ func TestWhatIsSetAsideIsKept(t *testing.T) {
 	}
 }
 
-// A directory that is gone is made again, and another kind in its place is named.
+// A missing directory is recreated, and anything else in its place is named.
 func TestDirectoriesOfARunningServer(t *testing.T) {
 	lock, _ := served(t)
 	kept := lock.Keep()
@@ -162,7 +162,7 @@ func TestForeignKeyWithoutAVersion(t *testing.T) {
 	if err := lock.CheckKey(); !errors.As(err, &wrong) || !wrong.Another {
 		t.Errorf("another key, a salvage: %v", err)
 	}
-	// Without the token too, only the mark tells that there was a key.
+	// If the token is gone too, only the mark shows that there was a key.
 	if err := errors.Join(os.Remove(path), os.Remove(filepath.Join(lock.Dir(), adminTokenFile))); err != nil {
 		t.Fatal(err)
 	}
@@ -171,8 +171,8 @@ func TestForeignKeyWithoutAVersion(t *testing.T) {
 	}
 }
 
-// The notes of a restore and a salvage, and the lists that the server writes, are written back as they were last, and
-// nothing else is. The time of a note stays what it says.
+// The notes of a restore and a salvage, and the lists that the server writes, are written back in their last form, and
+// nothing else is. A note keeps the time that it states.
 func TestNotesAndListsAreKept(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
 		"deleted": os.Remove,
@@ -211,7 +211,7 @@ func TestNotesAndListsAreKept(t *testing.T) {
 			}
 			for name, want := range want {
 				if got, err := os.ReadFile(filepath.Join(lock.Dir(), name)); err != nil || string(got) != want {
-					t.Errorf("%s holds %q, %v; expected %q", name, got, err, want)
+					t.Errorf("%s contains %q, %v; expected %q", name, got, err, want)
 				}
 				_, err := os.Lstat(filepath.Join(lock.Dir(), name) + changedSuffix)
 				if (err == nil) != (what != "deleted") {
@@ -222,8 +222,7 @@ func TestNotesAndListsAreKept(t *testing.T) {
 	}
 }
 
-// A list that is lost is not begun anew with the line that comes next. A list that is empty is no file, and none is
-// missed.
+// A lost list is not restarted with the next line. An empty list has no file, and the missing file is not reported.
 func TestListsThatAreLostInBetween(t *testing.T) {
 	lock, _ := served(t)
 	if err := lock.Beats().Keep([]string{"sess_a"}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each file and directory of a home is checked for being one before a server uses it.
+// A server checks the kind of each file and directory of a home before it uses them.
 func TestCheckKinds(t *testing.T) {
 	for _, kind := range kinds {
 		h := made(t)
@@ -37,13 +37,13 @@ func TestCheckKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.CheckKinds(); err != nil {
-		t.Errorf("a directory where no file is written gives %v", err)
+		t.Errorf("a directory in which no file can be written gives %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(h.Dir(), ".server.json.new"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var wrong *KindError
 	if err := h.CheckKinds(); !errors.As(err, &wrong) {
-		t.Errorf("a directory where a file is written gives %v", err)
+		t.Errorf("a directory in which a file can be written gives %v", err)
 	}
 }

@@ -30,23 +30,23 @@ func TestPlaceManifest(t *testing.T) {
 		}
 	}
 	if err := h.PlaceManifest("../../out", []byte("x")); err == nil {
-		t.Error("a manifest is written outside the home")
+		t.Error("a manifest was written outside the home")
 	}
 }
 
-// A manifest that cannot be put in place leaves nothing beside the one that is there.
+// If a manifest cannot be put in place, nothing is left beside the existing one.
 func TestPlaceManifestFails(t *testing.T) {
 	h := made(t)
 	if err := os.MkdirAll(filepath.Join(h.ManifestPath("sess_a"), "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.PlaceManifest("sess_a", []byte("x")); err == nil {
-		t.Error("it took the place of a directory")
+		t.Error("the manifest replaced a directory")
 	}
 	assertAlone(t, h)
 }
 
-// The server and a command may write the same manifest at once: what is read is always one of them, whole.
+// The server and a command may write the same manifest at once: a reader always gets one of the two, complete.
 func TestPlaceManifestAtOnce(t *testing.T) {
 	h := made(t)
 	var contents [][]byte
@@ -59,7 +59,7 @@ func TestPlaceManifestAtOnce(t *testing.T) {
 		for {
 			got, err := os.ReadFile(h.ManifestPath("sess_a"))
 			if err == nil && !slices.ContainsFunc(contents, func(c []byte) bool { return bytes.Equal(c, got) }) {
-				t.Errorf("a manifest of %d bytes is none of those that were written", len(got))
+				t.Errorf("a manifest of %d bytes is not one of those that were written", len(got))
 				return
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {

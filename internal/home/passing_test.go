@@ -32,7 +32,8 @@ func plainFiles(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// A file that cannot be read now is left where it is, whatever the error, and is as it must be once that has passed.
+// A file that cannot be read at the moment is left where it is, whatever the error, and is correct once the error has
+// passed.
 func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
 	for _, why := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, syscall.ESTALE, syscall.EACCES,
@@ -57,7 +58,7 @@ func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
 					}
 				}
 				if len(kept.Found()) == 0 {
-					t.Error("nothing is said")
+					t.Error("the error was not reported")
 				}
 				if now := plainFiles(t, lock.Dir()); !maps.Equal(before, now) {
 					t.Fatalf("the home holds %q, expected %q", now, before)
@@ -71,8 +72,7 @@ func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
 	}
 }
 
-// A file that was changed keeps its name until what replaces it is durable: at each step that fails, one of both is in
-// its place.
+// A changed file keeps its name until its replacement is durable: whichever step fails, one of the two is in its place.
 func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
 	for step := 1; ; step++ {
 		lock, _ := served(t)
@@ -103,7 +103,7 @@ func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
 			t.Errorf("step %d, afterwards: %q, %v", step, content, err)
 		}
 		if left, err := os.ReadFile(path + changedSuffix); err != nil || string(left) != "other" {
-			t.Errorf("step %d: what was there is %q, %v", step, left, err)
+			t.Errorf("step %d: the old content is %q, %v", step, left, err)
 		}
 		if done < step {
 			return
@@ -111,7 +111,7 @@ func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
 	}
 }
 
-// A home whose key is missing names the file beside it that holds the key.
+// If a home's key is missing, the error names the file beside it that contains the key.
 func TestAKeyThatWasSetAsideIsNamed(t *testing.T) {
 	lock, _ := served(t)
 	path := filepath.Join(lock.Dir(), serverKeyFile)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A home tells whether its server listens, starts, was killed or has stopped.
+// A home shows whether its server listens, is starting, was killed or has stopped.
 func TestListening(t *testing.T) {
 	h, err := Create(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestListening(t *testing.T) {
 	look("when it has stopped", false, false)
 }
 
-// The last address is kept, written only when it is another one, and no copy of the home takes it along.
+// The last address is kept, is written only when it changes, and is not part of a copy of the home.
 func TestListened(t *testing.T) {
 	h, err := Create(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
@@ -76,7 +76,7 @@ func TestListened(t *testing.T) {
 			t.Fatal(err)
 		}
 		if before != nil && os.SameFile(before, info) != (address == "127.0.0.1:4000") {
-			t.Errorf("%s: the file is written when nothing changed, or not when something did", address)
+			t.Errorf("%s: the file was written without a change, or not written after one", address)
 		}
 		before = info
 	}
@@ -88,7 +88,7 @@ func TestListened(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(elsewhere, listenedFile)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a copy has it: %v", err)
+		t.Errorf("a copy has the address: %v", err)
 	}
 	if err := os.Remove(path); err != nil || h.Listened() != "" {
 		t.Errorf("without the file: %q, %v", h.Listened(), err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAStoreIsWholeInItsHome: wherever a link leads to what the store has, the home is not served. A link to nothing is
-// for whoever opens what should be there, and the batches of a stream may be in memory.
+// TestAStoreIsWholeInItsHome: a home is not served if any part of its store is a link to something. A link to nothing
+// is reported when the target is opened, and the batches of a stream may be a link into memory.
 func TestAStoreIsWholeInItsHome(t *testing.T) {
 	streams := filepath.Join("store", "jetstream", "$G", "streams", "MAESTRO")
 	for path, want := range map[string]bool{
@@ -48,7 +48,7 @@ func TestAStoreIsWholeInItsHome(t *testing.T) {
 		if err := h.CheckStorePlace(); errors.As(err, &found) != want {
 			t.Errorf("%s is a link: %v", path, err)
 		} else if want && (found.Path != path || found.LeadsTo != elsewhere) {
-			t.Errorf("%s is a link, and it says %v", path, err)
+			t.Errorf("%s is a link, and the error is %v", path, err)
 		}
 		if err := os.RemoveAll(elsewhere); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// reader takes what is written once it is open.
+// reader accepts what is written once it is open.
 type reader struct {
 	open chan struct{}
 	mu   sync.Mutex
@@ -31,8 +31,8 @@ func (r *reader) lines() []string {
 
 func count(dropped int) []byte { return fmt.Appendf(nil, "dropped %d\n", dropped) }
 
-// Whoever writes never waits for a reader, and whoever closes waits a bounded time. What does not fit is counted, and
-// what fits comes in order once somebody reads.
+// Writing never waits for a reader, and closing waits a bounded time. Lines that do not fit are counted, and the others
+// arrive in order once somebody reads.
 func TestNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{open: make(chan struct{})}
@@ -48,10 +48,10 @@ func TestNobodyReads(t *testing.T) {
 			t.Errorf("%d bytes wait", q.size)
 		}
 		if q.Close() {
-			t.Error("everything is written, and nobody read it")
+			t.Error("everything counts as written, although nobody read it")
 		}
 		if _, err := q.Write([]byte("late\n")); err == nil {
-			t.Error("a write behind it succeeded")
+			t.Error("a write after it succeeded")
 		}
 		close(r.open)
 		<-q.done
@@ -67,7 +67,7 @@ func TestNobodyReads(t *testing.T) {
 	})
 }
 
-// The count of what was dropped stands where it is missing.
+// The count of dropped lines is in the place of those lines.
 func TestDroppedLinesAreCountedInTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{open: make(chan struct{})}
@@ -80,12 +80,12 @@ func TestDroppedLinesAreCountedInTheirPlace(t *testing.T) {
 		q.Settle()
 		_, _ = q.Write([]byte("more\n"))
 		if !q.Close() {
-			t.Error("not everything is written")
+			t.Error("not everything was written")
 		}
 		_, _ = q.Write([]byte("after the end\n"))
 		got := strings.TrimLeft(strings.Join(r.lines(), "|"), "x")
 		if want := "dropped 1|more|after the end"; got != want {
-			t.Errorf("behind the long lines comes %q, expected %q", got, want)
+			t.Errorf("after the long lines comes %q, expected %q", got, want)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lines repeats a line n times, with its number in it.
+// lines repeats a line n times, each time with its number.
 func lines(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -19,7 +19,7 @@ func lines(n int, format string) string {
 
 const oneTask = "tasks:\n- id: a\n  title: A\n"
 
-// A plan above a bound is refused with the bound and the line, and reading ends there.
+// A plan above a bound is refused with the name of the bound and the line, and reading ends there.
 func TestPlansAreBounded(t *testing.T) {
 	for _, c := range []struct{ name, plan, want string }{
 		{
@@ -90,7 +90,7 @@ func parents(n int) string {
 	return b.String()
 }
 
-// What is within the bounds is read, with metadata as it was before.
+// A plan within the bounds is read, and its metadata is unchanged.
 func TestPlansAtTheirBounds(t *testing.T) {
 	plan := "tasks:\n" + lines(200, "- {id: d%d, title: T}") + "- id: a\n  title: A\n  metadata:\n" + lines(1000,
 		"    k%d: 1") +
@@ -112,8 +112,8 @@ func TestPlansAtTheirBounds(t *testing.T) {
 	}
 }
 
-// Ten times the plan makes at most some twelve times the work, counted in allocations, whatever the plan holds; and
-// the faults that are told are bounded.
+// A plan of ten times the size takes at most about twelve times the allocations, whatever it contains, and the length
+// of the reported faults is bounded.
 func TestParsingAPlanCostsWhatItIsLong(t *testing.T) {
 	for name, plan := range map[string]func(n int) string{
 		"dependencies":  func(n int) string { return oneTask + "  dependencies:\n" + lines(n, "  - d%d") },

@@ -9,7 +9,8 @@ import (
 	"maestro/service/wire"
 )
 
-// What an apply does is the difference of the plan and the project: which entry is which task, and where it moves.
+// The changes of an apply follow from the difference of the plan and the project: which task each entry means, and what
+// changes in it.
 func TestDiffOfAPlanAndAProject(t *testing.T) {
 	p, err := plan.Parse([]byte("tasks:\n  - id: a\n    title: A\n  - id: task_1\n    title: B\n" +
 		"    dependencies: [a]\n  - id: task_2\n    title: C\n"))
@@ -20,7 +21,7 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 	d.Project = "p"
 	named := d.Found(p, []wire.Task{{ID: "task_9", PlanID: "a"}, {ID: "task_8", PlanID: "gone"}})
 	if !slices.Equal(named, []string{"task_1", "task_2"}) || len(d.Beside) != 1 || d.Beside[0].ID != "task_8" {
-		t.Fatalf("it names %v, and %v are beside", named, d.Beside)
+		t.Fatalf("the plan names %v, and %v are not in it", named, d.Beside)
 	}
 	d.Named(wire.Task{ID: "task_1", ProjectID: "p"})
 	d.Named(wire.Task{ID: "task_2", ProjectID: "another"})
@@ -37,7 +38,7 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 		d.Apply(entry, task.ID, changed)
 	}
 	if d.Count(plan.Created) != 1 || d.Count(plan.Updated) != 1 || d.Count(plan.Unchanged) != 1 {
-		t.Errorf("it did %+v", d.Done)
+		t.Errorf("the apply did %+v", d.Done)
 	}
 	if task, _ := d.There(&p.Tasks[1]); !slices.Equal(d.Moves(&task, &p.Tasks[1]), []string{"dependencies"}) {
 		t.Errorf("task_1 moves %v", d.Moves(&task, &p.Tasks[1]))
@@ -51,8 +52,8 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 	}
 }
 
-// An entry that is named by a task's own id means that task, whatever plan ids there are; in another project it becomes
-// a task whose plan id is no own id, and applying the file again finds it.
+// An entry with a task's own id means that task, whatever plan ids exist. In another project it becomes a task whose
+// plan id is not the id of a task, and applying the file again finds it.
 func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
 	const own = "task_0123456789"
 	p, err := plan.Parse([]byte("tasks:\n  - id: " + own + "\n    title: A\n"))
@@ -67,23 +68,23 @@ func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
 	}
 	d.Named(wire.Task{ID: own, ProjectID: "p"})
 	if task, there := d.There(entry); !there || task.ID != own || len(d.Beside) != 1 {
-		t.Errorf("it means %q, and %v are beside", task.ID, d.Beside)
+		t.Errorf("the entry means %q, and %v are not in the plan", task.ID, d.Beside)
 	}
 	elsewhere := plan.NewDiff([]byte("x"), "")
 	elsewhere.Project = "q"
 	elsewhere.Found(p, nil)
 	elsewhere.Named(wire.Task{ID: own, ProjectID: "p"})
 	if _, there := elsewhere.There(entry); there {
-		t.Error("a task of another project is meant")
+		t.Error("the entry means a task of another project")
 	}
 	created, _ := elsewhere.Create(entry)
 	if commands.IsTaskID(created.PlanID) {
-		t.Errorf("it is created with the plan id %q", created.PlanID)
+		t.Errorf("the task is created with the plan id %q", created.PlanID)
 	}
 	again := plan.NewDiff([]byte("x"), "")
 	again.Project = "q"
 	again.Found(p, []wire.Task{{ID: "task_copy", PlanID: created.PlanID}})
 	if task, there := again.There(entry); !there || task.ID != "task_copy" || len(again.Beside) != 0 {
-		t.Errorf("applied again it means %q, and %v are beside", task.ID, again.Beside)
+		t.Errorf("when applied again the entry means %q, and %v are not in the plan", task.ID, again.Beside)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"maestro/service/wire"
 )
 
-// A plan has its own ids where they are no task's, and names nothing that it does not have.
+// An exported plan uses plan ids unless they are the ids of tasks, and names only tasks that it contains.
 func TestOf(t *testing.T) {
 	parent, gone := "task_1", "task_9"
 	p := Of(&wire.Project{Name: "P", WorkingDir: "/w"}, []wire.Task{

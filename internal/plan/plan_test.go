@@ -192,7 +192,7 @@ tasks:
 			}
 			for _, fault := range invalid.Faults {
 				if fault.Pointer != "" && !strings.HasPrefix(fault.Pointer, "/") {
-					t.Errorf("%q is no JSON pointer", fault.Pointer)
+					t.Errorf("%q is not a JSON pointer", fault.Pointer)
 				}
 			}
 		})
@@ -277,7 +277,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Of many faults the first are told, in the order of the lines, and how many there are.
+// Of many faults, the first ones are reported in the order of the lines, with the total number.
 func TestManyFaults(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("tasks:\n")
@@ -290,15 +290,15 @@ func TestManyFaults(t *testing.T) {
 		t.Fatalf("got %.200v", err)
 	}
 	if invalid.Faults[0].Line != 2 || invalid.Faults[19].Line != 11 {
-		t.Errorf("the first are %v", invalid.Faults)
+		t.Errorf("the first faults are %v", invalid.Faults)
 	}
 	if text := err.Error(); strings.Count(text, "\n") != 20 || !strings.HasSuffix(text, "\nand 100 others") {
-		t.Errorf("it says %q", text)
+		t.Errorf("the error says %q", text)
 	}
 	if invalid.Cut {
-		t.Error("all of it was read")
+		t.Error("the whole plan was read")
 	}
-	// Where reading ends, there may be more faults.
+	// After the end of reading, there may be more faults.
 	for i := range 60 {
 		fmt.Fprintf(&b, "  - {id: u%d, titel: T}\n", i)
 	}
@@ -309,7 +309,7 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// What YAML writes, Parse reads: the same tasks, whatever their texts hold.
+// Parse reads what YAML writes: the same tasks, whatever their texts contain.
 func TestAnExportIsRead(t *testing.T) {
 	texts := []string{
 		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n",
@@ -336,7 +336,7 @@ func TestAnExportIsRead(t *testing.T) {
 			}
 		}
 		if i == 3 || i == 4 || i >= 7 {
-			task.Dependencies = nil // a part of t1 cannot wait for it
+			task.Dependencies = nil // a task below t1 cannot depend on t1
 		}
 		want.Tasks = append(want.Tasks, task)
 	}

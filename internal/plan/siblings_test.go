@@ -10,7 +10,7 @@ import (
 	"maestro/service/wire"
 )
 
-// Siblings get the order of the file with the fewest moves, and a plan whose siblings stand so moves nothing.
+// Siblings get the order of the file with the fewest moves; if they are already in that order, nothing is moved.
 func TestOrderOfAPlan(t *testing.T) {
 	for _, c := range []struct {
 		there string

@@ -13,9 +13,9 @@ func TestNearest(t *testing.T) {
 		"tod":                     "todo",
 		"otdo":                    "todo", // two neighbours are swapped
 		"deps":                    "",
-		"depend":                  "dependencies", // it begins so
+		"depend":                  "dependencies", // the beginning of the word
 		"desc":                    "description",
-		"d":                       "", // both begin so
+		"d":                       "", // the beginning of two words
 		"colour":                  "",
 		"":                        "",
 		strings.Repeat("x", 1000): "",

@@ -11,7 +11,7 @@ func TestHarmless(t *testing.T) {
 	if got := Harmless(nasty); got != want {
 		t.Errorf("got %q, expected %q", got, want)
 	}
-	// What is not seen: tags, zero-width characters, fillers, variants.
+	// Invisible characters: tags, zero-width characters, fillers, variants.
 	const hidden = "a\U000e0041\u200b\u200d\u2060\ufeff\u00ad\u180e\u3164\ufe01\U000e0101b"
 	if got := Harmless(hidden); got != "a"+strings.Repeat("\ufffd", 10)+"b" {
 		t.Errorf("got %q", got)

@@ -19,7 +19,7 @@ import (
 
 func ignore[T any](_ T, err error) error { return err }
 
-// Each error comes from the library itself, so that a newer one that words it otherwise is noticed.
+// Each error comes from the library itself, so that a new wording in a later version is noticed.
 func TestPlainWords(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A figure is the median of the rounds' ratios, and is checked against its goal in the direction that its bound says.
+// A figure is the median of the rounds' ratios, and is compared with its goal as an upper or a lower bound.
 func TestFiguresAreHeldAgainstTheirGoals(t *testing.T) {
 	product, baseline := []float64{10, 30, 20}, []float64{10, 10, 40} // 1, 3, 0.5
 	for _, c := range []struct {
@@ -24,12 +24,12 @@ func TestFiguresAreHeldAgainstTheirGoals(t *testing.T) {
 			t.Errorf("%+v", c.check)
 		}
 		if missed := strings.HasPrefix(c.check.verdict(), "MISSED"); missed == c.ok {
-			t.Errorf("said as %q", c.check.verdict())
+			t.Errorf("the verdict is %q", c.check.verdict())
 		}
 	}
 }
 
-// Product and baseline take turns, the first of which does not count; the first error ends them.
+// Product and baseline take turns. The first turn does not count, and the first error ends the run.
 func TestTurns(t *testing.T) {
 	order := ""
 	count := func(name string, from float64) sample {

@@ -31,7 +31,7 @@ func TestRoundsAreChecked(t *testing.T) {
 	}
 	err := bench(t.Context(), &cli.Run{}, options{dir: filepath.Join(dir, "none"), rounds: 1})
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("in a directory that is not there: %v", err)
+		t.Errorf("in a missing directory: %v", err)
 	}
 }
 
@@ -89,9 +89,9 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// The handler that is measured needs what a server needs, and knows the session of the benchmark.
+// The measured handler needs the same configuration as a server's, and knows the session of the benchmark.
 func TestTheWholeAPIIsMeasured(t *testing.T) {
 	if _, _, err := wholeAPI(nil, nil, "", "s"); err == nil {
-		t.Error("it is made of nothing")
+		t.Error("a handler was created from nothing")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"maestro/internal/home"
 )
 
-// A home that another process holds is closed again.
+// If another process holds a home, no file of it stays open.
 func TestAHeldHomeIsClosed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	lock, err := Hold(dir)
@@ -35,7 +35,7 @@ func openIn(t *testing.T, dir string) (n int) {
 		t.Fatalf("the open files of this process: %q, %v", files, err)
 	}
 	for _, file := range files {
-		to, err := os.Readlink(file) // that of the listing itself is closed
+		to, err := os.Readlink(file) // the one of the listing itself is closed
 		if err == nil && (to == dir || filepath.Dir(to) == dir) {
 			n++
 		}

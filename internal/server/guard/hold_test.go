@@ -12,7 +12,7 @@ import (
 	"maestro/internal/failure"
 )
 
-// A home that a killed salvage was to fill is no home: no log is begun there, and nothing is written.
+// A directory that a killed salvage was to fill is not a home: no log is started there, and nothing is written.
 func TestAHalfSalvagedHomeIsNotHeld(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, ".salvage-4711")
@@ -26,7 +26,7 @@ func TestAHalfSalvagedHomeIsNotHeld(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("the home has %v, %v", entries, err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "store"), 0o700); err != nil { // it was moved last: all is there
+	if err := os.Mkdir(filepath.Join(dir, "store"), 0o700); err != nil { // it is moved last: everything is there
 		t.Fatal(err)
 	}
 	lock, err := Hold(dir)

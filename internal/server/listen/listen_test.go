@@ -2,7 +2,7 @@ package listen
 
 import "testing"
 
-// Port 0 takes the home's last port if that is free, and any other if it is not, or was on another host.
+// Port 0 reuses the home's last port if it is free. If it is not, or was on another host, any free port is used.
 func TestListenTakesItsPortAgain(t *testing.T) {
 	first, err := On(t.Context(), "127.0.0.1:0", "")
 	if err != nil {

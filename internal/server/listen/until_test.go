@@ -19,7 +19,7 @@ import (
 
 const waiters = 50
 
-// silent is what connections say that send no request.
+// silent is what connections that never send a whole request have sent.
 var silent = []string{"", "GET / HT", "POST /x HTTP/1.1\r\nHost: x\r\n"}
 
 // watching counts the silent connections, which come first, that get a time limit once the server stops.
@@ -50,8 +50,8 @@ func (c *watchedConn) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// A server that is told to stop answers who waits, before it waits for anybody. Connections that say nothing do not
-// hold it up.
+// A server that is told to stop answers all waiting callers before it waits for anything. Connections that send nothing
+// do not delay it.
 func TestStopAnswersWhoWaits(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,9 +117,9 @@ func TestStopAnswersWhoWaits(t *testing.T) {
 		t.Errorf("%d of %d got an answer that ends the connection", n, waiters)
 	}
 	if n := watched.limited.Load(); n != int64(len(silent)) {
-		t.Errorf("%d of %d silent connections are given little time", n, len(silent))
+		t.Errorf("%d of %d silent connections got a short time limit", n, len(silent))
 	}
 	if strings.Contains(logged.String(), "did not finish in time") {
-		t.Errorf("it waited in vain:\n%s", logged.String())
+		t.Errorf("the server waited in vain:\n%s", logged.String())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What runs beside a server outlives the server's context, and has ended when stop returns.
+// A task beside a server outlives the server's context, and has ended when stop returns.
 func TestBesideEndsWhenItIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -16,7 +16,7 @@ func TestBesideEndsWhenItIsStopped(t *testing.T) {
 		ended = true
 	})
 	if err := <-began; err != nil {
-		t.Errorf("it begins with %v", err)
+		t.Errorf("the task starts with %v", err)
 	}
 	stop()
 	if !ended {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A server that cannot stop ends all the same, and not before it was told to, nor before its time is over.
+// A server that cannot stop is ended anyway, but not before it was told to stop and its time is over.
 func TestAServerThatCannotStopEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -19,12 +19,12 @@ func TestAServerThatCannotStopEnds(t *testing.T) {
 		time.Sleep(endsWithin - time.Millisecond)
 		synctest.Wait()
 		if ended.Load() {
-			t.Error("it ends too early")
+			t.Error("the server ends too early")
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		if !ended.Load() {
-			t.Error("it does not end")
+			t.Error("the server does not end")
 		}
 	})
 }

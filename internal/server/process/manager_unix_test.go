@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// A service manager hears what happens. One that is gone is named in the log, and a server without one tells nobody.
+// A service manager is told what happens. If it is gone, the log says so; a server without a service manager sends
+// nothing.
 func TestTheServiceManagerIsTold(t *testing.T) {
 	dir, err := os.MkdirTemp("", "sd") // the path of a socket is short
 	if err != nil {
@@ -34,7 +35,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	} {
 		text := make([]byte, 1024)
 		if n, err := conn.Read(text); err != nil || string(text[:n]) != want {
-			t.Errorf("it is told %q, %v; want %q", text[:n], err, want)
+			t.Errorf("the service manager was told %q, %v; want %q", text[:n], err, want)
 		}
 	}
 	ServiceManager{Logger: manager.Logger}.Ready("nowhere")

@@ -11,7 +11,8 @@ import (
 	"maestro/internal/failure"
 )
 
-// A clock that shows what no event can say starts no server, and is shown with the nearest time that JSON has.
+// No server starts with a clock whose time no event can have. Such a time is shown as the nearest one that JSON can
+// express.
 func TestAClockBeyondAllEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if err := Check(now); err != nil {
@@ -28,11 +29,11 @@ func TestAClockBeyondAllEvents(t *testing.T) {
 		status := shown.Status()
 		if year := status.Wall.Year(); year != 9999 && year != 1 || !status.Jumped ||
 			!strings.Contains(status.Next, "events cannot have the time that it shows") {
-			t.Errorf("at %s it is %+v", at, status)
+			t.Errorf("at %s the status is %+v", at, status)
 		}
 		var wrong *events.ClockError
 		if _, _, err := shown.Confirm(); !errors.As(err, &wrong) {
-			t.Errorf("at %s it is confirmed: %v", at, err)
+			t.Errorf("at %s the clock was confirmed: %v", at, err)
 		}
 	}
 }

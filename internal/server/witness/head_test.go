@@ -12,8 +12,7 @@ import (
 	"maestro/events"
 )
 
-// A head file that cannot be read is kept aside. Where the home is gone, and for a server that writes nothing, it stays
-// where it is.
+// An unreadable head file is set aside. If the home is gone, or the server writes nothing, it stays where it is.
 func TestADamagedHeadFileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
 	if err := os.WriteFile(path, []byte("junk"), 0o600); err != nil {
@@ -22,11 +21,11 @@ func TestADamagedHeadFileIsKept(t *testing.T) {
 	gone := errors.New("gone")
 	_, err := Head{Path: path, Here: func() error { return gone }}.Load(t.Context())
 	if _, missing := os.Stat(path); !errors.Is(err, gone) || missing != nil {
-		t.Errorf("of a home that is gone: %v, %v", err, missing)
+		t.Errorf("in a home that is gone: %v, %v", err, missing)
 	}
 	_, err = OldHead{Path: path}.Load(t.Context())
 	if _, missing := os.Stat(path); err == nil || missing != nil {
-		t.Errorf("of a home that is only read: %v, %v", err, missing)
+		t.Errorf("in a home that is only read: %v, %v", err, missing)
 	}
 	_, err = Head{Path: path, Here: func() error { return nil }}.Load(t.Context())
 	aside := path + bus.DamagedSuffix
@@ -36,7 +35,7 @@ func TestADamagedHeadFileIsKept(t *testing.T) {
 	}
 }
 
-// No snapshot is saved before what it shows is on disk.
+// No snapshot is saved before the events that it contains are on the disk.
 func TestNoSnapshotOfWhatIsNotFirm(t *testing.T) {
 	notFirm := errors.New("not firm")
 	err := Snapshots{Firm: func() error { return notFirm }}.Save(context.Background(), events.Snapshot{})
@@ -45,9 +44,9 @@ func TestNoSnapshotOfWhatIsNotFirm(t *testing.T) {
 	}
 	none := OldSnapshots{bus.ReadSnapshots(filepath.Join(t.TempDir(), "none"))}
 	if list, err := none.List(t.Context()); len(list) > 0 || err != nil {
-		t.Errorf("where there are none: %v, %v", list, err)
+		t.Errorf("without snapshots: %v, %v", list, err)
 	}
 	if err := none.Save(t.Context(), events.Snapshot{}); !errors.Is(err, os.ErrPermission) {
-		t.Errorf("it saves one: %v", err)
+		t.Errorf("a snapshot was saved: %v", err)
 	}
 }
