@@ -111,7 +111,7 @@ func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
 		change func(a *acknowledged)
 		at     uint64
 	}{
-		"an early end":   {func(a *acknowledged) { a.sequence = 4 }, 4},
+		"an early end":    {func(a *acknowledged) { a.sequence = 4 }, 4},
 		"another message": {func(a *acknowledged) { a.body = []byte("another") }, 3},
 		"nothing":         {func(*acknowledged) {}, 0},
 	} {

@@ -41,7 +41,7 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 			s.Created, m.Created = time.Time{}, time.Time{}
 		},
 		"time, only here": func(_ *BackupSeal, m *backupManifest, _ *[]string) { m.Created = time.Time{} },
-		"one text less":     func(_ *BackupSeal, _ *backupManifest, blobs *[]string) { *blobs = nil },
+		"one text less":   func(_ *BackupSeal, _ *backupManifest, blobs *[]string) { *blobs = nil },
 		"text and list": func(s *BackupSeal, _ *backupManifest, blobs *[]string) {
 			s.Blobs, *blobs = []string{}, []string{}
 		},

@@ -18,7 +18,7 @@ import (
 	"maestro/events"
 )
 
-// headAt returns the chain's head at a sequence.
+// headAt returns the head of the chain at a sequence.
 func (l *lived) headAt(t *testing.T, sequence uint64) events.Head {
 	t.Helper()
 	f, err := os.Open(l.files["whole.tar.gz"])
@@ -49,16 +49,16 @@ func (l *lived) writeHead(t *testing.T, head events.Head) {
 	}
 }
 
-// TestSalvageKnowsTheEndFromTheNoteOnly: the head file is behind the log after kill -9, so a log that ends where the
-// head file says, or whose last record is cut, may have lost acknowledged events. Backups are asked for them.
+// TestSalvageKnowsTheEndFromTheNoteOnly: the head file is behind the log after kill -9, so a log that ends at the head
+// file's sequence, or whose last record is cut, may have lost acknowledged events. Backups are searched for them.
 func TestSalvageKnowsTheEndFromTheNoteOnly(t *testing.T) {
 	original := shared(t)
 	for _, c := range []struct {
 		name   string
-		behind uint64 // how far the head file is
+		behind uint64 // by how much the head file is behind
 		backup bool
 		damage func(t *testing.T, l *lived, last string) error
-		lost   uint64 // how many events are, without a backup
+		lost   uint64 // number of events that are lost without a backup
 	}{
 		{"the last record is cut", 1, true, cutBy(100), 1},
 		{"the last record is cut, and there is no backup", 1, false, cutBy(100), 1},
@@ -81,7 +81,7 @@ func TestSalvageKnowsTheEndFromTheNoteOnly(t *testing.T) {
 				}
 			})
 			if report.Whole() || !report.EndUnknown {
-				t.Errorf("it claims to know the end: whole %t, unknown %t", report.Whole(), report.EndUnknown)
+				t.Errorf("the report claims to know the end: whole %t, unknown %t", report.Whole(), report.EndUnknown)
 			}
 			want := l.head.Sequence
 			if !c.backup {
@@ -91,7 +91,7 @@ func TestSalvageKnowsTheEndFromTheNoteOnly(t *testing.T) {
 				t.Errorf("the log ends at %d, expected %d; the end is %d", report.Head.Sequence, want, report.End)
 			}
 			if c.backup && c.lost > 0 && !strings.HasSuffix(report.EndBy, "whole.tar.gz") {
-				t.Errorf("the end was seen by %q", report.EndBy)
+				t.Errorf("the witness of the end is %q", report.EndBy)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func cutBy(n int64) func(*testing.T, *lived, string) error {
 	}
 }
 
-// cutRecords takes whole records from the end of a block, each of which begins with its length.
+// cutRecords removes whole records from the end of a block. Each record begins with its length.
 func cutRecords(n int) func(*testing.T, *lived, string) error {
 	return func(_ *testing.T, _ *lived, path string) error {
 		content, err := os.ReadFile(path)
@@ -124,7 +124,7 @@ func cutRecords(n int) func(*testing.T, *lived, string) error {
 	}
 }
 
-// TestSalvageDoubtsANoteThatIsTooOld: whoever puts an older copy of the store into the home puts its note there too.
+// TestSalvageDoubtsANoteThatIsTooOld: an older copy of the store that was put into the home contains its own note.
 func TestSalvageDoubtsANoteThatIsTooOld(t *testing.T) {
 	original := shared(t)
 	l := original.copied(t)
@@ -145,14 +145,14 @@ func TestSalvageDoubtsANoteThatIsTooOld(t *testing.T) {
 	}
 }
 
-// TestSalvageBelievesNoNumberAlone: a number in a name or in the head file says how far the log was only if a log can
-// be that long, and nothing counts up to it.
+// TestSalvageBelievesNoNumberAlone: a number in a name or in the head file counts as the length of the log only if a
+// log can be that long, and no loop counts up to it.
 func TestSalvageBelievesNoNumberAlone(t *testing.T) {
 	original := shared(t)
 	for _, c := range []struct {
 		name, path, content string
 		note                string
-		missing             uint64 // the last that is
+		missing             uint64 // the last missing sequence
 	}{
 		{"a snapshot's name, the largest number", "snapshots/18446744073709551615.snapshot", "junk", "is ignored", 0},
 		{"a snapshot's name, a large number", "snapshots/9000000000.snapshot", "junk", "is ignored", 0},
@@ -183,13 +183,13 @@ func TestSalvageBelievesNoNumberAlone(t *testing.T) {
 				missing = []Range{{l.head.Sequence + 1, c.missing}}
 			}
 			if !slices.Equal(report.Missing, missing) {
-				t.Errorf("missing are %v", report.Missing)
+				t.Errorf("missing: %v", report.Missing)
 			}
 		})
 	}
 }
 
-// TestSalvageReadsASnapshotUnderAnotherName: what it holds tells how far the log was, not its name.
+// TestSalvageReadsASnapshotUnderAnotherName: its contents, not its name, show how long the log was.
 func TestSalvageReadsASnapshotUnderAnotherName(t *testing.T) {
 	l := shared(t).copied(t)
 	dir := filepath.Join(l.dir, "snapshots")
@@ -209,7 +209,7 @@ func TestSalvageReadsASnapshotUnderAnotherName(t *testing.T) {
 	}
 }
 
-// TestSalvageEndsWithItsContext: also while it looks for what is behind a gap.
+// TestSalvageEndsWithItsContext: the salvage ends even while it searches for events after a gap.
 func TestSalvageEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	reads := uint64(0)
@@ -231,7 +231,8 @@ func TestSalvageEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestSalvageReturnsTheErrorOfTheNewStore: it is no fault of the backup, and what was not written is not kept.
+// TestSalvageReturnsTheErrorOfTheNewStore: the error is not reported as a fault of the backup, and texts that were not
+// written do not count as kept.
 func TestSalvageReturnsTheErrorOfTheNewStore(t *testing.T) {
 	l := shared(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -268,7 +269,7 @@ func TestSalvageReturnsTheErrorOfTheNewStore(t *testing.T) {
 	}
 }
 
-// TestSalvageNamesADamagedFileThatItUsed: events before the damage are used, and the report says where it ended.
+// TestSalvageNamesADamagedFileThatItUsed: events before the damage are used, and the report says where reading ended.
 func TestSalvageNamesADamagedFileThatItUsed(t *testing.T) {
 	l := shared(t).copied(t)
 	content, err := os.ReadFile(l.files["whole.ndjson"])

@@ -37,8 +37,8 @@ func (l *lived) sameTimes(t *testing.T, from string) {
 	}
 }
 
-// TestSalvageKnowsWhereTheLogEnded: without the head file, the other witnesses of the end count. When none is left,
-// the salvage does not call the log whole.
+// TestSalvageKnowsWhereTheLogEnded: without the head file, the other witnesses of the end count. If none is left, the
+// salvage does not report the log as whole.
 func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 	original := shared(t)
 	store := func(l *lived, name string) string { return filepath.Join(l.dir, "store", name) }
@@ -50,7 +50,7 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 		name   string
 		damage func(t *testing.T, l *lived) error
 		change func(t *testing.T, l *lived, o *Options)
-		// whole: all that was acknowledged is there. unknown: nothing tells where the log ended.
+		// whole: everything acknowledged is there. unknown: nothing shows where the log ended.
 		whole, unknown, missing bool
 		by                      string
 	}{
@@ -122,13 +122,13 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 				t.Errorf("the end is %d by %q, expected %d by %q", report.End, report.EndBy, l.head.Sequence, c.by)
 			}
 			if !report.Whole() && report.Lost() == "" {
-				t.Error("it is not whole, and nothing says why")
+				t.Error("the log is not whole, and the report does not say why")
 			}
 		})
 	}
 }
 
-// TestSalvageTakesWhatIsLeft: what stands in the place of a file or a directory is named, and the rest is salvaged.
+// TestSalvageTakesWhatIsLeft: anything in the place of a file or a directory is named, and the rest is salvaged.
 func TestSalvageTakesWhatIsLeft(t *testing.T) {
 	original := shared(t)
 	replace := func(path string, make func(path string) error) error {
@@ -148,7 +148,7 @@ func TestSalvageTakesWhatIsLeft(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		harm func(dir string) error
-		// damage is how many places are named at least. log says that the log is read from the store all the same.
+		// damage is the minimum number of named places. log means that the log is still read from the store.
 		damage int
 		log    bool
 	}{
@@ -171,13 +171,13 @@ func TestSalvageTakesWhatIsLeft(t *testing.T) {
 			}
 			report := l.salvage(t, func(o *Options) { o.With = []string{l.files["whole.tar.gz"]} })
 			if report.Head != l.head || report.Texts != l.texts {
-				t.Errorf("salvaged %s with %d texts, there were %s with %d", report.Head, report.Texts, l.head, l.texts)
+				t.Errorf("salvaged %s with %d texts, expected %s with %d", report.Head, report.Texts, l.head, l.texts)
 			}
 			if fromBackup := len(report.Filled) > 0; fromBackup == c.log {
 				t.Errorf("events came from %v", report.Filled)
 			}
 			if len(report.Damage) < c.damage {
-				t.Errorf("named are %v", report.Damage)
+				t.Errorf("named: %v", report.Damage)
 			}
 		})
 	}
@@ -189,7 +189,8 @@ func selfLink(path string) error { return os.Symlink(path, path) }
 
 func makeDir(path string) error { return os.MkdirAll(filepath.Join(path, "something"), 0o700) }
 
-// TestSalvageRefusesBeforeItBegins: the damaged home stays as it is, and a slip of the pen costs no work.
+// TestSalvageRefusesBeforeItBegins: the damaged home is unchanged, and a wrong argument is found before any work is
+// done.
 func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 	l := shared(t)
 	damaged, err := home.Open(l.dir)
@@ -236,23 +237,23 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 				t.Error("the damaged home was changed")
 			}
 			if _, err := os.Stat(to); err == nil {
-				t.Error("a new home was made")
+				t.Error("a new home was created")
 			}
 		})
 	}
-	// A link to an empty directory is as good as the directory.
+	// A link to an empty directory is treated like the directory.
 	empty := filepath.Join(elsewhere, "empty")
 	if err := errors.Join(os.Mkdir(filepath.Join(elsewhere, "real"), 0o700), os.Symlink("real", empty)); err != nil {
 		t.Fatal(err)
 	}
 	report := l.salvage(t, func(o *Options) { o.To = empty })
 	if real, err := filepath.EvalSymlinks(filepath.Join(elsewhere, "real")); err != nil || report.To != real {
-		t.Errorf("made in %s, expected %s, %v", report.To, real, err)
+		t.Errorf("created in %s, expected %s, %v", report.To, real, err)
 	}
 }
 
-// TestTwoSalvagesToOnePlace: the second says so before it begins; one that began at the same time, and comes too late,
-// says so at its end. What the first made stays.
+// TestTwoSalvagesToOnePlace: the second fails before it begins. One that began at the same time, but ends later, fails
+// at its end. The result of the first stays.
 func TestTwoSalvagesToOnePlace(t *testing.T) {
 	l := shared(t)
 	damaged, err := home.Open(l.dir)
@@ -283,11 +284,11 @@ func TestTwoSalvagesToOnePlace(t *testing.T) {
 		return errors.Join(os.Mkdir(options.To, 0o700), os.WriteFile(theirs, nil, 0o600))
 	}}
 	if _, err := Home(first, options); !errors.Is(err, ErrTarget) || first.err != nil {
-		t.Errorf("after the first was quicker: %v, %v", err, first.err)
+		t.Errorf("after the first one was done: %v, %v", err, first.err)
 	}
 	entries, err := os.ReadDir(parent)
 	if _, there := os.Stat(theirs); err != nil || there != nil || len(entries) != 1 {
-		t.Errorf("left are %v, %v, %v", entries, err, there)
+		t.Errorf("left: %v, %v, %v", entries, err, there)
 	}
 }
 
@@ -304,7 +305,7 @@ func (m *meanwhile) Err() error {
 	return m.Context.Err()
 }
 
-// TestSalvageSaysThatThereAreNoBackups: a caller that looks for one learns where it was looked for.
+// TestSalvageSaysThatThereAreNoBackups: the report says where backups were searched for.
 func TestSalvageSaysThatThereAreNoBackups(t *testing.T) {
 	l := shared(t)
 	report := l.salvage(t, func(o *Options) { o.BackupDir = "/home/of-mine-backups" })

@@ -33,8 +33,8 @@ func (l *lived) grow(t *testing.T, names ...string) (block []byte, head events.H
 	return block, head
 }
 
-// Two servers wrote into one block, as with a copy of hard links. The chain that the head file saw is the home's,
-// wherever it is in the block and however long the other one is; without a head file it is not known.
+// Two servers wrote to one block, as with a copy of hard links. The chain that the head file recorded is the home's,
+// wherever it is in the block and however long the other one is; without a head file it is unknown.
 func TestSalvageFollowsTheChainThatTheHeadFileSaw(t *testing.T) {
 	own, other := []string{"O1", "O2", "O3"}, []string{"C1", "C2", "C3", "C4", "C5"}
 	for name, test := range map[string]struct {
@@ -75,13 +75,13 @@ func TestSalvageFollowsTheChainThatTheHeadFileSaw(t *testing.T) {
 			}
 			report := l.salvage(t, nil)
 			if report.Head != head || report.Behind > 0 || len(report.Missing) > 0 || len(report.Faults) > 0 {
-				t.Errorf("the new log ends at %s, the home's at %s: %s", report.Head, head, report.Lost())
+				t.Errorf("the new log ends at %s, expected %s: %s", report.Head, head, report.Lost())
 			}
 			if report.Whole() == test.forget {
 				t.Errorf("whole: %t: %s", report.Whole(), report.Lost())
 			}
 			if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, "not on the same chain") {
-				t.Errorf("the report does not name what it left: %s", notes)
+				t.Errorf("the report does not name what was left out: %s", notes)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"maestro/internal/home"
 )
 
-// TestSalvageFillsADirectoryInPlace: a mount point can be neither removed nor renamed, and its parent may be closed.
-// What fails leaves it empty, and what is killed is done again.
+// TestSalvageFillsADirectoryInPlace: a mount point can be neither removed nor renamed, and its parent may be closed. A
+// failed salvage leaves it empty, and a killed one can be repeated.
 func TestSalvageFillsADirectoryInPlace(t *testing.T) {
 	l := shared(t)
 	damaged, err := home.Open(l.dir)
@@ -50,9 +50,9 @@ func TestSalvageFillsADirectoryInPlace(t *testing.T) {
 		return mounted(operation, path)
 	})
 	if entries, readErr := os.ReadDir(to); !errors.Is(err, refused) || readErr != nil || len(entries) != 1 {
-		t.Errorf("what failed at its last step left %v, %v: %v", entries, readErr, err)
+		t.Errorf("a failure at the last step left %v, %v: %v", entries, readErr, err)
 	}
-	// What a process leaves that is killed before its last step.
+	// The state after a process was killed before its last step.
 	left := filepath.Join(to, ".salvage-1")
 	if err := errors.Join(os.MkdirAll(filepath.Join(left, storeName), 0o700),
 		os.WriteFile(filepath.Join(left, "placing"), []byte("admin.token\nversion\nstore"), 0o600),
@@ -62,14 +62,14 @@ func TestSalvageFillsADirectoryInPlace(t *testing.T) {
 	}
 	half, err := home.Open(to)
 	if err != nil || Unfinished(half) != left {
-		t.Fatalf("half a home is taken for a whole one: %v", err)
+		t.Fatalf("an unfinished home is taken for a complete one: %v", err)
 	}
 	report, err := salvaged(mounted)
 	if err != nil || !report.Whole() || !strings.Contains(strings.Join(report.Notes, "\n"), "removed "+left) {
 		t.Fatalf("salvaged again: %+v, %v", report, err)
 	}
 	if got := Unfinished(half); got != "" || exists(left) || !exists(filepath.Join(to, "lost+found")) {
-		t.Errorf("the whole home has %q", got)
+		t.Errorf("the complete home has %q", got)
 	}
 	if err := half.Close(); err != nil {
 		t.Error(err)

@@ -22,7 +22,8 @@ import (
 
 const newerType = "maestro.project.admired.v1"
 
-// newerHome is a home whose last events a newer maestro wrote: one of a type that is not known here, and two that are.
+// newerHome is a home whose last events were written by a newer maestro: one of an unknown type, and two of known
+// types.
 func newerHome(t *testing.T) (l, without *lived) {
 	t.Helper()
 	return longer(t, func(body []byte) []byte {
@@ -30,8 +31,8 @@ func newerHome(t *testing.T) (l, without *lived) {
 	})
 }
 
-// longer is a home that has three events more, and the same home before. Its automatic backup and its export have all
-// of them.
+// longer is a home with three more events, and the same home before them. Its automatic backup and its export have all
+// events.
 func longer(t *testing.T, changeFirst func(body []byte) []byte) (l, without *lived) {
 	t.Helper()
 	original := shared(t)
@@ -93,10 +94,10 @@ func longer(t *testing.T, changeFirst func(body []byte) []byte) (l, without *liv
 		head = events.Head{Sequence: message.Sequence, Hash: events.Next(head.Hash, events.BodyHash(body))}
 	}
 	if written := l.write(t, log, secrets.BackupKey(), "newer"); written != head {
-		t.Fatalf("the backup is of %s, not %s", written, head)
+		t.Fatalf("the backup is of %s, expected %s", written, head)
 	}
 	for _, suffix := range []string{".tar.gz", ".ndjson"} {
-		path := filepath.Join(t.TempDir(), "newer"+suffix) // the directory of the shared home is other tests' too
+		path := filepath.Join(t.TempDir(), "newer"+suffix) // other tests use the directory of the shared home too
 		if err := os.Rename(l.files["newer"+suffix], path); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +110,7 @@ func longer(t *testing.T, changeFirst func(body []byte) []byte) (l, without *liv
 	return l, without
 }
 
-// wroteNewer notes in a home that a newer maestro wrote it.
+// wroteNewer records in a home that a newer maestro wrote it.
 func wroteNewer(t *testing.T, l *lived) {
 	t.Helper()
 	content, err := json.Marshal(home.Version{Maestro: "v99", Home: home.Format, Rules: 99})
@@ -121,7 +122,7 @@ func wroteNewer(t *testing.T, l *lived) {
 	}
 }
 
-// known is what the salvages here understand of a home.
+// known is what the salvages in these tests understand of a home.
 var known = home.Version{
 	Maestro:  "v1",
 	Home:     home.Format,
@@ -130,7 +131,7 @@ var known = home.Version{
 }
 
 // TestSalvageKnowsANewerLogFromAnySource: whichever file has the event that this version does not know, the advice is
-// to run the newer version's salvage, and what can be read of the events is kept.
+// to run the newer version's salvage, and all readable events are kept.
 func TestSalvageKnowsANewerLogFromAnySource(t *testing.T) {
 	l, without := newerHome(t)
 	store := func(l *lived) string { return filepath.Join(l.dir, "store") }
@@ -185,8 +186,8 @@ func advisesSalvage(t *testing.T, what string, report *Report, names string) {
 	}
 }
 
-// TestSalvageOfWhatANewerMaestroWrote: where something is lacking, only the newer version can tell whether it is lost;
-// where nothing is, its server can go on.
+// TestSalvageOfWhatANewerMaestroWrote: if something is missing, only the newer version can tell whether it is lost;
+// otherwise its server can continue.
 func TestSalvageOfWhatANewerMaestroWrote(t *testing.T) {
 	original := shared(t)
 	l := original.copied(t)
@@ -194,7 +195,7 @@ func TestSalvageOfWhatANewerMaestroWrote(t *testing.T) {
 	wroteNewer(t, l)
 	report := l.salvage(t, func(o *Options) { o.Known = known })
 	if !strings.Contains(report.Install, "start its server") || report.Newer == "" {
-		t.Errorf("nothing is lacking: %q, %q", report.Newer, report.Install)
+		t.Errorf("nothing is missing: %q, %q", report.Newer, report.Install)
 	}
 	if err := os.Remove(l.blocks(t, bus.StreamName)[1]); err != nil {
 		t.Fatal(err)
@@ -210,7 +211,7 @@ func TestSalvageOfWhatANewerMaestroWrote(t *testing.T) {
 	}
 }
 
-// TestSalvageOfBackupsThatOnlyANewerOneReads: they may hold what is lacking, events or long texts.
+// TestSalvageOfBackupsThatOnlyANewerOneReads: they may contain the missing events or long texts.
 func TestSalvageOfBackupsThatOnlyANewerOneReads(t *testing.T) {
 	var archive bytes.Buffer
 	packed := gzip.NewWriter(&archive)
@@ -240,7 +241,7 @@ func TestSalvageOfBackupsThatOnlyANewerOneReads(t *testing.T) {
 		if stream != "" {
 			advisesSalvage(t, what, report, newer)
 		} else if !report.Whole() {
-			t.Errorf("nothing is lacking: %s", report.Lost())
+			t.Errorf("nothing is missing: %s", report.Lost())
 		}
 	}
 }

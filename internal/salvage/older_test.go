@@ -28,8 +28,8 @@ func automatic(t *testing.T, l *lived, from string) string {
 	return path
 }
 
-// TestSalvageOfAnOlderCopy: the note of the last clean stop is as old as the home. Backups and exports that know more
-// are asked, and their events come back; those from before the home was made do not count.
+// TestSalvageOfAnOlderCopy: the note of the last clean stop is as old as the home. Backups and exports with later
+// events are read, and their events come back; those from before the home was created do not count.
 func TestSalvageOfAnOlderCopy(t *testing.T) {
 	now, older := longer(t, func(body []byte) []byte { return body })
 	backup := automatic(t, now, now.files["newer.tar.gz"])
@@ -57,11 +57,11 @@ func TestSalvageOfAnOlderCopy(t *testing.T) {
 	}
 	report := older.salvage(t, func(o *Options) { o.Backups = []string{damaged} })
 	if report.Whole() || len(report.Missing) != 1 || report.End != now.head.Sequence {
-		t.Errorf("a damaged backup saw more: whole %t, missing %v, %d by %s",
+		t.Errorf("a damaged backup has later events: whole %t, missing %v, %d by %s",
 			report.Whole(), report.Missing, report.End, report.EndBy)
 	}
 	if report := older.salvage(t, nil); !report.Whole() {
-		t.Errorf("nothing saw more: %s", report.Lost())
+		t.Errorf("no file has later events: %s", report.Lost())
 	}
 	excused := backups.Earlier{Backups: []backups.Seen{
 		{Sequence: now.head.Sequence, Hash: now.head.Hash.String()[:8]},
@@ -78,18 +78,18 @@ func TestSalvageOfAnOlderCopy(t *testing.T) {
 		}
 	}
 	if report := older.salvage(t, with("newer.tar.gz")); report.Head != now.head {
-		t.Errorf("who names such a backup wants it: head %s of %s", report.Head, now.head)
+		t.Errorf("such a backup that the user names counts: head %s of %s", report.Head, now.head)
 	}
 }
 
-// TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked: one elsewhere that knows more shows that something is missing,
-// also when the first server is told of its directory.
+// TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked: a backup elsewhere with later events shows that something is
+// missing, even if the first server is given its directory.
 func TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked(t *testing.T) {
 	now, older := longer(t, func(body []byte) []byte { return body })
 	path := automatic(t, now, now.files["newer.tar.gz"])
 	made, ok := backups.Named(path)
 	if !ok {
-		t.Fatalf("%s is no automatic backup", path)
+		t.Fatalf("%s is not an automatic backup", path)
 	}
 	for place, asked := range map[string]bool{"": false, filepath.Dir(path): true} {
 		report := older.salvage(t, func(o *Options) { o.BackupDir = place })
@@ -103,7 +103,7 @@ func TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked(t *testing.T) {
 		}
 		first, err := earlier.Serve(report.To, filepath.Dir(path))
 		if !first || err != nil || earlier.Has(made) != asked {
-			t.Errorf("asked %t: first %t, excused %t, %v", asked, first, earlier.Has(made), err)
+			t.Errorf("read %t: first %t, excused %t, %v", asked, first, earlier.Has(made), err)
 		}
 	}
 }

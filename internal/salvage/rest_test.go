@@ -13,8 +13,8 @@ import (
 	"maestro/internal/home"
 )
 
-// TestSalvageMakesAHomeThatStarts: what a server would refuse is not copied but named, and a lost key makes the new
-// home less than whole.
+// TestSalvageMakesAHomeThatStarts: files that a server would refuse are named instead of copied, and with a lost key
+// the new home is not whole.
 func TestSalvageMakesAHomeThatStarts(t *testing.T) {
 	original := shared(t)
 	junk := func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) }
@@ -45,7 +45,7 @@ func TestSalvageMakesAHomeThatStarts(t *testing.T) {
 				t.Errorf("whole %t, key %q, lost %q", report.Whole(), report.Key, report.Lost())
 			}
 			if c.name != "no key" && !strings.Contains(strings.Join(report.Notes, "\n"), c.file+" was not copied") {
-				t.Errorf("nothing names it: %q", report.Notes)
+				t.Errorf("no note names it: %q", report.Notes)
 			}
 			h, err := home.Open(report.To)
 			if err != nil {
@@ -62,14 +62,14 @@ func TestSalvageMakesAHomeThatStarts(t *testing.T) {
 				secrets = lock.NewSecrets
 			}
 			if _, err := secrets(); errors.Join(h.CheckKinds(), err) != nil {
-				t.Errorf("a server does not start there: %v", errors.Join(h.CheckKinds(), err))
+				t.Errorf("a server cannot start there: %v", errors.Join(h.CheckKinds(), err))
 			}
 		})
 	}
 }
 
-// TestSalvagePassesOverWhatCannotBeRead: a file beside the log that the disk does not give is named, and the rest is
-// taken. An outbox has reports that were acknowledged: without one, no home is whole.
+// TestSalvagePassesOverWhatCannotBeRead: an unreadable file beside the log is named, and the rest is copied. An outbox
+// contains acknowledged reports: without it, a home is not whole.
 func TestSalvagePassesOverWhatCannotBeRead(t *testing.T) {
 	original := shared(t)
 	for name, reports := range map[string]bool{
@@ -111,7 +111,7 @@ func TestSalvagePassesOverWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s is not named: %s", name, said)
 		}
 		if _, err := os.Lstat(filepath.Join(report.To, name)); err == nil && name != "outbox/sess_1" {
-			t.Errorf("half of %s is in the new home", name)
+			t.Errorf("a part of %s is in the new home", name)
 		}
 	}
 }
@@ -124,8 +124,7 @@ func asLink(path string) error {
 	return errors.Join(os.RemoveAll(path), os.Symlink("nowhere", path))
 }
 
-// TestSalvageNamesStrayBlocks: a block that was renamed or moved is named for what it is, and so is a file that is not
-// known.
+// TestSalvageNamesStrayBlocks: a block that was renamed or moved is named as such, and so is an unknown file.
 func TestSalvageNamesStrayBlocks(t *testing.T) {
 	const stream = "store/jetstream/$G/streams/" + bus.StreamName
 	const texts = "store/jetstream/$G/streams/" + bus.BlobStream
@@ -153,11 +152,11 @@ func TestSalvageNamesStrayBlocks(t *testing.T) {
 		})
 	}
 	if report := shared(t).copied(t).salvage(t, nil); strings.Contains(strings.Join(report.Notes, "\n"), "not read") {
-		t.Errorf("a store as it must be has strays: %q", report.Notes)
+		t.Errorf("an intact store has strays: %q", report.Notes)
 	}
 }
 
-// TestSalvageNamesWhatItPassesOver: a store under another name, and a link that has the name of a backup.
+// TestSalvageNamesWhatItPassesOver: a store under another name, and a link with the name of a backup, are named.
 func TestSalvageNamesWhatItPassesOver(t *testing.T) {
 	l := shared(t).copied(t)
 	renamed := filepath.Join(l.dir, "store2")

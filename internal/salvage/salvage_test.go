@@ -24,7 +24,7 @@ import (
 	"maestro/internal/home"
 )
 
-// lived is a home that was used: its log has two blocks, long texts and refusals.
+// lived is a used home: its log has two blocks, long texts and refusals.
 type lived struct {
 	dir    string
 	head   events.Head
@@ -94,7 +94,7 @@ func do(t *testing.T, h *engine.Handler, key string, command commands.Command) (
 	return h.Do(t.Context(), engine.Request{By: admin, Command: command, Key: key})
 }
 
-// kept is a home that is made once for all tests that do not change it.
+// kept is a home that is created once for all tests that do not change it.
 var kept struct {
 	sync.Once
 	top  string
@@ -120,12 +120,12 @@ func shared(t *testing.T) *lived {
 		kept.top, kept.home = top, liveAt(t, top)
 	})
 	if kept.home == nil {
-		t.Fatal("the shared home could not be made")
+		t.Fatal("the shared home could not be created")
 	}
 	return kept.home
 }
 
-// live makes a home whose server has ended.
+// live creates a home whose server has ended.
 func live(t *testing.T) *lived {
 	t.Helper()
 	return liveAt(t, t.TempDir())
@@ -179,14 +179,14 @@ func liveAt(t *testing.T, top string) *lived {
 	}
 	var refusal *commands.Refusal
 	if _, err := do(t, handler, "no", &commands.DeleteProject{ProjectID: "none"}); !errors.As(err, &refusal) {
-		t.Fatalf("no refusal: %v", err)
+		t.Fatalf("not a refusal: %v", err)
 	}
 	l.head = l.write(t, b, key, "whole")
 	closeLog()
 	return l
 }
 
-// write makes a backup and an export.
+// write creates a backup and an export.
 func (l *lived) write(t *testing.T, b *bus.Bus, key ed25519.PrivateKey, name string) events.Head {
 	t.Helper()
 	last, err := b.Sync(t.Context())
@@ -217,7 +217,7 @@ func (l *lived) write(t *testing.T, b *bus.Bus, key ed25519.PrivateKey, name str
 	return head
 }
 
-// copied is the same home elsewhere, to be damaged.
+// copied returns a copy of the home that can be damaged.
 func (l *lived) copied(t *testing.T) *lived {
 	t.Helper()
 	again := *l
@@ -284,7 +284,7 @@ func (l *lived) salvage(t *testing.T, change func(*Options)) *Report {
 	return report
 }
 
-// tree is a fingerprint of all files.
+// tree returns a fingerprint of all files.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -326,10 +326,10 @@ func served(t *testing.T, report *Report) {
 		t.Fatalf("the new log's head is %s, the report's %s, %v", verdict.Head, report.Head, err)
 	}
 	if report.Whole() && len(verdict.Faults) > 0 {
-		t.Errorf("the report says whole, and the audit %+v", verdict.Faults)
+		t.Errorf("the report says whole, but the audit finds %+v", verdict.Faults)
 	}
 	if _, err := do(t, handler, "after", &commands.CreateProject{Name: "After"}); err != nil {
-		t.Errorf("the new home takes no writes: %v", err)
+		t.Errorf("the new home accepts no writes: %v", err)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestSalvage(t *testing.T) {
 	original := shared(t)
 	log, blobs, denied := bus.StreamName, bus.BlobStream, bus.DeniedStream
 	if n := len(original.blocks(t, log)); n < 2 {
-		t.Fatalf("the log has %d block", n)
+		t.Fatalf("the log has only %d block", n)
 	}
 	remove := func(t *testing.T, paths ...string) {
 		for _, path := range paths {
@@ -352,7 +352,7 @@ func TestSalvage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		damage func(t *testing.T, l *lived)
-		// alone says that nothing else is needed; half, that a backup of half the log is enough.
+		// alone means that nothing else is needed; half, that a backup of half the log is enough.
 		alone, half bool
 	}{
 		{"nothing", func(*testing.T, *lived) {}, true, true},
@@ -412,7 +412,8 @@ func TestSalvage(t *testing.T) {
 					o.Backups = []string{l.files["whole.tar.gz"], l.files["half.tar.gz"]}
 				}, true},
 			} {
-				// One damage of each kind is tried with everything; the others alone, and with what cures them.
+				// One damage of each kind is tried with every source; the others alone, and with the source that
+				// repairs them.
 				thorough := c.name == "a bit early in the log" || c.name == "the last block gone" ||
 					c.name == "the texts gone"
 				if !thorough && try.name != "alone" && (c.alone || try.name != "with a backup") {
@@ -422,7 +423,7 @@ func TestSalvage(t *testing.T) {
 				whole := report.Whole()
 				if c.name == "the store gone" { // and with it the note of the clean stop
 					if known := *report; !known.EndUnknown {
-						t.Errorf("%s: nothing tells where the log ended, and the report does not say so", try.name)
+						t.Errorf("%s: nothing shows where the log ended, but the report does not say so", try.name)
 					} else {
 						known.EndUnknown = false
 						whole = known.Whole()
@@ -443,7 +444,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// accounted checks that every sequence is in the new log, behind the gap, or called missing, and nothing twice.
+// accounted checks that every sequence is either in the new log, after the gap, or reported as missing.
 func accounted(t *testing.T, l *lived, report *Report) {
 	t.Helper()
 	missing := uint64(0)
@@ -451,7 +452,7 @@ func accounted(t *testing.T, l *lived, report *Report) {
 		missing += r.To - r.From + 1
 	}
 	if report.Head.Sequence+report.Behind+missing != l.head.Sequence {
-		t.Errorf("%d in the log, %d behind it, %d missing, of %d",
+		t.Errorf("%d in the log, %d after it, %d missing, of %d",
 			report.Head.Sequence, report.Behind, missing, l.head.Sequence)
 	}
 	behind := uint64(0)
@@ -468,7 +469,7 @@ func accounted(t *testing.T, l *lived, report *Report) {
 		}
 	}
 	if behind != report.Behind {
-		t.Errorf("%d lines stand in the file, the report says %d", behind, report.Behind)
+		t.Errorf("the file has %d lines, the report says %d", behind, report.Behind)
 	}
 	if _, err := os.Stat(filepath.Join(report.To, "store.damaged-20260102T030405Z")); err == nil {
 		t.Error("a store that was set aside was copied")
@@ -501,7 +502,7 @@ func TestSalvageBelievesOnlyTheHomesOwnBackups(t *testing.T) {
 	}
 	report = l.salvage(t, func(o *Options) { o.Backups = []string{l.files["whole.tar.gz"], l.files["half.tar.gz"]} })
 	if !report.Whole() || report.Unused[l.files["whole.tar.gz"]] == "" || report.Filled[l.files["half.tar.gz"]] == 0 {
-		t.Errorf("a cut backup stopped the next: %+v", report)
+		t.Errorf("after a cut backup, the next was not used: %+v", report)
 	}
 }
 
@@ -516,7 +517,7 @@ func TestSalvageLeavesNothingBehindWhenItFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Home(ctx, Options{Home: h, To: filepath.Join(parent, "new"), Now: time.Now()}); err == nil {
-		t.Error("a salvage that was interrupted says that it is done")
+		t.Error("an interrupted salvage reports success")
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) > 0 {
 		t.Errorf("left %v behind, %v", left, err)

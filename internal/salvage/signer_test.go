@@ -15,8 +15,8 @@ import (
 	"maestro/bus"
 )
 
-// TestSalvageWithoutTheKey: the automatic backups of a home that has lost its key are used when the user says who
-// signed them, and not before.
+// TestSalvageWithoutTheKey: the automatic backups of a home that has lost its key are used only if the user names their
+// signer.
 func TestSalvageWithoutTheKey(t *testing.T) {
 	original := shared(t)
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestSalvageWithoutTheKey(t *testing.T) {
 			if report.Key == "" || report.Whole() {
 				t.Errorf("the report does not say that the key is lost: %s", report.Lost())
 			}
-			if report.Key = ""; report.Whole() != c.whole { // all else
+			if report.Key = ""; report.Whole() != c.whole { // everything else
 				t.Errorf("whole is %t: %s", report.Whole(), report.Lost())
 			}
 			if _, unused := report.Unused[backup]; unused == c.whole {
@@ -75,7 +75,7 @@ func TestUnsignedBackupsOfAHomeWithoutAKey(t *testing.T) {
 	}
 }
 
-// withoutSeal copies a backup as an earlier version would have made it, without its last entry.
+// withoutSeal copies a backup in the form of an earlier version, without its last entry.
 func withoutSeal(t *testing.T, from, to string) {
 	t.Helper()
 	content, err := os.ReadFile(from)
@@ -104,7 +104,7 @@ func withoutSeal(t *testing.T, from, to string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if entry.Name == "backup.json" { // it tells the format
+		if entry.Name == "backup.json" { // it contains the format
 			content = regexp.MustCompile(`"format": ?2`).ReplaceAll(content, []byte(`"format":1`))
 			entry.Size = int64(len(content))
 		}

@@ -43,11 +43,11 @@ func reopened(t *testing.T, dir string) {
 	closeLog()
 }
 
-// TestSalvageReadsWhatStartsCutOff: events that fit come back, others are kept in a file, and no home is called whole
-// beside them.
+// TestSalvageReadsWhatStartsCutOff: events that fit come back, others are kept in a file, and with such a file the home
+// is not reported as whole.
 func TestSalvageReadsWhatStartsCutOff(t *testing.T) {
 	l, _ := cutByAStart(t)
-	reopened(t, l.dir) // it ends cleanly now, and its note says that nothing follows
+	reopened(t, l.dir) // now it stops cleanly, and its note says that nothing follows
 	report := l.salvage(t, nil)
 	if report.Head != l.head || report.Tail > 0 {
 		t.Errorf("salvaged to %s of %s, %d events beside it", report.Head, l.head, report.Tail)
@@ -73,8 +73,8 @@ func TestSalvageReadsWhatStartsCutOff(t *testing.T) {
 	}
 }
 
-// TestSalvageOfASalvagedHomeKeepsItsFiles: the events behind two gaps stand in two files, and what the first salvage
-// lacked is looked for again.
+// TestSalvageOfASalvagedHomeKeepsItsFiles: the events after two gaps are in two files, and events that the first
+// salvage lacked are searched for again.
 func TestSalvageOfASalvagedHomeKeepsItsFiles(t *testing.T) {
 	original := shared(t)
 	l := original.copied(t)
@@ -82,7 +82,7 @@ func TestSalvageOfASalvagedHomeKeepsItsFiles(t *testing.T) {
 	flip(t, l.blocks(t, bus.StreamName)[0], middle)
 	first := l.salvage(t, nil)
 	if first.Whole() || first.Behind == 0 {
-		t.Fatalf("whole %t, %d behind", first.Whole(), first.Behind)
+		t.Fatalf("whole %t, %d after the gap", first.Whole(), first.Behind)
 	}
 	again := *l
 	again.dir = first.To

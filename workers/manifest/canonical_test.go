@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// sameAgain checks that a manifest is the same after it was written and read, and is then written the same.
+// sameAgain checks that a manifest is unchanged after it was written and read, and that writing it again gives the same
+// text.
 func sameAgain(tb testing.TB, m *Manifest) {
 	tb.Helper()
 	written := m.Canonical()
@@ -16,10 +17,10 @@ func sameAgain(tb testing.TB, m *Manifest) {
 		tb.Fatalf("the canonical form is refused: %v\n%.2000s", err, written)
 	}
 	if !reflect.DeepEqual(again, m) {
-		tb.Fatalf("another manifest after it was written\n%.2000s\n%+v\n%+v", written, m, again)
+		tb.Fatalf("the manifest changed when it was written and read\n%.2000s\n%+v\n%+v", written, m, again)
 	}
 	if !bytes.Equal(again.Canonical(), written) {
-		tb.Fatalf("written differently the second time\n%.2000s", written)
+		tb.Fatalf("the second writing differs\n%.2000s", written)
 	}
 }
 
@@ -45,11 +46,11 @@ func TestCanonicalIsBounded(t *testing.T) {
 	}
 	m.Tasks[0].Dependencies = m.Tasks[0].Dependencies[:1<<10]
 	if written := m.Canonical(); bytes.Count(written, []byte("\n")) < 1<<10 {
-		t.Error("what is not too large is not indented")
+		t.Error("a manifest of allowed size is not indented")
 	}
 }
 
-// A manifest that no document gave is written so that it can be read.
+// A manifest that was not read from a document is written so that it can be read.
 func TestCanonicalOfNoTasks(t *testing.T) {
 	m := &Manifest{
 		ManifestVersion: Version,
@@ -62,6 +63,6 @@ func TestCanonicalOfNoTasks(t *testing.T) {
 	}
 	again, err := Parse(m.Canonical())
 	if err != nil || again.Tasks == nil || m.Tasks != nil {
-		t.Errorf("got %+v, %v; it has %v now", again, err, m.Tasks)
+		t.Errorf("got %+v, %v; the manifest now has %v", again, err, m.Tasks)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What a document costs to refuse is bounded by its length. An unknown member costs the same, whether there are
-// a hundred or a million of them, but for the first hundred, which are told.
+// The cost of refusing a document is bounded by its length. Each unknown member costs the same whether there are a
+// hundred or a million, except for the first hundred, which are reported.
 func TestRefusingCostsWhatTheDocumentIsLong(t *testing.T) {
 	for what, document := range map[string]func(n int) string{
 		"unknown members": func(n int) string {

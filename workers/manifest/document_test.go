@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// examplesOfDocument003 are the manifests that docs/spec/003-manifest-schema.md, "Example Manifests", and what is below
-// show as whole and right, by the last heading or comment before each.
+// examplesOfDocument003 are the manifests that docs/spec/003-manifest-schema.md, "Example Manifests", and the sections
+// below show as complete and valid, by the last heading or comment before each.
 var examplesOfDocument003 = []string{
 	"Worker Manifest (Minimal)",
 	"Worker Manifest (Complete)",
@@ -22,8 +22,8 @@ var examplesOfDocument003 = []string{
 	"Created by hand",
 }
 
-// TestExamplesOfDocument003: the manifests of the document are taken, and keep what they say. Those that it shows as
-// wrong are no JSON, or stand behind "Invalid".
+// TestExamplesOfDocument003: the manifests in the document are accepted, and nothing in them is lost. Those that it
+// shows as wrong are not JSON, or follow "Invalid".
 func TestExamplesOfDocument003(t *testing.T) {
 	file, err := os.ReadFile("../../docs/spec/003-manifest-schema.md")
 	if err != nil {
@@ -73,7 +73,7 @@ func TestExamplesOfDocument003(t *testing.T) {
 	}
 }
 
-// keeps finds what a document says and its canonical form does not; an empty list may be left out.
+// keeps finds everything in a document that its canonical form lacks; an empty list may be left out.
 func keeps(t *testing.T, at string, before, after any) {
 	t.Helper()
 	switch before := before.(type) {
@@ -87,7 +87,7 @@ func keeps(t *testing.T, at string, before, after any) {
 	case []any:
 		after, _ := after.([]any)
 		if len(after) != len(before) {
-			t.Errorf("%s has %d entries, not %d", at, len(after), len(before))
+			t.Errorf("%s has %d entries, want %d", at, len(after), len(before))
 			return
 		}
 		for i := range before {
@@ -95,7 +95,7 @@ func keeps(t *testing.T, at string, before, after any) {
 		}
 	default:
 		if before != after && at != "/tasks/-/createdAt" {
-			t.Errorf("%s is %v, not %v", at, after, before)
+			t.Errorf("%s is %v, want %v", at, after, before)
 		}
 	}
 }

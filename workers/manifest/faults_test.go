@@ -14,13 +14,13 @@ const minimal = `{"manifestVersion":"1.0","role":"worker",` +
 	`"parentId":null,"acceptanceCriteria":["Bug is fixed"],"projectId":"p1","createdAt":"2026-02-02T10:00:00Z"}],` +
 	`"session":{"model":"sonnet","permissionMode":"acceptEdits"}}`
 
-// with changes the minimal manifest: pairs of what stands there and what is to.
+// with changes the minimal manifest by pairs of an old and a new text.
 func with(tb testing.TB, changes ...string) string {
 	tb.Helper()
 	document := minimal
 	for i := 0; i < len(changes); i += 2 {
 		if strings.Count(document, changes[i]) != 1 {
-			tb.Fatalf("%s stands there %d times", changes[i], strings.Count(document, changes[i]))
+			tb.Fatalf("the manifest has %s %d times", changes[i], strings.Count(document, changes[i]))
 		}
 		document = strings.Replace(document, changes[i], changes[i+1], 1)
 	}
@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changes []string
-		// want are the faults, "pointer: message" each, a message as far as it is given.
+		// want are the faults as "pointer: message", each with the beginning of its message.
 		want []string
 	}{
 		{"as it is", nil, nil},
@@ -206,7 +206,7 @@ func TestFaults(t *testing.T) {
 			var invalid *InvalidError
 			if !errors.As(err, &invalid) {
 				if err != nil || c.want != nil {
-					t.Fatalf("got %v, not %q", err, c.want)
+					t.Fatalf("got %v, want %q", err, c.want)
 				}
 				return
 			}
@@ -215,7 +215,7 @@ func TestFaults(t *testing.T) {
 				got = append(got, fault.Pointer+": "+fault.Message)
 			}
 			if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
-				t.Errorf("got\n%s\nnot\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
 	}
@@ -264,12 +264,12 @@ func TestWhatIsNoJSON(t *testing.T) {
 		var invalid *InvalidError
 		if !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Pointer != "" ||
 			!strings.Contains(invalid.Faults[0].Message, want) {
-			t.Errorf("%q: got %v, not %q", document, err, want)
+			t.Errorf("%q: got %v, want %q", document, err, want)
 		}
 	}
 }
 
-// The first faults of the document are told, whatever order they are found in, and the others counted.
+// The first faults in the document are reported, in whatever order they are found, and the others are counted.
 func TestFaultsAreBounded(t *testing.T) {
 	entries := strings.Repeat(`"task:update",7,`, 500)
 	document := with(t, `"permissionMode":"acceptEdits"`,
@@ -288,11 +288,11 @@ func TestFaultsAreBounded(t *testing.T) {
 		}
 	}
 	if text := err.Error(); !strings.HasSuffix(text, "; and 998 more") {
-		t.Errorf("it says %q", text)
+		t.Errorf("the error says %q", text)
 	}
 }
 
-// Each circle is one fault, and a task on the way to one is none.
+// Each cycle is one fault, and a task that only leads to a cycle is not.
 func TestCircles(t *testing.T) {
 	task := func(id string, dependencies ...string) string {
 		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,
@@ -307,7 +307,7 @@ func TestCircles(t *testing.T) {
 		"/tasks/4/dependencies/0", "/tasks/4/dependencies/1",
 		"/tasks/5/id",
 	}; !slices.Equal(got, want) {
-		t.Fatalf("got %q, not %q: %v", got, want, err)
+		t.Fatalf("got %q, want %q: %v", got, want, err)
 	}
 	if want := `closes a circle: "a" depends on "b" depends on "c" depends on "a"`; !strings.Contains(err.Error(),
 		want) {
@@ -330,8 +330,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// The pattern that the schema has for ids and the check of them ask the same, of each text of up to four of these
-// letters.
+// The schema's pattern for ids and the check in the code agree on every text of up to four of these letters.
 func TestIDPattern(t *testing.T) {
 	letters := []string{"a", "é", "0", "_", "-", ".", ",", "/", "\\", " ", "\n", "\x00", "\x7f", "\u0085", "\u00a0"}
 	pattern := rules["id"].fits()
@@ -351,7 +350,7 @@ func TestIDPattern(t *testing.T) {
 		}
 	}
 	if isID("") || pattern.MatchString("") {
-		t.Error("nothing is an id")
+		t.Error("no text is an id")
 	}
 }
 
@@ -359,7 +358,7 @@ func TestConfiguredAgents(t *testing.T) {
 	document := []byte(with(t, `"sonnet"`, `"llama-3"`, `"permissionMode":"acceptEdits"`,
 		`"permissionMode":"acceptEdits","agent":"ours"`))
 	if _, err := Parse(document); err == nil {
-		t.Error("an agent that is not configured is taken")
+		t.Error("an agent that is not configured is accepted")
 	}
 	m, err := Reader{Agents: []string{"ours"}}.Parse(document)
 	if err != nil || m.Session.Agent != "ours" || m.Session.Model != "llama-3" {

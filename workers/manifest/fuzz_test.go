@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzParse: whatever is read, nothing panics, faults are bounded and at places that can be, and what is taken is JSON
-// and the same after it was written.
+// FuzzParse: no input causes a panic, faults are bounded and have valid pointers, and an accepted document is JSON and
+// unchanged after it was written.
 func FuzzParse(f *testing.F) {
 	for _, c := range corpus(f) {
 		if len(c.document) < 4096 {
@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, pointer := range pointers(t, err) {
 			if pointer != "" && !strings.HasPrefix(pointer, "/") {
-				t.Fatalf("%q is no pointer", pointer)
+				t.Fatalf("%q is not a pointer", pointer)
 			}
 		}
 		if (m == nil) != (err != nil) {
@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if !json.Valid(document) {
-			t.Fatal("what is no JSON is taken")
+			t.Fatal("a text that is not JSON was accepted")
 		}
 		sameAgain(t, m)
 		if axes := m.Axes(); axes.Strategy == "" || len(axes.Commands) == 0 {
@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzSchema: what the schema refuses, Parse refuses.
+// FuzzSchema: Parse refuses everything that the schema refuses.
 func FuzzSchema(f *testing.F) {
 	schema := compiled(f)
 	for _, c := range corpus(f) {
@@ -57,15 +57,16 @@ func FuzzSchema(f *testing.F) {
 		}
 		var value any
 		if err := json.Unmarshal(document, &value); err != nil {
-			return // a number that Go cannot hold, in what is free
+			return // a number too large for Go, in free JSON
 		}
 		if err := schema.Validate(value); err != nil {
-			t.Fatalf("taken, and the schema refuses it: %v", err)
+			t.Fatalf("Parse accepts a document that the schema refuses: %v", err)
 		}
 	})
 }
 
-// FuzzSyntax: what the scanner takes for JSON is what encoding/json does, but for depth, repeated names and half pairs.
+// FuzzSyntax: the scanner accepts the same JSON as encoding/json, except for depth, repeated names and half surrogate
+// pairs.
 func FuzzSyntax(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,-0.5e+7,"\u00e9\n",true,false,null,{}]}`, `[]`, `"\ud800"`, "1e5", " {} ",
@@ -86,7 +87,7 @@ func FuzzSyntax(f *testing.F) {
 			t.Fatalf("JSON: %v, here: %v, %s", want, is, s.broken)
 		}
 		if s.broken == "" && is && (s.depth != 0 || len(s.names) != 0 || len(s.path) != 0) {
-			t.Fatalf("left at depth %d with %q, %v", s.depth, s.names, s.path)
+			t.Fatalf("the scanner ends at depth %d with %q, %v", s.depth, s.names, s.path)
 		}
 	})
 }
@@ -128,7 +129,7 @@ func TestDepth(t *testing.T) {
 		t.Errorf("%d levels: %v", MaxDepth+1, err)
 	}
 
-	// A task that was not yet in a list is one level deeper when it is.
+	// A task outside a list gets one level deeper in a list.
 	legacy := func(levels int) []byte {
 		return []byte(strings.Replace(strings.Replace(string(nested(levels)), `"tasks":[{`, `"task":{`, 1),
 			`}],"session"`, `},"session"`, 1))
@@ -139,7 +140,7 @@ func TestDepth(t *testing.T) {
 		sameAgain(t, m)
 	}
 	if _, err := Parse(legacy(MaxDepth - outside + 1)); err == nil {
-		t.Error("a legacy task is taken that could not be read again")
+		t.Error("a legacy task was accepted that cannot be read again")
 	}
 
 	for _, c := range []string{"[", `{"a":`, `{"custom":`} {
@@ -156,7 +157,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Documents that are made to cost as much as they can cost a bounded multiple of themselves.
+// The memory for the most expensive documents is a bounded multiple of their length.
 func TestMemoryIsBounded(t *testing.T) {
 	const size = 512 << 10
 	fill := func(before, unit, after string) []byte {
@@ -182,7 +183,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			var m *Manifest
 			var err error
 			if used := allocated(func() { m, err = Parse(document) }); used > 100*uint64(len(document)) {
-				t.Errorf("%d bytes took %d", len(document), used)
+				t.Errorf("a document of %d bytes took %d bytes", len(document), used)
 			}
 			pointers(t, err)
 			if m != nil {

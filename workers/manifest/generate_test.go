@@ -14,7 +14,7 @@ import (
 	"maestro/events"
 )
 
-// What existing clients read of a spawned session's manifest: docs/http-api-compat.md, "5. Sessions".
+// The parts of a spawned session's manifest that existing clients read: docs/http-api-compat.md, "5. Sessions".
 func TestGenerateWithDefaults(t *testing.T) {
 	m, err := Generate(Source{
 		Tasks: []TaskSource{{
@@ -76,7 +76,7 @@ func TestGenerateWithDefaults(t *testing.T) {
 }
 `
 	if got := string(m.Canonical()); got != want {
-		t.Errorf("got\n%s\nnot\n%s", got, want)
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	const digest = "sha256-"
 	if got := Digest(m.Canonical()); !strings.HasPrefix(got, digest) || len(got) != len(digest)+64 ||
@@ -311,7 +311,7 @@ func TestOnlySoManyTasksBelowAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(m.Context.RelatedTasks); n != MostAround {
-		t.Errorf("%d tasks below are told of, expected %d", n, MostAround)
+		t.Errorf("%d tasks below are listed, expected %d", n, MostAround)
 	}
 }
 
@@ -401,7 +401,7 @@ func TestMigrate(t *testing.T) {
 	}
 	as := " " + minimal + "\n"
 	if same, changed, err := Migrate([]byte(as)); err != nil || changed || string(same) != as {
-		t.Errorf("of today: changed %v, %v", changed, err)
+		t.Errorf("a current manifest: changed %v, %v", changed, err)
 	}
 	if _, _, err := Migrate([]byte(with(t, `"1.0"`, `"0.9"`))); err == nil || !strings.Contains(err.Error(),
 		"Unsupported manifest version: 0.9") {
@@ -410,7 +410,7 @@ func TestMigrate(t *testing.T) {
 	var invalid *InvalidError
 	_, _, err = Migrate([]byte(strings.Replace(old, `"title":"Fix bug",`, "", 1)))
 	if !errors.As(err, &invalid) || invalid.Faults[0].Pointer != "/task/title" {
-		t.Errorf("a fault of an old one: %v", err)
+		t.Errorf("a fault in an old manifest: %v", err)
 	}
 }
 

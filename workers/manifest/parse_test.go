@@ -66,12 +66,12 @@ func corpus(tb testing.TB) []corpusCase {
 		tb.Fatal(err)
 	}
 	if len(cases) != 168 {
-		tb.Fatalf("the corpus has %d cases, not 168", len(cases))
+		tb.Fatalf("the corpus has %d cases, want 168", len(cases))
 	}
 	return cases
 }
 
-// pointers returns where an error says that faults are.
+// pointers returns the pointers of the faults in an error.
 func pointers(tb testing.TB, err error) []string {
 	tb.Helper()
 	if err == nil {
@@ -87,7 +87,7 @@ func pointers(tb testing.TB, err error) []string {
 	var found []string
 	for _, fault := range invalid.Faults {
 		if fault.Message == "" {
-			tb.Errorf("nothing is said of %s", fault.Pointer)
+			tb.Errorf("the fault at %s has no message", fault.Pointer)
 		}
 		found = append(found, fault.Pointer)
 	}
@@ -115,9 +115,9 @@ func TestCorpus(t *testing.T) {
 				}
 			}
 			if missed > 0 && (c.Match != "any" || missed == len(c.Pointers)) {
-				t.Errorf("%s: faults at %q, not at %q", c.Why, found, c.Pointers)
+				t.Errorf("%s: faults at %q, want %q", c.Why, found, c.Pointers)
 			}
-			// A fault too many is a fault of the message: each of these documents has just the ones it names.
+			// Each of these documents has only the faults that it names, so any other is an error in the message.
 			for _, pointer := range found {
 				if !slices.Contains(c.Pointers, pointer) {
 					t.Logf("%s: also %q: %v", c.Why, pointer, err)

@@ -8,8 +8,8 @@ import (
 	"maestro/events"
 )
 
-// All that a spawn says of its manifest is in the generated one, and all that it says otherwise than a given one is
-// found.
+// Everything that a spawn states for its manifest is in the generated one, and every field in which it differs from a
+// given manifest is found.
 func TestSpawnIsInItsManifest(t *testing.T) {
 	spawn := commands.SpawnSession{
 		Role:     events.RoleWorker,
@@ -51,7 +51,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 			}
 		}
 		if name, _ := empty.Otherwise(alone.Interface()); name != field.name {
-			t.Errorf("that %s is other than the manifest's is not seen, but %q", field.name, name)
+			t.Errorf("the difference in %s was not found, but one in %q", field.name, name)
 		}
 	}
 	if want := options.NumField() + 7; found != want {

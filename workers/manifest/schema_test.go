@@ -24,7 +24,7 @@ func TestSchemaIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(committed, schema) {
-		t.Error("schema.json is not what the types say: go test ./workers/manifest -run SchemaIsUpToDate -update")
+		t.Error("schema.json does not match the types: go test ./workers/manifest -run SchemaIsUpToDate -update")
 	}
 }
 
@@ -47,7 +47,7 @@ func compiled(tb testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// beyondSchema are the reasons of the corpus for which JSON Schema has no words.
+// beyondSchema are the reasons in the corpus that JSON Schema cannot express.
 var beyondSchema = []string{
 	"policy: a worker cannot be given an orchestrator's commands",
 	"policy: queue commands need the queue strategy",
@@ -70,7 +70,7 @@ func TestSchemaAgreesOnTheCorpus(t *testing.T) {
 		_, err := Parse(c.document)
 		if found := pointers(t, err); len(found) == 1 && found[0] == "" && c.Raw != nil &&
 			c.Why != "the document is not an object: null" {
-			continue // no JSON, or not such as a validator would be given
+			continue // not JSON, or JSON that a validator would not be given
 		}
 		value, failed := jsonschema.UnmarshalJSON(bytes.NewReader(c.document))
 		if failed != nil {
@@ -88,10 +88,10 @@ func TestSchemaAgreesOnTheCorpus(t *testing.T) {
 	}
 	for _, why := range beyondSchema {
 		if !met[why] {
-			t.Errorf("the schema has words for it, or the corpus no case: %s", why)
+			t.Errorf("the schema can express it, or the corpus has no case of it: %s", why)
 		}
 	}
 	if judged < 140 {
-		t.Errorf("only %d cases were put to the schema", judged)
+		t.Errorf("only %d cases were checked with the schema", judged)
 	}
 }

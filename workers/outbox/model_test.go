@@ -24,8 +24,8 @@ var (
 )
 
 // TestModel runs processes of one session on a disk that crashes between any two operations, against a server that is
-// away, refuses, or does what it is told and loses the answer. What was kept must be done exactly once, in order, or
-// stand in damaged/.
+// unreachable, refuses, or executes a command and loses the answer. Every kept command must be executed exactly once,
+// in order, or be in damaged/.
 func TestModel(t *testing.T) {
 	var sum counts
 	for seed := *from; seed < *from+*seeds; seed++ {
@@ -41,7 +41,7 @@ func TestModel(t *testing.T) {
 		sum.full, sum.failed, sum.gaveUp,
 		sum.forged, sum.replayed,
 	}, 0) {
-		t.Error("something never happened, so nothing is known of it")
+		t.Error("something never happened, so it was not tested")
 	}
 }
 
@@ -58,16 +58,16 @@ func (c *counts) add(o counts) {
 	c.most, c.forged, c.replayed = max(c.most, o.most), c.forged+o.forged, c.replayed+o.replayed
 }
 
-// said is a command as the session means it, and what is known of it.
+// said is a command that the session sends, and what is known about it.
 type said struct {
 	entry Entry
-	// begun and done are the steps at which its process began with it and had the word that it is kept or answered;
-	// done is 0 if it never had. failed says that it had the word that it is not kept.
+	// begun and done are the steps at which its process began it and learned that it was kept or answered; done is 0 if
+	// it never did. failed means that the process learned that it was not kept.
 	begun, done int
 	failed      bool
-	// tried says that it may have been sent before it was kept.
+	// tried means that it may have been sent before it was kept.
 	tried bool
-	// corrupted says that the world changed its file.
+	// corrupted means that the world changed its file.
 	corrupted bool
 }
 
@@ -82,9 +82,9 @@ type world struct {
 	// decided is the server's log: the keys in the order in which they were first decided.
 	decided []string
 	effects map[string]int
-	// away is how the server is now; calm ends all faults.
+	// away is the current state of the server; calm ends all faults.
 	away, calm bool
-	// sending counts the deliveries that are under way.
+	// sending counts the deliveries in progress.
 	sending int
 	told    map[string]bool
 	// planted are the files that another process wrote and that must not be delivered.
@@ -119,7 +119,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) chance(percent float64) bool { return w.rng.Float64()*100 < percent }
 
-// breaks notes the first promise that was broken.
+// breaks records the first promise that was broken.
 func (w *world) breaks(format string, args ...any) {
 	if w.fault == "" {
 		w.fault = fmt.Sprintf(format, args...)
@@ -162,7 +162,7 @@ func (w *world) run() string {
 	return w.fault
 }
 
-// happen lets the world have its way between two operations.
+// happen lets the world act between two operations.
 func (w *world) happen() {
 	if w.chance(3) {
 		w.away = !w.away
@@ -186,11 +186,11 @@ func (w *world) happen() {
 	}
 }
 
-// ourSecret is the session's in the model.
+// ourSecret is the session's secret in the model.
 func ourSecret() string { return "the session's secret" }
 
-// plant lets somebody who can write to the directory, and does not know the secret, put an entry there: a mutation of
-// one that the session kept, or an old one again. Its name fits its content.
+// plant lets somebody who can write to the directory, but does not know the secret, put an entry there: a changed copy
+// of one that the session kept, or an old one again. Its name matches its content.
 func (w *world) plant() {
 	keys := slices.Sorted(maps.Keys(w.all))
 	if len(keys) == 0 {
@@ -216,7 +216,7 @@ func (w *world) plant() {
 	w.disk.names[at.file()], w.disk.durable[at.file()] = file, file
 }
 
-// mutated changes one thing about an entry that is proven.
+// mutated changes one thing in an entry with a valid proof.
 func (w *world) mutated(e Entry) Entry {
 	switch w.rng.IntN(8) {
 	case 0:
@@ -241,7 +241,7 @@ func (w *world) mutated(e Entry) Entry {
 	return e
 }
 
-// corrupt changes the file of an entry behind everybody's back.
+// corrupt changes the file of an entry without anybody's knowledge.
 func (w *world) corrupt() {
 	var files []string
 	for name := range w.disk.names {
@@ -280,7 +280,7 @@ func (w *world) saidIn(content []byte) *said {
 	return nil
 }
 
-// judge holds the end against the promises.
+// judge compares the end with the promises.
 func (w *world) judge() {
 	inDamaged := map[*said]bool{}
 	for _, name := range slices.Sorted(maps.Keys(w.disk.names)) {
@@ -331,7 +331,7 @@ func (w *world) judge() {
 	}
 }
 
-// saidBy finds a command by the name of its file, which does not change with the content.
+// saidBy finds a command by the name of its file, which stays when the content changes.
 func (w *world) saidBy(file string) *said {
 	at, _ := parsePosition(file)
 	for _, x := range w.all {
@@ -343,7 +343,7 @@ func (w *world) saidBy(file string) *said {
 	return nil
 }
 
-// proc is a process of the session. Only one runs at a time, and each lets the others in before every operation.
+// proc is a process of the session. Only one runs at a time, and each lets the others run before every operation.
 type proc struct {
 	w      *world
 	outbox *Outbox
@@ -351,7 +351,7 @@ type proc struct {
 	done   bool
 }
 
-// died ends a process that is killed.
+// died ends a killed process.
 type died struct{}
 
 func (w *world) start(run func(*proc)) {
@@ -376,7 +376,7 @@ func (w *world) start(run func(*proc)) {
 	}()
 }
 
-// turn lets one process do one operation.
+// turn lets one process perform one operation.
 func (w *world) turn() {
 	w.step++
 	if len(w.procs) == 0 {
@@ -412,7 +412,7 @@ func (p *proc) yield() {
 	}
 }
 
-// command is what the command line does with a report.
+// command does what the command line does with a report.
 func (p *proc) command(text string) {
 	w := p.w
 	x := &said{begun: w.step}
@@ -453,7 +453,7 @@ func (p *proc) command(text string) {
 	}
 }
 
-// drain delivers what waits, and reports whether the way is free.
+// drain delivers the waiting entries, and reports whether nothing blocks a new command.
 func (p *proc) drain() bool {
 	if waiting, err := p.outbox.Waiting(); err != nil || waiting == 0 {
 		return err == nil
@@ -481,7 +481,7 @@ func (p *proc) drain() bool {
 	return err == nil
 }
 
-// patience is a context, of which now and then the world says that it has ended.
+// patience is a context that the world ends now and then.
 func (p *proc) patience() context.Context {
 	if !p.w.calm && p.w.chance(5) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -518,7 +518,7 @@ func (p *proc) reach(e Entry) error {
 		w.decided = append(w.decided, e.Key)
 		w.effects[e.Key]++
 		if w.chance(20) {
-			w.refused++ // for good: an answer as any other
+			w.refused++ // a final answer like any other
 		}
 	} else {
 		w.again++
@@ -531,10 +531,10 @@ func (p *proc) reach(e Entry) error {
 	return nil
 }
 
-// inode is a file. durable is what a crash leaves of it at least.
+// inode is a file. durable is what at least survives a crash.
 type inode struct{ content, durable []byte }
 
-// change is one to the names that no Sync has made durable.
+// change is a change of names that no Sync has made durable yet.
 type change struct {
 	from, to string
 	file     *inode
@@ -563,7 +563,7 @@ func (d *simDisk) change(c change) {
 	d.pending = append(d.pending, c)
 }
 
-// cut is a power cut: each change since the last Sync is there or is not, and so is what was written.
+// cut is a power cut: each change and each write since the last Sync may or may not survive.
 func (d *simDisk) cut() {
 	for _, c := range d.pending {
 		if d.w.chance(50) {
@@ -583,13 +583,13 @@ func (d *simDisk) cut() {
 	}
 }
 
-// seen is the disk as one process sees it.
+// seen is one process's view of the disk.
 type seen struct {
 	*simDisk
 	p *proc
 }
 
-// fails lets a change fail now and then, as with a full or a broken disk.
+// fails makes a change fail now and then, as on a full or a broken disk.
 func (d seen) fails() error {
 	switch {
 	case d.w.calm:

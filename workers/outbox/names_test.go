@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// counted is a Disk that fails the test of a Deliver that lists the directory again and again.
+// counted is a Disk that fails the test if Deliver lists the directory again and again.
 type counted struct {
 	Disk
 	t     *testing.T
@@ -69,7 +69,7 @@ func FuzzNames(f *testing.F) {
 		keep(t, o, "kept")
 		file := filepath.Join(dir, "outbox", "s", name)
 		if filepath.Base(file) != name || os.WriteFile(file, content, 0o600) != nil {
-			return // no name of a file
+			return // not a possible file name
 		}
 		entries, strays, err := o.list()
 		if err != nil {
@@ -88,7 +88,8 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// A file with a name that no entry has is set aside and told, also where nothing waits; what an outbox makes stays.
+// A file with a name that no entry can have is set aside and reported, even if nothing waits; the outbox's own files
+// stay.
 func TestFilesWithOtherNamesAreSetAside(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -101,19 +102,19 @@ func TestFilesWithOtherNamesAreSetAside(t *testing.T) {
 		plantedFile(t, box, name, []byte("{}"))
 	}
 	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"s"}) {
-		t.Errorf("something is to be done for %v, %v", sessions, err)
+		t.Errorf("there is work for %v, %v", sessions, err)
 	}
 	if _, d := keys(t, o); len(d.Damaged) != len(strays) {
-		t.Errorf("told of %+v", d.Damaged)
+		t.Errorf("reported: %+v", d.Damaged)
 	}
 	if aside, err := SetAside(t.Context(), root); err != nil || aside["s"] != len(strays) {
-		t.Errorf("set aside are %v, %v", aside, err)
+		t.Errorf("set aside: %v, %v", aside, err)
 	}
 	if _, err := os.Lstat(filepath.Join(box, writtenFile)); err != nil {
 		t.Error(err)
 	}
 	if sessions, err := Sessions(t.Context(), root); err != nil || len(sessions) > 0 {
-		t.Errorf("something is left to be done for %v, %v", sessions, err)
+		t.Errorf("there is still work for %v, %v", sessions, err)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestEntriesThatAreListedAndMissing(t *testing.T) {
 	}
 }
 
-// A delivery ends with its context, whatever send and reject do, and continues later where it ended.
+// A delivery ends with its context, whatever send and reject do, and the next one continues where it ended.
 func TestDeliveryEndsWithItsContext(t *testing.T) {
 	dir := t.TempDir()
 	o := opened(t, home(t, dir), "s")
@@ -147,7 +148,7 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 		cancel()
 		return nil
 	}
-	for range 2 { // the second has ended before it begins
+	for range 2 { // the second context has ended before the delivery begins
 		d, err := o.Deliver(ctx, time.Minute, send, rejectNone(t))
 		if !errors.Is(err, context.Canceled) || !slices.Equal(sent, []string{"1"}) {
 			t.Errorf("sent %q, %+v, %v", sent, d, err)
@@ -158,7 +159,7 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// An entry that somebody takes away by hand stops no other.
+// An entry that somebody removes by hand does not stop the others.
 func TestAnEntryThatIsTakenAway(t *testing.T) {
 	dir := t.TempDir()
 	o := opened(t, home(t, dir), "s")
@@ -178,7 +179,7 @@ func TestAnEntryThatIsTakenAway(t *testing.T) {
 	}
 }
 
-// Looking at all outboxes ends with its context.
+// A check of all outboxes ends with its context.
 func TestLooksEndWithTheirContext(t *testing.T) {
 	root := home(t, t.TempDir())
 	keep(t, opened(t, root, "s"), "1")

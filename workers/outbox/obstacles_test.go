@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// obstacles are what a session's process can put under a name that the outbox uses.
+// obstacles are things that a session's process can put under a name that the outbox uses.
 var obstacles = map[string]func(path string) error{
 	"file":              func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
 	"pipe":              func(path string) error { return unix.Mkfifo(path, 0o600) },
@@ -33,8 +33,8 @@ var obstacles = map[string]func(path string) error{
 	},
 }
 
-// Whatever a session's process puts where the outbox makes its own files, the outbox delivers what is proven in its
-// order, sets aside what is not, and waits for nobody.
+// Whatever a session's process puts in the place of the outbox's own files, the outbox delivers the entries with a
+// valid proof in order, sets the others aside, and does not block.
 func TestObstacles(t *testing.T) {
 	bad := func(number uint64) string { return position{number, digestOf([]byte("x"))}.file() }
 	for kind, put := range obstacles {
@@ -67,7 +67,7 @@ func TestObstacles(t *testing.T) {
 					}
 				}
 				if aside, err := SetAside(t.Context(), root); err != nil || aside["s"] < 2 {
-					t.Errorf("set aside are %v, %v", aside, err)
+					t.Errorf("set aside: %v, %v", aside, err)
 				}
 				if left, err := os.ReadDir(filepath.Join(dir, "outbox", "other")); err != nil || len(left) > 0 {
 					t.Errorf("a link was followed: %v, %v", left, err)
@@ -77,7 +77,7 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// A session's process cannot make the server wait by what it puts in place of directories.
+// A session's process cannot make the server wait by replacing directories.
 func TestOutboxesThatAreNoDirectories(t *testing.T) {
 	for kind, put := range obstacles {
 		if kind == "empty directory" || kind == "full directory" || kind == "locked directory" {
@@ -110,7 +110,7 @@ func TestOutboxesThatAreNoDirectories(t *testing.T) {
 	}
 }
 
-// Outboxes in which nothing is are removed, however many there are, and no other.
+// Empty outboxes are removed, however many there are, and no others.
 func TestEmptyOutboxesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -153,7 +153,7 @@ func TestEmptyOutboxesAreRemoved(t *testing.T) {
 		left = append(left, entry.Name())
 	}
 	if err != nil || !slices.Equal(left, []string{"aside", "litter", "no session", "used", "waits"}) {
-		t.Errorf("left are %v, %v", left, err)
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 
@@ -199,11 +199,11 @@ func TestKeepingWhileEmptyOutboxesAreRemoved(t *testing.T) {
 		t.Errorf("delivered %d of %d", len(sent), keepers*each)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "outbox", "s")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is there still: %v", err)
+		t.Errorf("it is still there: %v", err)
 	}
 }
 
-// A lock that another process holds for good keeps its own session waiting only, for as long as the caller allows.
+// A lock that another process never releases delays only its own session, for as long as the caller allows.
 func TestALockThatIsHeld(t *testing.T) {
 	root := home(t, t.TempDir())
 	unlock, err := directory{home: root, dir: "outbox/s"}.Lock(t.Context(), deliverLock)
@@ -219,7 +219,7 @@ func TestALockThatIsHeld(t *testing.T) {
 	}
 }
 
-// The lock of a file that was removed after it was opened is no lock: whoever comes next locks another file.
+// A lock on a file that was removed after it was opened does not count: the next process locks another file.
 func TestALockThatWasRemoved(t *testing.T) {
 	dir := t.TempDir()
 	d := directory{home: home(t, dir), dir: "outbox/s"}

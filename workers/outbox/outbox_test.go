@@ -41,7 +41,7 @@ func opened(t *testing.T, root *disk.Root, session string) *Outbox {
 
 func secretOf(session string) Secret { return func() string { return "secret of " + session } }
 
-// rejectNone fails the test for an entry that is not proven.
+// rejectNone fails the test if an entry is rejected.
 func rejectNone(t *testing.T) Reject {
 	return func(_ context.Context, u Unproven) error {
 		t.Errorf("it was rejected: %+v", u)
@@ -65,7 +65,7 @@ func keep(t *testing.T, o *Outbox, key string) {
 	}
 }
 
-// keys delivers everything and returns the keys in the order in which they came.
+// keys delivers everything and returns the keys in the order of delivery.
 func keys(t *testing.T, o *Outbox) (keys []string, d Delivery) {
 	t.Helper()
 	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
@@ -89,7 +89,7 @@ func TestOutbox(t *testing.T) {
 		t.Errorf("%v, %v", sessions, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "outbox")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("looking made something: %v", err)
+		t.Errorf("the check created something: %v", err)
 	}
 	var want []string
 	for i := range 12 {
@@ -123,7 +123,7 @@ func TestOutbox(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The third has to wait, and all behind it.
+	// The third has to wait, and so do all after it.
 	later := errors.New("later")
 	var sent []string
 	d, err := o.Deliver(t.Context(), time.Minute, func(_ context.Context, e Entry) error {
@@ -187,19 +187,19 @@ func TestOpenTakesSessionsOnly(t *testing.T) {
 	root := home(t, t.TempDir())
 	for _, id := range []string{"", ".", "..", "../x", "a/b", "a b", "ä", "a\x00", strings.Repeat("x", 129)} {
 		if _, err := Open(root, id, noSecret); err == nil {
-			t.Errorf("%q is taken", id)
+			t.Errorf("%q is accepted", id)
 		}
 	}
 }
 
-// No path leaves the home, also not through a link that somebody put there.
+// No path leaves the home, not even through a link that somebody put there.
 func TestStaysInTheHome(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "outbox")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(home(t, dir), "s", noSecret); err == nil {
-		t.Error("a link is taken for the outboxes")
+		t.Error("a link is accepted as the directory of the outboxes")
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
@@ -222,7 +222,7 @@ func TestDamaged(t *testing.T) {
 		keep(t, o, fmt.Sprint("bad", i))
 		keep(t, o, fmt.Sprint("good", i))
 	}
-	// Whole, and no entry.
+	// Complete files that are not entries.
 	content := []byte("{}")
 	files, err := filepath.Glob(filepath.Join(dir, "outbox", "s", "*.json"))
 	if err != nil || len(files) != 2*len(damage) {
@@ -278,7 +278,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// While one delivers, another keeps at once, and a second that wants to deliver waits for as long as it is told to.
+// While one process delivers, another can keep a command at once, and a second delivery waits for as long as its caller
+// allows.
 func TestOneDelivers(t *testing.T) {
 	root := home(t, t.TempDir())
 	o := opened(t, root, "s")
@@ -303,7 +304,7 @@ func TestOneDelivers(t *testing.T) {
 	}
 }
 
-// TestKilled kills processes that keep and deliver, at random moments: what was acknowledged arrives, in order.
+// TestKilled kills processes that keep and deliver, at random moments: everything acknowledged arrives, in order.
 func TestKilled(t *testing.T) {
 	if os.Getenv("OUTBOX_TEST_HOME") != "" {
 		childOfKilled(t)
@@ -333,7 +334,7 @@ func TestKilled(t *testing.T) {
 		for keeper := range 2 {
 			name := fmt.Sprintf("%d.%d", round, keeper)
 			child, out := start(name)
-			for range 20 + 10*round { // it is somewhere in the next by then
+			for range 20 + 10*round { // by then the process works on the next entry
 				line, err := out.ReadString('\n')
 				if err != nil {
 					t.Fatal(err)
@@ -373,7 +374,7 @@ func TestKilled(t *testing.T) {
 		last := 0
 		for _, key := range list {
 			if first[key] <= last {
-				t.Fatalf("%s: %s stands at %d, behind one at %d", name, key, first[key], last)
+				t.Fatalf("%s: %s is at %d, after one at %d", name, key, first[key], last)
 			}
 			last = first[key]
 		}
@@ -394,7 +395,7 @@ func childOfKilled(t *testing.T) {
 	}
 }
 
-// deliverInto is a server that writes down what it is sent.
+// deliverInto is a server that records what it receives.
 func deliverInto(t *testing.T, o *Outbox, file string, heard io.Writer) Delivery {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// planted writes an entry with a name that fits it, as anybody who can write to the directory could.
+// planted writes an entry with a matching name, as anybody who can write to the directory could.
 func plantedIn(t *testing.T, dir string, number uint64, e Entry) (file string) {
 	t.Helper()
 	content, err := encode(e)
@@ -52,7 +52,7 @@ func delivered(t *testing.T, o *Outbox) (sent, rejected []string, d Delivery) {
 	return sent, rejected, d
 }
 
-// However an entry that is proven is changed, it is not delivered: it is set aside, and its sender is told.
+// However an entry with a valid proof is changed, it is not delivered: it is set aside, and its sender is told.
 func TestProofOnEveryDelivery(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func TestProofOnEveryDelivery(t *testing.T) {
 	if err != nil || aside["s"] == 0 {
 		t.Errorf("%v, %v", aside, err)
 	}
-	// The entry itself, also a second time: it is the same command, by its key.
+	// The entry itself is delivered even a second time: by its key, it is the same command.
 	e := entry("key")
 	e.Proof = e.prove(secret)
 	plantedIn(t, box, 1, e)
@@ -106,7 +106,7 @@ func TestProofOnEveryDelivery(t *testing.T) {
 	}
 }
 
-// Too many entries hide nothing: neither those that were set aside nor the sessions for which something waits.
+// Even too many entries hide neither what was set aside nor the sessions for which something waits.
 func TestTooManyEntriesHideNothing(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -118,19 +118,19 @@ func TestTooManyEntriesHideNothing(t *testing.T) {
 		plantedIn(t, filepath.Join(dir, "outbox", "a", damagedDir), uint64(i+1), entry("k"))
 	}
 	if aside, err := setAside(t.Context(), root, most); aside["a"] != most || err != nil {
-		t.Errorf("set aside are %v, %v", aside, err)
+		t.Errorf("set aside: %v, %v", aside, err)
 	}
-	// What is no directory cannot be counted, and the error names the session.
+	// Files in something that is not a directory cannot be counted; the error names the session.
 	if err := os.WriteFile(filepath.Join(dir, "outbox", "b", damagedDir), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	aside, err := SetAside(t.Context(), root)
 	if aside["a"] != most+1 || err == nil || !strings.Contains(err.Error(), "outbox/b/") {
-		t.Errorf("set aside are %v, %v", aside, err)
+		t.Errorf("set aside: %v, %v", aside, err)
 	}
 }
 
-// Who has no secret delivers nothing, and what a revoked secret proves is set aside, not lost.
+// Nothing is delivered without a secret. Entries with the proof of a revoked secret are set aside, not lost.
 func TestWithoutTheSecret(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -143,7 +143,7 @@ func TestWithoutTheSecret(t *testing.T) {
 		secret = "first"
 		keep(t, o, "k"+now)
 		secret = now
-		// It waits for as long as its sender cannot tell.
+		// A rejected entry waits until its rejection could be reported.
 		later := errors.New("later")
 		_, err := o.Deliver(t.Context(), time.Minute, nil, func(context.Context, Unproven) error { return later })
 		if waiting, _ := o.Waiting(); !errors.Is(err, later) || waiting != 1 {
@@ -155,7 +155,7 @@ func TestWithoutTheSecret(t *testing.T) {
 		}
 	}
 	if _, err := o.Keep(t.Context(), entry("k")); err == nil {
-		t.Error("it was kept without a secret to prove it")
+		t.Error("an entry was kept without a secret for its proof")
 	}
 	secret = "first"
 	if _, err := o.Keep(t.Context(), Entry{
@@ -168,7 +168,7 @@ func TestWithoutTheSecret(t *testing.T) {
 	}
 }
 
-// What lies in the directory under an entry's name and is none: links, pipes, names that lie.
+// Things with the name of an entry that are not entries: links, pipes, and names that do not match.
 func TestFilesThatLie(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -200,7 +200,7 @@ func TestFilesThatLie(t *testing.T) {
 	if sent != nil || rejected != nil || len(d.Damaged) != 3 {
 		t.Errorf("sent %v, rejected %v, %+v", sent, rejected, d)
 	}
-	// A file to write to that is a link is replaced, not followed.
+	// A link in the place of a file to be written is replaced, not followed.
 	keep(t, o, "mine")
 	if key, err := os.ReadFile(filepath.Join(dir, "server.key")); err != nil || string(key) != "key" {
 		t.Errorf("the link was followed: %q, %v", key, err)
@@ -210,21 +210,21 @@ func TestFilesThatLie(t *testing.T) {
 	}
 	keep(t, o, "mine too")
 	if key, err := os.ReadFile(filepath.Join(dir, "server.key")); err != nil || string(key) != "key" {
-		t.Errorf("the hard link was written through: %q, %v", key, err)
+		t.Errorf("the write followed the hard link: %q, %v", key, err)
 	}
 	if sent, _, _ := delivered(t, o); !slices.Equal(sent, []string{"mine", "mine too"}) {
 		t.Errorf("sent %v", sent)
 	}
-	// The highest number that there is leaves none after it.
+	// No number follows the highest possible one.
 	plantedFile(t, box, position{1<<64 - 1, digestOf([]byte("x"))}.file(), []byte("y"))
 	if _, err := o.Keep(t.Context(), entry("k")); err == nil {
-		t.Error("it was kept before what waits")
+		t.Error("an entry was kept before those that wait")
 	}
 	if _, _, d := delivered(t, o); len(d.Damaged) != 1 {
 		t.Errorf("%+v", d)
 	}
 	keep(t, o, "k")
-	// A lock that is a link would lock, or make, another file: the link is set aside.
+	// A link in the place of the lock would lock or create another file: the link is set aside.
 	if err := errors.Join(os.Remove(filepath.Join(box, deliverLock)), os.Symlink("../../server.key", filepath.Join(box,
 		deliverLock))); err != nil {
 		t.Fatal(err)
@@ -234,11 +234,11 @@ func TestFilesThatLie(t *testing.T) {
 	}
 	if info, err := os.Lstat(filepath.Join(box, damagedDir, deliverLock)); err != nil ||
 		info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("a link is taken for a lock: %v", err)
+		t.Errorf("a link is accepted as a lock: %v", err)
 	}
 }
 
-// A session's directory that is a link leads to another's entries, and one of another user holds what that user wrote.
+// A session's directory may be a link to another session's entries, or belong to another user, who wrote what is in it.
 func TestDirectoriesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
@@ -249,12 +249,12 @@ func TestDirectoriesOfOthers(t *testing.T) {
 	if _, err := Open(root, "linked", noSecret); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("got %v", err)
 	}
-	// The server that looks through all of them opens each, and is told.
+	// A server that checks all outboxes opens each, and gets the error.
 	if sessions, err := Sessions(t.Context(), root); err != nil || !slices.Equal(sessions, []string{"good", "linked"}) {
 		t.Errorf("%v, %v", sessions, err)
 	}
 	if os.Geteuid() != 0 {
-		t.Log("only root can give a directory away: not judged here")
+		t.Log("only root can change the owner of a directory: not tested here")
 		return
 	}
 	if err := os.Chown(filepath.Join(dir, "outbox", "good"), 12345, -1); err != nil {

@@ -11,8 +11,8 @@ import (
 	"maestro/workers/manifest"
 )
 
-// TestReadOnly: a worker that may only read is told so, and no step asks it to change or to record a file,
-// or to make tasks.
+// TestReadOnly: a worker that may only read is told so, and no step asks it to change or record a file, or to create
+// tasks.
 func TestReadOnly(t *testing.T) {
 	for _, kind := range kinds {
 		if kind.role != events.RoleWorker {
@@ -41,8 +41,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestLimitedSessions: the prompts of a read-only and of a restricted session, whole. Each phase has a step that the
-// session can take, the last one ends it, and no step names a command that it lacks.
+// TestLimitedSessions: the complete prompts of a read-only and of a restricted session. Each phase has a step that the
+// session can take, the last one ends the session, and no step names a command that it lacks.
 func TestLimitedSessions(t *testing.T) {
 	restricted := []string{"task:get", "report:progress"}
 	named := regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?")
@@ -59,7 +59,7 @@ func TestLimitedSessions(t *testing.T) {
 			workflow, _, _ := strings.Cut(string(system), "</workflow>")
 			for _, stale := range []string{"every minute", "5m", "--strict"} {
 				if strings.Contains(workflow, stale) {
-					t.Errorf("%s, %s: it says %q", kind.name, name, stale)
+					t.Errorf("%s, %s: the prompt says %q", kind.name, name, stale)
 				}
 			}
 			if !strings.Contains(workflow[strings.Index(workflow, `name="complete"`):], "`maestro session complete`") {
@@ -68,7 +68,7 @@ func TestLimitedSessions(t *testing.T) {
 			may := axesFor(t, m)
 			for _, words := range named.FindAllStringSubmatch(workflow, -1) {
 				if !may.may(words[1]) && !may.may(words[1]+":"+words[2]) {
-					t.Errorf("%s, %s is told of %s", kind.name, name, words[0])
+					t.Errorf("%s, %s: the prompt names %s", kind.name, name, words[0])
 				}
 			}
 			for _, lacks := range []struct{ id, words string }{
@@ -81,7 +81,7 @@ func TestLimitedSessions(t *testing.T) {
 				{"session:spawn", "Prepare "},
 			} {
 				if !may.may(lacks.id) && strings.Contains(workflow, lacks.words) {
-					t.Errorf("%s, %s may not %s, and is told: %s", kind.name, name, lacks.id, lacks.words)
+					t.Errorf("%s, %s may not %s, but is told: %s", kind.name, name, lacks.id, lacks.words)
 				}
 			}
 			waits := strings.Contains(workflow, "`maestro input wait`; after exit 7, wait again")
@@ -101,7 +101,7 @@ func axesFor(t *testing.T, m *manifest.Manifest) axes {
 	return a
 }
 
-// TestInitialPrompt: what the maker of the primary task tells its agent first stands with the task, and nowhere else.
+// TestInitialPrompt: the initial prompt of the primary task is shown with the task, and nowhere else.
 func TestInitialPrompt(t *testing.T) {
 	m := full("worker", "simple")
 	m.Context.Custom = json.RawMessage(

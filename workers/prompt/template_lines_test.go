@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A step of many lines is put together once: reading it takes memory in proportion to its length.
+// A step of many lines is assembled once: reading it takes memory in proportion to its length.
 func TestLongStepsAreReadOnce(t *testing.T) {
 	bytes := func(lines int) uint64 {
 		text := "[x]\n- begin\n" + strings.Repeat("  and so on\n", lines)
@@ -19,6 +19,6 @@ func TestLongStepsAreReadOnce(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if few, many := bytes(500), bytes(16*500); many > 3*16*few {
-		t.Errorf("500 lines take %d bytes, and 8,000 take %d", few, many)
+		t.Errorf("500 lines take %d bytes, 8,000 lines take %d", few, many)
 	}
 }

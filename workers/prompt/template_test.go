@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// stored are templates as a server may keep them.
+// stored are templates that a server may store.
 type stored map[string]string
 
 func (s stored) Template(id string) (string, bool) {
@@ -70,7 +70,7 @@ func TestCheckTemplate(t *testing.T) {
 	}
 }
 
-// TestSlots: what a session cannot do is left out, with the words around it.
+// TestSlots: commands that a session cannot use are left out, with the words around them.
 func TestSlots(t *testing.T) {
 	template := in(`- see {{task:get TASK_ID}}[[, or {{task:tree}}]][[?@several , or all]].
 - {{session:spawn --task-ids T}} for others
@@ -100,6 +100,6 @@ func TestSlots(t *testing.T) {
 	}
 	if _, err := (Renderer{stored{"execute-simple": "[plan]"}}).System(full("worker", ""), session); err == nil ||
 		!strings.HasPrefix(err.Error(), `template "execute-simple": line 1`) {
-		t.Errorf("a stored template does not take the place of Maestro's: %v", err)
+		t.Errorf("a stored template does not replace Maestro's: %v", err)
 	}
 }
