@@ -211,7 +211,7 @@ func TestAwait(t *testing.T) {
 			})
 		})
 	}
-	t.Run("what has nothing to do with it", func(t *testing.T) {
+	t.Run("unrelated changes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			defer w.h.Close()
@@ -244,7 +244,7 @@ func TestAwait(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what changes and does not hold", func(t *testing.T) {
+	t.Run("changes that do not make it true", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			defer w.h.Close()
@@ -282,7 +282,7 @@ func TestAwaitTogether(t *testing.T) {
 		<-g.reached
 		synctest.Wait()
 		if all[0].looks.Load() != 1 {
-			t.Error("it was woken by what is not committed")
+			t.Error("a change that is not committed woke a caller")
 		}
 		close(g.open)
 		if err := <-done; err != nil {
@@ -314,7 +314,7 @@ func TestAwaitTogether(t *testing.T) {
 		}
 		w.must("o", "session:note", `{"message":"m"}`) // meets the other's event
 		if synctest.Wait(); !a.returned.Load() || w.waits() != 0 {
-			t.Error("what another server wrote woke nobody")
+			t.Error("another server's event woke no caller")
 		}
 	})
 }

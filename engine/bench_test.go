@@ -24,9 +24,9 @@ func benchReport(w *world) func(key string) error {
 	}
 }
 
-// A command takes few allocations: what it needs on its way is used again.
+// A command takes few allocations, because its buffers are reused.
 func TestACommandTakesFewAllocations(t *testing.T) {
-	const most = 26 // a few are the test's own, and the race detector's
+	const most = 26 // some are made by the test itself and the race detector
 	w := newWorld(t)
 	report, next := benchReport(w), 0
 	took := testing.AllocsPerRun(500, func() {

@@ -101,7 +101,7 @@ func decide(t *testing.T, table []decision) {
 				t.Errorf("became: %s\nwant %s with %s", w.shown(a), d.then, d.with)
 			}
 			if row, _ := commands.CurrentRules().Row(d.when[1]); a.Event != nil && row.Events != kind {
-				t.Errorf("the table says that %s becomes %s, and it became %s", d.when[1], row.Events, kind)
+				t.Errorf("the table says that %s becomes %s, but it became %s", d.when[1], row.Events, kind)
 			}
 			if grew := w.log.head() - before; grew != 0 && a.Event == nil || a.Event != nil && grew != 1 {
 				t.Errorf("the log grew by %d", grew)
@@ -208,7 +208,7 @@ func TestProjectDecisions(t *testing.T) {
 	w.must("o", "project:delete", `{"projectId":"{mine}"}`)
 	if _, err := w.do("admin", "project:update",
 		`{"projectId":"{mine}","name":"x"}`); code(err) != commands.CodeNotFound {
-		t.Errorf("updating a deleted one: %v", err)
+		t.Errorf("updating a deleted task: %v", err)
 	}
 }
 
@@ -1636,10 +1636,10 @@ func TestReportDecisions(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.make("own", "w", "task:create", `{"title":"found"}`)
-	w.must("w", "report:progress", `{"message":"m","taskIds":["{own}"]}`) // on what it created
+	w.must("w", "report:progress", `{"message":"m","taskIds":["{own}"]}`) // on a task that it created
 	if _, err := w.do("k", "report:progress",
 		`{"message":"m","taskIds":["{own}"]}`); code(err) != commands.CodeNotAllowed {
-		t.Errorf("on what another created: %v", err)
+		t.Errorf("on a task that another session created: %v", err)
 	}
 }
 
@@ -3519,7 +3519,7 @@ func TestPermit(t *testing.T) {
 			t.Errorf("an unknown command: %v", err)
 		}
 		if commands.Permit(s, commands.CurrentRules(), commands.Actor{Kind: "ghost"}, "whoami", "") == nil {
-			t.Error("an actor of no kind may do something")
+			t.Error("an actor of an unknown kind may do something")
 		}
 	})
 }
@@ -3562,12 +3562,12 @@ func TestAtMostOwn(t *testing.T) {
 	_, err := w.do("small", "session:spawn",
 		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`)
 	if code(err) != commands.CodeNotAllowed {
-		t.Errorf("more than its own: %v", err)
+		t.Errorf("more than its own commands: %v", err)
 	}
 	cut := w.shown(w.must("small", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"]}`))
 	if !strings.Contains(cut, `"task:complete"`) || strings.Contains(cut, `"task:update"`) || !strings.Contains(cut,
 		`"explicit":true`) {
-		t.Errorf("the default was not cut to its own: %s", cut)
+		t.Errorf("the default was not cut to its own commands: %s", cut)
 	}
 	worker := w.shown(w.must("small", "session:spawn", `{"taskIds":["{t5}"]}`))
 	if !strings.Contains(worker, `"report:progress"`) || strings.Contains(worker, `"explicit":true`) {
@@ -3586,7 +3586,7 @@ func TestWorkerAtMostOwn(t *testing.T) {
 		`["task:report:progress","task:tree"]`:     "/allowedCommands/1",
 		`["task:get","inbox","report:progress"]`:   "",
 		`[]`:                                       "",
-		`["task:create","queue:start","task:get"]`: "/allowedCommands/1", // of no worker without the queue strategy
+		`["task:create","queue:start","task:get"]`: "/allowedCommands/1", // only for workers with the queue strategy
 	} {
 		_, err := w.do("small", "session:spawn", `{"taskIds":["{t5}"],"allowedCommands":`+list+`}`)
 		var refusal *commands.Refusal

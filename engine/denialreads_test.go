@@ -56,7 +56,7 @@ func TestPagesOfRefusals(t *testing.T) {
 			page, more = d.Page(behind, 1+rng.IntN(40), nil)
 			for _, x := range page {
 				if x.Number <= behind {
-					t.Errorf("seed %d: record %d comes behind %d", seed, x.Number, behind)
+					t.Errorf("seed %d: record %d comes after %d", seed, x.Number, behind)
 				}
 				behind, seen[x.Number] = x.Number, x.Actor+x.ID
 			}
@@ -73,7 +73,7 @@ func TestPagesOfRefusals(t *testing.T) {
 			}
 		}
 		if all, _ := d.Page(0, bounds.Records, nil); fmt.Sprint(all) != fmt.Sprint(d.List(nil)) {
-			t.Errorf("seed %d: one page of all is not the list of all", seed)
+			t.Errorf("seed %d: a single page of all records differs from the list", seed)
 		}
 		d.Close()
 	}

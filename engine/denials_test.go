@@ -175,10 +175,10 @@ func TestRefusalsAreStoredBeforeTheyAreAnswered(t *testing.T) {
 		go func() { _, err := w.withKey("w", "task:complete", `{"taskId":"{t2}"}`, "c"); answered <- err }()
 		synctest.Wait()
 		if _, err := w.note("n"); err != nil {
-			t.Errorf("another command, meanwhile: %v", err)
+			t.Errorf("another command meanwhile: %v", err)
 		}
 		if len(answered) != 0 || len(w.store.records(t)) != 0 {
-			t.Errorf("%d answered, %d stored, and the store is shut", len(answered), len(w.store.records(t)))
+			t.Errorf("%d answered, %d stored, although the store is blocked", len(answered), len(w.store.records(t)))
 		}
 		close(open)
 		for range 3 {
@@ -243,7 +243,7 @@ func TestEqualRefusalsAreOneRecord(t *testing.T) {
 	w.refused("v", "task:complete", `{"taskId":"{t1}","force":true}`)
 	again()
 	if a, b := w.counts("w"), w.counts("v"); !slices.Equal(a, []int{6, 1, 1}) || !slices.Equal(b, []int{1}) {
-		t.Errorf("others: %v, and of v %v", a, b)
+		t.Errorf("others: %v, and v: %v", a, b)
 	}
 	w.pass(10 * time.Second)
 	again()
@@ -264,7 +264,7 @@ func TestRefusalsOfOneActorAreLimited(t *testing.T) {
 	for i := range 200 {
 		w.refused("w", "task:complete", fmt.Sprintf(`{"taskId":"none-%d"}`, i))
 	}
-	w.refused("w", "task:complete", `{"taskId":"none-7"}`) // which has its record
+	w.refused("w", "task:complete", `{"taskId":"none-7"}`) // it has its own record already
 	w.refused("v", "task:complete", `{"taskId":"none-200"}`)
 	records := w.store.records(t)
 	if len(records) != denialsAMinute+2 {
@@ -277,10 +277,10 @@ func TestRefusalsOfOneActorAreLimited(t *testing.T) {
 		t.Errorf("%+v", more)
 	}
 	if records[7].Count != 2 || records[8].Count != 1 {
-		t.Errorf("one that has its record: %+v", records[7])
+		t.Errorf("a refusal with its own record: %+v", records[7])
 	}
 	if last := records[denialsAMinute+1]; last.More || last.Actor != w.actor("v").Source() || last.ID != "denial_0" {
-		t.Errorf("another's: %+v", last)
+		t.Errorf("another actor's: %+v", last)
 	}
 	w.pass(time.Minute)
 	w.refused("w", "task:complete", `{"taskId":"none-300"}`)
@@ -334,12 +334,12 @@ func TestRefusalsAreARing(t *testing.T) {
 			of[denial.Actor] = append(of[denial.Actor], denial)
 		}
 		if n := len(of[quiet.Source()]); n != 1 {
-			t.Errorf("%s: %d of the quiet one", when, n)
+			t.Errorf("%s: the quiet actor has %d records", when, n)
 		}
 		if list := of[loud.Source()]; len(list) != denialsOfOne ||
 			list[0].Message != fmt.Sprint("no ", many-denialsOfOne) ||
 			list[denialsOfOne-1].Message != fmt.Sprint("no ", many-1) {
-			t.Errorf("%s: %d of the loud one, from %q", when, len(list), list[0].Message)
+			t.Errorf("%s: the loud actor has %d records, from %q", when, len(list), list[0].Message)
 		}
 	}
 	check("at once", d)
@@ -358,7 +358,7 @@ func TestRefusalsAreARing(t *testing.T) {
 	list := d.List(func(x *Denial) bool { return x.Actor == loud.Source() })
 	if last := list[len(list)-1]; len(list) != denialsOfOne || last.ID != fmt.Sprint("denial_", many) ||
 		list[0].Message != fmt.Sprint("no ", many-denialsOfOne+1) {
-		t.Errorf("%d after one more, from %q, the last is %s", len(list), list[0].Message, last.ID)
+		t.Errorf("%d records after one more, from %q, the last is %s", len(list), list[0].Message, last.ID)
 	}
 }
 
@@ -429,7 +429,7 @@ func TestKeptCommandsAreRecordedWithTheirWords(t *testing.T) {
 		t,
 	); len(records) != before+1 || records[before].Key != "k3" ||
 		records[before].Count != 1 {
-		t.Errorf("kept, among those that were not: %+v", records[before:])
+		t.Errorf("kept commands among others: %+v", records[before:])
 	}
 	w.reopen()
 	keep("k9", report())
@@ -462,7 +462,7 @@ func TestRefusalsThatCannotBeRecorded(t *testing.T) {
 		}
 		w.store.when(nil)
 		if _, err := w.withKey("o", "task:reopen", body, "k"+body); code(err) == "" {
-			t.Errorf("%s, when it can be recorded again: %v", body, err)
+			t.Errorf("%s, once it can be recorded again: %v", body, err)
 		}
 	}
 	w.store.when(func() error { return broken })
@@ -480,10 +480,10 @@ func TestRefusalsThatCannotBeRecorded(t *testing.T) {
 		err,
 		broken,
 	) {
-		t.Errorf("of a read: %v", err)
+		t.Errorf("a refused read: %v", err)
 	}
 	if _, err := w.do("o", "session:note", `{"message":"m"}`); err != nil {
-		t.Errorf("what is not refused goes on: %v", err)
+		t.Errorf("a command that is not refused: %v", err)
 	}
 }
 

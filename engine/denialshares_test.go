@@ -41,7 +41,7 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 	t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	store.mu.Lock() // what was recorded last may be in the midst of being stored
+	store.mu.Lock() // the last record may be being stored
 	defer store.mu.Unlock()
 	bounds, bytes, recent := d.shares.bounds, 0, 0
 	for at := d.shares.all.Front(); at != nil; at = at.Next() {
@@ -76,7 +76,7 @@ func checkBounds(t *testing.T, d *Denials, store *fakeDenials) {
 	}
 	for _, stored := range store.slots {
 		if len(stored.Body) > 2*MaxDenial+1<<10 {
-			t.Errorf("%d bytes are stored of one", len(stored.Body))
+			t.Errorf("a stored record has %d bytes", len(stored.Body))
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 				},
 			)
 		}
-		ask("first") // is with the store
+		ask("first") // the store is busy with it
 		synctest.Wait()
 		for range 10 {
 			ask("loud")
@@ -236,7 +236,7 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 		var unavailable *UnavailableError
 		if n := len(outcomes["loud"]); n != 6 || !errors.As(outcomes["loud"][0], &unavailable) ||
 			unavailable.Next == "" {
-			t.Errorf("%d of the loud one's were turned away: %v", n, outcomes["loud"])
+			t.Errorf("%d of the loud project's callers were turned away: %v", n, outcomes["loud"])
 		}
 		for n := range 20 {
 			ask(fmt.Sprint("p", n%10))
@@ -246,7 +246,7 @@ func TestRefusalsWaitWithinBounds(t *testing.T) {
 			turned += len(outcomes[fmt.Sprint("p", n)])
 		}
 		if turned != 8 || len(d.waiting) != bounds.Waiting {
-			t.Errorf("%d of the others were turned away, %d wait", turned, len(d.waiting))
+			t.Errorf("%d of the other callers were turned away, %d wait", turned, len(d.waiting))
 		}
 		close(open)
 		d.Close()

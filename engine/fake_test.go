@@ -370,13 +370,13 @@ func (w *world) must(by, id, body string) Answer {
 	return a
 }
 
-// make is must for a command that creates something, and gives that a name.
+// make is must for a command that creates something, and names it.
 func (w *world) make(name, by, id, body string) {
 	w.t.Helper()
 	w.named(name, w.must(by, id, body).Data)
 }
 
-// named returns what an event made a name: a question, or what the event happened to.
+// named returns the id to which a new name refers: a question's, or that of the event's subject.
 func (w *world) named(name string, data events.Data) {
 	if asked, ok := data.(*events.SessionReported); ok {
 		w.ids[name] = asked.InputID
@@ -389,7 +389,7 @@ func (w *world) named(name string, data events.Data) {
 	}
 }
 
-// shown returns the event that an answer holds, as "<type> <data>", with names in the place of ids.
+// shown returns the event in an answer as "<type> <data>", with names in place of ids.
 func (w *world) shown(a Answer) string {
 	w.t.Helper()
 	if a.Event == nil {

@@ -24,7 +24,7 @@ func TestEveryFaultHasANextStep(t *testing.T) {
 		}
 		next := rule.NextForFile()
 		if next == "" || strings.Contains(next, "salvage") || strings.Contains(next, "the server,") {
-			t.Errorf("about a file with a fault of rule %q there is %q to do", rule, next)
+			t.Errorf("the next step for a file with a fault of rule %q is %q", rule, next)
 		}
 	}
 	if len(seen) != len(nextSteps) || len(seen) != len(nextForFiles) {
@@ -58,11 +58,11 @@ func TestVerifyHoldsTheLongTextsAgainstTheirDigests(t *testing.T) {
 		fields[text.Field] = true
 	}
 	if !fields["description"] || !fields["manifestDigest"] {
-		t.Errorf("the texts are of %v", fields)
+		t.Errorf("the texts belong to %v", fields)
 	}
 	verdict, err := judge(nil)
 	if err != nil || len(verdict.Faults) != 0 || !verdict.TextsChecked || verdict.Texts != len(named) {
-		t.Errorf("all there: %+v, %v", verdict, err)
+		t.Errorf("with all texts: %+v, %v", verdict, err)
 	}
 	for i, why := range []error{events.ErrNoBlob, events.ErrBadBlob} {
 		verdict, err := judge(textStore{named[i].Digest: fmt.Errorf("%w: gone", why)})
@@ -77,6 +77,6 @@ func TestVerifyHoldsTheLongTextsAgainstTheirDigests(t *testing.T) {
 		}
 	}
 	if _, err := judge(textStore{named[0].Digest: errors.New("the store is being reopened")}); err == nil {
-		t.Error("a text that cannot be read now is taken for a lost one")
+		t.Error("a text that cannot be read at the moment is taken for lost")
 	}
 }

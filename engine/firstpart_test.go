@@ -40,7 +40,7 @@ func TestAFirstPartOfABatchIsStored(t *testing.T) {
 				}
 				all.Wait()
 				if n := w.log.head() - head; spoilt == 0 || n != commands {
-					t.Errorf("%d commands are %d events, and a batch of %d failed", commands, n, spoilt)
+					t.Errorf("%d commands became %d events; a batch of %d failed", commands, n, spoilt)
 				}
 				if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
 					t.Errorf("%+v", verdict.Faults)

@@ -89,11 +89,11 @@ func sameFrames(t *testing.T, name string, got, want []string) {
 	t.Helper()
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
-			t.Fatalf("%s: frame %d is\n%.400s\nnot\n%.400s", name, i, got[i], want[i])
+			t.Fatalf("%s: frame %d is\n%.400s\nwant\n%.400s", name, i, got[i], want[i])
 		}
 	}
 	if len(got) != len(want) {
-		t.Errorf("%s: %d frames, not %d", name, len(got), len(want))
+		t.Errorf("%s: %d frames, want %d", name, len(got), len(want))
 	}
 }
 
@@ -236,7 +236,7 @@ func TestASlowFollowerIsToldToBeginAgain(t *testing.T) {
 		t.Errorf("%d commits are kept", kept)
 	}
 	if again := w.follow(w.headNow()); again.replay != nil {
-		t.Error("a follower from now on reads the log")
+		t.Error("a follower that starts at the end reads the log")
 	}
 }
 
@@ -270,7 +270,7 @@ func TestTheFeedEndsSomeTimeAfterTheLastFollower(t *testing.T) {
 	}
 	back := w.follow(left)
 	if back.replay != nil {
-		t.Error("a follower that is back soon reads the log")
+		t.Error("a follower that returns soon reads the log")
 	}
 	if all, err := readTo(back, left+1); err != nil || len(all) != 1 {
 		t.Errorf("%d frames, %v", len(all), err)
@@ -282,7 +282,7 @@ func TestTheFeedEndsSomeTimeAfterTheLastFollower(t *testing.T) {
 		}
 	}
 	if w.h.feed.on.Load() || w.h.feed.commits != nil || w.h.feed.followers != 0 {
-		t.Errorf("%d commits are kept for nobody", len(w.h.feed.commits))
+		t.Errorf("%d commits are kept without a follower", len(w.h.feed.commits))
 	}
 	late := w.follow(left)
 	all, err := readTo(late, w.headNow())
@@ -367,10 +367,10 @@ func TestFollowersReadHistoryFromASnapshot(t *testing.T) {
 	}
 	sameFrames(t, "history", all, folded(t, w.log)[saved+50:])
 	if read := log.read.Load(); read > 110 {
-		t.Errorf("%d messages were read for 50, 50 behind a snapshot", read)
+		t.Errorf("%d messages were read to get 50, 50 after a snapshot", read)
 	}
 	if f.replay != nil || len(w.h.replays) != 0 {
-		t.Error("the history is held on to")
+		t.Error("the history is still in memory")
 	}
 	for range replaysMost {
 		w.follow(1)
@@ -380,7 +380,7 @@ func TestFollowersReadHistoryFromASnapshot(t *testing.T) {
 	}
 }
 
-// A log that takes no writes can be followed: its history is there.
+// A log that accepts no writes can be followed: its history is available.
 func TestFollowAReadOnlyLog(t *testing.T) {
 	w := newWorld(t)
 	w.h.StopWrites(&events.StoppedError{Asked: true})

@@ -78,7 +78,7 @@ func TestCallersWhoAreBackShareABatch(t *testing.T) {
 			sizes = append(sizes, len(batch))
 		}
 		if want := append([]int{1}, slices.Repeat([]int{64}, 10)...); !slices.Equal(sizes, want) {
-			t.Errorf("64 callers with 10 commands each became batches of %v", sizes)
+			t.Errorf("64 callers with 10 commands each were written in batches of %v", sizes)
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestAWaitInVainIsNotRepeatedSoon(t *testing.T) {
 			t.Errorf("a lone command after a large batch took %s", took)
 		}
 		before, batches := len(waits()), len(w.log.appended())
-		// However they are divided into two or three groups, one is large enough for a wait.
+		// However the callers are divided into two or three groups, one group is large enough for a wait.
 		w.callAgain(t, 5*gatherFrom, 3*gatherAgain, appendsTake/gatherPart*2)
 		batches = len(w.log.appended()) - batches
 		if n := len(waits()) - before; n == 0 || n > batches/gatherAgain+1 {

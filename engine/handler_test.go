@@ -47,7 +47,7 @@ func (w *world) together(n int, send func(i int) (Answer, error)) ([]Answer, []e
 	<-g.reached
 	for i := 1; i < n; i++ {
 		all.Go(func() { answers[i], errs[i] = send(i) })
-		synctest.Wait() // each in its turn
+		synctest.Wait() // one after the other
 	}
 	close(g.open)
 	all.Wait()
@@ -76,7 +76,7 @@ func TestGroupCommit(t *testing.T) {
 	})
 }
 
-// A lone command waits for no other: the writer asks for no timer, and no time passes.
+// A single command does not wait for others: the writer sets no timer, and no time passes.
 func TestLoneCommandNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -179,7 +179,7 @@ func TestRetries(t *testing.T) {
 			}
 		}
 		same("after the commit")
-		// A retry gets its answer although it would be refused today.
+		// A retry gets its answer although a new command would be refused.
 		w.must("admin", "session:kill", `{"sessionId":"{w}"}`)
 		same("after the session's end")
 		w.h.Close()
@@ -199,7 +199,7 @@ func TestRetries(t *testing.T) {
 				t.Errorf("%v: %t, %v", s, a.Retried, err)
 			}
 		}
-		// What was refused or changed nothing left no event, and is decided again.
+		// A refused command, or one that changed nothing, left no event, and is decided again.
 		if _, err := w.withKey("o", "task:complete", `{"taskId":"none"}`, "again"); code(err) != commands.CodeNotFound {
 			t.Error(err)
 		}
@@ -244,7 +244,7 @@ func TestAnswersWaitForTheirGround(t *testing.T) {
 			close(g.reached)
 			<-g.open
 			if n == 2 {
-				return events.ErrConflict // nothing was stored, and nobody else wrote
+				return events.ErrConflict // nothing was stored, and no other server wrote
 			}
 			return append()
 		})
@@ -260,13 +260,13 @@ func TestAnswersWaitForTheirGround(t *testing.T) {
 		send(0, "w", "session:note", `{"message":"m"}`)
 		<-batches[0].reached
 		send(1, "admin", "session:kill", `{"sessionId":"{w}"}`)
-		send(2, "admin", "session:kill", `{"sessionId":"{w}"}`) // already so, by the one before
-		send(3, "w", "session:note", `{"message":"m"}`)         // refused, by the one before
+		send(2, "admin", "session:kill", `{"sessionId":"{w}"}`) // already so, because of the command before
+		send(3, "w", "session:note", `{"message":"m"}`)         // refused, because of the command before
 		close(batches[0].open)
 		<-batches[1].reached
 		synctest.Wait()
 		if !answered[0] || answered[1] || answered[2] || answered[3] {
-			t.Errorf("while the append is under way these are answered: %t", answered)
+			t.Errorf("during the append these were answered: %t", answered)
 		}
 		close(batches[1].open)
 		all.Wait()
@@ -373,7 +373,7 @@ func TestUnknownOutcome(t *testing.T) {
 					t.Errorf("%d %t, the head is %d, %v", a.Sequence, a.Retried, w.log.head(), err)
 				}
 				if w.log.syncs == syncs {
-					t.Error("nothing may be said before the log was synced")
+					t.Error("an answer was given before the log was synced")
 				}
 				if verdict := verify(t, w.log.messages); len(verdict.Faults) != 0 {
 					t.Errorf("%+v", verdict.Faults)
@@ -415,11 +415,11 @@ func TestFailuresThatPass(t *testing.T) {
 				// Refusals are answers too, and cannot be based on a durable state now.
 				_, err := w.do("w", "task:complete", `{"taskId":"{t1}","force":true}`)
 				if c.synced != nil && code(err) != "" {
-					t.Errorf("a refusal was answered in doubt: %v", err)
+					t.Errorf("a refusal was answered while the log's state was unknown: %v", err)
 				}
 				w.h.View(func(s *projections.State) {
 					if s.Head().Sequence != head || s.Task(w.ids["t1"]) == nil {
-						t.Error("reads go on, at what is committed")
+						t.Error("reads must continue with the committed state")
 					}
 				})
 				w.log.when(nil)
@@ -427,7 +427,7 @@ func TestFailuresThatPass(t *testing.T) {
 				time.Sleep(doubtEvery + time.Millisecond) // of the bubble's clock
 				synctest.Wait()
 				if err := w.h.Health(); err != nil {
-					t.Errorf("there is room again, and a second has passed: %v", err)
+					t.Errorf("a second after there is room again: %v", err)
 				}
 				if a, err := w.note("n"); err != nil || a.Sequence != head+1 || a.Retried {
 					t.Errorf("%+v, %v", a, err)
@@ -456,10 +456,10 @@ func TestDoubtIsTriedByCommands(t *testing.T) {
 
 func TestDamageIsForGood(t *testing.T) {
 	for name, harm := range map[string]func(w *world){
-		"an append that says read-only": func(w *world) {
+		"an append that reports read-only": func(w *world) {
 			w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrReadOnly })
 		},
-		"a log shorter than what was acknowledged": func(w *world) {
+		"a log that lacks acknowledged events": func(w *world) {
 			w.log.when(func(uint64, []events.Message, func() error) error {
 				w.log.mu.Lock()
 				defer w.log.mu.Unlock()
@@ -467,7 +467,7 @@ func TestDamageIsForGood(t *testing.T) {
 				return events.ErrUnknown
 			})
 		},
-		"a stranger's event that does not fit the chain": func(w *world) {
+		"another writer's event that does not fit the chain": func(w *world) {
 			w.log.when(func(uint64, []events.Message, func() error) error {
 				w.log.mu.Lock()
 				defer w.log.mu.Unlock()
@@ -477,7 +477,7 @@ func TestDamageIsForGood(t *testing.T) {
 				return events.ErrConflict
 			})
 		},
-		"a stranger's bytes that are no event": func(w *world) {
+		"another writer's bytes that are not an event": func(w *world) {
 			w.log.when(func(uint64, []events.Message, func() error) error {
 				w.log.mu.Lock()
 				defer w.log.mu.Unlock()
@@ -496,16 +496,16 @@ func TestDamageIsForGood(t *testing.T) {
 				head := w.log.head()
 				harm(w)
 				if _, err := w.note("n"); !errors.Is(err, events.ErrReadOnly) {
-					t.Errorf("the command that met it: %v", err)
+					t.Errorf("the command that found it: %v", err)
 				}
 				w.log.when(nil)
 				if _, err := w.note("m"); !errors.Is(err, events.ErrReadOnly) ||
 					!errors.Is(w.h.Health(), events.ErrReadOnly) {
-					t.Errorf("the next: %v, health %v", err, w.h.Health())
+					t.Errorf("the next command: %v, health %v", err, w.h.Health())
 				}
 				w.h.View(func(s *projections.State) {
 					if s.Head().Sequence != head {
-						t.Error("the views moved")
+						t.Error("the views changed")
 					}
 				})
 			})
@@ -557,7 +557,7 @@ func TestOpenAgainstWitnesses(t *testing.T) {
 			}
 			h.View(func(s *projections.State) {
 				if s.Head().Sequence < head.Sequence {
-					t.Error("the views are not there")
+					t.Error("there are no views")
 				}
 			})
 			h.Close()
@@ -622,7 +622,7 @@ func TestSnapshots(t *testing.T) {
 			}
 			h.View(func(s *projections.State) {
 				if encoded(t, s) != want {
-					t.Error("another state")
+					t.Error("the state differs")
 				}
 			})
 		})
@@ -643,7 +643,7 @@ func TestSnapshots(t *testing.T) {
 		h := open(t, Config{Log: w.log, Snapshots: snapshots})
 		h.View(func(s *projections.State) {
 			if encoded(t, s) != want || h.Health() != nil {
-				t.Error("another state")
+				t.Error("the state differs")
 			}
 		})
 		h.Close()
@@ -790,10 +790,10 @@ func TestCancelledCall(t *testing.T) {
 		synctest.Wait()
 		w.log.when(nil)
 		if w.log.head() != head+1 {
-			t.Errorf("the log grew by %d: what was given up before it was decided does not happen", w.log.head()-head)
+			t.Errorf("the log grew by %d, although the command was cancelled before its decision", w.log.head()-head)
 		}
 		if a, err := w.withKey("w", "session:note", `{"message":"m"}`, "k"); err != nil || a.Retried {
-			t.Errorf("asked again: %+v, %v", a, err)
+			t.Errorf("sent again: %+v, %v", a, err)
 		}
 	})
 }
@@ -804,7 +804,7 @@ func TestWaitFor(t *testing.T) {
 		defer w.h.Close()
 		head := w.log.head()
 		if err := w.h.WaitFor(t.Context(), head); err != nil {
-			t.Errorf("what is there: %v", err)
+			t.Errorf("a sequence that is there: %v", err)
 		}
 		returned := make(chan error, 2)
 		for range 2 {
@@ -816,7 +816,7 @@ func TestWaitFor(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(returned) != 0 {
-			t.Error("it returned too early")
+			t.Error("the wait returned too early")
 		}
 		if _, err := w.note("two"); err != nil {
 			t.Fatal(err)
@@ -829,7 +829,7 @@ func TestWaitFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := w.h.WaitFor(ctx, head+99); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("what does not come: %v", err)
+			t.Errorf("a sequence that does not come: %v", err)
 		}
 	})
 }
@@ -871,7 +871,7 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 		exact, long := strings.Repeat("x", events.MaxText), strings.Repeat("ü", events.MaxText/2+1)
 		short := w.must("w", "report:progress", `{"message":"`+exact+`"}`)
 		if len(blobs.blobs) != 0 || short.Data.(*events.SessionReported).Message != exact {
-			t.Error("a text of exactly the limit stays in the event")
+			t.Error("a text of exactly the limit must stay in the event")
 		}
 		reported := w.must("w", "report:progress", `{"message":"`+long+`"}`).Data.(*events.SessionReported)
 		if blobs.blobs[reported.Blobs["message"]] != long ||
@@ -917,7 +917,7 @@ func TestLongTextsGoToTheBlobs(t *testing.T) {
 			t.Errorf("an event larger than the log takes: %v", err)
 		}
 		if _, err := w.note("and then"); err != nil {
-			t.Errorf("what was too large stands in nobody's way: %v", err)
+			t.Errorf("the next command after one that was too large: %v", err)
 		}
 	})
 }
@@ -1006,7 +1006,7 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	}
 }
 
-// TestRetryOfALongTextByOneWhoMayNoLonger: the retry gets its answer, like any other retry.
+// TestRetryOfALongTextByOneWhoMayNoLonger: a retry gets its answer, like any other retry.
 func TestRetryOfALongTextByOneWhoMayNoLonger(t *testing.T) {
 	w := newWorld(t)
 	body := `{"title":"T","description":"` + strings.Repeat("x", events.MaxText+1) + `"}`

@@ -181,7 +181,7 @@ func TestSilentSessionsAreLost(t *testing.T) {
 	w.l.look(t.Context())
 	w.run(30 * time.Second)
 	w.beat("w", "v")
-	for range 6 { // v goes on
+	for range 6 { // v continues
 		w.run(9 * time.Second)
 		w.beat("v")
 	}
@@ -232,7 +232,7 @@ func TestLeasesOfNewAndOldSessions(t *testing.T) {
 	w.run(time.Hour)
 	w.expect("of those that were killed", at)
 	if n := len(w.l.heard); n != 1 {
-		t.Errorf("%d sessions are remembered, and one is there", n)
+		t.Errorf("%d sessions are remembered, but only one exists", n)
 	}
 }
 
@@ -272,13 +272,13 @@ func TestItemsOfTheLost(t *testing.T) {
 	w.audited()
 }
 
-// The time of a session's last call follows from its calls alone: it is unknown before the first, and a pause of the
+// The time of a session's last call depends only on its calls: it is unknown before the first, and a pause of the
 // process does not change it.
 func TestLastHeard(t *testing.T) {
 	w := newLeaseWorld(t, step{"admin>a", "session:spawn", `{"project":"{p}","taskIds":["{t1}"]}`})
 	w.run(time.Second)
 	if ago, ok := w.l.LastHeard(w.ids["a"]); ok {
-		t.Errorf("it never called, and called %s ago", ago)
+		t.Errorf("it never called, but was last heard %s ago", ago)
 	}
 	for name, call := range map[string]func(...string){"a call": w.hear, "a heartbeat": w.beat} {
 		call("a")
@@ -304,7 +304,7 @@ func TestRecovery(t *testing.T) {
 	w.run(70 * time.Second)
 	at = w.expect("silent", at, "session.lost a", "queue.item_returned t1")
 	if _, err := w.do("a", "queue:start", `{}`); code(err) != commands.CodeConflict {
-		t.Errorf("nobody heard it, and it starts: %v", err)
+		t.Errorf("a start by a lost session that was not heard: %v", err)
 	}
 	var together sync.WaitGroup
 	for range 20 {
@@ -313,7 +313,7 @@ func TestRecovery(t *testing.T) {
 	together.Wait()
 	at = w.expect("heard, twenty times at once", at, "session.recovered a")
 	if _, err := w.do("a", "queue:complete", `{}`); code(err) != commands.CodeConflict {
-		t.Errorf("it completes what it holds no longer: %v", err)
+		t.Errorf("completing an item that it no longer holds gives: %v", err)
 	}
 	w.take(starts("a"))
 	at = w.expect("it starts again", at, "queue.item_started t1")
@@ -514,11 +514,11 @@ func TestSleepOfTheMachine(t *testing.T) {
 // it was suspended.
 func TestPauseOfTheProcess(t *testing.T) {
 	for name, pause := range map[string]func(w *leaseWorld){
-		"between two looks": func(w *leaseWorld) {
+		"between two checks": func(w *leaseWorld) {
 			w.jump(5 * time.Minute)
 			w.l.look(w.t.Context())
 		},
-		"within a look": func(w *leaseWorld) {
+		"during a check": func(w *leaseWorld) {
 			readings := 0
 			w.onClock = func() {
 				if readings++; readings == 2 {
@@ -554,14 +554,14 @@ func TestPauseOfTheProcess(t *testing.T) {
 					}
 				}
 				if s.Holds(s.Session(w.ids["k"])) == nil {
-					t.Error("what was being worked on was given back")
+					t.Error("an item in progress was returned")
 				}
 			})
 			w.beat(all...)
 			w.run(55 * time.Second)
 			for _, what := range w.happened(at) {
 				if strings.HasPrefix(what, "session.lost") && what != "session.lost e2" {
-					t.Errorf("heard after the pause, and yet: %s", what)
+					t.Errorf("heard after the pause, but: %s", what)
 				}
 			}
 			w.run(10 * time.Second)
@@ -617,7 +617,7 @@ func TestHeartbeatsOutliveARestart(t *testing.T) {
 	w.beat("k", "w", "k", "w")
 	w.hear("v")
 	if beats.added != 2 {
-		t.Errorf("%d were noted, want each once", beats.added)
+		t.Errorf("%d were recorded, want each once", beats.added)
 	}
 	w.take(kill("w"))
 	beats.known = append(beats.known, "nobody", w.ids["k"])
@@ -692,7 +692,7 @@ func TestLeasesInDoubt(t *testing.T) {
 		appends := len(w.log.appended())
 		w.run(10 * time.Minute)
 		if n := len(w.log.appended()) - appends; n != 0 {
-			t.Errorf("%d appends were tried in doubt", n)
+			t.Errorf("%d appends were tried while the log's state was unknown", n)
 		}
 		w.log.when(nil)
 		w.log.whenSynced(nil)
@@ -766,7 +766,7 @@ func TestNewLeases(t *testing.T) {
 		After:   time.After,
 	}} {
 		if _, err := NewLeases(config); err == nil {
-			t.Errorf("made of %+v", config)
+			t.Errorf("leases were created from %+v", config)
 		}
 	}
 	for _, c := range []struct{ lease, quiet, wantLease, wantQuiet, every time.Duration }{
@@ -846,22 +846,22 @@ func TestHeldUpServerIsNoPause(t *testing.T) {
 	w.run(30 * time.Second)
 	w.beat("w")
 	w.l.pulse.beat()
-	for range 24 { // two minutes in which the process runs, and nobody looks
+	for range 24 { // two minutes in which the process runs without a check
 		w.jump(w.l.every)
 		w.l.pulse.beat()
 	}
 	at := w.log.head()
 	w.l.look(t.Context())
 	if happened := w.happened(at); len(happened) != 0 {
-		t.Errorf("the time in which the server was held up counts: %v", happened)
+		t.Errorf("the time in which the server was delayed counts: %v", happened)
 	}
 	w.run(35 * time.Second)
 	happened := strings.Join(w.happened(at), ", ")
 	if !strings.Contains(happened, "session.lost k") || strings.Contains(happened, "session.lost w") {
-		t.Errorf("%s; want the loss of who was silent for 30 s before, and not of who had just been heard", happened)
+		t.Errorf("%s; want the loss of the session silent for 30 s before, not of the one just heard", happened)
 	}
 	w.run(30 * time.Second)
 	if happened := strings.Join(w.happened(at), ", "); !strings.Contains(happened, "session.lost w") {
-		t.Errorf("%s; want the loss of who is silent", happened)
+		t.Errorf("%s; want the loss of the silent session", happened)
 	}
 }

@@ -104,7 +104,7 @@ func TestEndsDoNotPutOffTheTimer(t *testing.T) {
 			}
 		}
 		if lost == 0 {
-			t.Error("nobody of the silent was lost in a lease and a half")
+			t.Error("no silent session was lost in a lease and a half")
 		}
 	})
 }

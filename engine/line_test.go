@@ -89,7 +89,7 @@ func TestOneItemGivesOneTurn(t *testing.T) {
 			all[items+i].turn.End()
 		}
 		if have, looks := turns(all); len(have) != 2*items || looks != waiters+2*items {
-			t.Errorf("%d turns for nothing, after %d looks", len(have)-2*items, looks)
+			t.Errorf("%d turns without an item, after %d looks", len(have)-2*items, looks)
 		}
 		cancel()
 		for _, a := range all[2*items:] {
@@ -314,7 +314,7 @@ func TestFinishedQueueEndsTheWait(t *testing.T) {
 		}
 		w.take(step{"of first", "queue:complete", `{}`})
 		if _, looks := turns(all); looks != waiters {
-			t.Errorf("an item ended while another is held: %d looks, not %d", looks, waiters)
+			t.Errorf("an item ended while another is held: %d looks, want %d", looks, waiters)
 		}
 		for _, a := range all {
 			a.over.Store(true)
@@ -350,7 +350,7 @@ func TestAQueueOfDoneTasksEndsTheWait(t *testing.T) {
 			w.take(ends)
 			synctest.Wait()
 			if !waiting.returned.Load() || waiting.looks.Load() == before {
-				t.Errorf("the task is %s, and the wait goes on", name)
+				t.Errorf("the task is %s, but the wait continues", name)
 			}
 		})
 	}

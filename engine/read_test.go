@@ -36,10 +36,10 @@ func TestReadEnds(t *testing.T) {
 		reader.Task("x")
 	})
 	if !errors.Is(err, context.Canceled) || looked > 5000+readCheck {
-		t.Errorf("the read of a caller who left ended after %d look-ups: %v", looked, err)
+		t.Errorf("the read of a caller that left ended after %d look-ups: %v", looked, err)
 	}
 	if _, err := read(ctx, task); !errors.Is(err, context.Canceled) {
-		t.Errorf("a caller who has left reads: %v", err)
+		t.Errorf("the read of a caller that has left: %v", err)
 	}
 	if _, err := w.note("after"); err != nil { // no lock is left behind
 		t.Error(err)

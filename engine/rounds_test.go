@@ -41,14 +41,14 @@ func TestEachShareHasOneCommandInARound(t *testing.T) {
 	r.work("b", 10)
 	all := waiting("a a b c")
 	if r.order(all); said(all) != "c3 b2 a0 a1" {
-		t.Errorf("after dear work of a: %s", said(all))
+		t.Errorf("after expensive work of a: %s", said(all))
 	}
 	for range 10 {
 		r.fade()
 	}
 	all = waiting("a b c")
 	if r.order(all); said(all) != "a0 b1 c2" || len(r.spent) > 0 {
-		t.Errorf("long after: %s, %v", said(all), r.spent)
+		t.Errorf("much later: %s, %v", said(all), r.spent)
 	}
 }
 
@@ -104,11 +104,11 @@ func TestDearCommandsWaitForTheirTurn(t *testing.T) {
 				release <- struct{}{}
 				synctest.Wait()
 				if batches > 3 {
-					t.Fatalf("%d batches did not bring the command of %s", batches, honest)
+					t.Fatalf("%d batches did not contain the command of %s", batches, honest)
 				}
 			}
 			if dearer := w.log.head() - before; dearer > herd/4 {
-				t.Errorf("%d of %d dear commands came before that of %s", dearer, herd, honest)
+				t.Errorf("%d of %d expensive commands came before that of %s", dearer, herd, honest)
 			}
 		}
 		close(release)

@@ -22,7 +22,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 				return store()
 			})
 		},
-		"while it stores what it did not answer for": func(l *fakeLog, answers <-chan struct{}) {
+		"while it stores events without an answer": func(l *fakeLog, answers <-chan struct{}) {
 			l.when(func(_ uint64, _ []events.Message, store func() error) error {
 				if err := store(); err != nil {
 					return err
@@ -57,10 +57,10 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					first <- err
 				}()
 				synctest.Wait()
-				// The first look may have seen the request before the one that does not return.
+				// The first check may have seen the request before the one that does not return.
 				late := func(took time.Duration) bool { return took < stallAfter || took > stallAfter+stallTick }
 				if took, err := create("second"); late(took) || !errors.Is(err, errStalled) {
-					t.Errorf("who waited with it is answered after %s: %v", took, err)
+					t.Errorf("the caller that waited with it is answered after %s: %v", took, err)
 				}
 				if err := <-first; !errors.As(err, new(*UnavailableError)) || late(time.Since(begun)) {
 					t.Errorf("the caller is answered after %s: %v", time.Since(begun), err)
@@ -72,7 +72,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					t.Errorf("a later caller is answered after %s: %v", took, err)
 				}
 				if err := w.h.barrier(t.Context()); !errors.Is(err, errStalled) || late(time.Since(begun)) {
-					t.Errorf("who waits for the batch is answered after %s: %v", time.Since(begun), err)
+					t.Errorf("the caller that waits for the batch is answered after %s: %v", time.Since(begun), err)
 				}
 				time.Sleep(time.Minute)
 				w.log.when(nil)
@@ -82,7 +82,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					t.Errorf("after the log has answered, Health is %v", err)
 				}
 				if n := w.log.head() - before; n != 2 {
-					t.Errorf("the two commands that waited are %d events; the third was refused", n)
+					t.Errorf("the two waiting commands became %d events; the third was refused", n)
 				}
 				for _, key := range []string{"first", "second", "third"} {
 					if took, err := create(key); err != nil || took != 0 {
@@ -90,7 +90,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 					}
 				}
 				if n := w.log.head() - before; n != 3 {
-					t.Errorf("three commands are %d events", n)
+					t.Errorf("three commands became %d events", n)
 				}
 			})
 		})
@@ -103,7 +103,7 @@ func TestASlowLogIsNoStall(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
 		w.log.when(func(_ uint64, _ []events.Message, store func() error) error {
-			time.Sleep(stallAfter - time.Millisecond) // each look sees another request
+			time.Sleep(stallAfter - time.Millisecond) // each check sees another request
 			return store()
 		})
 		for i := range 5 {
@@ -172,11 +172,11 @@ func TestOnlyTheRequestThatWasSeenExpires(t *testing.T) {
 	seen := s.current()
 	s.end()
 	s.begin()
-	s.expire(seen, func() { t.Error("the next request is taken for the last") })
+	s.expire(seen, func() { t.Error("the next request is taken for the previous one") })
 	s.expire(s.current(), func() {})
 	select {
 	case <-s.waited():
 	default:
-		t.Error("nobody is told")
+		t.Error("the stall was not reported")
 	}
 }

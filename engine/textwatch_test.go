@@ -66,7 +66,7 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 	}()
 	<-waiting
 	if lost := watch.Lost(); len(lost) > 0 || !strings.Contains(log.String(), "does not answer") {
-		t.Errorf("of a store that does not answer it says %v, %s", lost, log.String())
+		t.Errorf("for a store that does not answer, the watch reports %v, %s", lost, log.String())
 	}
 	for range 2 {
 		texts.set(true, nil)
@@ -74,7 +74,7 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 		<-waiting
 	}
 	if lost := watch.Lost(); len(lost) != 1 || strings.Count(log.String(), "are lost") != 1 {
-		t.Errorf("of a lost text it says %v, %s", lost, log.String())
+		t.Errorf("for a lost text, the watch reports %v, %s", lost, log.String())
 	}
 	texts.set(false, nil)
 	tick <- time.Time{}
@@ -83,11 +83,11 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 		t.Errorf("lost for good: %v", lost)
 	}
 	if asked := len(slices.Compact(slices.Sorted(slices.Values(texts.asked)))); asked != 2 || len(texts.asked) != 5 {
-		t.Errorf("it asked %d times for %d texts", len(texts.asked), asked)
+		t.Errorf("the watch asked %d times for %d texts", len(texts.asked), asked)
 	}
 }
 
-// Others report a damaged log: the watch says nothing, and does not look again.
+// A damaged log is reported elsewhere: the watch reports nothing, and does not check again.
 func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("Long", 30_000)
@@ -100,7 +100,7 @@ func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
 		Texts: &lossyTexts{err: fmt.Errorf("%w: damaged", events.ErrReadOnly)},
 		Head:  func() events.Head { return events.Head{Sequence: w.log.head()} },
 		After: func(time.Duration) <-chan time.Time {
-			t.Error("it waits for another look")
+			t.Error("the watch waits for another check")
 			stop()
 			return nil
 		},
@@ -108,6 +108,6 @@ func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
 	}
 	watch.Run(ctx)
 	if log.Len() > 0 {
-		t.Errorf("it says %s", log.String())
+		t.Errorf("the watch reports %s", log.String())
 	}
 }

@@ -104,12 +104,12 @@ func TestTryIsDo(t *testing.T) {
 			}
 			done, err := w.traced(by, s[1], s[2], key)
 			if err != nil || string(done.Event) != string(tried.Event) || !reflect.DeepEqual(done.Data, tried.Data) {
-				t.Fatalf("%v: tried\n%s\nand done\n%s\n%v", s, tried.Event, done.Event, err)
+				t.Fatalf("%v: Try returns\n%s\nand Do\n%s\n%v", s, tried.Event, done.Event, err)
 			}
 			again, err := w.try(by, s[1], s[2], key)
 			if err != nil || !again.Retried || again.Sequence != done.Sequence ||
 				string(again.Event) != string(done.Event) {
-				t.Fatalf("%v, tried when it is done: %+v, %v", s, again, err)
+				t.Fatalf("%v, tried after it was done: %+v, %v", s, again, err)
 			}
 			if named {
 				w.named(name, done.Data)
@@ -187,7 +187,7 @@ func TestTryRefuses(t *testing.T) {
 			}
 			_, err = w.traced(c.when[0], c.when[1], c.when[2], c.key)
 			if !errors.As(err, &done) || *done != *tried {
-				t.Errorf("tried: %+v\nand done: %+v", tried, done)
+				t.Errorf("Try returns %+v\nand Do %+v", tried, done)
 			}
 		})
 	}
@@ -210,14 +210,14 @@ func TestTryTakesNoTurn(t *testing.T) {
 		go func() { _, err := w.do("admin", "session:kill", `{"sessionId":"{w}"}`); done <- err }()
 		<-g.reached
 		if a, err := w.try("w", "session:note", `{"message":"m"}`, "k"); err != nil || a.Event == nil {
-			t.Errorf("while the end of its session is on the way: %v", err)
+			t.Errorf("while the end of its session is being written: %v", err)
 		}
 		close(g.open)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.try("w", "session:note", `{"message":"m"}`, "k"); code(err) != commands.CodeNotAllowed {
-			t.Errorf("when it is committed: %v", err)
+			t.Errorf("once the end is committed: %v", err)
 		}
 		w.pass(-time.Hour)
 		a, err := w.try("v", "session:note", `{"message":"m"}`, "k")

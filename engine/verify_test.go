@@ -204,7 +204,7 @@ func TestVerifyClean(t *testing.T) {
 			t.Fatal(err)
 		}
 		if verdict.Views != events.BodyHash(b) || verdict.Head != s.Head() {
-			t.Error("the audit rebuilds another state than the Handler has")
+			t.Error("the audit rebuilds a state that differs from the Handler's")
 		}
 	})
 }
@@ -565,7 +565,7 @@ func TestVerifyOldRules(t *testing.T) {
 	log := w.log.messages
 	spawned, asked := find(t, log, "session.spawned", 4), len(log)-1
 	if dataOf(t, log[spawned]).(*events.SessionSpawned).SessionID != w.ids["k"] {
-		t.Fatal("that is not the queue worker")
+		t.Fatal("the event is not that of the queue worker")
 	}
 	as := func(rules string) []events.Message {
 		return rewrite(t, log, func(i int, e *events.Event) {

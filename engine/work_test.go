@@ -42,7 +42,7 @@ func TestWorkIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if steps := <-told; steps == 0 || steps > waiting {
-			t.Errorf("a dry run took %d steps, and folds nothing", steps)
+			t.Errorf("a dry run, which folds nothing, took %d steps", steps)
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		g := w.log.hold()
@@ -55,7 +55,7 @@ func TestWorkIsTold(t *testing.T) {
 		}
 		close(g.open)
 		if steps := <-told; steps < 2*waiting {
-			t.Errorf("completing what %d items wait for took %d steps", waiting, steps)
+			t.Errorf("completing a task that %d items wait for took %d steps", waiting, steps)
 		}
 		var refusal *commands.Refusal
 		if _, err := w.h.Do(t.Context(), request("admin", "task:reopen", `{"taskId":"{t1}"}`, told)); !errors.As(err,

@@ -20,20 +20,20 @@ func TestCatalogue(t *testing.T) {
 	for _, entry := range Catalogue() {
 		data := entry.New()
 		if data.EventType() != entry.Type {
-			t.Errorf("%s makes a %s", entry.Type, data.EventType())
+			t.Errorf("%s creates a payload of type %s", entry.Type, data.EventType())
 		}
 		if !name.MatchString(entry.Type) {
-			t.Errorf("%s is no name of a type", entry.Type)
+			t.Errorf("%s is not a name of a type", entry.Type)
 		}
 		if kind, _ := data.Aggregate(); !strings.HasPrefix(entry.Type, "maestro."+kind+".") {
 			t.Errorf("%s happens to a %s", entry.Type, kind)
 		}
 		if seen[entry.Type] {
-			t.Errorf("%s stands twice", entry.Type)
+			t.Errorf("%s is there twice", entry.Type)
 		}
 		seen[entry.Type] = true
 		if entry.Doc == "" {
-			t.Errorf("%s does not say what it is", entry.Type)
+			t.Errorf("%s has no description", entry.Type)
 		}
 		if entry.New() == data {
 			t.Errorf("%s gives the same payload twice", entry.Type)
@@ -41,7 +41,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	Catalogue()[0].Type = "changed"
 	if Catalogue()[0].Type == "changed" {
-		t.Error("Catalogue hands out its own list")
+		t.Error("Catalogue returns its own list, not a copy")
 	}
 }
 

@@ -13,7 +13,7 @@ func TestChain(t *testing.T) {
 	bodies := [][]byte{[]byte("one"), []byte("two"), []byte("three")}
 	var head Hash
 	for _, body := range bodies {
-		// By hand, as docs/contract.md, "Events", says it: SHA-256(prevhash ‖ SHA-256(body)).
+		// By hand, as in docs/contract.md, "Events": SHA-256(prevhash ‖ SHA-256(body)).
 		inner := sha256.Sum256(body)
 		want := Hash(sha256.Sum256(append(append([]byte{}, head[:]...), inner[:]...)))
 		if head = Next(head, BodyHash(body)); head != want {
@@ -57,7 +57,7 @@ func TestHashText(t *testing.T) {
 	}
 	for _, text := range []string{"", "00", strings.Repeat("0", 63), strings.Repeat("0", 65), strings.Repeat("g", 64)} {
 		if _, err := ParseHash(text); err == nil {
-			t.Errorf("%q is a hash", text)
+			t.Errorf("%q is accepted as a hash", text)
 		}
 	}
 	head := Head{Sequence: 7, Hash: hash}
@@ -76,14 +76,14 @@ func TestHashText(t *testing.T) {
 		t.Errorf("read %s, %v", back, err)
 	}
 	if err := json.Unmarshal([]byte(`{"hash":"00"}`), &back); err == nil {
-		t.Error("a short hash is read")
+		t.Error("a short hash is accepted")
 	}
 }
 
 func TestDamageIsReadOnly(t *testing.T) {
 	err := fmt.Errorf("open: %w", &DamageError{Sequence: 7, Why: "it is gone"})
 	if !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrFull) {
-		t.Error("a damaged log is a read-only one, and nothing else")
+		t.Error("a damaged log must be a read-only one, and nothing else")
 	}
 	if !strings.Contains(err.Error(), "sequence 7: it is gone") {
 		t.Errorf("says %q", err)

@@ -34,7 +34,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		slow, err := decodeWithSDK(body)
 		if err != nil {
-			t.Fatalf("the fast decoder takes what the SDK refuses: %v\n%s", err, body)
+			t.Fatalf("the fast decoder accepts what the SDK refuses: %v\n%s", err, body)
 		}
 		if !reflect.DeepEqual(&fast, slow) {
 			t.Fatalf("fast %+v\n%+v\nSDK  %+v\n%+v\n%s", fast, fast.Data, *slow, slow.Data, body)
@@ -89,7 +89,7 @@ func TestDecodeRefuses(t *testing.T) {
 				t.Fatalf("decoded to %+v", event)
 			}
 			if !strings.Contains(err.Error(), c.says) {
-				t.Errorf("says %q, want something with %q", err, c.says)
+				t.Errorf("the error is %q, want one with %q", err, c.says)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestDecodeOtherShapes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := compact(t, golden); !bytes.Equal(compact(t, again), want) {
-			t.Errorf("%s: read from another shape and written:\n%s\nwant\n%s", data.EventType(), again, want)
+			t.Errorf("%s: read from another shape and written again:\n%s\nwant\n%s", data.EventType(), again, want)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func TestDecodeIntoLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// The body belongs to the caller, who may use its memory again.
+// The body belongs to the caller, who may reuse its memory.
 func TestDecodeKeepsNoBody(t *testing.T) {
 	for _, data := range samples {
 		body := readGolden(t, goldenPath(data.EventType()))
@@ -237,7 +237,7 @@ func TestDecodeDamaged(t *testing.T) {
 				t.Fatalf("%s: a flipped bit at %d has the same hash", data.EventType(), i)
 			}
 			if _, err := event.Append(nil); err != nil {
-				t.Fatalf("%s with byte %d flipped decodes and cannot be written: %v", data.EventType(), i, err)
+				t.Fatalf("%s with byte %d flipped is decoded, but cannot be written: %v", data.EventType(), i, err)
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func TestEveryFieldOfAReportIsWritten(t *testing.T) {
 		case *Blobs:
 			*field = Blobs{"message": "digest"}
 		default:
-			t.Fatalf("%s: say here what a value of it is", shape.Field(i).Name)
+			t.Fatalf("%s: add a value for it here", shape.Field(i).Name)
 		}
 		want, err := json.Marshal(report)
 		if err != nil {

@@ -35,7 +35,7 @@ func TestDigestsOfEverySample(t *testing.T) {
 		named += len(want)
 	}
 	if named < 8 {
-		t.Fatalf("only %d digests stand in the samples", named)
+		t.Fatalf("the samples contain only %d digests", named)
 	}
 }
 

@@ -111,11 +111,11 @@ func TestAppendDataOfEveryType(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	if _, err := (&Event{}).Append(nil); err == nil {
-		t.Error("an event without a payload is written")
+		t.Error("an event without a payload was written")
 	}
 	broken := &Event{Data: &SessionNoted{SessionID: "s", Type: "t", Data: json.RawMessage(`{"cut"`)}}
 	if _, err := broken.Append(nil); err == nil {
-		t.Error("a payload with broken JSON is written")
+		t.Error("a payload with broken JSON was written")
 	}
 }
 
@@ -133,6 +133,6 @@ func TestAppendBoundsTheBody(t *testing.T) {
 	}
 	event.Data = &ProjectCreated{ProjectID: "p", Description: strings.Repeat("x", room+1)}
 	if _, err := event.Append(nil); err == nil || err.Error() != (&TooLargeError{Bytes: MaxBody + 1}).Error() {
-		t.Errorf("a byte more: %v", err)
+		t.Errorf("one byte more: %v", err)
 	}
 }

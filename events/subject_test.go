@@ -46,7 +46,7 @@ func FuzzSubject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, project, aggregate, id, other string) {
 		subject := Subject(project, aggregate, id)
 		if !clean.MatchString(subject) {
-			t.Fatalf("%q is no subject", subject)
+			t.Fatalf("%q is not a subject", subject)
 		}
 		if got, want := readSubject(t, subject), [3]string{project, aggregate, id}; got != want {
 			t.Fatalf("%s reads as %q, want %q", subject, got, want)
@@ -93,7 +93,7 @@ func FuzzID(f *testing.F) {
 			t.Fatalf("%q and %q", id, other)
 		}
 		if id.Version() != 5 || id.Variant() != uuid.RFC4122 {
-			t.Fatalf("%s is no UUIDv5", id)
+			t.Fatalf("%s is not a UUIDv5", id)
 		}
 		if want := uuid.NewSHA1(namespace, []byte(source+"\x00"+project+"\x00"+command+"\x00"+key)); id != want {
 			t.Fatalf("got %s, want %s", id, want)

@@ -55,7 +55,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 			done = work(reader)
 			most, total = max(most, *steps), total+*steps
 			if portions > 10_000 {
-				t.Fatal("it does not end")
+				t.Fatal("the work does not end")
 			}
 		}
 		return portions, most, total
@@ -72,11 +72,11 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 		t.Errorf("below the root: %+v, want %+v", got, want)
 	}
 	if most > portion+100 || portions < total/(portion+100) || total > 3*tasks {
-		t.Errorf("%d portions of at most %d steps, %d in all", portions, most, total)
+		t.Errorf("%d portions of at most %d steps, %d in total", portions, most, total)
 	}
 	again := s.SumBelow(root.ID, sums)
 	if got := again.Progress(); got == nil || got.Total != tasks {
-		t.Errorf("what is known is not known again: %+v", got)
+		t.Errorf("a sum that was known is not found again: %+v", got)
 	}
 
 	growth := s.GrowthOf(root, NewSums(SumsMost))
@@ -87,7 +87,7 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 		t.Errorf("a tree of %d tasks, %d below it: %+v", branch.Count(), branch.Below, branch.Progress)
 	}
 	if most > portion+100 || total > SumsMost {
-		t.Errorf("a tree takes portions of %d steps, %d in all", most, total)
+		t.Errorf("a tree takes portions of %d steps, %d in total", most, total)
 	}
 	all := s.NewGrowth("p", "", 2, MaxTreeTasks, NewSums(SumsMost))
 	if _, most, _ := inPortions(func(s *State) bool { return s.BuildTrees(all, portion) }); most > portion+100 {
@@ -106,15 +106,15 @@ func TestSumsAreMadeInPortions(t *testing.T) {
 		return s.SumOn(sum, portion)
 	})
 	if got := sum.Progress(); got.Total == 0 || got.Total+got.Unread != tasks {
-		t.Errorf("a sum that is too much says %+v", got)
+		t.Errorf("a sum above the limit says %+v", got)
 	}
 	inPortions(func(s *State) bool { return s.BuildTrees(growth, portion) })
 	if branch := growth.Branches[0]; branch.Below != tasks-MaxTreeTasks || branch.Progress.Unread == 0 {
-		t.Errorf("a tree that is too much says that %d are below it, and %+v", branch.Below, branch.Progress)
+		t.Errorf("a tree above the limit says that %d tasks are below it, and %+v", branch.Below, branch.Progress)
 	}
 }
 
-// held is how many bytes of the heap are in use.
+// held returns the number of bytes of the heap that are in use.
 func held() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -170,6 +170,6 @@ func TestViewsCountWhatTheyCopy(t *testing.T) {
 		t.Errorf("a list shows %d words and %d more, from %+v", len(v.Says), v.SaysMore, v.Says[0])
 	}
 	if got, most := s.ListedSize(&fat), 2*v.Size(); got < v.Size() || got > most {
-		t.Errorf("a view of %d bytes is expected to be %d", v.Size(), got)
+		t.Errorf("a view of %d bytes reports a size of %d", v.Size(), got)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"maestro/events"
 )
 
-// inPortions does work in looks of this many steps each, as readers of a server do, and calls between after each look.
+// inPortions does work in portions of this many steps each, as readers of a server do, and calls between after each
+// portion.
 func inPortions(t *testing.T, s *State, steps uint64, on func(s *State, until uint64) (done bool), between func()) {
 	t.Helper()
 	const most = 100_000
@@ -20,7 +21,7 @@ func inPortions(t *testing.T, s *State, steps uint64, on func(s *State, until ui
 		}
 		between()
 	}
-	t.Fatal("it does not end")
+	t.Fatal("the work does not end")
 }
 
 // busyProject has a queue in which no item can be started, quarantined items, and sessions that reported.

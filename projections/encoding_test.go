@@ -49,7 +49,7 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 		fill(t, value, n)
 		v.SetMapIndex(key, value)
 	default:
-		t.Fatalf("fill knows no %s: teach it", v.Type())
+		t.Fatalf("fill does not know the kind %s: add it", v.Type())
 	}
 }
 
@@ -157,7 +157,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 		}
 	}
 	if encode(t, read) != b {
-		t.Error("encoded again, it is other bytes")
+		t.Error("encoding it again gives other bytes")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestDecodeGoesOn(t *testing.T) {
 		whole, half := stateOf(t, story...), stateOf(t, story[:cut]...)
 		again := stateOf(t, story[:cut]...)
 		if encode(t, again) != encode(t, half) {
-			t.Fatalf("seed %d: equal states give other bytes", seed)
+			t.Fatalf("seed %d: equal states give different bytes", seed)
 		}
 		read, err := Decode([]byte(encode(t, half)))
 		if err != nil {
@@ -190,7 +190,7 @@ func TestDecodeGoesOn(t *testing.T) {
 			apply(t, read, g)
 		}
 		if encode(t, read) != encode(t, whole) || show(t, read) != show(t, whole) {
-			t.Fatalf("seed %d: from the decoded state the fold comes to another end", seed)
+			t.Fatalf("seed %d: from the decoded state the fold gives another result", seed)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func TestImageStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want || image.Head().Sequence != 60 || image.Genesis() != s.Genesis() {
-		t.Error("the picture moved with the state")
+		t.Error("the image changed with the state")
 	}
 }
 
@@ -257,7 +257,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for i := range len(good) {
 		if _, err := Decode([]byte(good[:i])); err == nil {
-			t.Fatalf("cut at %d of %d, it decodes", i, len(good))
+			t.Fatalf("a state cut at %d of %d bytes is decoded", i, len(good))
 		}
 	}
 }
@@ -283,7 +283,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Decode([]byte(encode(t, s)))
 		if err != nil {
-			t.Fatalf("what was decoded is encoded to what is not: %v", err)
+			t.Fatalf("a decoded state was encoded, and cannot be decoded again: %v", err)
 		}
 		show(t, again)
 	})

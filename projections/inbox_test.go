@@ -287,14 +287,14 @@ func TestInboxConcerns(t *testing.T) {
 		var got []string
 		for _, item := range s.Inbox("p", func(id string) bool { return id == session }) {
 			if item.ProjectID != "p" {
-				t.Errorf("%+v is of no project", item)
+				t.Errorf("%+v has no project", item)
 			}
 			got = append(got, strings.TrimSpace(string(item.Kind)+" "+item.InputID))
 		}
 		equalLists(t, "what concerns "+session, got, want...)
 	}
 	if items := s.Inbox("none", nil); items == nil || len(items) != 0 {
-		t.Error("an empty inbox is an empty list")
+		t.Error("an empty inbox must be an empty list")
 	}
 }
 
@@ -347,7 +347,7 @@ func TestInboxIsBounded(t *testing.T) {
 			listed, more := 0, 0
 			for _, item := range items {
 				if item.Kind != c.kind || len(item.Message) > InboxText+len("…") || !utf8.ValidString(item.Message) {
-					t.Errorf("%s with a message of %d bytes", item.Kind, len(item.Message))
+					t.Errorf("%s has a message of %d bytes", item.Kind, len(item.Message))
 				}
 				if item.Cut != strings.HasSuffix(item.Message, "…") {
 					t.Errorf("cut: %t, %.20q", item.Cut, item.Message)
@@ -364,13 +364,13 @@ func TestInboxIsBounded(t *testing.T) {
 				t.Errorf("the project counts %d of %d", got, c.all)
 			}
 			if all := inboxOf(s, "w"); len(all) != c.all || len(all[0].Message) > InboxText+len("…") {
-				t.Errorf("all that the session did are %d, of %d", len(all), c.all)
+				t.Errorf("the session's items are %d, of %d", len(all), c.all)
 			}
 		})
 	}
 	items := stateOf(t, then(late...)...).Inbox("p", nil)
 	if first := items[0]; first.More != told-InboxLateListed || first.Next != "maestro inbox --session w --kind late" {
-		t.Errorf("first comes %+v", first)
+		t.Errorf("the first item is %+v", first)
 	}
 	for i, item := range items[1:] {
 		want := fmt.Sprint(told-InboxLateListed+i, "ä")
@@ -394,12 +394,12 @@ func TestInboxFindsWords(t *testing.T) {
 			want = ""
 		}
 		if got := timeline.at(sequence).Message; got != want {
-			t.Errorf("at %d stands %q, expected %q", sequence, got, want)
+			t.Errorf("at %d is %q, expected %q", sequence, got, want)
 		}
 	}
 }
 
-// inboxOf returns everything that one session did and that needs a person.
+// inboxOf returns everything by one session that needs a person.
 func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))
 	concerns := func(id string) bool { return id == session }

@@ -37,7 +37,7 @@ func hidden(t *testing.T, depth, sessions, leaves int) *State {
 	return s
 }
 
-// The tasks above many tasks are looked at once, not for each of them: the work grows with the size of the project, not
+// The tasks above many tasks are visited once, not for each of them: the work grows with the size of the project, not
 // with tasks times levels times sessions.
 func TestInboxLooksAboveOnce(t *testing.T) {
 	const depth, sessions, leaves = 90, 40, 400
@@ -56,7 +56,7 @@ func TestInboxLooksAboveOnce(t *testing.T) {
 	}
 }
 
-// Each of many failed sessions that left many tasks is looked through once.
+// Each of many failed sessions that left many tasks is searched once.
 func TestInboxLooksThroughFailedSessionsOnce(t *testing.T) {
 	const sessions, each = 5, 200
 	story := []given{project()}
@@ -94,7 +94,7 @@ func TestAStoppedInboxTellsWhatItFound(t *testing.T) {
 		reader.SearchOn(search, nil, untilDone)
 		items := search.Items()
 		if len(items) == 0 || items[0].Kind != InboxQuestion {
-			t.Fatalf("after %d steps it tells %+v", until, items)
+			t.Fatalf("after %d steps the inbox has %+v", until, items)
 		}
 		if done != (len(unread) == 0) {
 			t.Errorf("after %d steps %q is unread", until, unread)

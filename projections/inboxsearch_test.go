@@ -9,7 +9,7 @@ import (
 	"maestro/events"
 )
 
-// The size of a search is at least what it takes, and not many times that.
+// The counted size of a search is at least the memory that it takes, and not many times that.
 func TestSizeOfAnInboxSearch(t *testing.T) {
 	s := unattended(t, 20_000)
 	var before, after runtime.MemStats
@@ -37,7 +37,7 @@ func TestSizeOfAnInboxSearch(t *testing.T) {
 		measure(&after)
 		took := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		if size < took || size > 4*took {
-			t.Errorf("%s: %d bytes are counted, and it takes %d", name, size, took)
+			t.Errorf("%s: %d bytes are counted, but the search takes %d", name, size, took)
 		}
 		runtime.KeepAlive(hold)
 		runtime.KeepAlive(s)

@@ -113,8 +113,8 @@ func TestTheEndOfACommand(t *testing.T) {
 	}
 }
 
-// TestWordsOfASession: the report of a session without a task is shown as long as it cannot continue, also by a decoded
-// state.
+// TestWordsOfASession: the report of a session without a task is shown as long as it cannot continue, even after a
+// snapshot was decoded.
 func TestWordsOfASession(t *testing.T) {
 	says := func(kind events.ReportKind, words string, tasks ...string) given {
 		return report(worker, "w", kind, words, tasks...)

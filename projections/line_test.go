@@ -16,21 +16,21 @@ func equalLine(t *testing.T, l line, want []uint64) {
 	var walked []string
 	l.walk(func(task string) bool { walked = append(walked, task); return true })
 	if len(walked) != len(want) || l.len() != len(want) {
-		t.Fatalf("walk gives %d, len says %d, want %d", len(walked), l.len(), len(want))
+		t.Fatalf("walk gives %d places, len %d, want %d", len(walked), l.len(), len(want))
 	}
 	for i, place := range want {
 		if walked[i] != named(place) {
-			t.Fatalf("walk gives %s as number %d, want %s", walked[i], i, named(place))
+			t.Fatalf("walk gives %s at index %d, want %s", walked[i], i, named(place))
 		}
 	}
 	task, place, ok := l.first()
 	switch {
 	case len(want) == 0:
 		if ok || task != "" || place != 0 {
-			t.Fatalf("an empty line begins with %s at %d", task, place)
+			t.Fatalf("an empty line starts with %s at %d", task, place)
 		}
 	case !ok || place != want[0] || task != named(want[0]):
-		t.Fatalf("it begins with %s at %d, want %d", task, place, want[0])
+		t.Fatalf("the line starts with %s at %d, want %d", task, place, want[0])
 	}
 }
 
@@ -64,7 +64,7 @@ func TestLine(t *testing.T) {
 				l, list = l.without(place), slices.Delete(slices.Clone(list), at, at+1)
 			} else {
 				if without := l.without(place); without.len() != len(list) {
-					t.Fatalf("seed %d: without what is not there, %d are left of %d", seed, without.len(), len(list))
+					t.Fatalf("seed %d: after removing a missing place, %d are left of %d", seed, without.len(), len(list))
 				}
 				l, list = l.with(place, named(place)), slices.Insert(slices.Clone(list), at, place)
 			}
@@ -112,7 +112,7 @@ func TestLineShape(t *testing.T) {
 		back = back.without(place + 1000)
 	}
 	if shape(up.root) != shape(down.root) || shape(up.root) != shape(back.root) {
-		t.Error("equal lines have other shapes")
+		t.Error("equal lines have different shapes")
 	}
 }
 

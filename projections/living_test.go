@@ -39,7 +39,7 @@ func livingBelow(s *State, id string) []string {
 	return d.Living
 }
 
-// openKept returns them from the state's lists.
+// openKept returns the open things from the state's lists.
 func openKept(s *State) openThings {
 	kept := newOpenThings()
 	sessionID := func(x *Session) string { return x.ID }
@@ -68,7 +68,7 @@ func openKept(s *State) openThings {
 	return kept
 }
 
-// openFound finds the same by walking through everything that ever existed.
+// openFound finds the same things by walking through everything that ever existed.
 func openFound(s *State) openThings {
 	found := newOpenThings()
 	var sessions []*Session
@@ -123,12 +123,12 @@ func openFound(s *State) openThings {
 	return found
 }
 
-// holdOpen compares a state's lists with what exists, in the state itself and in a copy loaded from a snapshot.
+// holdOpen compares the lists with what exists, in the state itself and in a copy loaded from a snapshot.
 func holdOpen(t *testing.T, s *State, where string) openThings {
 	t.Helper()
 	want := openFound(s)
 	if got := openKept(s); !reflect.DeepEqual(got, want) {
-		t.Fatalf("%s: it keeps apart %+v, and there are %+v", where, got, want)
+		t.Fatalf("%s: the lists have %+v, want %+v", where, got, want)
 	}
 	if s.under != nil {
 		return want
@@ -138,7 +138,7 @@ func holdOpen(t *testing.T, s *State, where string) openThings {
 		t.Fatal(err)
 	}
 	if got := openKept(decoded); !reflect.DeepEqual(got, want) {
-		t.Fatalf("%s: from a snapshot it keeps apart %+v, and there are %+v", where, got, want)
+		t.Fatalf("%s: from a snapshot the lists have %+v, want %+v", where, got, want)
 	}
 	return want
 }
@@ -156,7 +156,7 @@ func TestOpenIsKeptApart(t *testing.T) {
 		}
 	}
 	if questions == 0 || deadlines == 0 || items == 0 {
-		t.Errorf("%d questions, %d deadlines and %d items were there", questions, deadlines, items)
+		t.Errorf("the stories had only %d questions, %d deadlines and %d items", questions, deadlines, items)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestLivingBelowInFamilies(t *testing.T) {
 		}
 	}
 	if below == 0 {
-		t.Error("nothing lived below any session")
+		t.Error("no session lived below another")
 	}
 }
 

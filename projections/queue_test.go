@@ -172,7 +172,7 @@ func (m *model) applyToQueue(data any) {
 	}
 }
 
-// move puts a queued item before another or at the end. It lists all queued items in order, and gives the places anew.
+// move puts a queued item before another or at the end. It lists all queued items in order, and reassigns the places.
 func (m *model) move(d *events.QueueItemMoved) {
 	item := m.item(d.Queue, d.TaskID)
 	if d.Before == "" {
@@ -321,7 +321,7 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 		view := s.QueueView(real)
 		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready ||
 			view.Stats != want {
-			t.Fatalf("%s: queue %s has on top %q behind %d, %d ready, %d waiting, %+v\nwant %q behind %d, %d ready, %d waiting, %+v",
+			t.Fatalf("%s: queue %s has on top %q after %d, %d ready, %d waiting, %+v\nwant %q after %d, %d ready, %d waiting, %+v",
 				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready,
 				len(queued)-ready, want)
 		}
@@ -504,7 +504,7 @@ func TestQueueLine(t *testing.T) {
 		}
 	}
 	if n.passedOver < 200 || n.trusted < 200 || n.returned < 200 || n.empty < 200 || n.flipped < 5 || n.finished < 20 {
-		t.Errorf("too little happens: %+v", n)
+		t.Errorf("too few things happened: %+v", n)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestTheGraphIsTheSameFromASnapshot(t *testing.T) {
 	}
 }
 
-// It finds exactly the existing paths, whichever end it starts from.
+// A walk finds exactly the existing paths, whichever end it starts from.
 func TestReaches(t *testing.T) {
 	for seed := range uint64(30) {
 		s, ids := randomGraph(t, seed)

@@ -363,7 +363,7 @@ func TestReplay(t *testing.T) {
 	}
 	for _, entry := range events.Catalogue() {
 		if !types[entry.Type] {
-			t.Errorf("the golden log has no %s: put one at its end, and run `make golden`", entry.Type)
+			t.Errorf("the golden log has no %s: add one at its end, and run `make golden`", entry.Type)
 		}
 	}
 	if digest := events.BodyHash([]byte(encode(t, s))).String(); Format != goldenFormat || digest != goldenDigest {

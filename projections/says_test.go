@@ -42,7 +42,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}
 		if copied > most {
-			t.Fatalf("step %d copies %d of %d words", step, copied, len(plain))
+			t.Fatalf("step %d copies %d of %d reports", step, copied, len(plain))
 		}
 		if got := next.SaidBy(session); slices.ContainsFunc(plain, by) != (got.SessionID == session) {
 			t.Fatalf("step %d: %s says %+v", step, session, got)
@@ -57,7 +57,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 	}
 	for _, v := range versions {
 		if got := v.task.AllSays(); len(got)+len(v.says) > 0 && !slices.Equal(got, v.says) {
-			t.Fatalf("a version has %d words, want %d, or others", len(got), len(v.says))
+			t.Fatalf("a version has %d reports, want %d, or they differ", len(got), len(v.says))
 		}
 		newest := v.task.newest(func(said StatusReport) bool { return said.Status == events.SaysBlocked })
 		var want StatusReport
@@ -82,11 +82,11 @@ func TestWordsTakenBackAndGivenAgain(t *testing.T) {
 		s.retract(fact{Event: &events.Event{}}, "t", "s")
 	}
 	if n := s.spokeOf.get("s").len(); n != 0 {
-		t.Errorf("%d tasks are remembered for no word", n)
+		t.Errorf("%d tasks are remembered without a report", n)
 	}
 	s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, "")
 	if n := s.spokeOf.get("s").len(); n != 1 {
-		t.Errorf("%d tasks are remembered for one word", n)
+		t.Errorf("%d tasks are remembered for one report", n)
 	}
 	again := New()
 	if err := again.restore(&header{Tasks: []*Task{s.tasks.get("t")}}); err != nil {

@@ -96,7 +96,7 @@ func TestSiblings(t *testing.T) {
 					rest = append(rest, b.Task.ID)
 				}
 				if !slices.Equal(rest, want[""][i+1:]) {
-					t.Errorf("seed %d, %s: behind %s come %v", seed, name, id, rest)
+					t.Errorf("seed %d, %s: after %s come %v", seed, name, id, rest)
 				}
 			}
 		}
@@ -141,7 +141,7 @@ func TestAWalkPastMovedTasksIsBounded(t *testing.T) {
 			ID: fmt.Sprint("t", i), ProjectID: "p", CreatedSequence: uint64(i + 2),
 		}, Status: events.TaskTodo})
 	}
-	for i, task := range made[1:] { // a few are far behind where all were created, the others before all
+	for i, task := range made[1:] { // a few are far after the place of their creation, the others before all
 		task.Order = fmt.Sprintf("1%015d1", i+1)
 		if i < placed {
 			task.Order = fmt.Sprintf("f%015d1", i+1)
@@ -207,7 +207,7 @@ func TestKeysAtTheEndsStayShort(t *testing.T) {
 func TestOrderOfNoForm(t *testing.T) {
 	for _, key := range []string{"", "8", "80000000000000010", "800000000000000g", "80000000000000AA"} {
 		if ValidOrder(key) {
-			t.Errorf("%q is a key", key)
+			t.Errorf("%q is accepted as a key", key)
 		}
 	}
 }

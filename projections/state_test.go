@@ -62,7 +62,7 @@ func TestOverlay(t *testing.T) {
 				}
 				overlay.Drop()
 				if encode(t, base) != before || show(t, overlay) != shown {
-					t.Fatalf("seed %d: something stayed of what was dropped", seed)
+					t.Fatalf("seed %d: a dropped overlay left a trace", seed)
 				}
 			}
 			n := min(1+r.IntN(8), len(story))
@@ -75,7 +75,7 @@ func TestOverlay(t *testing.T) {
 			}
 			story = story[n:]
 			if encode(t, base) != before || show(t, base) != shown {
-				t.Fatalf("seed %d: the overlay shows through before its commit", seed)
+				t.Fatalf("seed %d: the overlay changed the state before its commit", seed)
 			}
 			overlay.Commit()
 			if encode(t, base) != encode(t, direct) || show(t, base) != show(t, direct) || show(t, overlay) != show(t,
@@ -186,7 +186,7 @@ func TestChanges(t *testing.T) {
 				case KindProject, KindTask, KindSession, KindQueue, KindQueueItem, KindInput, KindToken, KindTemplate:
 					was, known := values[k]
 					if isNil(c.Before) == known || known && was != c.Before {
-						t.Fatalf("seed %d, %s: the change of %v begins with %v, and it was %v", seed,
+						t.Fatalf("seed %d, %s: the change of %v begins with %v, but the value was %v", seed,
 							g.data.EventType(), k, c.Before, was)
 					}
 					values[k] = c.After
@@ -229,7 +229,7 @@ func TestChanges(t *testing.T) {
 		}
 		for value, was := range frozen {
 			if is := text(value); is != was {
-				t.Fatalf("seed %d: a value changed after it was made, from\n%s\nto\n%s", seed, was, is)
+				t.Fatalf("seed %d: a value changed after its creation, from\n%s\nto\n%s", seed, was, is)
 			}
 		}
 		for i := len(undo) - 1; i >= 0; i-- {
@@ -240,7 +240,7 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		if len(values) != 0 {
-			t.Fatalf("seed %d: undone to the beginning, there is %v", seed, values)
+			t.Fatalf("seed %d: after undoing everything there is %v", seed, values)
 		}
 	}
 }

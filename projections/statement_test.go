@@ -144,7 +144,7 @@ func TestValuesStaySmall(t *testing.T) {
 		reflect.TypeFor[Session](): 96,
 	} {
 		if typ.Size() > most {
-			t.Errorf("a %s has %d bytes, at most %d: put what seldom moves behind a pointer", typ, typ.Size(), most)
+			t.Errorf("a %s has %d bytes, at most %d: put what seldom changes behind a pointer", typ, typ.Size(), most)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func at(sequence int) int64 {
 	return epoch.Add(time.Duration(sequence) * time.Second).UnixMilli()
 }
 
-// given is one event of a story; its project is p unless it names another, or nowhere.
+// given is one event of a story. Its project is p unless it names another or nowhere.
 type given struct {
 	by      string
 	data    events.Data
@@ -130,7 +130,7 @@ func report(source, session string, kind events.ReportKind, message string, task
 	})
 }
 
-// show returns every view of everything that was ever named in a state, as one text.
+// show returns every view of everything that was ever named in a state as one text.
 func show(t testing.TB, s *State) string {
 	t.Helper()
 	type shown struct {
@@ -477,7 +477,7 @@ func likelyOfQueues(s *State, p string, add func(project, source string, data ev
 	}
 }
 
-// try folds an event and reports whether it fitted.
+// try folds an event and reports whether it fit.
 func try(t testing.TB, s *State, g given) bool {
 	t.Helper()
 	e, body := stored(t, g.event(s))

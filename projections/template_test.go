@@ -133,7 +133,7 @@ func TestTemplates(t *testing.T) {
 	equalLists(t, "in the order of the first event", idsOf(s.Templates(), func(t *Template) string { return t.ID }),
 		"b", "execute-queue", "a")
 	if s.Template("gone") != nil || !s.TemplateEver("gone") || s.TemplateEver("execute-tree") {
-		t.Error("a deleted one is shown or forgotten, or one that nobody changed is there")
+		t.Error("a deleted template is shown or forgotten, or an unchanged one is there")
 	}
 	for data, says := range map[events.Data]string{
 		&events.TemplateCreated{TemplateID: "a"}:    `creates the template "a", which exists`,
@@ -145,6 +145,6 @@ func TestTemplates(t *testing.T) {
 		refused(t, s, of(data).event, says)
 	}
 	for range s.Templates() {
-		break // whoever asks may stop early
+		break // the caller may stop early
 	}
 }

@@ -121,7 +121,7 @@ func TestInDependencyOrder(t *testing.T) {
 	}
 	equalLists(t, "order", got, "t2", "t3", "t1", "t5")
 	if some[0].ID != "t1" {
-		t.Error("what was given is changed")
+		t.Error("the argument was changed")
 	}
 }
 
@@ -214,7 +214,7 @@ func TestDeepTrees(t *testing.T) {
 		levels++
 		if last := levels == MaxTreeDepth; last != (level[0].Below > 0) ||
 			last && level[0].Below != depth+1-MaxTreeDepth {
-			t.Fatalf("level %d says that %d are below it and not shown", levels, level[0].Below)
+			t.Fatalf("level %d says that %d tasks are below it and not shown", levels, level[0].Below)
 		}
 	}
 	if levels != MaxTreeDepth {
@@ -250,9 +250,9 @@ func TestOrderBranchesInDeepTrees(t *testing.T) {
 	branches := s.Branches("p", "", 0, MaxTreeTasks)
 	reads := orderBranches(branches)
 	if branches[0].Task.ID != "b0" {
-		t.Error("what is waited for does not come first")
+		t.Error("a dependency does not come first")
 	}
 	if most := hubs * waiting * 40; reads > most {
-		t.Errorf("%d places looked at for %d dependencies, want %d at most", reads, hubs*waiting, most)
+		t.Errorf("%d look-ups for %d dependencies, want %d at most", reads, hubs*waiting, most)
 	}
 }

@@ -429,7 +429,7 @@ func TestSession(t *testing.T) {
 
 	s := stateOf(t, then(by(admin, &events.SessionDeleted{SessionID: "w"}))...)
 	if s.Session("w") != nil || s.SessionProject("w") != "p" || len(s.SessionTimeline("w")) == 0 {
-		t.Error("a deleted session is gone from the views, and its history stays")
+		t.Error("a deleted session must be gone from the views, and its history must stay")
 	}
 	e := full.event(New())
 	x := stateOf(t, spawned...).Session("w")
@@ -442,7 +442,7 @@ func TestSession(t *testing.T) {
 	e.PrevHash, e.ID, e.Time = fresh.Head().Hash, events.ID("a", "", "", "b"), fresh.At()
 	read, body := stored(t, e)
 	if _, err := fresh.Apply(3, read, events.BodyHash(body)); err != nil || fresh.Session("w").Cause.First != "first" {
-		t.Errorf("the chain of causes goes on: %v, %+v", err, fresh.Session("w"))
+		t.Errorf("the chain of causes must continue: %v, %+v", err, fresh.Session("w"))
 	}
 }
 
@@ -738,7 +738,7 @@ func TestQueueView(t *testing.T) {
 	s := stateOf(t, then()...)
 	equalLists(t, "queues", idsOf(s.Queues("p"), func(q *Queue) string { return q.Name }), "reviews", "w")
 	if s.Queue("q", "w") != nil || s.Queue("p", "none") != nil || s.Session("w").Queue != "w" {
-		t.Error("a queue is its project's, by its name")
+		t.Error("a queue must belong to its project and be found by its name")
 	}
 }
 
@@ -885,10 +885,10 @@ func TestItemView(t *testing.T) {
 			s := stateOf(t, c.story...)
 			q := s.Queue("p", "a")
 			if got := shownItems(s, q)[0].Waits; got != c.waits {
-				t.Errorf("it says %q, want %q", got, c.waits)
+				t.Errorf("the item waits for %q, want %q", got, c.waits)
 			}
 			if top, _ := s.Top(q); (top != nil) != (c.waits == "") {
-				t.Errorf("on top is %v", top)
+				t.Errorf("the top item is %v", top)
 			}
 		})
 	}
@@ -942,7 +942,7 @@ func TestTop(t *testing.T) {
 				got = top.TaskID
 			}
 			if got != c.top || passed != c.passed {
-				t.Errorf("on top is %q behind %d, want %q behind %d", got, passed, c.top, c.passed)
+				t.Errorf("the top item is %q after %d, want %q after %d", got, passed, c.top, c.passed)
 			}
 		})
 	}
@@ -951,10 +951,10 @@ func TestTop(t *testing.T) {
 	task := func(i *Item) string { return i.TaskID }
 	equalLists(t, "held", idsOf(s.Held(), task), "t3")
 	if s.Holds(s.Session("w")) != nil || s.Holds(s.Session("w2")).TaskID != "t3" {
-		t.Error("a session holds what it started and has not finished")
+		t.Error("a session must hold what it started and has not finished")
 	}
 	if !s.HeldOnce("w", "t1") || !s.HeldOnce("w2", "t3") || s.HeldOnce("w", "t3") || s.HeldOnce("w2", "t2") {
-		t.Error("a session held what it started once")
+		t.Error("a session must have held what it started once")
 	}
 	s = stateOf(t, then(started("w2", "w", "t3", 1), started("w", "w", "t1", 1))...)
 	equalLists(t, "held, by their start", idsOf(s.Held(), task), "t3", "t1")
@@ -1024,11 +1024,11 @@ func TestTwoStatusesOfQueues(t *testing.T) {
 	}
 	s := stateOf(t, then(started("w", "w", "t1", 1))...)
 	if x := s.Task("t1"); x.StatusSequence != 4 || x.StatusAt != at(4) {
-		t.Errorf("the start moved it: %+v", *x)
+		t.Errorf("the start must change the status: %+v", *x)
 	}
 	s = stateOf(t, then(moved("t1", events.TaskInProgress), started("w", "w", "t1", 1))...)
 	if x := s.Task("t1"); x.StatusSequence != 4 || x.StatusAt != at(4) {
-		t.Errorf("the start moved nothing: %+v", *x)
+		t.Errorf("the start must not change the status: %+v", *x)
 	}
 }
 
@@ -1096,7 +1096,7 @@ func TestSessionOfQueue(t *testing.T) {
 			s := stateOf(t, c.story...)
 			match(t, s.Session("w").View(), c.want)
 			if gone := s.Gone("w"); gone != c.gone {
-				t.Errorf("it is gone: %q, want %q", gone, c.gone)
+				t.Errorf("gone: %q, want %q", gone, c.gone)
 			}
 		})
 	}
@@ -1117,7 +1117,7 @@ func TestSessionOfQueue(t *testing.T) {
 	equalLists(t, "deadlines", idsOf(s.Deadlines(), id), "w", "y")
 	s = stateOf(t, then(by(admin, &events.SessionDeleted{SessionID: "w"}))...)
 	if s.Gone("w") != "deleted" || s.Gone("never") != "deleted" || len(idsOf(s.Deadlines(), id)) != 0 {
-		t.Error("a deleted session is gone, and has no deadline")
+		t.Error("a deleted session must be gone, and have no deadline")
 	}
 }
 
@@ -1240,7 +1240,7 @@ func TestMail(t *testing.T) {
 	heard := s.Session("w").LastActivity
 	equalLists(t, "what waits", s.Undelivered("w"), "m1", "i1", "m2")
 	if heard >= at(5) {
-		t.Error("who is written to counts as heard")
+		t.Error("a session that got a message counts as heard")
 	}
 	first := s.Session("w").Message("m1")
 	if first == nil || first.From != admin || first.Text != "Go on with m1" || first.About != "t1" ||
@@ -1251,7 +1251,7 @@ func TestMail(t *testing.T) {
 	apply(t, s, delivered("w", "m1"))
 	equalLists(t, "what still waits", s.Undelivered("w"), "i1", "m2")
 	if s.Session("w").Message("m1") != nil || before.Message("m1") == nil || before.Message("m2") == nil {
-		t.Error("the message is still there, or an older view lost it")
+		t.Error("the message is still waiting, or an older view lost it")
 	}
 	apply(t, s, delivered("w", "m2"))
 	if s.Session("w").Mail != nil {
@@ -1307,7 +1307,7 @@ func TestTokenView(t *testing.T) {
 			s := stateOf(t, c.story...)
 			match(t, s.Token("ci").View(), c.want)
 			if s.Token("ci").Live() != c.live {
-				t.Errorf("it is good: %t", !c.live)
+				t.Errorf("the token is valid: %t", !c.live)
 			}
 		})
 	}
@@ -1323,7 +1323,7 @@ func TestTokenView(t *testing.T) {
 	equalLists(t, "tokens", idsOf(s.Tokens(), func(x *Token) string { return x.Name }), "ci", "eyes")
 	s = stateOf(t, project(), spawn("w"), by(admin, &events.TokenRevoked{SessionID: "w", Generation: 2}))
 	if x := s.Session("w"); x.Generation != 2 || x.Ended() || s.Token("w") != nil {
-		t.Errorf("a session's secret is revoked, and it lives: %+v", *x.SessionFields)
+		t.Errorf("a session whose secret is revoked must live: %+v", *x.SessionFields)
 	}
 }
 
@@ -1387,7 +1387,7 @@ func TestProjectStatusIsBounded(t *testing.T) {
 		}
 	}
 	if status.Said[0].TaskID != "u1" {
-		t.Errorf("a task that is decided comes first: %+v", status.Said[0])
+		t.Errorf("a task that is already completed comes first: %+v", status.Said[0])
 	}
 }
 
@@ -1486,7 +1486,7 @@ func TestTimelines(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		story   []given
-		session string // whose newest lines are looked at
+		session string // whose newest lines are requested
 		want    []string
 		onTask  string // of this task
 		task    []string
@@ -1802,15 +1802,15 @@ func TestTimelineViews(t *testing.T) {
 	equalLists(t, "the newest with words", ids(timeline.Views(1, func(e *Entry) bool { return e.Type == "a" })),
 		"evt_3")
 	if views := Timeline(nil).Views(0, nil); views == nil || len(views) != 0 {
-		t.Error("an empty timeline is an empty list")
+		t.Error("an empty timeline must be an empty list")
 	}
 	views := timeline.Views(0, nil)
 	if string(views[0].Metadata) != "1" || views[0].Data != nil || views[0].TaskID != "t" ||
 		views[0].Blob != "sha256-1" {
-		t.Errorf("with words: %+v", views[0])
+		t.Errorf("with reports: %+v", views[0])
 	}
 	if string(views[1].Data) != "2" || views[1].Metadata != nil || views[2].TaskID != "u" {
-		t.Errorf("without: %+v", views[1])
+		t.Errorf("without reports: %+v", views[1])
 	}
 }
 
@@ -1820,12 +1820,12 @@ func TestSessionOfSource(t *testing.T) {
 	}
 	for _, source := range []string{"", "/system", "/users/projects", "/projects/p", "/runners/r"} {
 		if _, _, ok := SessionOfSource(source); ok {
-			t.Errorf("%s is a session's", source)
+			t.Errorf("%s counts as a session's source", source)
 		}
 	}
 }
 
-// The words of a session are data: what it reported and was told, and nothing that the state itself says of it.
+// The words of a session are data: what it reported and was told, and nothing that the state itself says about it.
 func TestWordsAreData(t *testing.T) {
 	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"), spawn("w2", "t2"),
 		report(worker, "w", events.ReportProgress, "begun", "t1"),

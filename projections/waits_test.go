@@ -64,11 +64,11 @@ func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
 	count := 0
 	steps := stepsOf(s, func(s *State) { count = s.ProjectStatus(s.Project("p")).Inbox })
 	if steps > find || count != items {
-		t.Errorf("to count %d of %d takes %d steps, more than %d", count, items, steps, find)
+		t.Errorf("counting %d of %d takes %d steps, more than %d", count, items, steps, find)
 	}
 	var listed []InboxItem
 	if steps := stepsOf(s, func(s *State) { listed = s.Inbox("p", nil) }); steps > find+tell {
-		t.Errorf("to list %d of %d takes %d steps, more than %d", len(listed), items, steps, find+tell)
+		t.Errorf("listing %d of %d takes %d steps, more than %d", len(listed), items, steps, find+tell)
 	}
 	if len(listed) != InboxListed+1 || !strings.HasPrefix(listed[0].Message, "waits for hub019 (cancelled), hub000") {
 		t.Errorf("%d are listed, the first with %q", len(listed), listed[0].Message)
@@ -84,13 +84,13 @@ func TestListsLookAtFewDependencies(t *testing.T) {
 	var views []ItemView
 	const most = 3*WaitsLooked + 20*items
 	if steps := stepsOf(s, func(s *State) { views, _ = itemViews(s, q, nil) }); steps > most {
-		t.Errorf("to list the items takes %d steps, more than %d", steps, most)
+		t.Errorf("listing the items takes %d steps, more than %d", steps, most)
 	}
 	if waits := views[looked-1].Waits; !strings.HasPrefix(waits, "waits for hub199 (cancelled)") {
 		t.Errorf("the last item that is looked at %s", waits)
 	}
 	if waits := views[looked].Waits; waits != "waits for some of its 200 dependencies" {
-		t.Errorf("the item behind it %s", waits)
+		t.Errorf("the item after it %s", waits)
 	}
 	var inbox []InboxItem
 	if steps := stepsOf(s, func(s *State) { inbox = s.Inbox("p", nil) }); steps > most {
@@ -101,11 +101,11 @@ func TestListsLookAtFewDependencies(t *testing.T) {
 		if item.Kind == InboxUnread {
 			unread++
 			if !strings.HasPrefix(item.Message, "of 100 waiting items") || item.Queue != "w" {
-				t.Errorf("what is not looked at: %+v", item)
+				t.Errorf("what was not looked at: %+v", item)
 			}
 		}
 	}
 	if unread != 1 || len(inbox) != InboxListed+2 {
-		t.Errorf("%d items, %d of them say what is not looked at", len(inbox), unread)
+		t.Errorf("%d items, %d of them say what was not looked at", len(inbox), unread)
 	}
 }
