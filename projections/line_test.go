@@ -64,7 +64,7 @@ func TestLine(t *testing.T) {
 				l, list = l.without(place), slices.Delete(slices.Clone(list), at, at+1)
 			} else {
 				if without := l.without(place); without.len() != len(list) {
-					t.Fatalf("seed %d: after removing a missing place, %d are left of %d", seed, without.len(), len(list))
+					t.Fatalf("seed %d: removing a missing place left %d of %d", seed, without.len(), len(list))
 				}
 				l, list = l.with(place, named(place)), slices.Insert(slices.Clone(list), at, place)
 			}

@@ -32,7 +32,7 @@ func TestContractHasTheNumbers(t *testing.T) {
 		_, row, _ := strings.Cut(limits, "\n| `"+n[2]+"` | ")
 		bytes, _, _ := strings.Cut(row, " bytes")
 		if mebibytes(bytes) != n[1] {
-			t.Errorf("the limit %s is %q bytes, and the page says %s MiB", n[2], bytes, n[1])
+			t.Errorf("the limit %s is %q bytes, but the page says %s MiB", n[2], bytes, n[1])
 		}
 	}
 	if len(named) != 2 {

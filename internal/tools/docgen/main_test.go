@@ -27,13 +27,13 @@ func TestCheckSeesAChange(t *testing.T) {
 		}
 	}
 	if err := run(root, true); err == nil {
-		t.Error("missing pages pass as current")
+		t.Error("missing pages count as current")
 	}
 	if err := run(root, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := run(root, true); err != nil {
-		t.Errorf("just written, and not current: %v", err)
+		t.Errorf("just written, but not current: %v", err)
 	}
 	for _, p := range pages {
 		path := filepath.Join(root, p.path)
@@ -42,7 +42,7 @@ func TestCheckSeesAChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := run(root, true); err == nil || !strings.Contains(err.Error(), p.path) {
-			t.Errorf("%s has one space more, and the check says %v", p.path, err)
+			t.Errorf("%s has an additional space, but the check returns %v", p.path, err)
 		}
 		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func (u *upkeep) run(ctx context.Context) {
 `
 	for path, want := range map[string]int{"upkeep.go": 5, "serve.go": 4} {
 		if faults := notWired(t, path, upkeep); len(faults) != want {
-			t.Errorf("in %s it sees %q", path, faults)
+			t.Errorf("in %s the check finds %q", path, faults)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestChoresSearchNoLists(t *testing.T) {
 	}
 	for key := range choreSearches {
 		if !used[key] {
-			t.Errorf("%s searches nothing any more: take it from the list", key)
+			t.Errorf("%s no longer searches a list: remove the entry", key)
 		}
 	}
 }

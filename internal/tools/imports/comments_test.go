@@ -44,7 +44,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	}
 	for _, c := range comments {
 		if _, name, _ := strings.Cut(c.name, "."); !declared[c.name] && !strings.HasPrefix(name, "Test") {
-			t.Errorf("%s: the comment names %s, which is not there", c.at, c.name)
+			t.Errorf("%s: the comment names %s, which does not exist", c.at, c.name)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func f(x []string) { slices.Sorted(nil); by.Strings(x); commands.CurrentRules();
 	}
 	uses := orderings(file)
 	if !slices.Equal(uses, []string{"slices.Sorted", "sort.Strings", "commands.CurrentRules"}) {
-		t.Errorf("it uses %v", uses)
+		t.Errorf("the check finds %v", uses)
 	}
 }
 
@@ -136,6 +136,6 @@ func TestTheCommandLineDecidesNothing(t *testing.T) {
 	}
 	const wrong = "package p\nfunc f() { commands.Permit(); command.Decide() }"
 	if found := decides(t, "wrong.go", wrong); len(found) != 2 {
-		t.Errorf("of two decisions, it sees %v", found)
+		t.Errorf("of two decisions, the check finds %v", found)
 	}
 }

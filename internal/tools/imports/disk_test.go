@@ -58,6 +58,6 @@ func TestFilesAreUsedByWayOfDisk(t *testing.T) {
 		}
 	}
 	if looked < 100 {
-		t.Errorf("it looked at %d files", looked)
+		t.Errorf("the check read %d files", looked)
 	}
 }

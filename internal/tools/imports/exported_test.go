@@ -137,7 +137,7 @@ func TestExportedNamesAreUsed(t *testing.T) {
 	}
 	for name := range kept {
 		if x.declared[name] == "" {
-			t.Errorf("%s is not there, and needs no exception", name)
+			t.Errorf("%s does not exist, and needs no exception", name)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func table(t *testing.T) []row {
 		default:
 			for name := range strings.SplitSeq(imports, ", ") {
 				if !strings.HasPrefix(name, "`") {
-					t.Fatalf("%s: %q is no name of a package", r.pkg, name)
+					t.Fatalf("%s: %q is not the name of a package", r.pkg, name)
 				}
 				r.may = append(r.may, strings.Trim(name, "`"))
 			}
@@ -200,11 +200,11 @@ func TestImports(t *testing.T) {
 			packages,
 			func(p pkg) bool { return matches(strings.TrimPrefix(p.ImportPath, module), r.pkg) },
 		) {
-			t.Errorf("docs/architecture.md names %s, which is no package", r.pkg)
+			t.Errorf("docs/architecture.md names %s, which is not a package", r.pkg)
 		}
 		for _, may := range r.may {
 			if !slices.ContainsFunc(packages, func(p pkg) bool { return r.uses(p, may) }) {
-				t.Errorf("docs/architecture.md lets %s import %s, and it does not", r.pkg, may)
+				t.Errorf("docs/architecture.md lets %s import %s, but it does not", r.pkg, may)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func TestWalksSearchNoLists(t *testing.T) {
 	}
 	for key := range nestedSearches {
 		if !used[key] {
-			t.Errorf("%s searches nothing any more: take it from the list", key)
+			t.Errorf("%s no longer searches a list: remove the entry", key)
 		}
 	}
 }

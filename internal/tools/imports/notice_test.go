@@ -51,7 +51,7 @@ func TestNoticeNamesWhatIsLinked(t *testing.T) {
 	for module, files := range linkedFiles(t) {
 		for _, file := range files {
 			if file.licence == "" {
-				t.Errorf("%s: %s is none of the licences that we know to be compatible", module, file.path)
+				t.Errorf("%s: %s is not one of the licences known to be compatible", module, file.path)
 			}
 		}
 	}

@@ -81,13 +81,13 @@ func TestWhatOnePlaceDoes(t *testing.T) {
 	for _, one := range onePlace {
 		for path := range one.may {
 			if !used[path+one.what] {
-				t.Errorf("%s needs no leave: nothing in it %s", path, one.what)
+				t.Errorf("%s needs no exception: nothing in it %s", path, one.what)
 			}
 		}
 	}
 	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
 	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 4 {
-		t.Errorf("of four, it sees %q", faults)
+		t.Errorf("of four operations, the check finds %q", faults)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestRecipesAreTrue(t *testing.T) {
 			}
 			for _, path := range slices.Sorted(maps.Keys(have)) {
 				if !want[path] && isSource(path) {
-					t.Errorf("%s: it does not say that %s names %s", recipe.heading, path, e.names[0])
+					t.Errorf("%s: the recipe does not say that %s names %s", recipe.heading, path, e.names[0])
 				}
 			}
 		}
@@ -189,7 +189,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 		"permissionMode": {
 			"commands/spawn.go",
 			"internal/cli/manifest.go",
-			"service/manifestgiven.go", // it decides what a worker that reads only may do
+			"service/manifestgiven.go", // it decides what a read-only worker may do
 			"workers/manifest/axes.go",
 			"workers/manifest/manifest.go",
 			"workers/prompt/system.go",
@@ -236,6 +236,6 @@ func TestFilesOfASpawnsTimeout(t *testing.T) {
 		"service/wire/manifest.go",
 		"workers/manifest/manifest.go",
 	}; !slices.Equal(have, want) {
-		t.Errorf("it is declared in %v, want %v", have, want)
+		t.Errorf("the timeout is declared in %v, want %v", have, want)
 	}
 }

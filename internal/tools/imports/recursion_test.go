@@ -45,7 +45,7 @@ func TestRecursionIsBounded(t *testing.T) {
 	for _, dir := range []string{"commands", "projections", "service"} {
 		for _, name := range recursive(t, sourcesOf(t, dir)) {
 			if key := dir + " " + name; recursions[key] == "" {
-				t.Errorf("%s calls itself: let it keep a list of what is left to do, or say what bounds how deep it goes", key)
+				t.Errorf("%s calls itself: keep a list of the remaining work instead, or say what bounds its depth", key)
 			} else {
 				used[key] = true
 			}
@@ -53,7 +53,7 @@ func TestRecursionIsBounded(t *testing.T) {
 	}
 	for key := range recursions {
 		if !used[key] {
-			t.Errorf("%s does not call itself any more: take it from the list", key)
+			t.Errorf("%s no longer calls itself: remove the entry", key)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestTimesHaveTheirType(t *testing.T) {
 	}
 	for reason := range numbersForTimes {
 		if !seen[reason] {
-			t.Errorf("%s is listed, and not there", reason)
+			t.Errorf("%s is listed, but does not exist", reason)
 		}
 	}
 }

@@ -122,7 +122,7 @@ func TestPageIsTrue(t *testing.T) {
 		t.Error(fault)
 	}
 	if rows < 100 || tests < rows {
-		t.Errorf("only %d rows with %d tests are seen", rows, tests)
+		t.Errorf("only %d rows with %d tests were found", rows, tests)
 	}
 	if want := fmt.Sprintf("%d sentences: %d decided otherwise, %d later.", rows, otherwise,
 		later); !strings.Contains(string(page), want) {
