@@ -129,7 +129,7 @@ func TestProjectDecisions(t *testing.T) {
 			"project.created",
 			`"name":"New"`,
 		},
-		{"a worker does not", nil, step{"w", "project:create", `{"name":"New"}`}, "NOT_ALLOWED", "project:create"},
+		{"a worker creates none", nil, step{"w", "project:create", `{"name":"New"}`}, "NOT_ALLOWED", "project:create"},
 		{"no name", nil, step{"admin", "project:create", `{"name":" "}`}, "VALIDATION_ERROR", "/name"},
 		{
 			"a name of two lines", nil,
@@ -150,7 +150,7 @@ func TestProjectDecisions(t *testing.T) {
 			`"description":""`,
 		},
 		{
-			"update no project", nil,
+			"update a missing project", nil,
 			step{"admin", "project:update", `{"projectId":"none","name":"x"}`},
 			"NOT_FOUND",
 			"'none' not found",
@@ -192,7 +192,7 @@ func TestProjectDecisions(t *testing.T) {
 			"NOT_ALLOWED", "may not touch project",
 		},
 		{
-			"or its own, which it did not create", nil,
+			"an orchestrator deletes its own project, which it did not create", nil,
 			step{"o", "project:delete", `{"projectId":"{p}"}`},
 			"NOT_ALLOWED",
 			"did not create",
@@ -277,7 +277,7 @@ func TestTaskDecisions(t *testing.T) {
 			step{"w", "task:create", `{"title":"x","dependencies":["{u1}"]}`},
 			"VALIDATION_ERROR", "/dependencies",
 		},
-		{"waits for its parent", nil, step{
+		{"a task that depends on its parent", nil, step{
 			"w", "task:create",
 			`{"title":"x","parentId":"{t2}","dependencies":["{t1}"]}`,
 		}, "VALIDATION_ERROR", "part of"},
@@ -309,27 +309,27 @@ func TestTaskDecisions(t *testing.T) {
 			"Task '{t1}' has open tasks below it: {t2}",
 		},
 		{
-			"but by force", nil,
+			"complete by force above open tasks", nil,
 			step{"o", "task:update", `{"taskId":"{t1}","status":"completed","force":true}`},
 			"task.updated",
 			`"status":{"from":"in_progress","to":"completed"},"forced":true`,
 		},
 		{
-			"nothing that is open moves below a completed task",
+			"no open task moves below a completed one",
 			[]step{{"o", "task:complete", `{"taskId":"{t3}"}`}},
 			step{"o", "task:update", `{"taskId":"{t2}","parentId":"{t3}"}`},
 			"BUSINESS_RULE_ERROR",
 			"The parent task '{t3}' is completed",
 		},
 		{
-			"but by force, too",
+			"move an open task below a completed one by force",
 			[]step{{"o", "task:complete", `{"taskId":"{t3}"}`}},
 			step{"o", "task:update", `{"taskId":"{t2}","parentId":"{t3}","force":true}`},
 			"task.updated",
 			`"forced":true`,
 		},
 		{
-			"or when it is completed in the same step",
+			"move an open task below a completed one and complete it",
 			[]step{{"o", "task:complete", `{"taskId":"{t3}"}`}},
 			step{"o", "task:update", `{"taskId":"{t2}","parentId":"{t3}","status":"completed"}`},
 			"task.updated",
@@ -343,7 +343,7 @@ func TestTaskDecisions(t *testing.T) {
 			"The parent task '{t1}' is completed",
 		},
 		{
-			"what is open below a completed task stays as it is",
+			"an open task below a completed one can be updated",
 			[]step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}},
 			step{"o", "task:update", `{"taskId":"{t2}","status":"blocked","title":"U"}`},
 			"task.updated",
@@ -357,28 +357,28 @@ func TestTaskDecisions(t *testing.T) {
 			"The parent task '{t3}' is completed",
 		},
 		{
-			"but by force, as well",
+			"create below a completed task by force",
 			[]step{{"o", "task:complete", `{"taskId":"{t3}"}`}},
 			step{"w", "task:create", `{"title":"x","parentId":"{t3}","force":true}`},
 			"task.created",
 			`"forced":true`,
 		},
 		{
-			"an orchestrator does not take a cancellation back by an update",
+			"an orchestrator does not reopen a cancelled task by an update",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"o", "task:update", `{"taskId":"{t3}","status":"todo"}`},
 			"NOT_ALLOWED",
 			"Task '{t3}' is cancelled",
 		},
 		{
-			"it changes other fields of a cancelled task",
+			"an orchestrator changes other fields of a cancelled task",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"o", "task:update", `{"taskId":"{t3}","title":"U"}`},
 			"task.updated",
 			`"title":"U"`,
 		},
 		{
-			"the user takes it back",
+			"the user reopens a cancelled task by an update",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"admin", "task:update", `{"taskId":"{t3}","status":"todo"}`},
 			"task.updated",
@@ -396,7 +396,7 @@ func TestTaskDecisions(t *testing.T) {
 			"NOT_ALLOWED", "only the user cancels",
 		},
 		{
-			"and the user's indeed", nil,
+			"the user cancels", nil,
 			step{"admin", "task:update", `{"taskId":"{t1}","status":"cancelled"}`},
 			"task.updated", `"to":"cancelled"`,
 		},
@@ -407,12 +407,12 @@ func TestTaskDecisions(t *testing.T) {
 			"'done' is not a task status",
 		},
 		{
-			"a status it has", nil,
+			"the current status", nil,
 			step{"o", "task:update", `{"taskId":"{t1}","status":"in_progress"}`},
 			"already so",
 			"",
 		},
-		{"a status it has, and more", nil, step{
+		{"the current status and another field", nil, step{
 			"o", "task:update",
 			`{"taskId":"{t1}","status":"in_progress","model":"opus"}`,
 		}, "task.updated", `"model":"opus"}`},
@@ -423,7 +423,7 @@ func TestTaskDecisions(t *testing.T) {
 			"cannot be empty",
 		},
 		{
-			"waits for itself", nil,
+			"a task that depends on itself", nil,
 			step{"o", "task:update", `{"taskId":"{t1}","dependencies":["{t1}"]}`},
 			"VALIDATION_ERROR", "itself",
 		},
@@ -477,7 +477,7 @@ func TestTaskDecisions(t *testing.T) {
 			"task.created", `"planId":"first"`,
 		},
 		{
-			"a plan id that is free again",
+			"a plan id that is no longer used",
 			[]step{
 				{"o", "task:update", `{"taskId":"{t3}","planId":"first"}`},
 				{"o", "task:update", `{"taskId":"{t3}","planId":"second"}`},
@@ -545,7 +545,7 @@ func TestTaskDecisions(t *testing.T) {
 			"task.updated", `"after":"{t2}"`,
 		},
 		{
-			"the place that it has", nil,
+			"the current place", nil,
 			step{"o", "task:update", `{"taskId":"{t4}","after":"{t3}"}`},
 			"already so", "",
 		},
@@ -560,7 +560,7 @@ func TestTaskDecisions(t *testing.T) {
 			"VALIDATION_ERROR", "next to itself",
 		},
 		{
-			"a place next to a task that is not there", nil,
+			"a place next to a missing task", nil,
 			step{"o", "task:update", `{"taskId":"{t3}","before":"task_none"}`},
 			"NOT_FOUND", "task_none",
 		},
@@ -575,7 +575,7 @@ func TestTaskDecisions(t *testing.T) {
 			"task.updated", `"parentId":""`,
 		},
 		{
-			"a move to where it is", nil,
+			"a move to the current parent", nil,
 			step{"o", "task:update", `{"taskId":"{t2}","parentId":"{t1}"}`},
 			"already so", "",
 		},
@@ -585,12 +585,12 @@ func TestTaskDecisions(t *testing.T) {
 			"VALIDATION_ERROR", "below itself",
 		},
 		{
-			"a move below what it waits for", nil,
+			"a move below a dependency", nil,
 			step{"o", "task:update", `{"taskId":"{t4}","parentId":"{t3}"}`},
 			"VALIDATION_ERROR", "which it waits for",
 		},
 		{
-			"a move below what a task below it waits for",
+			"a move below a dependency of a task below it",
 			[]step{{"o", "task:update", `{"taskId":"{t4}","parentId":"{t5}"}`}},
 			step{"o", "task:update", `{"taskId":"{t5}","parentId":"{t3}"}`},
 			"VALIDATION_ERROR", "is below it, and waits for",
@@ -631,35 +631,35 @@ func TestTaskDecisions(t *testing.T) {
 			"Task '{t1}' has open tasks below it: {t2}",
 		},
 		{
-			"what is completed below is not open, and nothing is forced",
+			"a task below that is completed is not open, so nothing is forced",
 			[]step{{"o", "task:complete", `{"taskId":"{t2}"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 			"task.status_changed",
 			`"to":"completed"}`,
 		},
 		{
-			"nor what is cancelled",
+			"a cancelled task below is not open",
 			[]step{{"admin", "task:update", `{"taskId":"{t2}","status":"cancelled"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
 			`"to":"completed"}`,
 		},
 		{
-			"nor what is deleted",
+			"a deleted task below is not open",
 			[]step{{"admin", "task:delete", `{"taskId":"{t2}"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
 			`"to":"completed"}`,
 		},
 		{
-			"what moved away is not below it",
+			"a task that moved away is not below it",
 			[]step{{"admin", "task:update", `{"taskId":"{t2}","parentId":"null"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
 			`"to":"completed"}`,
 		},
 		{
-			"what was reopened is open again",
+			"a reopened task below is open again",
 			[]step{
 				{"o", "task:complete", `{"taskId":"{t2}"}`},
 				{"o", "task:reopen", `{"taskId":"{t2}"}`},
@@ -676,14 +676,14 @@ func TestTaskDecisions(t *testing.T) {
 			"The parent task '{t1}' is completed",
 		},
 		{
-			"nor blocked there",
+			"nothing is blocked below a completed task",
 			[]step{{"o", "task:complete", `{"taskId":"{t2}"}`}, {"o", "task:complete", `{"taskId":"{t1}"}`}},
 			step{"admin", "task:block", `{"taskId":"{t2}"}`},
 			"BUSINESS_RULE_ERROR",
 			"The parent task '{t1}' is completed",
 		},
 		{
-			"but reopened by force",
+			"reopen below a completed task by force",
 			[]step{{"o", "task:complete", `{"taskId":"{t2}"}`}, {"o", "task:complete", `{"taskId":"{t1}"}`}},
 			step{"o", "task:reopen", `{"taskId":"{t2}","force":true}`},
 			"task.status_changed",
@@ -698,21 +698,21 @@ func TestTaskDecisions(t *testing.T) {
 			`"to":"in_progress"}`,
 		},
 		{
-			"an orchestrator does not complete what is cancelled",
+			"an orchestrator does not complete a cancelled task",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"o", "task:complete", `{"taskId":"{t3}"}`},
 			"NOT_ALLOWED",
 			"Task '{t3}' is cancelled",
 		},
 		{
-			"nor does it block it",
+			"an orchestrator does not block a cancelled task",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"o", "task:block", `{"taskId":"{t3}"}`},
 			"NOT_ALLOWED",
 			"Task '{t3}' is cancelled",
 		},
 		{
-			"nor does it reopen it",
+			"an orchestrator does not reopen a cancelled task",
 			[]step{
 				{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`},
 				{"admin", "task:update", `{"taskId":"{t1}","status":"cancelled"}`},
@@ -739,13 +739,13 @@ func TestTaskDecisions(t *testing.T) {
 		},
 		{"a worker blocks nothing", nil, step{"w", "task:block", `{"taskId":"{t1}"}`}, "NOT_ALLOWED", "task:block"},
 		{
-			"reopen what is open", nil,
+			"reopen an open task", nil,
 			step{"o", "task:reopen", `{"taskId":"{t1}"}`},
 			"BUSINESS_RULE_ERROR",
 			"is in_progress",
 		},
 		{
-			"reopen what is completed",
+			"reopen a completed task",
 			[]step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}},
 			step{
 				"o", "task:reopen",
@@ -755,7 +755,7 @@ func TestTaskDecisions(t *testing.T) {
 			`"from":"completed","to":"in_progress","reason":"r","notice":{"mailId":"msg_`,
 		},
 		{
-			"those who have a task, or reported on it, are told that it is reopened",
+			"sessions that have a task, or reported on it, are notified that it is reopened",
 			[]step{
 				{"o", "report:progress", `{"message":"m","taskIds":["{t1}"]}`},
 				{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
@@ -765,21 +765,21 @@ func TestTaskDecisions(t *testing.T) {
 			`"{o}"`,
 		},
 		{
-			"an update that unblocks tells them too",
+			"an update that lifts a block notifies them too",
 			[]step{{"admin", "task:block", `{"taskId":"{t1}"}`}},
 			step{"o", "task:update", `{"taskId":"{t1}","status":"todo"}`},
 			"task.updated",
 			`"sessionIds":["{w}"]`,
 		},
 		{
-			"a session that has ended is not told",
+			"an ended session is not notified",
 			[]step{{"o", "task:complete", `{"taskId":"{t1}","force":true}`}, kill("w")},
 			step{"o", "task:reopen", `{"taskId":"{t1}","reason":"r"}`},
 			"task.status_changed",
 			`"to":"in_progress","reason":"r"}`,
 		},
 		{
-			"reopen what is said to be done",
+			"reopen a task that is reported as done",
 			[]step{{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}},
 			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
 			"task.status_changed",
@@ -792,7 +792,7 @@ func TestTaskDecisions(t *testing.T) {
 			`{"taskId":"{t1}","title":"T1"}`,
 		},
 		{
-			"delete with what is below", nil,
+			"delete with the tasks below", nil,
 			step{"admin", "task:delete", `{"taskId":"{t1}","recursive":true}`},
 			"task.deleted", `"recursive":true,"descendants":["{t2}"]`,
 		},
@@ -882,17 +882,17 @@ func TestSessionDecisions(t *testing.T) {
 			"BUSINESS_RULE_ERROR", "{t3}",
 		},
 		{
-			"unmet dependencies are said of one that is forced", nil,
+			"a forced spawn names the unmet dependencies", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t4}"],"force":true}`},
 			"session.spawned",
 			`"unmetDependencies":["{t3}"],"forced":true`,
 		},
-		{"with its dependency it waits for nobody else", nil, step{
+		{"a spawn with the dependency as its own task", nil, step{
 			"o", "session:spawn",
 			`{"taskIds":["{t4}","{t3}"],"force":true}`,
 		}, "session.spawned", `"started":["{t4}"],"permissions"`},
 		{
-			"items of a queue wait by themselves", nil,
+			"a spawn with the queue strategy may have open dependencies", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t4}"],"strategy":"queue"}`},
 			"session.spawned",
 			`"unmetDependencies":["{t3}"],"permissions"`,
@@ -905,7 +905,7 @@ func TestSessionDecisions(t *testing.T) {
 			"Task '{t3}' is cancelled",
 		},
 		{
-			"nothing is queued of a cancelled task by a spawn",
+			"a spawn puts no cancelled task into a queue",
 			[]step{{"admin", "task:update", `{"taskId":"{t3}","status":"cancelled"}`}},
 			step{"o", "session:spawn", `{"taskIds":["{t3}"],"strategy":"queue"}`},
 			"BUSINESS_RULE_ERROR",
@@ -918,7 +918,7 @@ func TestSessionDecisions(t *testing.T) {
 			`"commands":["whoami","status","commands","session:register","session:complete","track-file","worker:init","task:get"],"explicit":true`,
 		},
 		{
-			"a list with another's write", nil,
+			"a list with a write of another role", nil,
 			step{
 				"o", "session:spawn",
 				`{"taskIds":["{t2}"],"allowedCommands":["task:get","task:update"]}`,
@@ -926,24 +926,24 @@ func TestSessionDecisions(t *testing.T) {
 			"VALIDATION_ERROR",
 			"/allowedCommands/1",
 		},
-		{"a list with what is no command", nil, step{
+		{"a list with an unknown command", nil, step{
 			"o", "session:spawn",
 			`{"taskIds":["{t2}"],"allowedCommands":["task:paint"]}`,
 		}, "VALIDATION_ERROR", "no such command"},
 		{
-			"a deleted task satisfies nobody",
+			"a deleted task satisfies no dependency",
 			[]step{{"admin", "task:delete", `{"taskId":"{t3}"}`}},
 			step{"o", "session:spawn", `{"taskIds":["{t4}"]}`},
 			"BUSINESS_RULE_ERROR", "{t3}",
 		},
-		{"one that was completed before does", []step{
+		{"a task that was completed before its deletion does", []step{
 			{"o", "task:complete", `{"taskId":"{t3}"}`},
 			{"admin", "task:delete", `{"taskId":"{t3}"}`},
 		}, step{
 			"o", "session:spawn",
 			`{"taskIds":["{t4}"],"force":true}`,
 		}, "session.spawned", `"started":["{t4}"],"permissions"`},
-		{"a manifest that is no digest", nil, step{
+		{"a manifest digest that is not a digest", nil, step{
 			"admin", "session:spawn",
 			`{"project":"{p}","taskIds":["{t2}"],"manifestDigest":"../x"}`,
 		}, "VALIDATION_ERROR", "/manifestDigest"},
@@ -1001,13 +1001,13 @@ func TestSessionDecisions(t *testing.T) {
 			"may not act as",
 		},
 		{
-			"register one nobody spawned", nil,
+			"register a session that was not spawned", nil,
 			step{"w", "session:register", `{"sessionId":"mine"}`},
 			"NOT_ALLOWED",
 			"only a user registers",
 		},
 		{
-			"a user does", nil,
+			"a user registers a session that was not spawned", nil,
 			step{
 				"admin", "session:register",
 				`{"project":"{p}","sessionId":"mine","role":"orchestrator","status":"idle","env":{"A":"1"}}`,
@@ -1015,7 +1015,7 @@ func TestSessionDecisions(t *testing.T) {
 			"session.registered",
 			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default","status":"idle"`,
 		},
-		{"a known one with create", nil, step{
+		{"a known session with create", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"{w}","create":true}`,
 		}, "CONFLICT", "exists already"},
@@ -1035,7 +1035,7 @@ func TestSessionDecisions(t *testing.T) {
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"runner"}`,
 		}, "VALIDATION_ERROR", "cannot have the id"},
-		{"an ended status for a new one", nil, step{
+		{"an ended status for a new session", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","status":"stopped"}`,
 		}, "VALIDATION_ERROR", "/status"},
@@ -1053,56 +1053,56 @@ func TestSessionDecisions(t *testing.T) {
 			"",
 		},
 		{
-			"complete another", nil,
+			"complete another session", nil,
 			step{"w", "session:complete", `{"sessionId":"{v}"}`},
 			"NOT_ALLOWED",
 			"to itself only",
 		},
 		{"after the end", nil, step{"e", "session:complete", `{}`}, "NOT_ALLOWED", "has ended"},
 		{
-			"a user completes one that has ended", nil,
+			"a user completes an ended session", nil,
 			step{"admin", "session:complete", `{"sessionId":"{e}"}`},
 			"NOT_ALLOWED", "has ended",
 		},
 		{
-			"write to one's own", nil,
+			"write to a session that it spawned", nil,
 			step{"o", "session:message", `{"sessionId":"{w}","text":"Go on","about":"{t1}"}`},
 			"session.messaged", `"text":"Go on","about":"`,
 		},
 		{
-			"to who spawned one", nil,
+			"write to its spawner", nil,
 			step{"w", "session:message", `{"text":"Which?"}`},
 			"session.messaged",
 			`"text":"Which?"`,
 		},
 		{
-			"to another's", nil,
+			"write to another orchestrator's session", nil,
 			step{"o", "session:message", `{"sessionId":"{v}","text":"x"}`},
 			"NOT_ALLOWED", "may not write to session",
 		},
 		{
-			"nobody spawned it", nil,
+			"write without a spawner", nil,
 			step{"v", "session:message", `{"text":"x"}`},
 			"NOT_ALLOWED", "No session spawned session",
 		},
 		{
-			"a user to any", nil,
+			"a user writes to any session", nil,
 			step{"admin", "session:message", `{"sessionId":"{v}","text":"x"}`},
 			"session.messaged", `"messageId":"msg_`,
 		},
 		{
-			"to one that has ended", nil,
+			"write to an ended session", nil,
 			step{"admin", "session:message", `{"sessionId":"{e}","text":"x"}`},
 			"CONFLICT", "has ended (stopped) | nobody would read",
 		},
 		{"no text", nil, step{"o", "session:message", `{"sessionId":"{w}","text":" "}`}, "VALIDATION_ERROR", "/text"},
 		{
-			"about a task elsewhere", nil,
+			"write about a task of another project", nil,
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x","about":"{u1}"}`},
 			"NOT_FOUND", "Task with id",
 		},
 		{
-			"kill one's own", nil,
+			"kill a session that it spawned", nil,
 			step{"o", "session:kill", `{"sessionId":"{w}","reason":"r"}`},
 			"session.killed",
 			`"reason":"r","status":"stopped"`,
@@ -1116,7 +1116,7 @@ func TestSessionDecisions(t *testing.T) {
 		},
 		{"kill one that has ended", nil, step{"admin", "session:kill", `{"sessionId":"{e}"}`}, "already so", ""},
 		{
-			"update one's own", nil,
+			"update a session that it spawned", nil,
 			step{
 				"o", "session:update",
 				`{"sessionId":"{w}","name":"N","status":"idle","taskIds":["{t2}"]}`,
@@ -1125,7 +1125,7 @@ func TestSessionDecisions(t *testing.T) {
 			`"name":"N","status":"idle","taskIds":["{t2}"]`,
 		},
 		{
-			"update another's", nil,
+			"update another orchestrator's session", nil,
 			step{"o", "session:update", `{"sessionId":"{v}","name":"N"}`},
 			"NOT_ALLOWED",
 			"did not spawn",
@@ -1153,7 +1153,7 @@ func TestSessionDecisions(t *testing.T) {
 			`"type":"progress","message":"m","taskId":"{t1}","data":{"a":1}`,
 		},
 		{"a note without anything", nil, step{"w", "session:note", `{}`}, "VALIDATION_ERROR", "message is required"},
-		{"a note of what only the system says", nil, step{
+		{"a note of a type that only the system writes", nil, step{
 			"w", "session:note",
 			`{"type":"task_status_changed","message":"m"}`,
 		}, "NOT_ALLOWED", "record decisions"},
@@ -1167,7 +1167,7 @@ func TestSessionDecisions(t *testing.T) {
 			`{"sessionId":"{w}","type":"session_lost","message":"m"}`,
 		}, "session.noted", `"type":"session_lost"`},
 		{
-			"a note of what a report says too", nil,
+			"a note of a type that reports write too", nil,
 			step{"w", "session:note", `{"type":"task_completed","message":"m"}`},
 			"session.noted", `"type":"task_completed"`,
 		},
@@ -1196,7 +1196,7 @@ func TestSessionDecisions(t *testing.T) {
 			`{t1}`,
 		},
 		{
-			"unlink what is not linked", nil,
+			"unlink a task that is not linked", nil,
 			step{"admin", "session:unlink", `{"sessionId":"{w}","taskId":"{t2}"}`},
 			"already so", "",
 		},
@@ -1288,7 +1288,7 @@ func TestManifestDecisions(t *testing.T) {
 			begin("a", "worker:init", some), "session.registered", `"role":"worker"`,
 		},
 		{
-			"one with a list begins, which is core",
+			"a session with a list begins, as the command is core",
 			[]step{{
 				"admin>a", "session:spawn",
 				`{"project":"{p}","taskIds":["{t2}"],"allowedCommands":[],"manifestDigest":"` + some + `}`,
@@ -1296,12 +1296,12 @@ func TestManifestDecisions(t *testing.T) {
 			begin("a", "worker:init", some), "session.registered", `"role":"worker"`,
 		},
 		{
-			"one that is idle begins",
+			"an idle session begins",
 			[]step{worker, {"admin", "session:update", `{"sessionId":"{a}","status":"idle"}`}},
 			begin("a", "worker:init", some), "session.registered", "{a}",
 		},
 		{
-			"one that was registered idle begins",
+			"a session that was registered as idle begins",
 			[]step{register("admin>a", `"status":"idle","manifestDigest":"`+some)},
 			begin("a", "worker:init", some), "session.registered", `"role":"worker"}`,
 		},
@@ -1312,7 +1312,7 @@ func TestManifestDecisions(t *testing.T) {
 			"",
 		},
 		{
-			"begin when heard already",
+			"begin when it was already heard",
 			[]step{worker, {"a", "report:progress", `{"message":"m"}`}},
 			begin("a", "worker:init", some), "already so", "",
 		},
@@ -1366,7 +1366,7 @@ func TestManifestDecisions(t *testing.T) {
 			"manifestDigest is required |  | /manifestDigest",
 		},
 		{
-			"with what is no digest",
+			"with a digest that is not one",
 			[]step{worker},
 			begin("a", "worker:init", `sha256-1"`), "VALIDATION_ERROR",
 			"is not a digest",
@@ -1432,11 +1432,11 @@ func TestManifestDecisions(t *testing.T) {
 			"NOT_ALLOWED", "may not act as",
 		},
 		{
-			"begin none", nil, begin("w", "worker:init", some+`,"sessionId":"none"`), "NOT_FOUND",
+			"begin a missing session", nil, begin("w", "worker:init", some+`,"sessionId":"none"`), "NOT_FOUND",
 			"Session with id 'none'",
 		},
 		{
-			"begin what is no id", nil, begin("w", "worker:init", some+`,"sessionId":"a/b"`), "VALIDATION_ERROR",
+			"begin with an invalid id", nil, begin("w", "worker:init", some+`,"sessionId":"a/b"`), "VALIDATION_ERROR",
 			"/sessionId",
 		},
 		{"begin in another project", []step{worker}, begin("a", "worker:init",
@@ -1463,7 +1463,7 @@ func TestManifestDecisions(t *testing.T) {
 			step{"o", "session:spawn", `{"taskIds":["{t2}"],"manifestDigest":"` + some + `}`},
 			"session.spawned", `"manifestDigest":"` + someDigest,
 		},
-		{"what a manifest is made of stays out of the event", nil, step{
+		{"the inputs of a manifest stay out of the event", nil, step{
 			"admin", "session:spawn",
 			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`,
 		}, "session.spawned", `"permissions":`},
@@ -1499,7 +1499,7 @@ func TestManifestDecisions(t *testing.T) {
 		{"issue it again", []step{worker}, again, "session.updated", `{"sessionId":"{a}","manifestDigest":"` +
 			otherDigest + `"}`},
 		{"an orchestrator issues it again", nil, update("o", "w", someDigest), "session.updated", someDigest},
-		{"an orchestrator issues another's", nil, update("o", "v", someDigest), "NOT_ALLOWED", "did not spawn"},
+		{"an orchestrator reissues another's", nil, update("o", "v", someDigest), "NOT_ALLOWED", "did not spawn"},
 		{"a worker issues its own", nil, update("w", "w", someDigest), "NOT_ALLOWED", "session:update"},
 		{"issue none", nil, update("admin", "w", ""), "VALIDATION_ERROR", "manifestDigest is empty"},
 		{
@@ -1533,16 +1533,16 @@ func TestReportDecisions(t *testing.T) {
 			"session.reported", `"kind":"blocked"`,
 		},
 		{
-			"on what is below it", nil,
+			"on a task below its own", nil,
 			step{"w", "report:error", `{"message":"m","taskIds":["{t2}"]}`},
 			"session.reported", `"kind":"error"`,
 		},
 		{
-			"on another's task", nil,
+			"on another session's task", nil,
 			step{"w", "report:progress", `{"message":"m","taskIds":["{t1}","{t3}"]}`},
 			"NOT_ALLOWED", "may not report on task '{t3}'",
 		},
-		{"an orchestrator on its project's", nil, step{
+		{"an orchestrator on a task of its project", nil, step{
 			"o", "report:needs-input",
 			`{"message":"m","taskIds":["{t1}","{t5}"]}`,
 		}, "session.reported", `"kind":"needs-input"`},
@@ -1567,7 +1567,7 @@ func TestReportDecisions(t *testing.T) {
 			`"taskIds":["{t1}"],"afterDone":true`,
 		},
 		{
-			"what goes wrong after it said it is done still counts",
+			"an error after it said it is done still counts",
 			[]step{{"w", "session:complete", `{}`}},
 			step{"w", "report:error", `{"message":"m","taskIds":["{t1}"]}`},
 			"session.reported",
@@ -1580,44 +1580,44 @@ func TestReportDecisions(t *testing.T) {
 			"session.reported", `"taskIds":["{t1}"]}`,
 		},
 		{
-			"complete without one ends the work", nil,
+			"complete without a task ends the work", nil,
 			step{"w", "report:complete", `{"message":"m"}`},
 			"session.reported",
 			`"sessionCompleted":true`,
 		},
 		{
-			"progress without one does not", nil,
+			"progress without a task does not", nil,
 			step{"w", "report:progress", `{"message":"m"}`},
 			"session.reported",
 			`"message":"m"}`,
 		},
 		{
-			"what was kept before the end is late", nil,
+			"a report kept before the end is late", nil,
 			step{"e@1h", "report:complete", `{"message":"m"}`},
 			"session.reported", `"message":"m","late":true`,
 		},
 		{
-			"what was not kept is refused after the end", nil,
+			"a report that was not kept is refused after the end", nil,
 			step{"e", "report:complete", `{"message":"m"}`},
 			"NOT_ALLOWED", "has ended: the user killed it at 20",
 		},
 		{
-			"its end counts for more than a task that is not there", nil,
+			"the end of the session is reported before a missing task", nil,
 			step{"e", "report:progress", `{"message":"m","taskIds":["none"]}`},
 			"NOT_ALLOWED", "has ended: the user killed it at 20",
 		},
-		{"what was kept after the end is refused", []step{{"time", "", "1m"}}, step{
+		{"a report kept after the end is refused", []step{{"time", "", "1m"}}, step{
 			"e@59s", "report:complete",
 			`{"message":"m"}`,
 		}, "NOT_ALLOWED", "kept after the end"},
 		{
-			"a time to come is now",
+			"a time in the future becomes now",
 			[]step{{"time", "", "1m"}},
 			step{"e@-1h", "report:complete", `{"message":"m"}`},
 			"NOT_ALLOWED", "kept after the end",
 		},
 		{
-			"what was kept before its session was created is refused", nil,
+			"a report kept before its session was created is refused", nil,
 			step{"e@3h", "report:complete", `{"message":"m"}`},
 			"NOT_ALLOWED", "did not exist when this was said",
 		},
@@ -1697,19 +1697,19 @@ func TestQueueDecisions(t *testing.T) {
 			"exists already, and is not what is asked for",
 		},
 		{
-			"of the same name elsewhere",
+			"a queue of the same name in another project",
 			[]step{named},
 			step{"admin", "queue:create", `{"project":"{q}","queue":"main"}`},
 			"queue.created", "main",
 		},
 		{
-			"of a session's name", nil,
+			"a queue with the name of a session", nil,
 			step{"admin", "queue:create", `{"project":"{p}","queue":"{w}"}`},
 			"CONFLICT",
 			"is the id of a session",
 		},
 		{
-			"of a session's own queue's name", nil,
+			"a queue with the name of a session's own queue", nil,
 			step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`},
 			"CONFLICT", "exists already",
 		},
@@ -1720,12 +1720,12 @@ func TestQueueDecisions(t *testing.T) {
 			"queue is required",
 		},
 		{
-			"create with what is no name", nil,
+			"create with an invalid name", nil,
 			step{"admin", "queue:create", `{"project":"{p}","queue":"a b"}`},
 			"VALIDATION_ERROR", "is not an id",
 		},
 		{
-			"create nowhere", nil,
+			"create without a project", nil,
 			step{"admin", "queue:create", `{"project":"none","queue":"main"}`},
 			"NOT_FOUND",
 			"Project with id 'none'",
@@ -1748,7 +1748,7 @@ func TestQueueDecisions(t *testing.T) {
 			`"queue":"{k}"`,
 		},
 		{
-			"push to another's",
+			"push to another queue",
 			[]step{named},
 			step{"k", "queue:push", `{"queue":"main","taskId":"{t1}"}`},
 			"NOT_ALLOWED",
@@ -1769,7 +1769,7 @@ func TestQueueDecisions(t *testing.T) {
 			`{"project":"{p}","queue":"{k}","taskId":"{t1}"}`,
 		}, "queue.item_pushed", `{"queue":"{k}","taskId":"{t1}"}`},
 		{
-			"a user pushes nowhere", nil,
+			"a user pushes without a queue", nil,
 			step{"admin", "queue:push", `{"project":"{p}","taskId":"{t1}"}`},
 			"VALIDATION_ERROR", "names the session, or the queue",
 		},
@@ -1797,7 +1797,7 @@ func TestQueueDecisions(t *testing.T) {
 			"Task {t1} already in queue | it is queued in queue {k}",
 		},
 		{
-			"push what failed",
+			"push a failed item",
 			[]step{push("t1"), start, {"k", "queue:fail", `{}`}},
 			push("t1"), "CONFLICT",
 			"it is failed in queue",
@@ -1824,7 +1824,7 @@ func TestQueueDecisions(t *testing.T) {
 			`{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1}`,
 		},
 		{
-			"start what another has not",
+			"start the next item while another session holds one",
 			[]step{named, pushTo("t1"), pushTo("t2"), puller("a"), puller("b"), starts("a")},
 			starts("b"), "queue.item_started", `"taskId":"{t2}","sessionId":"{b}"`,
 		},
@@ -1837,28 +1837,28 @@ func TestQueueDecisions(t *testing.T) {
 			"already so", "",
 		},
 		{
-			"start passes over what waits",
+			"start passes over waiting items",
 			[]step{push("t4"), push("t1")},
 			start, "queue.item_started",
 			`"taskId":"{t1}","sessionId":"{k}","attempt":1,"passedOver":1}`,
 		},
 		{"start when all wait", []step{push("t4")}, start, "already so", ""},
 		{
-			"start what waited",
+			"start an item that waited",
 			[]step{push("t4"), push("t1"), {"o", "task:complete", `{"taskId":"{t3}"}`}},
 			start,
 			"queue.item_started",
 			`"taskId":"{t4}","sessionId":"{k}","attempt":1}`,
 		},
 		{
-			"a report is no completion",
+			"a report does not satisfy a dependency",
 			[]step{push("t4"), {"v", "report:complete", `{"message":"m","taskIds":["{t3}"]}`}},
 			start,
 			"already so",
 			"",
 		},
 		{
-			"but to a queue that trusts it is",
+			"a report satisfies a dependency in a queue that trusts reports",
 			[]step{
 				{"admin", "queue:create", `{"project":"{p}","queue":"main","trustReports":true}`},
 				puller("a"),
@@ -1870,7 +1870,7 @@ func TestQueueDecisions(t *testing.T) {
 			`"taskId":"{t4}"`,
 		},
 		{
-			"start passes over what is done",
+			"start passes over completed tasks",
 			[]step{push("t1"), push("t2"), {"o", "task:complete", `{"taskId":"{t1}","force":true}`}},
 			start,
 			"queue.item_started",
@@ -1884,7 +1884,7 @@ func TestQueueDecisions(t *testing.T) {
 			`"sessionId":"{k}"`,
 		},
 		{
-			"a user starts for nobody",
+			"a user starts without a session",
 			[]step{named, pushTo("t1")},
 			step{"admin", "queue:start", `{"project":"{p}","queue":"main"}`},
 			"VALIDATION_ERROR",
@@ -1906,7 +1906,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 		{"a killed one starts nothing", []step{push("t1"), kill("k")}, start, "NOT_ALLOWED", "has ended"},
 		{
-			"nor does a user for it",
+			"a user starts nothing for a killed session",
 			[]step{push("t1"), kill("k")},
 			step{"admin", "queue:start", `{"sessionId":"{k}"}`},
 			"NOT_ALLOWED", "has ended",
@@ -1918,7 +1918,7 @@ func TestQueueDecisions(t *testing.T) {
 			"said that it is done, and takes no more items",
 		},
 		{
-			"what one that said that it is done holds",
+			"start while holding, after it said that it is done",
 			[]step{push("t1"), start, {"k", "session:complete", `{}`}},
 			start, "already so", "",
 		},
@@ -1929,7 +1929,7 @@ func TestQueueDecisions(t *testing.T) {
 			"is lost, and can hold no item",
 		},
 		{
-			"one that is heard again does",
+			"a session that is heard again starts",
 			[]step{push("t1"), lose("k"), hears("k")},
 			start, "queue.item_started",
 			"{t1}",
@@ -1945,7 +1945,7 @@ func TestQueueDecisions(t *testing.T) {
 			`{"project":"{p}","strategy":"queue"}`,
 		}}, starts("mine"), "NOT_FOUND", "Queue with id '{mine}'"},
 		{
-			"what came back is first",
+			"a returned item is first",
 			[]step{
 				named, puller("a"), pushTo("t1"), pushTo("t2"), starts("a"), kill("a"),
 				giveUp("t1"), puller("b"),
@@ -1975,7 +1975,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 		{"complete nothing", nil, step{"k", "queue:complete", `{}`}, "CONFLICT", "holds no item"},
 		{
-			"complete what is not held",
+			"complete an item that is not held",
 			[]step{push("t1")},
 			step{"k", "queue:complete", `{"taskId":"{t1}"}`},
 			"CONFLICT", "holds no item",
@@ -1998,7 +1998,7 @@ func TestQueueDecisions(t *testing.T) {
 			"admin", "queue:complete",
 			`{"sessionId":"{k}"}`,
 		}, "queue.item_completed", `"sessionId":"{k}"`},
-		{"a user completes for nobody", []step{named}, step{
+		{"a user completes without a session", []step{named}, step{
 			"admin", "queue:complete",
 			`{"project":"{p}","queue":"main"}`,
 		}, "VALIDATION_ERROR", "sessionId is required"},
@@ -2007,13 +2007,13 @@ func TestQueueDecisions(t *testing.T) {
 			`{"sessionId":"{k}","taskId":"{t1}"}`,
 		}, "NOT_ALLOWED", "may not act as"},
 		{
-			"complete what another holds",
+			"complete an item that another session holds",
 			[]step{named, puller("a"), puller("b"), pushTo("t1"), starts("a")},
 			step{"b", "queue:complete", `{"taskId":"{t1}"}`},
 			"CONFLICT", "holds no item",
 		},
 		{
-			"complete what came back",
+			"complete an item that was returned",
 			[]step{
 				named, puller("a"), pushTo("t1"), starts("a"), lose("a"), giveUp("t1"),
 				hears("a"),
@@ -2023,7 +2023,7 @@ func TestQueueDecisions(t *testing.T) {
 			"no longer holds task {t1}: it is back in the queue",
 		},
 		{
-			"complete what another has by now",
+			"complete an item that another session holds by now",
 			[]step{
 				named, puller("a"), puller("b"), pushTo("t1"), starts("a"),
 				lose("a"), giveUp("t1"), starts("b"), hears("a"),
@@ -2032,7 +2032,7 @@ func TestQueueDecisions(t *testing.T) {
 			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back",
 		},
 		{
-			"complete what another has completed",
+			"complete an item that another session has completed",
 			[]step{
 				named, puller("a"), puller("b"), pushTo("t1"), starts("a"),
 				lose("a"), giveUp("t1"), starts("b"),
@@ -2082,7 +2082,7 @@ func TestQueueDecisions(t *testing.T) {
 			step{"k", "queue:fail", `{"reason":"\u0000"}`},
 			"VALIDATION_ERROR", "NUL",
 		},
-		{"fail what another has by now", []step{
+		{"fail an item that another session holds by now", []step{
 			named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"),
 			giveUp("t1"), starts("b"), hears("a"),
 		}, step{"a", "queue:fail", `{}`}, "CONFLICT", "session '{b}' does"},
@@ -2107,7 +2107,7 @@ func TestQueueDecisions(t *testing.T) {
 		},
 
 		{
-			"skip what is held",
+			"skip the held item",
 			[]step{push("t1"), start},
 			step{"k", "queue:skip", `{}`},
 			"queue.item_skipped",
@@ -2125,7 +2125,7 @@ func TestQueueDecisions(t *testing.T) {
 			`{"taskId":"{t2}"}`,
 		}, "queue.item_skipped", `{t2}`},
 		{
-			"skip what is not the next",
+			"skip an item that is not the next",
 			[]step{push("t1"), push("t2")},
 			step{"k", "queue:skip", `{"taskId":"{t2}"}`},
 			"CONFLICT", "The next item is task {t1}, not {t2}",
@@ -2136,7 +2136,7 @@ func TestQueueDecisions(t *testing.T) {
 		}, "CONFLICT", "holds task {t1}, not {t2}"},
 		{"skip nothing", nil, step{"k", "queue:skip", `{}`}, "CONFLICT", "No items left in queue to skip"},
 		{
-			"skip what another has by now",
+			"skip an item that another session holds by now",
 			[]step{
 				named, puller("a"), puller("b"), pushTo("t1"), starts("a"), lose("a"),
 				giveUp("t1"), starts("b"), hears("a"),
@@ -2192,7 +2192,7 @@ func TestQueueDecisions(t *testing.T) {
 			"queue.item_moved", `{"queue":"{k}","taskId":"{t1}"}`,
 		},
 		{
-			"move to where it is",
+			"move to the current place",
 			[]step{push("t1"), push("t3")},
 			step{"admin", "queue:move", `{"taskId":"{t1}","before":"{t3}"}`},
 			"already so", "",
@@ -2204,7 +2204,7 @@ func TestQueueDecisions(t *testing.T) {
 			"already so", "",
 		},
 		{
-			"move what is held",
+			"move a held item",
 			[]step{push("t1"), start},
 			step{"admin", "queue:move", `{"taskId":"{t1}","first":true}`},
 			"CONFLICT", "only queued items",
@@ -2216,25 +2216,25 @@ func TestQueueDecisions(t *testing.T) {
 			"VALIDATION_ERROR", "before itself",
 		},
 		{
-			"move before what is not there",
+			"move before a missing item",
 			[]step{push("t1")},
 			step{"admin", "queue:move", `{"taskId":"{t1}","before":"{t3}"}`},
 			"NOT_FOUND", "is not in queue",
 		},
 		{
-			"what moved to the front is started first",
+			"an item that was moved to the front is started first",
 			[]step{push("t3"), push("t5"), {"admin", "queue:move", `{"taskId":"{t5}","first":true}`}},
 			start,
 			"queue.item_started", `"taskId":"{t5}"`,
 		},
 		{
-			"remove what is queued",
+			"remove a queued item",
 			[]step{push("t1")},
 			step{"admin", "queue:remove", `{"taskId":"{t1}"}`},
 			"queue.item_removed", `{"queue":"{k}","taskId":"{t1}"}`,
 		},
 		{
-			"remove what is held",
+			"remove a held item",
 			[]step{push("t1"), start},
 			step{"admin", "queue:remove", `{"taskId":"{t1}"}`},
 			"CONFLICT", "an item that is held stays",
@@ -2246,13 +2246,13 @@ func TestQueueDecisions(t *testing.T) {
 			"NOT_FOUND", "is not in queue",
 		},
 		{
-			"push what was removed",
+			"push a removed item",
 			[]step{push("t1"), {"admin", "queue:remove", `{"taskId":"{t1}"}`}},
 			push("t1"),
 			"queue.item_pushed", "{t1}",
 		},
 		{
-			"complete what was removed after it was given up",
+			"complete an item that was removed after it was returned",
 			[]step{
 				push("t1"), start,
 				{"k", "queue:fail", `{}`},
@@ -2262,7 +2262,7 @@ func TestQueueDecisions(t *testing.T) {
 			"CONFLICT", "was removed from its queue",
 		},
 		{
-			"who held what was removed still reports on it",
+			"the earlier holder of a removed item still reports on it",
 			[]step{
 				push("t5"), start,
 				{"k", "queue:fail", `{}`},
@@ -2294,7 +2294,7 @@ func TestQueueDecisions(t *testing.T) {
 			"NOT_FOUND", "Queue",
 		},
 		{
-			"create a queue again that was deleted",
+			"create a deleted queue again",
 			[]step{named, {"admin", "queue:delete", `{"project":"{p}","queue":"main"}`}},
 			named,
 			"queue.created", `"queue":"main"`,
@@ -2306,42 +2306,42 @@ func TestQueueDecisions(t *testing.T) {
 			"NOT_ALLOWED", "queue:move",
 		},
 		{
-			"requeue what failed",
+			"requeue a failed item",
 			[]step{push("t1"), start, {"k", "queue:fail", `{}`}},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"queue.item_requeued",
 			`{"queue":"{k}","taskId":"{t1}"}`,
 		},
 		{
-			"requeue what was skipped",
+			"requeue a skipped item",
 			[]step{push("t1"), {"k", "queue:skip", `{}`}},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"queue.item_requeued",
 			"{t1}",
 		},
 		{
-			"requeue what is queued",
+			"requeue a queued item",
 			[]step{push("t1")},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"already so",
 			"",
 		},
 		{
-			"requeue what is held",
+			"requeue a held item",
 			[]step{push("t1"), start},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"CONFLICT",
 			"is processing in queue {k}",
 		},
 		{
-			"requeue what is said to be done",
+			"requeue an item that is reported as done",
 			[]step{push("t1"), start, {"k", "queue:complete", `{}`}},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"CONFLICT",
 			"is completed in queue {k}",
 		},
 		{
-			"requeue what is confirmed",
+			"requeue a task whose completion is confirmed",
 			[]step{
 				push("t1"), start,
 				{"k", "queue:complete", `{}`},
@@ -2352,7 +2352,7 @@ func TestQueueDecisions(t *testing.T) {
 			"is completed in queue {k}",
 		},
 		{
-			"requeue what was reopened",
+			"requeue a reopened task",
 			[]step{
 				push("t1"), start,
 				{"k", "queue:complete", `{}`},
@@ -2363,7 +2363,7 @@ func TestQueueDecisions(t *testing.T) {
 			`{"queue":"{k}","taskId":"{t1}"}`,
 		},
 		{
-			"the holder starts what was reopened",
+			"the holder starts a reopened task",
 			[]step{
 				push("t1"), start,
 				{"k", "queue:complete", `{}`},
@@ -2389,14 +2389,14 @@ func TestQueueDecisions(t *testing.T) {
 			"{k}",
 		},
 		{
-			"requeue what is in none",
+			"requeue a task that is in no queue",
 			nil,
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"VALIDATION_ERROR",
 			"is in 0 queues",
 		},
 		{
-			"requeue what is not in the one that is named",
+			"requeue a task that is not in the named queue",
 			[]step{named},
 			step{"admin", "queue:requeue", `{"queue":"main","taskId":"{t1}"}`},
 			"NOT_FOUND",
@@ -2419,7 +2419,7 @@ func TestQueueDecisions(t *testing.T) {
 			`"taskId":"{t1}","sessionId":"{k}","attempt":1}`,
 		},
 		{
-			"complete what was queued again",
+			"complete an item that was queued again",
 			[]step{
 				push("t1"), start,
 				{"k", "queue:fail", `{}`},
@@ -2431,14 +2431,14 @@ func TestQueueDecisions(t *testing.T) {
 		},
 
 		{
-			"return from one that was killed",
+			"return from a killed session",
 			[]step{named, puller("a"), pushTo("t1"), starts("a"), kill("a")},
 			giveUp("t1"),
 			"queue.item_returned",
 			`{"queue":"main","taskId":"{t1}","sessionId":"{a}","attempt":1,"reason":"stopped"}`,
 		},
 		{
-			"return from one that failed",
+			"return from a failed session",
 			[]step{
 				named,
 				puller("a"),
@@ -2451,37 +2451,37 @@ func TestQueueDecisions(t *testing.T) {
 			`"reason":"failed"`,
 		},
 		{
-			"return from one that is lost",
+			"return from a lost session",
 			[]step{named, puller("a"), pushTo("t1"), starts("a"), lose("a")},
 			giveUp("t1"),
 			"queue.item_returned",
 			`"reason":"lost"`,
 		},
 		{
-			"return from one that was deleted",
+			"return from a deleted session",
 			[]step{named, puller("a"), pushTo("t1"), starts("a"), {"admin", "session:delete", `{"sessionId":"{a}"}`}},
 			giveUp("t1"),
 			"queue.item_returned",
 			`"reason":"deleted"`,
 		},
 		{
-			"return from one that is heard",
+			"return from a session that responds",
 			[]step{named, puller("a"), pushTo("t1"), starts("a")},
 			giveUp("t1"),
 			"BUSINESS_RULE_ERROR",
 			"is held by session '{a}', which still responds",
 		},
 		{
-			"return from one that is done but holds",
+			"return from a session that is done but holds an item",
 			[]step{named, puller("a"), pushTo("t1"), starts("a"), {"a", "session:complete", `{}`}},
 			giveUp("t1"),
 			"BUSINESS_RULE_ERROR",
 			"which still responds",
 		},
-		{"return what is queued", []step{named, pushTo("t1")}, giveUp("t1"), "already so", ""},
-		{"return what is in no queue", []step{named}, giveUp("t1"), "NOT_FOUND", "is not in queue 'main'"},
+		{"return a queued item", []step{named, pushTo("t1")}, giveUp("t1"), "already so", ""},
+		{"return an item that is in no queue", []step{named}, giveUp("t1"), "NOT_FOUND", "is not in queue 'main'"},
 		{
-			"return what was started too often",
+			"return an item that was started too often",
 			[]step{
 				{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1}`},
 				puller("a"),
@@ -2501,7 +2501,7 @@ func TestQueueDecisions(t *testing.T) {
 			"queue:return",
 		},
 		{
-			"nor does a session",
+			"a session returns nothing",
 			[]step{push("t1"), start},
 			step{"k", "queue:return", `{"queue":"{k}","taskId":"{t1}"}`},
 			"NOT_ALLOWED",
@@ -2528,7 +2528,7 @@ func TestQueueDecisions(t *testing.T) {
 			"started 1 times, and 3 are allowed",
 		},
 		{
-			"quarantine what is in a hand",
+			"quarantine a held item",
 			[]step{
 				{"admin", "queue:create", `{"project":"{p}","queue":"main","maxAttempts":1}`},
 				puller("a"),
@@ -2540,7 +2540,7 @@ func TestQueueDecisions(t *testing.T) {
 			"which still responds",
 		},
 		{
-			"quarantine what is queued",
+			"quarantine a queued item",
 			[]step{named, pushTo("t1")},
 			step{"system", "queue:quarantine", `{"project":"{p}","queue":"main","taskId":"{t1}"}`},
 			"already so",
@@ -2615,7 +2615,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 			`"queue":"main","queued":["{t2}"]`,
 		},
 		{
-			"one that there is not", nil,
+			"a missing queue", nil,
 			step{"o", "session:spawn", `{"strategy":"queue","queue":"main"}`},
 			"NOT_FOUND",
 			"Queue with id 'main'",
@@ -2654,7 +2654,7 @@ func TestSpawnWithAQueue(t *testing.T) {
 			`"timeout":5000`,
 		},
 		{
-			"a timeout of less than nothing", nil,
+			"a negative timeout", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t1}"],"timeout":-1}`},
 			"VALIDATION_ERROR", "/timeout",
 		},
@@ -2787,7 +2787,7 @@ func TestInputDecisions(t *testing.T) {
 			answer("admin", "so"), "input.answered",
 			`{"inputId":"{i}","sessionId":"{w}","answer":"so"}`,
 		},
-		{"so does who spawned it", []step{open}, answer("o", "so"), "input.answered", "so"},
+		{"the spawner answers", []step{open}, answer("o", "so"), "input.answered", "so"},
 		{
 			"another orchestrator does not",
 			[]step{{
@@ -2797,14 +2797,14 @@ func TestInputDecisions(t *testing.T) {
 			answer("o2", "so"), "NOT_ALLOWED",
 			"did not spawn session '{w}'",
 		},
-		{"nor who asked", []step{open}, answer("w", "so"), "NOT_ALLOWED", "input:answer"},
+		{"the session that asked does not answer", []step{open}, answer("w", "so"), "NOT_ALLOWED", "input:answer"},
 		{
-			"an orchestrator answers not itself",
+			"an orchestrator does not answer itself",
 			[]step{{"o>i", "report:needs-input", `{"message":"m"}`}},
 			answer("o", "so"), "NOT_ALLOWED", "did not spawn",
 		},
 		{
-			"answer no question", nil,
+			"answer a missing question", nil,
 			step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`},
 			"NOT_FOUND",
 			"Question with id 'none'",
@@ -2825,46 +2825,46 @@ func TestInputDecisions(t *testing.T) {
 		},
 		{"answer with an option", []step{asked}, answer("o", "b"), "input.answered", `"answer":"b"}`},
 		{
-			"answer with none of them",
+			"answer with none of the options",
 			[]step{asked},
 			answer("o", "c"), "VALIDATION_ERROR",
 			"'c' is none of the options | the session asked for one of: a, b",
 		},
-		{"answer with none of them all the same", []step{asked}, step{
+		{"answer with none of the options as another answer", []step{asked}, step{
 			"o", "input:answer",
 			`{"inputId":"{i}","answer":"c","other":true}`,
 		}, "input.answered", `"answer":"c","other":true}`},
-		{"other, and yet an option", []step{asked}, step{
+		{"one of the options as another answer", []step{asked}, step{
 			"o", "input:answer",
 			`{"inputId":"{i}","answer":"a","other":true}`,
 		}, "input.answered", `"answer":"a"}`},
 		{"answer again", []step{open, answer("o", "so")}, answer("admin", "so"), "already so", ""},
 		{
-			"answer otherwise",
+			"answer differently",
 			[]step{open, answer("o", "so")},
 			answer("admin", "no"), "CONFLICT",
 			"was already answered: so",
 		},
 		{
-			"answer otherwise what was received",
+			"answer differently after it was received",
 			[]step{open, answer("o", "so"), received},
 			answer("admin", "no"),
 			"CONFLICT", "was already answered: so",
 		},
 		{
-			"answer one who has ended",
+			"answer an ended session",
 			[]step{open, kill("w")},
 			answer("admin", "so"), "CONFLICT",
 			"its session has ended",
 		},
 		{"answer one who was deleted", []step{open, {"admin", "session:delete", `{"sessionId":"{w}"}`}}, answer("admin",
 			"so"), "CONFLICT", "its session has ended"},
-		{"who spawned one that was deleted may not any more", []step{open, {
+		{"the spawner of a deleted session can no longer answer", []step{open, {
 			"admin", "session:delete",
 			`{"sessionId":"{w}"}`,
 		}}, answer("o", "so"), "NOT_ALLOWED", "did not spawn"},
 		{
-			"answer one who is done",
+			"answer a session that is done",
 			[]step{open, {"w", "session:complete", `{}`}},
 			answer("admin", "so"),
 			"input.answered", "so",
@@ -2879,13 +2879,13 @@ func TestInputDecisions(t *testing.T) {
 		{"receive again", []step{open, answer("o", "so"), received}, received, "already so", ""},
 		{"receive too early", []step{open}, received, "BUSINESS_RULE_ERROR", "has no answer yet"},
 		{
-			"receive another's",
+			"receive another session's answer",
 			[]step{open, answer("o", "so")},
 			step{"v", "input:received", `{"inputId":"{i}"}`},
 			"NOT_ALLOWED", "is not session '{v}'s",
 		},
 		{
-			"receive no question", nil,
+			"receive a missing question", nil,
 			step{"w", "input:received", `{"inputId":"none"}`},
 			"NOT_FOUND",
 			"Question with id 'none'",
@@ -2895,7 +2895,7 @@ func TestInputDecisions(t *testing.T) {
 			`{"inputId":"{i}"}`,
 		}, "NOT_ALLOWED", "input:received"},
 		{
-			"one that has ended receives nothing",
+			"an ended session receives nothing",
 			[]step{open, answer("o", "so"), kill("w")},
 			received, "NOT_ALLOWED",
 			"has ended",
@@ -3009,7 +3009,7 @@ func TestTemplateDecisions(t *testing.T) {
 		{"update it to too much", []step{mine}, step{"admin", "template:update", `{"templateId":"{x}","content":"` +
 			long + `"}`}, "VALIDATION_ERROR", "/content"},
 		{
-			"update none", nil,
+			"update a missing template", nil,
 			step{"admin", "template:update", `{"templateId":"none","content":"c"}`},
 			"NOT_FOUND",
 			"Template with id 'none'",
@@ -3033,12 +3033,12 @@ func TestTemplateDecisions(t *testing.T) {
 			`{"templateId":"coordinate-dag"}`,
 		}, "template.reset", `{"templateId":"coordinate-dag"}`},
 		{
-			"that nobody changed", nil,
+			"reset an unchanged template", nil,
 			step{"admin", "template:reset", `{"templateId":"coordinate-dag"}`},
 			"already so",
 			"",
 		},
-		{"that has only another name", []step{{
+		{"reset a template with only another name", []step{{
 			"admin", "template:update",
 			`{"templateId":"coordinate-dag","name":"n"}`,
 		}}, step{
@@ -3046,7 +3046,7 @@ func TestTemplateDecisions(t *testing.T) {
 			`{"templateId":"coordinate-dag"}`,
 		}, "already so", ""},
 		{
-			"reset none", nil,
+			"reset a missing template", nil,
 			step{"admin", "template:reset", `{"templateId":"none"}`},
 			"NOT_FOUND",
 			"Template with id 'none'",
@@ -3070,7 +3070,7 @@ func TestTemplateDecisions(t *testing.T) {
 			"BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted",
 		},
 		{
-			"also a changed one",
+			"delete a changed template of Maestro's own",
 			[]step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}},
 			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
 			"BUSINESS_RULE_ERROR",
@@ -3099,11 +3099,11 @@ func TestTokenDecisions(t *testing.T) {
 			`"kind":"read-only","projectIds":["{p}","{q}"],"generation":1`,
 		},
 		{
-			"that reads nothing", nil,
+			"create a token that reads nothing", nil,
 			step{"admin", "token:create", `{"name":"r","kind":"read-only"}`},
 			"VALIDATION_ERROR", "/projectIds",
 		},
-		{"that reads what there is not", nil, step{
+		{"create a token that reads a missing project", nil, step{
 			"admin", "token:create",
 			`{"name":"r","kind":"read-only","projectIds":["none"]}`,
 		}, "NOT_FOUND", "Project with id 'none'"},
@@ -3149,9 +3149,9 @@ func TestTokenDecisions(t *testing.T) {
 		},
 		{"revoke", []step{create}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
 		{"revoke again", []step{create, revoke}, revoke, "already so", ""},
-		{"create what was revoked", []step{create, revoke}, create, "token.created", `"generation":2`},
-		{"and revoke that", []step{create, revoke, create}, revoke, "token.revoked", `{"name":"ci","generation":2}`},
-		{"and once more", []step{create, revoke, create, revoke}, step{
+		{"create a token with a revoked name", []step{create, revoke}, create, "token.created", `"generation":2`},
+		{"revoke it again", []step{create, revoke, create}, revoke, "token.revoked", `{"name":"ci","generation":2}`},
+		{"create a third generation", []step{create, revoke, create, revoke}, step{
 			"admin", "token:create",
 			`{"name":"ci","kind":"auditor"}`,
 		}, "token.created", `"kind":"auditor","generation":3`},
@@ -3161,7 +3161,7 @@ func TestTokenDecisions(t *testing.T) {
 			"BUSINESS_RULE_ERROR",
 			"cannot be revoked",
 		},
-		{"revoke none", nil, revoke, "NOT_FOUND", "Token with id 'ci'"},
+		{"revoke a missing token", nil, revoke, "NOT_FOUND", "Token with id 'ci'"},
 		{"revoke nothing", nil, step{"admin", "token:revoke", `{}`}, "VALIDATION_ERROR", "name a token, or a session"},
 		{
 			"revoke both",
@@ -3180,7 +3180,7 @@ func TestTokenDecisions(t *testing.T) {
 			`{"sessionId":"{w}"}`,
 		}, "token.revoked", `"generation":3`},
 		{
-			"of one that has ended", nil,
+			"revoke the secret of an ended session", nil,
 			step{"admin", "token:revoke", `{"sessionId":"{e}"}`},
 			"token.revoked",
 			`"generation":2`,
@@ -3194,24 +3194,24 @@ func TestTokenDecisions(t *testing.T) {
 		},
 
 		{
-			"who has a token does what a user may",
+			"a token's bearer does what a user may",
 			[]step{create},
 			step{"token:ci", "session:note", note},
 			"session.noted", "m",
 		},
 		{
-			"who has none does nothing", nil,
+			"a bearer without a token does nothing", nil,
 			step{"token:ci", "session:note", note},
 			"NOT_ALLOWED", "The token 'ci' is not valid",
 		},
 		{
-			"who had one does nothing",
+			"the bearer of a revoked token does nothing",
 			[]step{create, revoke},
 			step{"token:ci", "session:note", note},
 			"NOT_ALLOWED", "The token 'ci' is not valid",
 		},
 		{
-			"until there is one again",
+			"a new generation of the token is valid",
 			[]step{create, revoke, create},
 			step{"token:ci", "session:note", note},
 			"session.noted", "m",
@@ -3275,24 +3275,24 @@ func TestTokenDecisions(t *testing.T) {
 			step{"token:ci", "session:note", note},
 			"NOT_ALLOWED", "The token 'ci' has expired",
 		},
-		{"nor makes itself anew", []step{brief, {"time", "", "61s"}}, step{
+		{"an expired token does not create itself again", []step{brief, {"time", "", "61s"}}, step{
 			"token:ci", "token:create",
 			`{"name":"ci","kind":"admin"}`,
 		}, "NOT_ALLOWED", "has expired"},
 		{
-			"an expired one is made again",
+			"an expired token is created again",
 			[]step{brief, {"time", "", "61s"}},
 			create, "token.created",
 			`{"name":"ci","kind":"admin","generation":2}`,
 		},
 		{
-			"and is good again",
+			"the recreated token is valid",
 			[]step{brief, {"time", "", "61s"}, create},
 			step{"token:ci", "session:note", note},
 			"session.noted", "m",
 		},
 		{
-			"one that outlives its maker",
+			"a token that outlives its creator",
 			[]step{brief},
 			step{
 				"token:ci", "token:create",
@@ -3302,55 +3302,55 @@ func TestTokenDecisions(t *testing.T) {
 			"expires before the one that it would make",
 		},
 		{
-			"one that never expires, by one that does",
+			"a token that never expires, created by one that does",
 			[]step{brief, {"token:ci", "token:create", `{"name":"kid","kind":"admin"}`}, {"time", "", "61s"}},
 			step{"token:kid", "session:note", note},
 			"NOT_ALLOWED", "The token 'kid' has expired",
 		},
 
 		{
-			"revoke with what it made",
+			"revoke with the tokens that it created",
 			[]step{create, kid, grandkid},
 			revoke, "token.revoked",
 			`{"name":"ci","generation":1,"children":["kid","grandkid"]}`,
 		},
 		{
-			"which is good no more",
+			"a token that was revoked with its creator is invalid",
 			[]step{create, kid, grandkid, revoke},
 			step{"token:kid", "session:note", note},
 			"NOT_ALLOWED", "is not valid",
 		},
 		{
-			"revoke and keep what it made",
+			"revoke and keep the tokens that it created",
 			[]step{create, kid, grandkid},
 			keep, "token.revoked",
 			`{"name":"ci","generation":1}`,
 		},
 		{
-			"which stays good",
+			"a kept token stays valid",
 			[]step{create, kid, grandkid, keep},
 			step{"token:kid", "session:note", note},
 			"session.noted",
 			"m",
 		},
 		{
-			"and goes with the next one of the name",
+			"a kept token is revoked with the next generation of the name",
 			[]step{create, kid, keep, create},
 			revoke, "token.revoked",
 			`{"name":"ci","generation":2,"children":["kid"]}`,
 		},
-		{"what was revoked before is not named again", []step{create, kid, grandkid, {
+		{"tokens that were revoked before are not named again", []step{create, kid, grandkid, {
 			"admin", "token:revoke",
 			`{"name":"kid"}`,
 		}}, revoke, "token.revoked", `{"name":"ci","generation":1}`},
 		{
-			"what a revoked one of them made goes too",
+			"tokens created by a revoked one of them are revoked too",
 			[]step{create, kid, grandkid, {"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`}},
 			revoke, "token.revoked",
 			`{"name":"ci","generation":1,"children":["grandkid"]}`,
 		},
 		{
-			"also where another has its name now",
+			"tokens created by a revoked one are revoked even if its name is used again",
 			[]step{
 				create, kid, grandkid,
 				{"token:ci", "token:revoke", `{"name":"kid","keepChildren":true}`},
@@ -3360,19 +3360,19 @@ func TestTokenDecisions(t *testing.T) {
 			`{"name":"ci","generation":1,"children":["grandkid"]}`,
 		},
 		{
-			"a token does not keep what it made itself",
+			"a token does not keep the tokens that it created",
 			[]step{create, kid},
 			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
 			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
 		},
 		{
-			"nor does one of them",
+			"a token does not keep what its creator created",
 			[]step{create, kid, grandkid},
 			step{"token:kid", "token:revoke", `{"name":"ci","keepChildren":true}`},
 			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
 		},
 		{
-			"one that made nothing keeps nothing",
+			"a token that created nothing keeps nothing",
 			[]step{create},
 			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
 			"token.revoked", `{"name":"ci","generation":1}`,
@@ -3383,13 +3383,13 @@ func TestTokenDecisions(t *testing.T) {
 			"VALIDATION_ERROR", "/keepChildren",
 		},
 		{
-			"revoke what was kept",
+			"revoke kept tokens",
 			[]step{create, kid, grandkid, keep},
 			revoke, "token.revoked",
 			`{"name":"ci","generation":1,"children":["kid","grandkid"]}`,
 		},
 		{"nothing was kept", []step{create, kid, keep, revoke}, revoke, "already so", ""},
-		{"keep what was kept", []step{create, kid, keep}, keep, "already so", ""},
+		{"keep kept tokens", []step{create, kid, keep}, keep, "already so", ""},
 		{
 			"a token revokes itself",
 			[]step{create},
@@ -3416,30 +3416,30 @@ func TestDeadlineDecisions(t *testing.T) {
 			"BUSINESS_RULE_ERROR", "its lease is 0 ms",
 		},
 		{"lose again", []step{lose("w")}, lose("w"), "already so", ""},
-		{"lose one that was heard again", []step{lose("w"), hears("w")}, lose("w"), "session.lost", "{w}"},
-		{"lose one that has ended", nil, lose("e"), "already so", ""},
+		{"lose a session that was heard again", []step{lose("w"), hears("w")}, lose("w"), "session.lost", "{w}"},
+		{"lose an ended session", nil, lose("e"), "already so", ""},
 		{"lose one that is done", []step{{"w", "session:complete", `{}`}}, lose("w"), "already so", ""},
 		{
-			"unless it holds an item",
+			"a session that is done but holds an item is lost",
 			[]step{push("t1"), start, {"k", "session:complete", `{}`}},
 			lose("k"),
 			"session.lost", "{k}",
 		},
 		{
-			"lose none", nil,
+			"lose a missing session", nil,
 			step{"system", "session:lost", `{"sessionId":"none","silentFor":60000,"lease":60000}`},
 			"NOT_FOUND", "Session with id 'none'",
 		},
-		{"a user loses nobody", nil, step{
+		{"a user loses no session", nil, step{
 			"admin", "session:lost",
 			`{"sessionId":"{w}","silentFor":60000,"lease":60000}`,
 		}, "NOT_ALLOWED", "session:lost"},
 		{"recover", []step{lose("w")}, hears("w"), "session.recovered", `{"sessionId":"{w}"}`},
-		{"recover one that is there", nil, hears("w"), "already so", ""},
-		{"recover one that has ended", []step{lose("w"), kill("w")}, hears("w"), "already so", ""},
+		{"recover a session that is not lost", nil, hears("w"), "already so", ""},
+		{"recover an ended session", []step{lose("w"), kill("w")}, hears("w"), "already so", ""},
 		{"recover none", nil, step{"system", "session:recovered", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
 		{
-			"a session recovers not itself",
+			"a session does not recover itself",
 			[]step{lose("w")},
 			step{"w", "session:recovered", `{"sessionId":"{w}"}`},
 			"NOT_ALLOWED", "session:recovered",
@@ -3459,12 +3459,12 @@ func TestDeadlineDecisions(t *testing.T) {
 		{"time out one that was killed", []step{timed, {"time", "", "61s"}, kill("a")}, timeOut, "already so", ""},
 		{"time out none", nil, step{"system", "session:timed-out", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
 		{
-			"a user times nobody out", nil,
+			"a user times no session out", nil,
 			step{"admin", "session:timed-out", `{"sessionId":"{w}"}`},
 			"NOT_ALLOWED",
 			"session:timed-out",
 		},
-		{"who is timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{
+		{"a session that timed out does nothing", []step{timed, {"time", "", "61s"}, timeOut}, step{
 			"a", "session:note",
 			`{"message":"m"}`,
 		}, "NOT_ALLOWED", "has ended: its time was over at 20"},

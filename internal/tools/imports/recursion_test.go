@@ -45,7 +45,7 @@ func TestRecursionIsBounded(t *testing.T) {
 	for _, dir := range []string{"commands", "projections", "service"} {
 		for _, name := range recursive(t, sourcesOf(t, dir)) {
 			if key := dir + " " + name; recursions[key] == "" {
-				t.Errorf("%s calls itself: keep a list of the remaining work instead, or say what bounds its depth", key)
+				t.Errorf("%s calls itself: keep a list of the remaining work, or say what bounds its depth", key)
 			} else {
 				used[key] = true
 			}
