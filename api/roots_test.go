@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,23 +57,30 @@ func TestCreatedProjectsDrawOnTheirRoot(t *testing.T) {
 		// orchestrators: the worker may not use the call.
 		orchestrators bool
 		code          string
+		// crowd: above the limit of the project, the price rises.
+		crowd bool
 	}{
-		{"project-commands=0.001/9", report, false, "RATE_LIMITED"},
-		{"project-bytes=0.001/280", report, false, "RATE_LIMITED"},
-		{"project-reads=0.001/3", read, false, "RATE_LIMITED"},
-		{"project-spawns=0.001/4", spawn, true, "RATE_LIMITED"},
-		{"project-creates=0.001/4", create, true, "RATE_LIMITED"},
-		{"project-uploads=0.001/1900", upload, true, "RATE_LIMITED"},
-		{"project-projects=4", create, true, "QUOTA_EXCEEDED"},
-		{"project-tasks=6", task, false, "QUOTA_EXCEEDED"},
-		{"project-sessions=5", spawn, true, "QUOTA_EXCEEDED"},
+		{"project-commands=0.001/9", report, false, "RATE_LIMITED", true},
+		{"project-bytes=0.001/280", report, false, "RATE_LIMITED", true},
+		{"project-reads=0.001/3", read, false, "RATE_LIMITED", true},
+		{"project-spawns=0.001/4", spawn, true, "RATE_LIMITED", false},
+		{"project-creates=0.001/4", create, true, "RATE_LIMITED", false},
+		{"project-uploads=0.001/1900", upload, true, "RATE_LIMITED", false},
+		{"project-projects=4", create, true, "QUOTA_EXCEEDED", false},
+		{"project-tasks=6", task, false, "QUOTA_EXCEEDED", false},
+		{"project-sessions=5", spawn, true, "QUOTA_EXCEEDED", false},
 		{"project-questions=3", func(w *world, _, token string) reply {
 			return w.do(token, "report:needs-input", `{"message":"what?"}`)
-		}, false, "QUOTA_EXCEEDED"},
+		}, false, "QUOTA_EXCEEDED", false},
 	} {
 		t.Run(c.limit, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := openInside(t, limits(t, c.limit))
+				// Over a project's limit, a session goes on at ten times the price; here it cannot afford that.
+				all := []string{c.limit}
+				if poor := strings.Replace(c.limit, "project", "session", 1); c.crowd {
+					all = append(all, poor)
+				}
+				w := openInside(t, limits(t, all...))
 				projects, tokens := w.projectFamily()
 				other := w.project()
 				_, honest := w.session(adminToken, other, w.task(other), `,"role":"orchestrator"`)

@@ -256,7 +256,7 @@ func (s *Service) askInTurn(
 }
 
 // tokenFor returns the secret that an answer shows. The caller of a retry sees it only while it may use the command in
-// the project of its event.
+// the project of its event, and while the secret is one of a living session or token.
 func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	token := s.tokenOf(answer.Data)
 	if token == "" || !answer.Retried {
@@ -266,7 +266,18 @@ func (s *Service) tokenFor(c *Caller, id string, answer engine.Answer) string {
 	if err != nil || s.Permit(c, id, event.Project) != nil {
 		return ""
 	}
+	if of, err := s.Authenticate(token); err != nil || of.Ended || !s.exists(of) {
+		return ""
+	}
 	return token
+}
+
+// exists reports whether a caller is a session that was not deleted, or a token.
+func (s *Service) exists(c *Caller) (exists bool) {
+	s.Handler.View(func(state *projections.State) {
+		exists = c.By.Kind != commands.ActorSession || state.Session(c.By.Name) != nil
+	})
+	return exists
 }
 
 // tokenOf returns the secret of the session that a command created; "" if there is none. It derives the secret from the

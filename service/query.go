@@ -97,6 +97,19 @@ func (s *Service) Ask(c *Caller, q Query) error {
 	return c.mayReadLog(q)
 }
 
+// afterEndRows are the rows of the table that a session uses after its end.
+func afterEndRows() map[string]bool {
+	rows := map[string]bool{}
+	for _, rule := range queryRules {
+		if rule.afterEnd {
+			for _, row := range rule.rows {
+				rows[row] = true
+			}
+		}
+	}
+	return rows
+}
+
 // mayLook refuses to show a session that has ended what it may no longer read; without a query that is everything.
 func (c *Caller) mayLook() error {
 	if !c.Ended || queryRules[c.asks].afterEnd {

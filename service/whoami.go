@@ -42,6 +42,10 @@ func (v View) GetAllowedCommands() (wire.AllowedCommands, error) {
 	if x := v.Session(v.Caller.By.Name); v.Caller.By.Kind == commands.ActorSession && x != nil {
 		body.Role, body.Strategy = string(x.Role), string(x.Strategy)
 		body.AllowedCommands = table.Offered(x.Permissions.Commands)
+		if x.Ended() {
+			rest := afterEndRows()
+			body.AllowedCommands = slices.DeleteFunc(body.AllowedCommands, func(id string) bool { return !rest[id] })
+		}
 	} else {
 		for _, id := range table.Defaults(commands.RoleUser) {
 			if v.Permit(id, "") == nil {
@@ -70,6 +74,11 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 		check.Unknown, check.Why = true, "there is no such command"
 	case row.Planned:
 		check.Planned, check.Why = true, commands.WhyPlanned
+	case v.callerEnded() && !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
+		var refusal *commands.Refusal
+		if errors.As(AfterEnd(v.Caller.By, row.ID), &refusal) {
+			check.Why, check.Next = refusal.Why, refusal.Next
+		}
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		check.Why = "it is for: " + row.Who.String()
 		var refusal *commands.Refusal

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"maestro/api/route"
 	"maestro/commands"
@@ -112,7 +113,7 @@ func (s *compat) createSession(ctx context.Context, c *call, _ *struct{}) (Sessi
 	if !ok {
 		return SessionBody{}, unexpected("session:register", answer)
 	}
-	return s.showSession(c, created.SessionID)
+	return s.showOwnSession(c, created.SessionID)
 }
 
 // given returns the raw value of a body, nil for null.
@@ -161,8 +162,28 @@ func (s *compat) unlinkTask(ctx context.Context, c *call, in *sessionTaskID) (Se
 // history.
 const newestEntries = 100
 
-// showSession is the answer to a write, with only the newest entries.
+// showSession is the answer to a write: the session with its newest entries, or only its id if the caller may not read
+// it.
 func (s *compat) showSession(c *call, id string) (SessionBody, error) {
+	mayRead := s.permitted(c, func(v service.View) error {
+		if id == c.By.Name {
+			return nil
+		}
+		_, err := v.PermitSession("session:info", id)
+		return err
+	})
+	if !mayRead {
+		return SessionBody{
+			SessionHead: SessionHead{Session: wire.Session{ID: id}},
+			Events:      service.List[SessionEvent]{Items: slices.Values([]SessionEvent{})},
+			Timeline:    service.List[wire.Entry]{Items: slices.Values([]wire.Entry{})},
+		}, nil
+	}
+	return s.showOwnSession(c, id)
+}
+
+// showOwnSession is the answer to the creation of a session.
+func (s *compat) showOwnSession(c *call, id string) (SessionBody, error) {
 	var shown service.ShownSession
 	var found bool
 	s.Handler.View(func(state *projections.State) {

@@ -85,7 +85,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if !ok {
 		return spawnAnswer{}, unexpected("session:spawn", answer.Answer)
 	}
-	session, err := s.showSession(c, spawned.SessionID)
+	session, err := s.showOwnSession(c, spawned.SessionID)
 	path := ""
 	if s.Manifests != nil && spawned.ManifestDigest != "" {
 		path = s.Manifests.ManifestPath(spawned.SessionID)

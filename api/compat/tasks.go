@@ -95,7 +95,7 @@ func (s *compat) createTask(ctx context.Context, c *call, _ *struct{}) (projecti
 	if !ok {
 		return projections.TaskView{}, unexpected("task:create", answer)
 	}
-	return s.showTask(ctx, c, created.TaskID)
+	return s.showOwnTask(ctx, c, created.TaskID)
 }
 
 // patchTask translates a PATCH: what the user or an orchestrator changes, the sessions of the task, and what an agent
@@ -218,8 +218,26 @@ func (s *compat) deleteTask(ctx context.Context, c *call, in *wire.TaskID) (dele
 	return deleted{Success: true, ID: in.ID}, err
 }
 
-// showTask is the answer to a write.
+// showTask is the answer to a write: the task, or only its id if the caller may not read it.
 func (s *compat) showTask(ctx context.Context, c *call, id string) (projections.TaskView, error) {
+	mayRead := s.permitted(c, func(v service.View) error {
+		_, err := v.PermitTask("task:get", id)
+		return err
+	})
+	if !mayRead {
+		return projections.TaskView{ID: id}, nil
+	}
+	return s.showOwnTask(ctx, c, id)
+}
+
+// showOwnTask is the answer to the creation of a task.
+func (s *compat) showOwnTask(ctx context.Context, c *call, id string) (projections.TaskView, error) {
 	// A completed command is answered even if its caller has left.
 	return s.ShowTask(context.WithoutCancel(ctx), c.Caller, id)
+}
+
+// permitted reports whether the caller of a write may also read.
+func (s *compat) permitted(c *call, read func(v service.View) error) (may bool) {
+	s.Handler.View(func(state *projections.State) { may = read(s.At(state, c.Caller)) == nil })
+	return may
 }

@@ -4,10 +4,13 @@ import (
 	"slices"
 )
 
+// reservedTokens are the names of other actors, which no token may have besides the first one's.
+var reservedTokens = []string{"system", "runner"}
+
 func (a *asked) createToken() fact {
 	f := a.f
 	switch {
-	case f.Name == nil || !isID(*f.Name):
+	case f.Name == nil || !isID(*f.Name), a.thirdOn() && slices.Contains(reservedTokens, *f.Name):
 		return a.no(codeInvalid)
 	case f.ExpiresAt != 0 && f.ExpiresIn != 0, f.ExpiresIn < 0, f.ExpiresAt < 0:
 		a.refuse(codeInvalid)

@@ -40,6 +40,9 @@ func (f *tokenCreated) judge(c *trial) {
 	if f.Name == "" || f.Name == "admin" {
 		c.fault(ruleToken, "no token is named %q", f.Name)
 	}
+	if c.thirdOn() && slices.Contains(reservedTokens, f.Name) {
+		c.fault(ruleToken, "%q names another actor", f.Name)
+	}
 	if !slices.Contains([]string{"admin", "auditor", "read-only"}, f.Kind) {
 		c.fault(ruleToken, "%q is no kind of token", f.Kind)
 	}

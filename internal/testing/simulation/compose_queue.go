@@ -298,7 +298,7 @@ func (c composer) fillInput(f *fields, by caller, id string) {
 
 func (c composer) fillToken(f *fields, id string) {
 	f.Project = ""
-	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "bob", "eve", "rob", "admin", "", "a b"}))
+	f.Name = ptr(pick(c, []string{"ann", "ann", "ann", "bob", "bob", "eve", "rob", "admin", "", "a b", "system"}))
 	if id == "token:revoke" {
 		f.KeepChildren = c.chance(25)
 		if c.chance(45) {
