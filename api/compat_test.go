@@ -483,3 +483,31 @@ func TestWhatOldClientsDo(t *testing.T) {
 		t.Errorf("the audit of old clients' log: %s", got.body)
 	}
 }
+
+// The answer to a write of older clients shows no more than the caller may read.
+func TestAWriteIsNoWayToRead(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"Secret title","description":"d"}`).is(200).
+		text("event", "data", "taskId")
+	own := w.task(project)
+	id, blind := w.session(adminToken, project, own,
+		`,"role":"orchestrator","allowedCommands":["report:progress","session:spawn","session:update"]`)
+	says := `{"sessionStatus":"working","updateSource":"session","sessionId":"` + id + `"}`
+	w.send(http.MethodGet, "/api/tasks/"+task, blind, "").is(403)
+	r := w.send(http.MethodPatch, "/api/tasks/"+task, blind, says).is(200)
+	if r.text("id") != task || strings.Contains(string(r.body), "Secret") {
+		t.Errorf("a task: %s", r.body)
+	}
+	child, _ := w.session(blind, project, own, `,"name":"Hidden"`)
+	w.send(http.MethodGet, "/api/sessions/"+child, blind, "").is(403)
+	r = w.send(http.MethodPatch, "/api/sessions/"+child, blind, `{"env":{"A":"1"}}`).is(200)
+	if r.text("id") != child || strings.Contains(string(r.body), "Hidden") {
+		t.Errorf("a session: %s", r.body)
+	}
+	_, sees := w.session(adminToken, project, own, `,"role":"orchestrator"`)
+	r = w.send(http.MethodPatch, "/api/tasks/"+task, sees, `{"title":"Another title"}`).is(200)
+	if r.text("title") != "Another title" {
+		t.Errorf("who may read it is shown %s", r.body)
+	}
+}

@@ -2,9 +2,11 @@ package service
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"maestro/commands"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -49,6 +51,75 @@ func TestWhoGetsASessionsSecret(t *testing.T) {
 			t.Errorf("%s: got %q, %v", one.name, got.Token, err)
 		case !one.may && (!errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed):
 			t.Errorf("%s: got %q, %v", one.name, got.Token, err)
+		}
+	}
+}
+
+// A retried spawn shows the secret of the session while it lives, and a retried creation that of the token.
+func TestARetryShowsNoSecretOfWhatHasEnded(t *testing.T) {
+	w := newWorld(t)
+	task, team := w.team()
+	spawn := fmt.Sprintf(`{"taskIds":[%q]}`, task)
+	retry := func() string {
+		done, err := w.try(team.orchestrator, "session:spawn", spawn, "the same key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done.Token
+	}
+	first := retry()
+	if first == "" || retry() != first {
+		t.Error("a retry while the session lives shows another secret")
+	}
+	w.do(w.admin(), "session:kill", `{"sessionId":"`+w.caller(first).By.Name+`"}`)
+	if got := retry(); got != "" {
+		t.Errorf("after its end: %q", got)
+	}
+	create := func() string {
+		done, err := w.try(w.admin(), "token:create", `{"name":"eve","kind":"auditor"}`, "a key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done.Token
+	}
+	if create() == "" || create() == "" {
+		t.Error("the creation of a token, or its retry, shows no secret")
+	}
+	w.do(w.admin(), "token:revoke", `{"name":"eve"}`)
+	if got := create(); got != "" {
+		t.Errorf("after its revocation: %q", got)
+	}
+}
+
+// A session that has ended is told that it may use what it may use then, and nothing else.
+func TestAnEndedSessionIsToldWhatItMayDo(t *testing.T) {
+	w := newWorld(t)
+	_, team := w.team()
+	allowed := func(c *Caller, id string) bool {
+		var check wire.CommandCheck
+		w.Handler.View(func(state *projections.State) {
+			var err error
+			if check, err = w.At(state, c).CheckCommand(&wire.CommandID{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if !check.Allowed && check.Why == "" {
+			t.Errorf("%s: no reason", id)
+		}
+		return check.Allowed
+	}
+	for _, id := range []string{"whoami", "task:get", "session:info", "task:complete", "session:spawn", "since"} {
+		if !allowed(team.orchestrator, id) {
+			t.Errorf("a living orchestrator may not use %s", id)
+		}
+	}
+	w.do(w.admin(), "session:kill", `{"sessionId":"`+team.orchestrator.By.Name+`"}`)
+	for id, want := range map[string]bool{
+		"whoami": true, "task:get": true, "session:info": true,
+		"task:complete": false, "session:spawn": false, "since": false, "report:progress": false,
+	} {
+		if got := allowed(team.orchestrator, id); got != want {
+			t.Errorf("after its end it is told of %s: %t", id, got)
 		}
 	}
 }
