@@ -9,8 +9,8 @@ import (
 // calls.
 func turnsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// freeParts is how many parts of an answer a call creates without waiting for its turn, freeSteps how many steps each of
-// them takes. However many calls begin at once, a commit waits for these parts only briefly.
+// freeParts is how many parts of an answer a call creates without waiting for its turn, freeSteps how many steps each
+// of them takes. However many calls begin at once, a commit waits for these parts only briefly.
 const (
 	freeParts = 4
 	freeSteps = 500
