@@ -122,7 +122,8 @@ func TestEachRateIsLimited(t *testing.T) {
 				// Over a project's limit, a session goes on at ten times the price; here it cannot afford that.
 				all := []string{c.limit}
 				if strings.HasPrefix(c.limit, "project-") {
-					all = append(all, strings.NewReplacer("project", "session", "/2", "/9", "/30", "/90").Replace(c.limit))
+					poor := strings.NewReplacer("project", "session", "/2", "/9", "/30", "/90")
+					all = append(all, poor.Replace(c.limit))
 				}
 				w := openInside(t, limits(t, all...))
 				project := w.project()

@@ -89,9 +89,18 @@ var quotas = []Quota{
 	{"admin-streams", 4, 0, "reads of the whole log of one admin token in progress"},
 	{"admin-answers", 256 << 20, 0, "bytes of answers that one admin token has not read"},
 	{"admin-bodies", 128 << 20, 0, "bytes of requests of one admin token in progress"},
-	{"project-commands", 5000, 60_000, "commands of all sessions of one project, with their work; above it, a call costs its session ten times as much"},
-	{"project-bytes", 4 << 20, 128 << 20, "bytes of the requests of all sessions of one project; above it, as for commands"},
-	{"project-reads", 1000, 20_000, "reads of all sessions of one project, with their work; above it, as for commands"},
+	{
+		"project-commands", 5000, 60_000,
+		"commands of all sessions of one project, with their work; above it, a call costs its session ten times as much",
+	},
+	{
+		"project-bytes", 4 << 20, 128 << 20,
+		"bytes of the requests of all sessions of one project; above it, as for commands",
+	},
+	{
+		"project-reads", 1000, 20_000,
+		"reads of all sessions of one project, with their work; above it, as for commands",
+	},
 	{
 		"project-identities", 2000, 20_000,
 		"calls of `GET /identity` that prove to come from the sessions of one project, above those of their address",

@@ -178,7 +178,8 @@ func TestAListWithoutAnEndIsAnError(t *testing.T) {
 		},
 	} {
 		e := &endless{}
-		if err := read(client.New("http://x", "t", client.WithTransport(e))); err == nil || e.asked < 100 || e.asked > 2000 {
+		err := read(client.New("http://x", "t", client.WithTransport(e)))
+		if err == nil || e.asked < 100 || e.asked > 2000 {
 			t.Errorf("%s: %v after %d requests", name, err, e.asked)
 		}
 	}
