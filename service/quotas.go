@@ -136,7 +136,10 @@ var quotas = []Quota{
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},
 	{"server-streams", 8, 0, "reads of the whole log in progress"},
-	{"server-answers", 512 << 20, 0, "bytes of answers that nobody has read yet; no project or token uses more of them than are left"},
+	{
+		"server-answers", 512 << 20, 0,
+		"bytes of answers that nobody has read yet; no project or token uses more of them than are left",
+	},
 	{"server-bodies", 256 << 20, 0, "bytes of requests in progress; no project uses more of them than are left"},
 }
 
