@@ -131,7 +131,7 @@ func TestWhyKeepsNoWholeEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Leave()
-	paid := w.ledger.left(a.credential, useReads)
+	paid := a.reads
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -146,7 +146,7 @@ func TestWhyKeepsNoWholeEvents(t *testing.T) {
 	if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > tasks*long/10 || a.answered < 100*tasks {
 		t.Errorf("of %d bytes of events, %d are kept, and %d counted", tasks*long, kept, a.answered)
 	}
-	if paid -= w.ledger.left(a.credential, useReads); paid < tasks*long/bytesPerUnit {
+	if paid = a.reads - paid; paid < tasks*long/bytesPerUnit {
 		t.Errorf("%d bytes cost %.0f reads", tasks*long, paid)
 	}
 	gone, leave := context.WithCancel(t.Context())
