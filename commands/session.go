@@ -95,6 +95,16 @@ func projectOfSession(s *projections.State, by Actor, in ProjectRef, session str
 // reservedSessions may not be ids of sessions: as an actor or a receiver, each means somebody else.
 var reservedSessions = []string{"parent", AdminName, string(ActorSystem), string(ActorRunner)}
 
+// reservedTokens may not be names of tokens, for the same reason. The initial token is called admin.
+var reservedTokens = []string{string(ActorSystem), string(ActorRunner)}
+
+// namesAnother refuses a name or an id that names another actor.
+func namesAnother(pointer, name, format, next string) *Refusal {
+	refusal := invalid(pointer, format, name)
+	refusal.Why, refusal.Next = "'"+name+"' names another actor", next
+	return refusal
+}
+
 // Decide implements Command.
 func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	id := x.SessionID
@@ -175,13 +185,7 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 			"Session '%s' is not known", id)
 	}
 	if thirdOn(c.Rules) && slices.Contains(reservedSessions, id) {
-		return nil, &Refusal{
-			Code:    CodeInvalid,
-			Pointer: "/sessionId",
-			Message: "A session cannot have the id '" + id + "'",
-			Why:     "'" + id + "' names another actor",
-			Next:    "choose another id, or leave it out",
-		}
+		return nil, namesAnother("/sessionId", id, "A session cannot have the id '%s'", "choose another id, or leave it out")
 	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {

@@ -52,14 +52,8 @@ func (x *CreateToken) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err := ValidID("/name", x.Name); err != nil {
 		return nil, err
 	}
-	if thirdOn(c.Rules) && (x.Name == string(ActorSystem) || x.Name == string(ActorRunner)) {
-		return nil, &Refusal{
-			Code:    CodeInvalid,
-			Pointer: "/name",
-			Message: "A token cannot have the name '" + x.Name + "'",
-			Why:     "'" + x.Name + "' names another actor",
-			Next:    "choose another name",
-		}
+	if thirdOn(c.Rules) && slices.Contains(reservedTokens, x.Name) {
+		return nil, namesAnother("/name", x.Name, "A token cannot have the name '%s'", "choose another name")
 	}
 	switch x.Kind {
 	case events.TokenReadOnly:

@@ -21,7 +21,7 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
 			Message: "Session '" + by.Name + "' did not spawn session '" + x.ID + "' itself",
-			Why:     "an orchestrator gets the secrets of the sessions that it spawned itself, not of those spawned for it",
+			Why:     "an orchestrator gets only the secrets of the sessions that it spawned itself",
 			Next:    "ask the user",
 		}
 	case x.Ended():

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"maestro/projections"
-	"maestro/service/wire"
 )
 
 // What a search holds between its portions counts against the budgets of its caller. If they have no room, the call is
@@ -23,23 +22,9 @@ func TestWhatASearchHoldsIsCounted(t *testing.T) {
 		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
 		w.do(w.admin(), "task:block", fmt.Sprintf(`{"taskId":%q,"reason":"r"}`, task))
 	}
-	finishedStatus := func(v View) (status projections.ProjectStatus, err error) {
-		var finish func() (projections.ProjectStatus, error)
-		err = w.Look(w.Context(), v.Caller, func(v View) (err error) {
-			finish, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
-			return err
-		})
-		if err == nil {
-			err = RecoverPart(func() (err error) {
-				status, err = finish()
-				return err
-			})
-		}
-		return status, err
-	}
 	for name, read := range map[string]func(c *Caller) (partly bool, err error){
 		"the status": func(c *Caller) (bool, error) {
-			status, err := finishedStatus(w.later(w.Context(), c))
+			status, err := w.statusOf(c, project)
 			return len(status.Unread) > 0, err
 		},
 		"the inbox": func(c *Caller) (bool, error) {

@@ -53,6 +53,23 @@ func TestALargeProjectHidesNoOther(t *testing.T) {
 	}
 }
 
+// statusOf returns the status of a project as a caller is shown it.
+func (w *world) statusOf(c *Caller, project string) (status projections.ProjectStatus, err error) {
+	w.Helper()
+	var finish func() (projections.ProjectStatus, error)
+	err = w.Look(w.Context(), c, func(v View) (err error) {
+		finish, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
+		return err
+	})
+	if err == nil {
+		err = RecoverPart(func() (err error) {
+			status, err = finish()
+			return err
+		})
+	}
+	return status, err
+}
+
 // A project that is too large for one read still shows its questions in the inbox, and what was counted in its status;
 // both name what they leave out.
 func TestALargeProjectShowsWhatWasFound(t *testing.T) {
@@ -65,18 +82,8 @@ func TestALargeProjectShowsWhatWasFound(t *testing.T) {
 		task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
 		w.do(w.admin(), "task:update", fmt.Sprintf(`{"taskId":%q,"status":"in_progress"}`, task))
 	}
-	status := func() (status projections.ProjectStatus) {
-		var finish func() (projections.ProjectStatus, error)
-		err := w.Look(t.Context(), w.admin(), func(v View) (err error) {
-			finish, err = v.GetProjectStatus(&wire.ProjectID{ID: project})
-			return err
-		})
-		if err == nil {
-			err = RecoverPart(func() (err error) {
-				status, err = finish()
-				return err
-			})
-		}
+	status := func() projections.ProjectStatus {
+		status, err := w.statusOf(w.admin(), project)
 		if err != nil {
 			t.Fatal(err)
 		}

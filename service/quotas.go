@@ -61,7 +61,11 @@ var quotas = []Quota{
 	{"session-parallel", 8, 0, "calls of one session in progress"},
 	{"session-waits", 16, 0, "calls of one session that wait for something"},
 	{"session-streams", 1, 0, "reads of the whole log (exports, audits, `since`) of one session in progress"},
-	{"session-answers", 16 << 20, 0, "bytes of answers that one session has not read, of manifests while they are made, without the first 256 KiB of each, and of what its searches hold"},
+	{
+		"session-answers", 16 << 20, 0,
+		"bytes of answers that one session has not read, of manifests while they are made, without the first 256 KiB " +
+			"of each, and of what its searches hold",
+	},
 	{"session-bodies", 20 << 20, 0, "bytes of requests of one session in progress"},
 	{"session-questions", 20, 0, "open questions of one session"},
 	{
@@ -91,7 +95,8 @@ var quotas = []Quota{
 	{"admin-bodies", 128 << 20, 0, "bytes of requests of one admin token in progress"},
 	{
 		"project-commands", 5000, 60_000,
-		"commands of all sessions of one project, with their work; above it, a call costs its session ten times as much",
+		"commands of all sessions of one project, with their work; above it, a call costs its session ten times " +
+			"as much",
 	},
 	{
 		"project-bytes", 4 << 20, 128 << 20,

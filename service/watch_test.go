@@ -31,14 +31,7 @@ func (w *world) watching(c *Caller, after Position, filter WatchFilter) *Watch {
 // seen returns the frames of a watch up to the present head, each as "<sequence> <type> <kinds of changes>".
 func (w *world) seen(watch *Watch) (frames []string) {
 	w.Helper()
-	for watch.Position().Sequence < w.Head() {
-		frame, err := nextOf(watch, w.Head())
-		if err != nil {
-			w.Fatal(err)
-		}
-		if frame == nil {
-			break
-		}
+	for _, frame := range w.frames(watch) {
 		what := "withheld"
 		if frame.Event != nil {
 			what = strings.TrimSuffix(strings.TrimPrefix(frame.Event.Data.EventType(), "maestro."), ".v1")
@@ -48,6 +41,22 @@ func (w *world) seen(watch *Watch) (frames []string) {
 			kinds = append(kinds, string(change.Kind))
 		}
 		frames = append(frames, strings.TrimSpace(what+" "+strings.Join(kinds, ",")))
+	}
+	return frames
+}
+
+// frames returns the frames of a watch up to the present head.
+func (w *world) frames(watch *Watch) (frames []Frame) {
+	w.Helper()
+	for watch.Position().Sequence < w.Head() {
+		frame, err := nextOf(watch, w.Head())
+		if err != nil {
+			w.Fatal(err)
+		}
+		if frame == nil {
+			break
+		}
+		frames = append(frames, *frame)
 	}
 	return frames
 }

@@ -66,8 +66,8 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	} else if c.wait {
-		return failure.Usage("Only this machine knows items of kind %s, and nobody can wait for them", inboxSetAside).
-			WithNext("leave out --wait, or --kind")
+		return failure.Usage("--wait does not work with --kind %s: the server does not know these items", inboxSetAside).
+			WithNext("leave out one of them")
 	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
