@@ -185,7 +185,8 @@ func (x *RegisterSession) create(s *projections.State, c Call, id string) (event
 			"Session '%s' is not known", id)
 	}
 	if thirdOn(c.Rules) && slices.Contains(reservedSessions, id) {
-		return nil, namesAnother("/sessionId", id, "A session cannot have the id '%s'", "choose another id, or leave it out")
+		return nil, namesAnother("/sessionId", id, "A session cannot have the id '%s'",
+			"choose another id, or leave it out")
 	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {

@@ -66,7 +66,7 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	} else if c.wait {
-		return failure.Usage("--wait does not work with --kind %s: the server does not know these items", inboxSetAside).
+		return failure.Usage("--wait does not work with --kind %s: the server has no such items", inboxSetAside).
 			WithNext("leave out one of them")
 	}
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
