@@ -7,13 +7,13 @@ import (
 )
 
 // HowEnded says what ended a session, when and why, such as "the user killed it at 2026-11-22T18:00:00Z: wrong plan".
-func HowEnded(s *projections.State, x *projections.Session) string {
+func HowEnded(x *projections.Session) string {
 	at := " at " + time.UnixMilli(x.EndedAt).UTC().Format(time.RFC3339)
 	reason := ""
 	if x.EndReason != "" {
 		reason = ": " + x.EndReason
 	}
-	by := s.EndedBy(x)
+	by := x.GoneBy
 	_, session, isSession := projections.SessionOfSource(by)
 	switch {
 	case by == "/system":
@@ -29,6 +29,6 @@ func HowEnded(s *projections.State, x *projections.Session) string {
 }
 
 // hasEnded is the message to a session that acts after its end.
-func hasEnded(s *projections.State, x *projections.Session) string {
-	return "Session '" + x.ID + "' has ended: " + HowEnded(s, x)
+func hasEnded(x *projections.Session) string {
+	return "Session '" + x.ID + "' has ended: " + HowEnded(x)
 }

@@ -117,12 +117,12 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	if row.Write && x.Ended() && !isReport(id) {
 		return notAllowed(row.ID,
 			"after its end a session delivers only reports that it kept before, as late ones", nextAfterEnd,
-			"%s", hasEnded(s, x))
+			"%s", hasEnded(x))
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID,
 			"after its end a session reads itself, its own tasks and its own questions, and nothing else", nextAfterEnd,
-			"%s", hasEnded(s, x))
+			"%s", hasEnded(x))
 	}
 	return nil
 }

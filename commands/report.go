@@ -161,7 +161,7 @@ func mayReportLate(
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept before, as late ones",
-			nextAfterEnd, "%s", hasEnded(s, session))
+			nextAfterEnd, "%s", hasEnded(session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
 			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
@@ -170,7 +170,7 @@ func mayReportLate(
 			"Session '%s' did not exist when this was said", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
-			"Session '%s' had ended when this was said: %s", session.ID, HowEnded(s, session))
+			"Session '%s' had ended when this was said: %s", session.ID, HowEnded(session))
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)
 	case session.LateBytes+bytes > LimitLateBytes.Value:

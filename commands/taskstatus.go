@@ -94,7 +94,7 @@ func moveTask(s *projections.State, c Call, in ProjectRef, id string, to events.
 
 // blocksAnew reports whether a blocked task is blocked for another reason.
 func blocksAnew(s *projections.State, c Call, t *projections.Task, to events.TaskStatus, reason string) bool {
-	return thirdOn(c.Rules) && to == events.TaskBlocked && reason != "" && reason != s.StatusReasonText(t)
+	return thirdOn(c.Rules) && to == events.TaskBlocked && reason != "" && reason != t.StatusReasonText()
 }
 
 // mayMove checks a task's new status and parent ("" for none): only the user revokes a cancellation, and a task is

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"fmt"
 	"iter"
 
 	"maestro/events"
@@ -41,8 +40,7 @@ func (s *State) sessionLost(f fact, d *events.SessionLost) error {
 		x.LostAt = f.at
 		x.Losses++
 	})
-	what := fmt.Sprintf("Session lost: it was last heard %d s before", (f.at-d.LastHeard)/1000)
-	s.note(f, Entry{Type: EntryLost, SessionID: d.SessionID, What: what})
+	s.note(f, 0)
 	return nil
 }
 
@@ -51,7 +49,7 @@ func (s *State) sessionRecovered(f fact, d *events.SessionRecovered) error {
 		return missing("session", d.SessionID)
 	}
 	s.changeSession(d.SessionID, func(x *Session) { x.LostAt = 0 })
-	s.note(f, Entry{Type: EntryRecovered, SessionID: d.SessionID, What: "Session heard again"})
+	s.note(f, 0)
 	return nil
 }
 
@@ -63,11 +61,6 @@ func (s *State) sessionTimedOut(f fact, d *events.SessionTimedOut) error {
 		x.EndReason = "timed out"
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = events.SessionEndFailed, f.at, f.at, f.at
 	})
-	s.note(f, Entry{
-		Type:      "session_failed",
-		SessionID: d.SessionID,
-		What:      "Session failed",
-		Message:   "timed out",
-	})
+	s.note(f, 0)
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,9 +18,10 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 14
+const Format = 15
 
-// header is the first part of an encoded state: everything except the two long lists.
+// header is the first part of an encoded state: everything except the event ids, the timelines and the words of
+// statements.
 type header struct {
 	Head      events.Head
 	Genesis   events.Hash
@@ -31,18 +34,40 @@ type header struct {
 	Inputs    []*Input
 	Tokens    []*Token
 	Templates []*Template
-	Entries   int
-	IDs       int
+	// Newest has the entries that say what became of sessions, Late by project the late reports.
+	Newest []newestEntries
+	Late   [][]*Entry
+	Blobs  []blobNames
+	// Others are the ids of tasks and sessions that never existed, but have a timeline.
+	Others []string `json:",omitempty"`
+	IDs    uint64
+	// Timelines is how many there are: one for each task, each session and each of the others.
+	Timelines int
+}
+
+// newestEntries are the entries of a session that the state keeps.
+type newestEntries struct {
+	SessionID string
+	Halted    *Entry `json:",omitempty"`
+	Exit      *Entry `json:",omitempty"`
+	Loss      *Loss  `json:",omitempty"`
+}
+
+// blobNames are the references to a blob.
+type blobNames struct {
+	Digest string
+	Refs   []BlobRef
 }
 
 // Image is an immutable snapshot of a state that is cheap to take; it can be encoded while the state changes.
 type Image struct {
-	header  header
-	entries []*Entry
-	ids     []uuid.UUID
+	header header
+	ids    idList
+	// timelines are those of the tasks, of the sessions, and of the others, in the order of the header.
+	timelines []Timeline
 }
 
-// Image takes a snapshot of a committed state. It costs a pointer for each project, task, session, queue item and
+// Image takes a snapshot of a committed state. It costs some pointers for each project, task, session, queue item and
 // question.
 func (s *State) Image() *Image {
 	if s.under != nil {
@@ -52,16 +77,20 @@ func (s *State) Image() *Image {
 		Head:    s.head,
 		Genesis: s.genesis,
 		At:      s.at,
-		Entries: len(s.entries),
-		IDs:     len(s.ids),
-	}, entries: s.entries, ids: s.ids}
+		IDs:     s.ids.n,
+	}, ids: s.ids}
 	for _, project := range s.projectIDs {
 		image.header.Projects = append(image.header.Projects, s.projects.get(project))
+		image.header.Late = append(image.header.Late, s.late.get(project))
 		for _, id := range s.taskIDs.get(project) {
 			image.header.Tasks = append(image.header.Tasks, s.tasks.get(id))
 		}
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
+			kept := newestEntries{id, s.halted.get(id), s.exits.get(id), s.losses.get(id)}
+			if kept.Halted != nil || kept.Exit != nil || kept.Loss != nil {
+				image.header.Newest = append(image.header.Newest, kept)
+			}
 		}
 		for _, name := range s.queueNames.get(project) { // including deleted ones, with the holders of their items
 			image.header.Queues = append(image.header.Queues, s.queues.get(queueKey(project, name)))
@@ -73,13 +102,51 @@ func (s *State) Image() *Image {
 			image.header.Inputs = append(image.header.Inputs, x)
 		}
 	}
+	image.collectTimelines(s)
 	for token := range s.Tokens() {
 		image.header.Tokens = append(image.header.Tokens, token)
 	}
 	for _, id := range s.templateIDs {
 		image.header.Templates = append(image.header.Templates, s.templates.get(id))
 	}
+	for digest, refs := range s.blobRefs.rows {
+		image.header.Blobs = append(image.header.Blobs, blobNames{digest, refs})
+	}
 	return image
+}
+
+// collectTimelines adds the timelines of the tasks and sessions that the image has, and of the others.
+func (i *Image) collectTimelines(s *State) {
+	tasks, sessions := len(s.taskTimelines.rows), len(s.sessionTimelines.rows)
+	for _, t := range i.header.Tasks {
+		timeline, known := s.taskTimelines.rows[t.ID]
+		if known {
+			tasks--
+		}
+		i.timelines = append(i.timelines, timeline)
+	}
+	for _, x := range i.header.Sessions {
+		timeline, known := s.sessionTimelines.rows[x.ID]
+		if known {
+			sessions--
+		}
+		i.timelines = append(i.timelines, timeline)
+	}
+	if tasks+sessions > 0 { // an event may name a session that never existed
+		others := func(timelines map[string]Timeline, is func(id string) bool) {
+			for _, id := range slices.Sorted(maps.Keys(timelines)) {
+				if !is(id) {
+					i.header.Others = append(i.header.Others, id)
+					i.timelines = append(i.timelines, timelines[id])
+				}
+			}
+		}
+		others(s.taskTimelines.rows, func(id string) bool { return s.tasks.get(id) != nil })
+		i.header.Others = append(i.header.Others, "")
+		i.timelines = append(i.timelines, nil)
+		others(s.sessionTimelines.rows, func(id string) bool { return s.sessions.get(id) != nil })
+	}
+	i.header.Timelines = len(i.timelines)
 }
 
 // Head returns the log position of the snapshot.
@@ -90,59 +157,105 @@ func (i *Image) Genesis() events.Hash { return i.header.Genesis }
 
 // Encode returns the state as bytes: equal states have equal bytes, on any machine.
 func (i *Image) Encode() ([]byte, error) {
+	h := i.header
+	h.Blobs = slices.SortedFunc(slices.Values(h.Blobs), func(a, b blobNames) int {
+		return cmp.Compare(a.Digest, b.Digest)
+	})
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(&i.header); err != nil {
+	if err := encoder.Encode(&h); err != nil {
 		return nil, fmt.Errorf("encode the state: %w", err)
 	}
-	b := make([]byte, 0, buffer.Len()+len(i.ids)*len(uuid.UUID{})+len(i.entries)*128)
-	b = append(b, buffer.Bytes()...)
-	for _, id := range i.ids {
+	places := 0
+	for _, timeline := range i.timelines {
+		places += len(timeline)
+	}
+	size := buffer.Len() + int(i.ids.n)*len(uuid.UUID{}) + places*placeBytes //nolint:gosec // it fits into memory
+	b := append(make([]byte, 0, size), buffer.Bytes()...)
+	for id := range i.ids.all() {
 		b = append(b, id[:]...)
 	}
-	strings := make(map[string]uint64)
-	for _, e := range i.entries {
-		b = appendEntry(b, e, strings)
+	for _, timeline := range i.timelines {
+		b = appendTimeline(b, timeline)
+	}
+	for _, t := range h.Tasks {
+		for said := range t.statements() {
+			b = appendWords(b, said.Words)
+		}
 	}
 	return b, nil
 }
 
+// placeBytes is what most places of a timeline take, encoded.
+const placeBytes = 5
+
 // Encode returns the state as bytes; see [Image.Encode].
 func (s *State) Encode() ([]byte, error) { return s.Image().Encode() }
 
-// Recurring strings of entries (types, sources, ids) are written once and then referenced by number.
-func appendEntry(b []byte, e *Entry, seen map[string]uint64) []byte {
-	var flags uint64
-	if e.Bare {
-		flags |= 1
+// appendTimeline appends how many places there are, and for each the distance to the event before it, and the rest.
+func appendTimeline(b []byte, timeline Timeline) []byte {
+	b = binary.AppendUvarint(b, uint64(len(timeline)))
+	before := uint64(0)
+	for _, p := range timeline {
+		b = binary.AppendUvarint(b, p.Sequence()-before)
+		b = binary.AppendUvarint(b, uint64(p&placeRest))
+		before = p.Sequence()
 	}
-	if e.Late {
-		flags |= 2
+	return b
+}
+
+func (r *reader) timeline() (timeline Timeline) {
+	n := r.uvarint()
+	if r.bad || n > uint64(len(r.b)) {
+		r.bad = true
+		return nil
 	}
-	if e.Apart {
-		flags |= 4
+	if n > 0 {
+		timeline = make(Timeline, 0, n)
 	}
-	b = binary.AppendUvarint(b, e.Sequence)
-	b = binary.AppendUvarint(b, uint64(e.Index))
-	b = binary.AppendVarint(b, e.At)
-	b = binary.AppendVarint(b, e.OccurredAt)
-	b = binary.AppendUvarint(b, flags)
-	for _, s := range []string{e.Type, e.Source, e.SessionID, e.TaskID, e.What, e.Blob} {
-		number, ok := seen[s]
-		if ok {
-			b = binary.AppendUvarint(b, number)
-			continue
+	before := uint64(0)
+	for range n {
+		before += r.uvarint()
+		timeline = append(timeline, Place(before)<<(indexBits+markBits)|Place(r.uvarint())&placeRest)
+	}
+	return timeline
+}
+
+// statements returns what its sessions say of a task.
+func (t *Task) statements() iter.Seq[*StatusReport] {
+	return func(yield func(*StatusReport) bool) {
+		for part := range t.parts() {
+			for i := range part {
+				if !yield(&part[i]) {
+					return
+				}
+			}
 		}
-		seen[s] = uint64(len(seen)) + 1
-		b = binary.AppendUvarint(b, 0)
+	}
+}
+
+func appendWords(b []byte, words *Words) []byte {
+	if words == nil {
+		return append(b, 0)
+	}
+	b = append(b, 1)
+	for _, s := range []string{words.What, words.Text, words.Blob, words.By} {
 		b = binary.AppendUvarint(b, uint64(len(s)))
 		b = append(b, s...)
 	}
-	b = binary.AppendUvarint(b, uint64(len(e.Message)))
-	b = append(b, e.Message...)
-	b = binary.AppendUvarint(b, uint64(len(e.Data)))
-	return append(b, e.Data...)
+	return b
+}
+
+func (r *reader) words() *Words {
+	if r.uvarint() == 0 {
+		return nil
+	}
+	var words Words
+	for _, field := range []*string{&words.What, &words.Text, &words.Blob, &words.By} {
+		*field = string(r.take(r.uvarint()))
+	}
+	return &words
 }
 
 // Decode restores a committed state from Encode's bytes. It checks only the format: the caller has to verify with
@@ -162,28 +275,52 @@ func Decode(b []byte) (*State, error) {
 		return nil, fmt.Errorf("decode a state: %w", err)
 	}
 	r := reader{b: b[end+1:]}
-	if h.IDs < 0 || uint64(h.IDs) != h.Head.Sequence || h.IDs > len(r.b)/len(uuid.UUID{}) || h.Entries < 0 {
+	if h.IDs != h.Head.Sequence || h.IDs > uint64(len(r.b)/len(uuid.UUID{})) {
 		return nil, errors.New("decode a state: the event ids are not all there")
 	}
-	s.ids = make([]uuid.UUID, h.IDs)
-	for i := range s.ids {
-		copy(s.ids[i][:], r.take(uint64(len(uuid.UUID{}))))
-		s.accepted[s.ids[i]] = uint64(i) + 1
+	for sequence := range h.IDs {
+		s.ids = s.ids.with(uuid.UUID(r.take(uint64(len(uuid.UUID{})))))
+		s.accepted.add(&s.ids, sequence+1)
 	}
 	s.restoreLiving(&h)
-	strings := []string{""}
-	for range h.Entries {
-		e := r.entry(&strings)
-		if r.bad {
-			break
-		}
-		s.entries = append(s.entries, e)
-		s.place(e)
+	if h.Timelines != 0 {
+		s.restoreTimelines(&h, &r)
 	}
 	if r.bad || len(r.b) != 0 {
 		return nil, errors.New("decode a state: the timelines are cut or overlong")
 	}
 	return s, nil
+}
+
+// restoreTimelines restores the timelines, and the words of statements.
+func (s *State) restoreTimelines(h *header, r *reader) {
+	if h.Timelines != len(h.Tasks)+len(h.Sessions)+len(h.Others) {
+		r.bad = true
+		return
+	}
+	put := func(timelines *table[Timeline], id string) {
+		if timeline := r.timeline(); timeline != nil {
+			timelines.put(id, timeline)
+		}
+	}
+	for _, t := range h.Tasks {
+		put(&s.taskTimelines, t.ID)
+	}
+	for _, x := range h.Sessions {
+		put(&s.sessionTimelines, x.ID)
+	}
+	others := &s.taskTimelines
+	for _, id := range h.Others {
+		put(others, id)
+		if id == "" { // the sessions follow the tasks
+			others = &s.sessionTimelines
+		}
+	}
+	for _, t := range h.Tasks {
+		for said := range t.statements() {
+			said.Words = r.words()
+		}
+	}
 }
 
 // restore restores the header's content, and what is derived from it.
@@ -195,7 +332,6 @@ func (s *State) restore(h *header) error {
 		p.Root = s.rootFor(p.CreatedBy, p.ID) // the creator's project is restored before it
 		s.projects.put(p.ID, p)
 		s.countMade(nil, p)
-		s.referProject(p)
 		s.projectIDs = append(s.projectIDs, p.ID)
 	}
 	for _, t := range h.Tasks {
@@ -210,7 +346,6 @@ func (s *State) restore(h *header) error {
 		}
 		s.countUnfinished(nil, t)
 		s.dependOn(t.ID, t.Dependencies)
-		s.referTask(t)
 		for part := range t.parts() {
 			for _, said := range part {
 				s.speaksOf(said.SessionID, t)
@@ -224,9 +359,32 @@ func (s *State) restore(h *header) error {
 		}
 		s.sessions.put(x.ID, x)
 		s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
-		s.referSession(x)
 	}
+	s.restoreKept(h)
 	return errors.Join(s.restoreQueues(h), s.restoreInputs(h), s.restoreTokens(h), s.restoreTemplates(h))
+}
+
+// restoreKept restores the entries that the state keeps, and the references to blobs.
+func (s *State) restoreKept(h *header) {
+	for _, kept := range h.Newest {
+		if kept.Halted != nil {
+			s.halted.put(kept.SessionID, kept.Halted)
+		}
+		if kept.Exit != nil {
+			s.exits.put(kept.SessionID, kept.Exit)
+		}
+		if kept.Loss != nil {
+			s.losses.put(kept.SessionID, kept.Loss)
+		}
+	}
+	for i, late := range h.Late {
+		if i < len(h.Projects) && len(late) > 0 {
+			s.late.put(h.Projects[i].ID, late)
+		}
+	}
+	for _, blob := range h.Blobs {
+		s.blobRefs.put(blob.Digest, blob.Refs)
+	}
 }
 
 func (s *State) restoreQueues(h *header) error {
@@ -325,42 +483,4 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.b = r.b[n:]
 	return value
-}
-
-func (r *reader) varint() int64 {
-	value, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[n:]
-	return value
-}
-
-func (r *reader) entry(seen *[]string) *Entry {
-	e := &Entry{
-		Sequence:   r.uvarint(),
-		Index:      int(r.uvarint()),
-		At:         r.varint(),
-		OccurredAt: r.varint(),
-	}
-	flags := r.uvarint()
-	e.Bare, e.Late, e.Apart = flags&1 != 0, flags&2 != 0, flags&4 != 0
-	for _, field := range []*string{&e.Type, &e.Source, &e.SessionID, &e.TaskID, &e.What, &e.Blob} {
-		number := r.uvarint()
-		if number == 0 {
-			*seen = append(*seen, string(r.take(r.uvarint())))
-			number = uint64(len(*seen)) - 1
-		}
-		if number >= uint64(len(*seen)) {
-			r.bad = true
-			return nil
-		}
-		*field = (*seen)[number]
-	}
-	e.Message = string(r.take(r.uvarint()))
-	if n := r.uvarint(); n > 0 {
-		e.Data = bytes.Clone(r.take(n)) // otherwise the whole encoding would stay in memory
-	}
-	return e
 }

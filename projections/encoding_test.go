@@ -108,27 +108,19 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	for _, m := range session.Mail {
 		s.undelivered.put(session.ID, append(s.undelivered.get(session.ID), m.ID))
 	}
-	s.ids = []uuid.UUID{{1}, {2}}
-	s.accepted[s.ids[0]], s.accepted[s.ids[1]] = 1, 2
+	for sequence := range uint64(2) {
+		s.ids = s.ids.with(uuid.UUID{byte(sequence) + 1})
+		s.accepted.add(&s.ids, sequence+1)
+	}
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12,
 		0, 0, 5e6, time.UTC)
-	for i := range 4 {
-		e := filled[Entry](t, &n)
-		e.Bare, e.Late, e.Apart = i&1 != 0, i&2 != 0, i == 3
-		e.Type = "same"
-		s.entries = append(s.entries, e)
-		s.sessionTimelines.put(e.SessionID, Timeline{e})
-		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
-		if !e.Apart {
-			s.refer(e.Blob, BlobRef{KindTaskTimeline, e.TaskID})
-			s.taskTimelines.put(e.TaskID, Timeline{e})
-		}
-		if e.Late {
-			s.late.put("", append(s.late.get(""), e)) // the session that fill makes up does not exist
-		}
-	}
-	bare := &Entry{Sequence: 3, At: -1}
-	s.entries = append(s.entries, bare)
+	s.taskTimelines.put(x.ID, Timeline{PlaceAt(1, 0), PlaceAt(1, 1), PlaceAt(300, 1<<indexBits-1)})
+	s.sessionTimelines.put(session.ID, Timeline{PlaceAt(2, 5) | markBare, PlaceAt(9, 0) | markLate | markTaskless})
+	s.halted.put(session.ID, filled[Entry](t, &n))
+	s.exits.put(session.ID, filled[Entry](t, &n))
+	s.losses.put(session.ID, filled[Loss](t, &n))
+	s.late.put(p.ID, []*Entry{filled[Entry](t, &n), filled[Entry](t, &n)})
+	s.refer("sha256-entry", BlobRef{KindTaskTimeline, x.ID})
 	s.settle()
 
 	b := encode(t, s)
@@ -136,13 +128,19 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for sequence := range uint64(2) {
+		if at, ok := read.Accepted(uuid.UUID{byte(sequence) + 1}); !ok || at != sequence+1 {
+			t.Errorf("the id of event %d is found at %d", sequence+1, at)
+		}
+	}
+	read.accepted = s.accepted // its seed differs
 	if !reflect.DeepEqual(read, s) {
 		t.Errorf("read\n%+v\nwant\n%+v", read, s)
 		for _, pair := range [][2]any{
 			{read.projects.get(p.ID), p},
 			{read.tasks.get(x.ID), x},
 			{read.sessions.get(session.ID), session},
-			{read.entries, s.entries},
+			{read.late.get(p.ID), s.late.get(p.ID)},
 			{read.items.get(itemKey(p.ID, q.Name,
 				item.TaskID)), item},
 			{read.inputs.get(open.ID), open},
@@ -244,10 +242,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"a template that is null": `{"Templates":[null]}` + "\n",
 		"fewer ids than events":   `{"Head":{"sequence":3},"IDs":2}` + "\n",
 		"ids that are not there":  `{"Head":{"sequence":2},"IDs":2}` + "\n",
-		"a negative number":       `{"Entries":-1}` + "\n",
+		"a negative number":       `{"IDs":-1}` + "\n",
 		"a huge negative one":     `{"Head":{"sequence":18446744073709551615},"IDs":-1}` + "\n",
-		"entries that are not":    `{"Entries":1000000000}` + "\n",
-		"a string of another one": `{"Entries":1}` + "\n\x01\x00\x00\x00\x00\x09",
+		"timelines of nobody":     `{"Timelines":1}` + "\n\x00",
+		"a huge timeline":         `{"Timelines":1,"Others":["t"]}` + "\n\xff\xff\xff\xff\x0f\x01",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := Decode([]byte(b)); err == nil {

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"encoding/json"
-	"slices"
 
 	"maestro/events"
 )
@@ -45,20 +44,4 @@ func (e *Entry) View() EntryView {
 		v.Metadata = e.Data
 	}
 	return v
-}
-
-// Views shows the newest entries of a timeline, at most limit of them if that is above 0, oldest first.
-func (t Timeline) Views(limit int, keep func(*Entry) bool) []EntryView {
-	views := []EntryView{}
-	for _, e := range slices.Backward(t) {
-		if keep != nil && !keep(e) {
-			continue
-		}
-		if limit > 0 && len(views) == limit {
-			break
-		}
-		views = append(views, e.View())
-	}
-	slices.Reverse(views)
-	return views
 }

@@ -1,35 +1,16 @@
 package projections
 
-import (
-	"encoding/json"
-
-	"maestro/events"
-)
+import "maestro/events"
 
 func (s *State) sessionFileTracked(f fact, d *events.SessionFileTracked) error {
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)
 	}
-	said := f.Time
-	if !f.OccurredAt.IsZero() {
-		said = f.OccurredAt
+	e := f.entry(0)
+	taskless := s.Task(d.TaskID) == nil
+	if taskless {
+		e.TaskID = ""
 	}
-	data, err := json.Marshal(struct {
-		File      string `json:"file"`
-		Timestamp string `json:"timestamp"`
-	}{d.File, said.Format("2006-01-02T15:04:05.000Z")})
-	if err != nil {
-		return err
-	}
-	e := Entry{
-		Type:      "file_modified",
-		SessionID: d.SessionID,
-		Data:      data,
-		Bare:      true,
-	}
-	if s.Task(d.TaskID) != nil {
-		e.TaskID = d.TaskID
-	}
-	s.note(f, e)
+	s.add(e, taskless)
 	return nil
 }

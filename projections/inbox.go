@@ -258,14 +258,14 @@ func (b *inbox) task(t *Task) {
 func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
 	item := InboxItem{TaskID: t.ID, SessionID: session, What: t.Title}
 	b.lookedThrough(t.Speakers())
-	said := t.SaidBy(session)
 	gone := b.Gone(session)
+	item.Message = t.SaidBy(session).Words.String()
 	switch {
 	case says == events.SaysBlocked:
 		item.Next = b.goOn(t, session, gone)
 	case kind == InboxBlocked:
 		item.Next = "maestro task reopen " + t.ID + ` "…"`
-		said.Sequence = t.StatusSequence
+		item.Message = textOf(movedTo(t.Status), t.StatusReasonText())
 	case kind == InboxFailed:
 		item.Next = "maestro why " + t.ID + nextOr + b.goOn(t, session, gone)
 	default:
@@ -273,9 +273,8 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
-		said.Sequence = result.Sequence // the completion of a queue item has no text of its own
+		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
-	item.Message = b.TaskTimeline(t.ID).at(said.Sequence).Text()
 	return item
 }
 
@@ -303,17 +302,6 @@ func (b *inbox) goOn(t *Task, session, gone string) string {
 		return "maestro session message " + session + ` "…" --about ` + t.ID
 	}
 	return "maestro session spawn --task-ids " + t.ID
-}
-
-// at returns the last entry that an event added to the timeline, an empty one if there is none.
-func (t Timeline) at(sequence uint64) *Entry {
-	behind, _ := slices.BinarySearchFunc(t, sequence+1, func(e *Entry, sequence uint64) int {
-		return cmp.Compare(e.Sequence, sequence)
-	})
-	if behind == 0 || t[behind-1].Sequence != sequence {
-		return &Entry{}
-	}
-	return t[behind-1]
 }
 
 func (b *inbox) queue(q *Queue, served bool) {

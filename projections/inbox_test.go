@@ -380,25 +380,6 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
-// A report on a task is found anywhere in its timeline.
-func TestInboxFindsWords(t *testing.T) {
-	timeline := make(Timeline, 0, 1000)
-	for i := range 500 {
-		for index := range 2 {
-			timeline = append(timeline, &Entry{Sequence: uint64(2 * i), Index: index, Message: fmt.Sprint(2*i, index)})
-		}
-	}
-	for sequence := range uint64(1000) {
-		want := fmt.Sprint(sequence, 1)
-		if sequence%2 == 1 {
-			want = ""
-		}
-		if got := timeline.at(sequence).Message; got != want {
-			t.Errorf("at %d is %q, expected %q", sequence, got, want)
-		}
-	}
-}
-
 // inboxOf returns everything by one session that needs a person.
 func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))

@@ -117,23 +117,34 @@ func (b *inbox) silent(x *Session) {
 	})
 }
 
-// exitLooked is how many entries of a timeline are searched for the end of a session's command.
-const exitLooked = 16
-
 // exit returns the entry for the end of the session's command, nil if the session was heard since, or there is none.
-func (s *State) exit(x *Session) *Entry {
-	looked := 0
-	for _, e := range slices.Backward(s.sessionTimelines.get(x.ID)) {
-		switch {
-		case e.Type == TypeExited:
-			return e
-		case looked == exitLooked, e.Source == x.Source(), e.Type == EntryRecovered:
-			return nil
-		}
-		looked++
+func (s *State) exit(x *Session) *Entry { return s.exits.get(x.ID) }
+
+// newestOf remembers the newest entries of a session that say what became of it.
+func (s *State) newestOf(e *Entry) {
+	switch x := s.sessions.get(e.SessionID); {
+	case e.Type == TypeExited:
+		s.exits.put(e.SessionID, e)
+	case s.exits.get(e.SessionID) == nil:
+	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
+		s.exits.put(e.SessionID, nil)
 	}
-	return nil
+	if e.Type == EntryLost || e.Type == EntryRecovered {
+		s.losses.put(e.SessionID, &Loss{e.At, e.Type == EntryRecovered, len(s.sessionTimelines.get(e.SessionID))})
+	}
 }
+
+// Loss is the newest entry of a session that says that it was lost, or heard again. Immutable.
+type Loss struct {
+	At int64
+	// Recovered says that it was heard again.
+	Recovered bool
+	// Entries is the length of the session's timeline up to it.
+	Entries int
+}
+
+// Loss returns when a session was last lost or recovered, nil if it never was.
+func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 
 // exited describes how the command ended.
 func (e *Entry) exited() string {

@@ -123,12 +123,9 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	})
 	s.closes(x)
 	s.deliver(x.SessionID, x.ID)
-	s.note(f, Entry{
-		Type:      typeAnswered,
-		SessionID: x.SessionID,
-		What:      "Answered",
-		Message:   d.Answer,
-	})
+	e := f.entry(0)
+	e.SessionID = x.SessionID
+	s.add(e, false)
 	return nil
 }
 

@@ -21,10 +21,11 @@ const (
 // Message is a message or notice that its session has not received. Received ones are on its timeline.
 type Message struct {
 	ID string
-	// Notice is "" for a written message. A notice has no Text: the task's reason is its text, see [State.MailText].
+	// Notice is "" for a written message.
 	Notice NoticeKind `json:",omitempty"`
 	// From is the source of the event: the user, or a session.
 	From string
+	// Text is that of the message, or the reason of the notice, "" if none was given.
 	Text string
 	// About is the task that it is about, "" if none.
 	About string
@@ -77,40 +78,24 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 		Sequence: f.sequence,
 		Sent:     f.cause(),
 	})
-	s.note(f, Entry{
-		Type:      typeMessage,
-		SessionID: d.SessionID,
-		TaskID:    d.About,
-		Apart:     d.About != "",
-		What:      "Message",
-		Message:   d.Text,
-	})
+	s.note(f, 0)
 	return nil
 }
 
-// MailText returns the text of a message, or the reason of a notice, "" if none was given.
-func (s *State) MailText(m *Message) string {
-	if m.Notice == "" {
-		return m.Text
-	}
-	return s.TaskTimeline(m.About).at(m.Sequence).Message
-}
-
 // StatusReasonText returns the reason of the last change of the task's status, "" if none was given.
-func (s *State) StatusReasonText(t *Task) string {
-	reason := t.StatusReason()
-	if reason == nil {
-		return ""
+func (t *Task) StatusReasonText() string {
+	if reason := t.StatusReason(); reason != nil {
+		return reason.Text
 	}
-	return s.TaskTimeline(t.ID).at(reason.Sequence).Message
+	return ""
 }
 
 // ReopenReason returns why a task in progress was reopened; "" if it was not, or if no reason was given.
-func (s *State) ReopenReason(t *Task) string {
+func (t *Task) ReopenReason() string {
 	if t.Status != events.TaskInProgress {
 		return ""
 	}
-	return s.StatusReasonText(t)
+	return t.StatusReasonText()
 }
 
 // notified checks the sessions that a change of a task's status notifies.
@@ -136,7 +121,7 @@ func (s *State) notified(n *events.Notice) error {
 }
 
 // notify puts a change of a task's status into the mail of the sessions to notify.
-func (s *State) notify(f fact, task string, from, to events.TaskStatus, n *events.Notice) {
+func (s *State) notify(f fact, task string, from, to events.TaskStatus, reason string, n *events.Notice) {
 	if n == nil {
 		return
 	}
@@ -154,6 +139,7 @@ func (s *State) notify(f fact, task string, from, to events.TaskStatus, n *event
 			ID:       n.MailID,
 			Notice:   kind,
 			From:     f.Source,
+			Text:     reason,
 			About:    task,
 			At:       f.at,
 			Sequence: f.sequence,

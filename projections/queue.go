@@ -279,7 +279,7 @@ func (s *State) addQueue(q *Queue) {
 }
 
 // push appends a task to a queue.
-func (s *State) push(f fact, key, task string) {
+func (s *State) push(f fact, key, task string, index int) {
 	var place uint64
 	s.changeQueue(key, func(q *Queue) {
 		q.Pushed++
@@ -305,7 +305,7 @@ func (s *State) push(f fact, key, task string) {
 		s.changes = append(s.changes, Change{KindQueueItem, id, (*Item)(nil), item})
 		s.enter(key, id, item)
 	}
-	s.note(f, Entry{Type: "task_queued", TaskID: task, What: "Queued in " + q.Name})
+	s.note(f, index)
 }
 
 // enter adds a new item to its queue and its task.
@@ -371,7 +371,7 @@ func (s *State) itemPushed(f fact, d *events.QueueItemPushed) error {
 	if err := s.checkPush(f.Project, d.Queue, []string{d.TaskID}); err != nil {
 		return err
 	}
-	s.push(f, queueKey(f.Project, d.Queue), d.TaskID)
+	s.push(f, queueKey(f.Project, d.Queue), d.TaskID, 0)
 	return nil
 }
 
@@ -412,14 +412,8 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 			t.moveTo(f, events.TaskInProgress)
 		}
 	})
-	s.say(f, d.TaskID, d.SessionID, events.SaysWorking, "")
-	what := "Started from queue " + d.Queue
-	s.note(f, Entry{
-		Type:      "task_started",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      what,
-	})
+	s.say(f, d.TaskID, d.SessionID, events.SaysWorking, 0)
+	s.note(f, 0)
 	return nil
 }
 
@@ -439,6 +433,6 @@ func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 		i.Status, i.Place, i.Attempts, i.Cause = events.ItemQueued, place, 0, f.cause()
 		i.StartedAt, i.CompletedAt, i.FailReason = 0, 0, ""
 	})
-	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, What: "Queued again in " + d.Queue})
+	s.note(f, 0)
 	return nil
 }

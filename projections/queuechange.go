@@ -42,7 +42,7 @@ func (s *State) itemMoved(f fact, d *events.QueueItemMoved) error {
 		}
 		s.moveBefore(f, s.queues.get(key), item, d.Before)
 	}
-	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, What: "Moved in " + d.Queue})
+	s.note(f, 0)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (s *State) itemRemoved(f fact, d *events.QueueItemRemoved) error {
 		return err
 	}
 	s.removeItem(f, item)
-	s.note(f, Entry{Type: "task_queued", TaskID: d.TaskID, What: "Removed from " + d.Queue})
+	s.note(f, 0)
 	return nil
 }
 

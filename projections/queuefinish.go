@@ -13,7 +13,7 @@ func (s *State) finish(f fact, item *Item, session string, status events.QueueIt
 	if says == "" {
 		s.retract(f, item.TaskID, session)
 	} else {
-		s.say(f, item.TaskID, session, says, "")
+		s.say(f, item.TaskID, session, says, 0)
 	}
 }
 
@@ -23,13 +23,7 @@ func (s *State) itemCompleted(f fact, d *events.QueueItemCompleted) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemCompleted, events.SaysCompleted, "")
-	what := "Completed in queue " + d.Queue
-	s.note(f, Entry{
-		Type:      "task_completed",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      what,
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -39,14 +33,7 @@ func (s *State) itemFailed(f fact, d *events.QueueItemFailed) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemFailed, events.SaysFailed, d.Reason)
-	what := "Failed in queue " + d.Queue
-	s.note(f, Entry{
-		Type:      typeFailed,
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      what,
-		Message:   d.Reason,
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -66,12 +53,6 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
 		})
 	}
-	what := "Skipped in queue " + d.Queue
-	s.note(f, Entry{
-		Type:      "task_skipped",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      what,
-	})
+	s.note(f, 0)
 	return nil
 }

@@ -1,10 +1,6 @@
 package projections
 
-import (
-	"fmt"
-
-	"maestro/events"
-)
+import "maestro/events"
 
 // letGo releases an item from its holder.
 func (s *State) letGo(session string) {
@@ -27,15 +23,9 @@ func (s *State) itemReturned(f fact, d *events.QueueItemReturned) error {
 	if s.Task(d.TaskID) == nil {
 		s.drop(f, s.Item(f.Project, d.Queue, d.TaskID))
 	}
-	what := "Back to the front of queue " + d.Queue + ": its session is " + d.Reason
 	s.letGo(d.SessionID)
 	s.retract(f, d.TaskID, d.SessionID)
-	s.note(f, Entry{
-		Type:      "task_returned",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      what,
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -45,14 +35,7 @@ func (s *State) itemQuarantined(f fact, d *events.QueueItemQuarantined) error {
 		return err
 	}
 	s.finish(f, item, d.SessionID, events.ItemQuarantined, "", "its session is "+d.Reason)
-	s.note(f, Entry{
-		Type:      "task_quarantined",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What: fmt.Sprintf(
-			"Quarantined in queue %s after %d starts: its last session is %s", d.Queue, d.Attempt, d.Reason,
-		),
-	})
+	s.note(f, 0)
 	return nil
 }
 

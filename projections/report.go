@@ -17,18 +17,18 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 		return exists("question", d.InputID)
 	}
 	says := d.Kind.SessionStatus()
-	for _, id := range d.TaskIDs {
+	for i, id := range d.TaskIDs {
 		if d.AfterDone {
 			s.lookedThrough(s.tasks.get(id).Speakers())
 		}
 		keeps := d.AfterDone && s.tasks.get(id).SaidBy(d.SessionID).Status == events.SaysCompleted
 		if !d.Late && !keeps {
-			s.say(f, id, d.SessionID, says, d.Message)
+			s.say(f, id, d.SessionID, says, i)
 		}
-		s.noteReport(f, d, id)
+		s.noteReport(f, d, i)
 	}
 	if len(d.TaskIDs) == 0 {
-		s.noteReport(f, d, "")
+		s.noteReport(f, d, 0)
 	}
 	if d.Late {
 		s.changeSession(d.SessionID, func(x *Session) {
@@ -45,18 +45,10 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	return nil
 }
 
-func (s *State) noteReport(f fact, d *events.SessionReported, task string) {
-	if d.Message == "" {
-		return
+func (s *State) noteReport(f fact, d *events.SessionReported, index int) {
+	if d.Message != "" {
+		s.note(f, index)
 	}
-	s.note(f, Entry{
-		Type:      reportType(d.Kind),
-		SessionID: d.SessionID,
-		TaskID:    task,
-		Message:   d.Message,
-		Blob:      d.Blobs["message"],
-		Late:      d.Late,
-	})
 }
 
 // LateBytes is the counted size of a late report, in bytes: its message, task ids and options. A message stored as a

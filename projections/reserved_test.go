@@ -12,7 +12,14 @@ func TestTypesThatSayWhatWasDecidedAreReserved(t *testing.T) {
 	reported := []string{"progress", "task_completed", "task_blocked", "error", "needs_input"}
 	story := goldenStory()
 	s := stateOf(t, story...)
-	for _, entry := range s.entries {
+	var entries []*Entry
+	for id := range s.sessions.rows {
+		entries = append(entries, sessionEntries(s, id)...)
+	}
+	for id := range s.tasks.rows {
+		entries = append(entries, taskEntries(s, id)...)
+	}
+	for _, entry := range entries {
 		data := story[entry.Sequence-1].data
 		_, noted := data.(*events.SessionNoted)
 		_, tracked := data.(*events.SessionFileTracked)

@@ -245,15 +245,19 @@ func (s *State) saidDone(t *Task) bool {
 	return says == events.SaysCompleted
 }
 
-// say appends a session's statement on a task, in place of its former one. The text of a completion is the task's
-// result.
-func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, words string) {
+// say appends a session's statement on a task, in place of its former one. Its words are in the event's entry with this
+// index. The text of a completion is the task's result.
+func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, index int) {
+	var words *Words
+	if status != events.SaysWorking {
+		words = f.words(index)
+	}
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence})))
+		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence, words})))
 		t.UpdatedAt = f.at
-		if status == events.SaysCompleted && words != "" {
-			t.state(t.StatusReason(), f.statement())
+		if status == events.SaysCompleted && words != nil && words.Text != "" {
+			t.state(t.StatusReason(), f.statement(words.Text, words.Blob))
 		}
 	})
 	s.speaksOf(session, s.tasks.get(task))
@@ -287,4 +291,32 @@ type StatusReport struct {
 	At        events.Millis            `json:"at"`
 	// Sequence is the event of the report.
 	Sequence uint64 `json:"sequence"`
+	// Words is what the session said with it; nil if that is nothing, or if it says that it works.
+	Words *Words `json:"-"`
+}
+
+// Words is what a session said with a statement on a task, as its entry on the task's timeline. Immutable.
+type Words struct {
+	What, Text string
+	// Blob is the digest of the whole text, if Text is only its beginning.
+	Blob string `json:",omitempty"`
+	// By is the source of the event.
+	By string
+}
+
+// words returns what the entry with this index says, nil if that is nothing.
+func (f fact) words(index int) *Words {
+	e := f.entry(index)
+	if e.What == "" && e.Message == "" {
+		return nil
+	}
+	return &Words{e.What, e.Message, e.Blob, e.Source}
+}
+
+// String returns the words as text: what happened, and what was said; "" for none.
+func (w *Words) String() string {
+	if w == nil {
+		return ""
+	}
+	return textOf(w.What, w.Text)
 }

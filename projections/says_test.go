@@ -37,7 +37,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 			plain = slices.DeleteFunc(slices.Clone(plain), by)
 		default:
 			status := statuses[random.IntN(len(statuses))]
-			said := StatusReport{session, status, events.Millis(int64(step)), uint64(step)}
+			said := StatusReport{session, status, events.Millis(int64(step)), uint64(step), nil}
 			copied = next.addSaid(said)
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}
@@ -78,13 +78,13 @@ func TestWordsTakenBackAndGivenAgain(t *testing.T) {
 	task := &Task{TaskFields: &TaskFields{ID: "t", CreatedSequence: 7}}
 	s.tasks.put(task.ID, task)
 	for range 100 {
-		s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, "")
+		s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, 0)
 		s.retract(fact{Event: &events.Event{}}, "t", "s")
 	}
 	if n := s.spokeOf.get("s").len(); n != 0 {
 		t.Errorf("%d tasks are remembered without a report", n)
 	}
-	s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, "")
+	s.say(fact{Event: &events.Event{}}, "t", "s", events.SaysWorking, 0)
 	if n := s.spokeOf.get("s").len(); n != 1 {
 		t.Errorf("%d tasks are remembered for one report", n)
 	}

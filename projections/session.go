@@ -59,6 +59,8 @@ type SessionFields struct {
 	Generation int
 	// Cause is the event that created it, Gone the one that ended it, or that marked it lost.
 	Cause, Gone Cause
+	// GoneBy is the source of that event, "" for a deletion, which the timeline does not show.
+	GoneBy string `json:",omitempty"`
 	// DoneSequence is the event with which it last said that it is done; 0 if there is none.
 	DoneSequence uint64
 	StartedAt    int64
@@ -87,11 +89,6 @@ func SessionSource(project, session string) string {
 
 // Ended reports whether the session was killed, exited or timed out; one that only said that it is done has not ended.
 func (x *Session) Ended() bool { return x.EndedAt != 0 }
-
-// EndedBy returns the source of the event that ended a session, "" if its timeline does not show it.
-func (s *State) EndedBy(x *Session) string {
-	return s.sessionTimelines.get(x.ID).at(s.sequenceOf(x.Gone)).Source
-}
 
 // Active reports whether the session works or is about to.
 func (x *Session) Active() bool { return !x.Ended() && x.Status != events.SessionSaidDone }
@@ -165,7 +162,8 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 // gone records what ended a session, or marked it lost.
 func (s *State) gone(f fact, id string, edit func(*Session)) {
 	s.changeSession(id, func(x *Session) {
-		x.ownFields().Gone = f.cause()
+		fields := x.ownFields()
+		fields.Gone, fields.GoneBy = f.cause(), f.Source
 		edit(x)
 	})
 }
@@ -215,24 +213,19 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
 	s.lives(x, f.sequence)
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
-	s.note(f, Entry{Type: "session_started", SessionID: x.ID, What: "Session created"})
+	s.note(f, 0)
 	starts := make(map[string]bool, len(started))
 	for _, id := range started {
 		starts[id] = true
 	}
-	for _, id := range x.TaskIDs {
+	for i, id := range x.TaskIDs {
 		s.changeTask(id, func(t *Task) {
 			s.addSession(t, x.ID)
 			if starts[id] {
 				t.moveTo(f, events.TaskInProgress)
 			}
 		})
-		s.note(f, Entry{
-			Type:      "task_started",
-			SessionID: x.ID,
-			TaskID:    id,
-			What:      "Started working on task",
-		})
+		s.note(f, i+1)
 	}
 	return nil
 }
@@ -284,8 +277,8 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 			CreatedBy:   f.Source,
 		})
 	}
-	for _, id := range d.Queued {
-		s.push(f, queueKey(f.Project, d.Queue), id)
+	for i, id := range d.Queued {
+		s.push(f, queueKey(f.Project, d.Queue), id, 1+len(d.TaskIDs)+i)
 	}
 	return nil
 }
@@ -353,7 +346,7 @@ func (s *State) sessionCompleted(f fact, d *events.SessionCompleted) error {
 		return missing("session", d.SessionID)
 	}
 	s.completeSession(f, d.SessionID)
-	s.note(f, Entry{Type: "session_completed", SessionID: d.SessionID, What: "Session completed"})
+	s.note(f, 0)
 	return nil
 }
 
@@ -372,12 +365,7 @@ func (s *State) sessionKilled(f fact, d *events.SessionKilled) error {
 		x.EndReason = d.Reason
 		x.Status, x.EndedAt, x.CompletedAt, x.LastActivity = d.Status, f.at, f.at, f.at
 	})
-	s.note(f, Entry{
-		Type:      "session_" + string(d.Status),
-		SessionID: d.SessionID,
-		What:      "Session " + string(d.Status),
-		Message:   d.Reason,
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -387,7 +375,7 @@ func (s *State) sessionDeleted(f fact, d *events.SessionDeleted) error {
 		return missing("session", d.SessionID)
 	}
 	s.gone(f, d.SessionID, func(x *Session) {
-		x.Deleted, x.LastActivity = true, f.at
+		x.Deleted, x.LastActivity, x.GoneBy = true, f.at, ""
 		if x.EndedAt == 0 {
 			x.EndedAt = f.at
 		}
@@ -400,17 +388,10 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 	if s.Session(d.SessionID) == nil {
 		return missing("session", d.SessionID)
 	}
-	e := Entry{
-		Type:      d.Type,
-		SessionID: d.SessionID,
-		Message:   d.Message,
-		Blob:      d.Blobs["message"],
-		Data:      d.Data,
-		Bare:      d.Message == "",
-	}
+	e := f.entry(0)
 	t := s.Task(d.TaskID)
-	e.TaskID, e.Apart = d.TaskID, d.TaskID != "" && (t == nil || t.ProjectID != f.Project)
-	s.note(f, e)
+	e.Apart = d.TaskID != "" && (t == nil || t.ProjectID != f.Project)
+	s.add(e, false)
 	if e.TaskID != "" && !e.Apart && d.Type == reportType(events.ReportComplete) && d.Message != "" {
 		s.resultFromNote(f, d)
 	}
@@ -422,6 +403,6 @@ func (s *State) sessionNoted(f fact, d *events.SessionNoted) error {
 func (s *State) resultFromNote(f fact, d *events.SessionNoted) {
 	said := s.Task(d.TaskID).SaidBy(d.SessionID)
 	if said.Status == events.SaysCompleted {
-		s.changeTask(d.TaskID, func(t *Task) { t.state(t.StatusReason(), f.statement()) })
+		s.changeTask(d.TaskID, func(t *Task) { t.state(t.StatusReason(), f.statement(d.Message, d.Blobs["message"])) })
 	}
 }

@@ -35,12 +35,7 @@ func (s *State) sessionTaskLinked(f fact, d *events.SessionTaskLinked) error {
 		}
 	})
 	s.changeTask(d.TaskID, func(t *Task) { s.addSession(t, d.SessionID); t.UpdatedAt = f.at })
-	s.note(f, Entry{
-		Type:      "task_started",
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      "Added task to session",
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -64,12 +59,7 @@ func (s *State) sessionTaskUnlinked(f fact, d *events.SessionTaskUnlinked) error
 		x.LastActivity = f.at
 	})
 	s.changeTask(d.TaskID, func(t *Task) { t.SessionIDs, t.UpdatedAt = leave(t.SessionIDs, d.SessionID), f.at })
-	s.note(f, Entry{
-		Type:      TypeUnlinked,
-		SessionID: d.SessionID,
-		TaskID:    d.TaskID,
-		What:      "Removed task from session",
-	})
+	s.note(f, 0)
 	return nil
 }
 

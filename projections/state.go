@@ -14,7 +14,9 @@ import (
 type State struct {
 	under *State
 
-	accepted map[uuid.UUID]uint64
+	// accepted finds the ids of a committed state, fresh those of an overlay.
+	accepted *idIndex
+	fresh    map[uuid.UUID]uint64
 
 	projects   table[*Project]
 	made       table[RootUsage] // by root
@@ -54,7 +56,9 @@ type State struct {
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
 	halted           table[*Entry]    // by session: its last report, if it says that the session cannot continue
-	late             table[Timeline]  // by project: reports after their session's end
+	exits            table[*Entry]    // by session: the end of its command, if it was not heard since
+	losses           table[*Loss]     // by session
+	late             table[[]*Entry]  // by project: reports after their session's end
 	blobRefs         table[[]BlobRef] // by digest
 
 	changes []Change
@@ -74,7 +78,7 @@ type untabled struct {
 	genesis events.Hash
 	at      time.Time
 
-	ids         []uuid.UUID
+	ids         idList
 	projectIDs  []string
 	heldItems   line     // of all queues, by the sequence of the start
 	living      line     // sessions of all projects, by the events that made them
@@ -82,7 +86,6 @@ type untabled struct {
 	trusting    []string // queues that trust reports
 	tokenNames  []string
 	templateIDs []string
-	entries     []*Entry
 	// era is raised when all counts of unmet dependencies become invalid, without and with trust in reports.
 	era [2]uint32
 }
@@ -102,7 +105,12 @@ func (s *State) Overlay() *State {
 }
 
 func build(under *State) *State {
-	s := &State{under: under, accepted: make(map[uuid.UUID]uint64), untabled: untabled{era: [2]uint32{1, 1}}}
+	s := &State{under: under, untabled: untabled{era: [2]uint32{1, 1}}}
+	if under == nil {
+		s.accepted = newIDIndex()
+	} else {
+		s.fresh = make(map[uuid.UUID]uint64)
+	}
 	s.layers = s.tables()
 	for i, layer := range s.layers {
 		if under == nil {
@@ -121,16 +129,16 @@ func (s *State) tables() []layer {
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.late, &s.blobRefs,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.exits, &s.losses, &s.late, &s.blobRefs,
 	}
 }
 
 // Commit moves the overlay's changes into the state under it and leaves the overlay empty, ready for more.
 func (s *State) Commit() {
-	for id, sequence := range s.accepted {
-		s.under.accepted[id] = sequence
+	for sequence := s.under.ids.n + 1; sequence <= s.ids.n; sequence++ {
+		s.under.accepted.add(&s.ids, sequence)
 	}
-	clear(s.accepted)
+	clear(s.fresh)
 	for _, layer := range s.layers {
 		layer.settle()
 	}
@@ -139,7 +147,7 @@ func (s *State) Commit() {
 
 // Drop discards the overlay's changes and resets it to the state under it.
 func (s *State) Drop() {
-	clear(s.accepted)
+	clear(s.fresh)
 	for _, layer := range s.layers {
 		layer.drop()
 	}
@@ -157,18 +165,22 @@ func (s *State) At() time.Time { return s.at }
 
 // Accepted returns the sequence of the event with this id, if it was accepted.
 func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
-	if sequence, ok = s.accepted[id]; !ok && s.under != nil {
-		sequence, ok = s.under.accepted[id]
+	if s.under == nil {
+		sequence = s.accepted.find(&s.ids, id)
+		return sequence, sequence != 0
 	}
-	return sequence, ok
+	if sequence, ok = s.fresh[id]; ok {
+		return sequence, true
+	}
+	return s.under.Accepted(id)
 }
 
 // EventID returns the id of the applied event at a sequence.
 func (s *State) EventID(sequence uint64) (uuid.UUID, bool) {
-	if sequence == 0 || sequence > uint64(len(s.ids)) {
+	if sequence == 0 || sequence > s.ids.n {
 		return uuid.UUID{}, false
 	}
-	return s.ids[sequence-1], true
+	return *s.ids.at(sequence), true
 }
 
 // Apply folds the event at sequence into the state and returns what it changed, in order; the slice is valid until the
@@ -210,8 +222,12 @@ func (s *State) Apply(sequence uint64, e *events.Event, body events.Hash) ([]Cha
 		s.genesis = s.head.Hash
 	}
 	s.at = e.Time
-	s.accepted[e.ID] = sequence
-	s.ids = append(s.ids, e.ID)
+	s.ids = s.ids.with(e.ID)
+	if s.under == nil {
+		s.accepted.add(&s.ids, sequence)
+	} else {
+		s.fresh[e.ID] = sequence
+	}
 	return s.changes, nil
 }
 

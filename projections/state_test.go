@@ -3,6 +3,7 @@ package projections
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -120,7 +121,7 @@ func TestCommittedValuesMayBeKept(t *testing.T) {
 					t.Error(err)
 				}
 				for i := range all {
-					text := strings.Join(lines(all[i].timeline), "\n")
+					text := fmt.Sprint(all[i].timeline)
 					if all[i].text == "" {
 						all[i].text = text
 					}
@@ -169,7 +170,7 @@ func TestChanges(t *testing.T) {
 	for seed := range uint64(20) {
 		s := New()
 		values := map[key]any{}
-		lines := map[key]Timeline{}
+		lines := map[key][]*Entry{}
 		frozen := map[any]string{}
 		var undo []Change
 		for _, g := range randomStory(t, seed, 100) {
@@ -198,7 +199,7 @@ func TestChanges(t *testing.T) {
 				s.tasks.get(id) != nil {
 				t.Fatalf("seed %d: the changes do not lead to task %s", seed, id)
 			}
-			if text(lines[key{KindTaskTimeline, id}]) != text(s.TaskTimeline(id)) {
+			if text(lines[key{KindTaskTimeline, id}]) != text(taskEntries(s, id)) {
 				t.Fatalf("seed %d: the changes do not lead to the timeline of %s", seed, id)
 			}
 		}
@@ -207,7 +208,7 @@ func TestChanges(t *testing.T) {
 				s.sessions.get(id) != nil {
 				t.Fatalf("seed %d: the changes do not lead to session %s", seed, id)
 			}
-			if text(lines[key{KindSessionTimeline, id}]) != text(s.SessionTimeline(id)) {
+			if text(lines[key{KindSessionTimeline, id}]) != text(sessionEntries(s, id)) {
 				t.Fatalf("seed %d: the changes do not lead to the timeline of %s", seed, id)
 			}
 		}

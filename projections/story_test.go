@@ -76,6 +76,7 @@ func stored(t testing.TB, e *events.Event) (*events.Event, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	remember(read, body)
 	return read, body
 }
 
@@ -160,7 +161,7 @@ func show(t testing.TB, s *State) string {
 		At:      s.At(),
 		Genesis: s.Genesis(),
 		Lines:   map[string][]EntryView{},
-		Entries: len(s.entries),
+		Entries: places(s),
 	}
 	now := s.At().Add(time.Hour).UnixMilli()
 	for p := range s.Projects() {
@@ -199,10 +200,10 @@ func show(t testing.TB, s *State) string {
 	}
 	out.Deadlines = idsOf(s.Deadlines(), func(x *Session) string { return x.ID })
 	for _, id := range poolSessions {
-		out.Lines["session "+id] = s.SessionTimeline(id).Views(0, nil)
+		out.Lines["session "+id] = viewsOf(sessionEntries(s, id))
 	}
 	for _, id := range poolTasks {
-		out.Lines["task "+id] = s.TaskTimeline(id).Views(0, nil)
+		out.Lines["task "+id] = viewsOf(taskEntries(s, id))
 	}
 	text, err := json.MarshalIndent(out, "", " ")
 	if err != nil {

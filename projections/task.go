@@ -3,7 +3,6 @@ package projections
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"maestro/events"
 )
@@ -205,12 +204,7 @@ func (s *State) taskCreated(f fact, d *events.TaskCreated) error {
 	s.dependOn(t.ID, t.Dependencies)
 	s.unsettled.met = append(s.unsettled.met, t.ID) // nothing waited for a task that did not exist
 	s.changeProject(f.Project, func(p *Project) { p.Tasks++ })
-	s.note(f, Entry{
-		Type:      "task_created",
-		TaskID:    t.ID,
-		SessionID: f.author(),
-		Message:   t.Title,
-	})
+	s.note(f, 0)
 	return nil
 }
 
@@ -264,12 +258,14 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	s.movedBelow(after, before.ParentID)
 	s.reordered(before, after)
 	s.plannedAnew(after, before.PlanID)
-	if fields := strings.Join(d.Fields(), ", "); fields != "" {
-		s.note(f, Entry{Type: "task_updated", TaskID: d.TaskID, What: fields})
+	entries := 0
+	if len(d.Fields()) > 0 {
+		s.note(f, 0)
+		entries = 1
 	}
 	if d.Status != nil {
-		s.noteStatus(f, d.TaskID, d.Status.To, "")
-		s.notify(f, d.TaskID, d.Status.From, d.Status.To, d.Notice)
+		s.note(f, entries)
+		s.notify(f, d.TaskID, d.Status.From, d.Status.To, "", d.Notice)
 	}
 	return nil
 }
@@ -285,37 +281,21 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 	s.changeTask(d.TaskID, func(t *Task) {
 		t.moveTo(f, d.To)
 		if d.Reason != "" {
-			t.state(f.statement(), t.Result())
+			t.state(f.statement(d.Reason, ""), t.Result())
 		}
 		if d.To == events.TaskInProgress {
 			t.state(t.StatusReason(), nil)
 			s.work(uint64(t.keepSays(func(said StatusReport) bool { return said.Status != events.SaysCompleted })))
 		}
 	})
-	s.noteStatus(f, d.TaskID, d.To, d.Reason)
-	s.notify(f, d.TaskID, d.From, d.To, d.Notice)
+	s.note(f, 0)
+	s.notify(f, d.TaskID, d.From, d.To, d.Reason, d.Notice)
 	if session := s.ActiveSession(t); d.To == events.TaskInProgress && session != "" && session != f.author() {
-		s.note(f, Entry{
-			Type:      typeReopened,
-			SessionID: session,
-			TaskID:    d.TaskID,
-			Apart:     true,
-			Message:   d.Reason,
-		})
+		e := f.entry(1)
+		e.SessionID = session
+		s.add(e, false)
 	}
 	return nil
-}
-
-// noteStatus adds a change of a task's status to the timelines of the task, and of the orchestrator session that made
-// it.
-func (s *State) noteStatus(f fact, task string, to events.TaskStatus, reason string) {
-	s.note(f, Entry{
-		Type:      "task_status_changed",
-		TaskID:    task,
-		SessionID: f.author(),
-		What:      "Status changed to " + string(to),
-		Message:   reason,
-	})
 }
 
 func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {

@@ -183,24 +183,22 @@ func (s *State) taskView(t *Task) TaskView {
 		Labels:             t.Labels,
 		Metadata:           t.Metadata,
 		Blobs:              t.Blobs,
-		Result:             s.Result(t),
-		StatusReason:       s.statementOn(t, t.StatusReason()),
+		Result:             t.ShownResult(),
+		StatusReason:       t.StatusReason().view(),
 		SessionReason:      s.sessionReason(t, says, by),
 	}
 }
 
-// Result returns the statement of a task's last completion, or nil.
-func (s *State) Result(t *Task) *StatementView { return s.statementOn(t, t.Result()) }
+// ShownResult returns the statement of a task's last completion, or nil.
+func (t *Task) ShownResult() *StatementView { return t.Result().view() }
 
-// statementOn reads a statement from the timeline of a task.
-func (s *State) statementOn(t *Task, said *Statement) *StatementView {
+func (said *Statement) view() *StatementView {
 	if said == nil {
 		return nil
 	}
-	e := s.TaskTimeline(t.ID).at(said.Sequence)
 	return &StatementView{
-		Text:     e.Message,
-		Blob:     e.Blob,
+		Text:     said.Text,
+		Blob:     said.Blob,
 		By:       said.By,
 		At:       events.Millis(said.At),
 		Sequence: said.Sequence,
@@ -216,14 +214,13 @@ func (s *State) sessionReason(t *Task, says events.TaskSessionStatus, session st
 	}
 	s.lookedThrough(t.Speakers())
 	said := t.SaidBy(session)
-	e := s.TaskTimeline(t.ID).at(said.Sequence)
-	if e.Message == "" {
+	if said.Words == nil || said.Words.Text == "" {
 		return nil
 	}
 	return &StatementView{
-		Text:     e.Message,
-		Blob:     e.Blob,
-		By:       e.Source,
+		Text:     said.Words.Text,
+		Blob:     said.Words.Blob,
+		By:       said.Words.By,
 		At:       said.At,
 		Sequence: said.Sequence,
 	}

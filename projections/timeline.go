@@ -8,7 +8,7 @@ import (
 	"maestro/events"
 )
 
-// Entry is one line of a timeline. Immutable.
+// Entry is one line of a timeline, as its event says it. Immutable.
 type Entry struct {
 	// Sequence and Index order it: several entries may come from one event.
 	Sequence uint64
@@ -26,7 +26,7 @@ type Entry struct {
 	Message string
 	// Blob is the digest of the whole message, if Message is only its beginning.
 	Blob string
-	Data json.RawMessage
+	Data json.RawMessage `json:",omitempty"`
 	// Bare marks an entry without text, such as a tracked file: older clients read it as an event, not in the timeline.
 	Bare bool
 	// Apart marks an entry that names a task without being on that task's timeline.
@@ -38,16 +38,21 @@ type Entry struct {
 // TypeUnlinked is the type of the entry that shows a task being taken from a session.
 const TypeUnlinked = "task_unlinked"
 
-// Statement refers to somebody's text: it is in the entry of an event on a timeline. Immutable.
+// Statement is somebody's text on a task, from the entry of an event on its timeline. Immutable.
 type Statement struct {
 	Sequence uint64
 	At       int64
 	// By is the source of the event.
 	By string
+	// Text is "" if the event has none, Blob the digest of the whole text if Text is only its beginning.
+	Text string `json:",omitempty"`
+	Blob string `json:",omitempty"`
 }
 
-// statement refers to the text of the event itself.
-func (f fact) statement() *Statement { return &Statement{f.sequence, f.at, f.Source} }
+// statement returns the text of the event itself.
+func (f fact) statement(text, blob string) *Statement {
+	return &Statement{f.sequence, f.at, f.Source, text, blob}
+}
 
 // ID identifies an entry within its log.
 func (e *Entry) ID() string {
@@ -59,15 +64,14 @@ func (e *Entry) ID() string {
 }
 
 // Text returns the entry as text: what happened, and what was said.
-func (e *Entry) Text() string {
-	if e.What == "" || e.Message == "" {
-		return e.What + e.Message
-	}
-	return e.What + ": " + e.Message
-}
+func (e *Entry) Text() string { return textOf(e.What, e.Message) }
 
-// Timeline is a list of entries, oldest first. It is a slice whose array may hold later entries beyond its length.
-type Timeline []*Entry
+func textOf(what, said string) string {
+	if what == "" || said == "" {
+		return what + said
+	}
+	return what + ": " + said
+}
 
 // SessionTimeline returns the entries of a session.
 func (s *State) SessionTimeline(id string) Timeline { return s.sessionTimelines.get(id) }
@@ -75,39 +79,27 @@ func (s *State) SessionTimeline(id string) Timeline { return s.sessionTimelines.
 // TaskTimeline returns the entries of a task.
 func (s *State) TaskTimeline(id string) Timeline { return s.taskTimelines.get(id) }
 
-// note adds an entry to the timelines that it names.
-func (s *State) note(f fact, e Entry) {
-	e.Sequence, e.At, e.Source = f.sequence, f.at, f.Source
-	if !f.OccurredAt.IsZero() {
-		e.OccurredAt = f.OccurredAt.UnixMilli()
-	}
-	if n := len(s.entries); n > 0 && s.entries[n-1].Sequence == f.sequence {
-		e.Index = s.entries[n-1].Index + 1
-	}
-	s.entries = append(s.entries, &e)
-	s.place(&e)
+// note adds an entry of the event to the timelines that it names.
+func (s *State) note(f fact, index int) { s.add(f.entry(index), false) }
+
+// add adds an entry to its timelines. The state keeps its place in the log; the log has its text.
+func (s *State) add(e Entry, taskless bool) {
+	place := placeOf(&e, taskless)
 	if e.SessionID != "" {
+		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), place))
+		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
+		s.halt(&e)
+		s.newestOf(&e)
 		s.changes = append(s.changes, Change{KindSessionTimeline, e.SessionID, nil, &e})
 	}
 	if e.TaskID != "" && !e.Apart {
-		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
-	}
-}
-
-// place appends an entry to its timelines.
-func (s *State) place(e *Entry) {
-	if e.SessionID != "" {
-		s.sessionTimelines.put(e.SessionID, append(s.sessionTimelines.get(e.SessionID), e))
-		s.refer(e.Blob, BlobRef{KindSessionTimeline, e.SessionID})
-		s.halt(e)
-	}
-	if e.TaskID != "" && !e.Apart {
-		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), e))
+		s.taskTimelines.put(e.TaskID, append(s.taskTimelines.get(e.TaskID), place))
 		s.refer(e.Blob, BlobRef{KindTaskTimeline, e.TaskID})
+		s.changes = append(s.changes, Change{KindTaskTimeline, e.TaskID, nil, &e})
 	}
 	if e.Late {
 		project := s.SessionProject(e.SessionID)
-		s.late.put(project, append(s.late.get(project), e))
+		s.late.put(project, append(s.late.get(project), &e))
 	}
 }
 

@@ -1214,11 +1214,11 @@ func TestNotices(t *testing.T) {
 	equalLists(t, "what waits for v", s.Undelivered("v"), "m1")
 	equalLists(t, "what waits for w", s.Undelivered("w"), "m1", "m2")
 	reopened, unblocked := s.Session("w").Message("m1"), s.Session("w").Message("m2")
-	if reopened.Notice != NoticeReopened || reopened.About != "t1" || s.MailText(reopened) != "the tests fail" {
-		t.Errorf("%+v: %q", reopened, s.MailText(reopened))
+	if reopened.Notice != NoticeReopened || reopened.About != "t1" || reopened.Text != "the tests fail" {
+		t.Errorf("%+v: %q", reopened, reopened.Text)
 	}
-	if unblocked.Notice != NoticeUnblocked || unblocked.From != admin || s.MailText(unblocked) != "" {
-		t.Errorf("%+v: %q", unblocked, s.MailText(unblocked))
+	if unblocked.Notice != NoticeUnblocked || unblocked.From != admin || unblocked.Text != "" {
+		t.Errorf("%+v: %q", unblocked, unblocked.Text)
 	}
 	apply(t, s, delivered("w", "m1"))
 	equalLists(t, "what still waits for w", s.Undelivered("w"), "m2")
@@ -1258,13 +1258,13 @@ func TestMail(t *testing.T) {
 		t.Error("an empty mailbox differs from that of a session to which nobody ever wrote")
 	}
 	var shown []string
-	for _, e := range s.SessionTimeline("w") {
+	for _, e := range sessionEntries(s, "w") {
 		if e.Type == "session_message" {
 			shown = append(shown, e.Message)
 		}
 	}
 	equalLists(t, "on the timeline", shown, "Go on with m1", "Go on with m2")
-	for _, e := range s.TaskTimeline("t1") {
+	for _, e := range taskEntries(s, "t1") {
 		if e.Type == "session_message" {
 			t.Errorf("the task's timeline has the message: %+v", e)
 		}
@@ -1436,10 +1436,10 @@ func TestTreesAreBounded(t *testing.T) {
 	}
 }
 
-// lines draws a timeline: type, session, task, and text.
-func lines(timeline Timeline) []string {
+// lines draws the entries of a timeline: type, session, task, and text.
+func lines(entries []*Entry) []string {
 	var drawn []string
-	for _, e := range timeline {
+	for _, e := range entries {
 		line := fmt.Sprintf("%s %s %s/%s", e.ID(), e.Type, e.SessionID, e.TaskID)
 		if e.Apart {
 			line = fmt.Sprintf("%s %s %s/ about %s", e.ID(), e.Type, e.SessionID, e.TaskID)
@@ -1751,22 +1751,22 @@ func TestTimelines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			newest := func(timeline Timeline, n int) []string { return lines(timeline[len(timeline)-n:]) }
-			equalLists(t, "session", newest(s.SessionTimeline(c.session), len(c.want)), c.want...)
-			equalLists(t, "task", newest(s.TaskTimeline(c.onTask), len(c.task)), c.task...)
+			newest := func(entries []*Entry, n int) []string { return lines(entries[len(entries)-n:]) }
+			equalLists(t, "session", newest(sessionEntries(s, c.session), len(c.want)), c.want...)
+			equalLists(t, "task", newest(taskEntries(s, c.onTask), len(c.task)), c.task...)
 		})
 	}
 
 	s := stateOf(t, then(late)...)
-	e := s.TaskTimeline("t1")[2].View()
+	e := taskEntries(s, "t1")[2].View()
 	if e.OccurredAt != events.Millis(said.UnixMilli()) || e.Timestamp != events.Millis(at(6)) ||
 		e.Sequence != 6 || e.Source != worker || !e.Late {
 		t.Errorf("the entry of a report that waited: %+v", e)
 	}
 }
 
-func TestTimelineViews(t *testing.T) {
-	timeline := Timeline{
+func TestEntryViews(t *testing.T) {
+	entries := []*Entry{
 		{
 			Sequence: 1,
 			Type:     "a",
@@ -1789,22 +1789,7 @@ func TestTimelineViews(t *testing.T) {
 			TaskID:   "u",
 		},
 	}
-	ids := func(views []EntryView) []string {
-		got := []string{}
-		for _, v := range views {
-			got = append(got, v.ID)
-		}
-		return got
-	}
-	equalLists(t, "all", ids(timeline.Views(0, nil)), "evt_1", "evt_2", "evt_3")
-	equalLists(t, "the newest two", ids(timeline.Views(2, nil)), "evt_2", "evt_3")
-	equalLists(t, "with words", ids(timeline.Views(0, func(e *Entry) bool { return !e.Bare })), "evt_1", "evt_3")
-	equalLists(t, "the newest with words", ids(timeline.Views(1, func(e *Entry) bool { return e.Type == "a" })),
-		"evt_3")
-	if views := Timeline(nil).Views(0, nil); views == nil || len(views) != 0 {
-		t.Error("an empty timeline must be an empty list")
-	}
-	views := timeline.Views(0, nil)
+	views := viewsOf(entries)
 	if string(views[0].Metadata) != "1" || views[0].Data != nil || views[0].TaskID != "t" ||
 		views[0].Blob != "sha256-1" {
 		t.Errorf("with reports: %+v", views[0])
@@ -1859,25 +1844,25 @@ func TestWordsAreData(t *testing.T) {
 	w := s.SessionEver("w")
 	for most := range len(want) + 2 {
 		expected := want[max(0, len(want)-most):]
-		if got := w.SessionMessages(s.SessionTimeline("w"), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
+		if got := w.SessionMessages(newestFirst(sessionEntries(s, "w")), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
 			t.Errorf("the newest %d: %+v, want %+v", most, got, expected)
 		}
 	}
 
 	// Late reports get the remaining places.
-	late := Timeline{}
-	for _, e := range s.SessionTimeline("w") {
+	late := []*Entry{}
+	for _, e := range sessionEntries(s, "w") {
 		copied := *e
 		copied.Late = e.Message == "begun" || e.Message == "both"
 		late = append(late, &copied)
 	}
 	for most, expected := range [][]SessionMessage{{}, want[4:], {want[2], want[4]}} {
-		got := w.SessionMessages(late, most)
+		got := w.SessionMessages(newestFirst(late), most)
 		if len(got) != len(expected) {
 			t.Errorf("the newest %d in time: %+v", most, got)
 		}
 	}
-	all := w.SessionMessages(late, 99)
+	all := w.SessionMessages(newestFirst(late), 99)
 	for i, word := range all {
 		if word.Text != want[i].Text || word.Late != (word.Text == "both" || i == 0) {
 			t.Errorf("the late ones among the rest: %+v", all)
@@ -1887,7 +1872,7 @@ func TestWordsAreData(t *testing.T) {
 	s = stateOf(t, project(), task("t1"), pulls("x", "x", "t1"), started("x", "x", "t1", 1),
 		failed("x", "x", "t1", "red"))
 	wordOf := []SessionMessage{{Kind: SessionMessageFailed, TaskIDs: []string{"t1"}, Text: "red"}}
-	if got := s.Session("x").SessionMessages(s.SessionTimeline("x"), 9); !reflect.DeepEqual(got, wordOf) {
+	if got := s.Session("x").SessionMessages(newestFirst(sessionEntries(s, "x")), 9); !reflect.DeepEqual(got, wordOf) {
 		t.Errorf("of a queue: %+v", got)
 	}
 }

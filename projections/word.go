@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"iter"
 	"slices"
 
 	"maestro/events"
@@ -59,10 +60,10 @@ type SessionMessage struct {
 
 // SessionMessages returns the newest messages from and to a session, at most this many, oldest first. A report about
 // several tasks counts once. Entries with generated text do not count. Late reports fill the places that the other
-// messages leave.
-func (x *Session) SessionMessages(timeline Timeline, most int) []SessionMessage {
-	words, sequences := x.newestWords(timeline, most, false)
-	late, lateSequences := x.newestWords(timeline, most-len(words), true)
+// messages leave. newest yields the session's entries that are late, or that are not, newest first.
+func (x *Session) SessionMessages(newest func(late bool) iter.Seq[*Entry], most int) []SessionMessage {
+	words, sequences := x.newestWords(newest(false), most)
+	late, lateSequences := x.newestWords(newest(true), most-len(words))
 	for i, word := range slices.Backward(late) {
 		at, _ := slices.BinarySearch(sequences, lateSequences[i])
 		words, sequences = slices.Insert(words, at, word), slices.Insert(sequences, at, lateSequences[i])
@@ -70,13 +71,16 @@ func (x *Session) SessionMessages(timeline Timeline, most int) []SessionMessage 
 	return words
 }
 
-// newestWords returns the newest messages that are late, or that are not, oldest first, with their sequences.
-func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []SessionMessage, sequences []uint64) {
+// newestWords returns the newest messages of entries that come newest first, oldest first, with their sequences.
+func (x *Session) newestWords(newest iter.Seq[*Entry], most int) (words []SessionMessage, sequences []uint64) {
 	words = []SessionMessage{}
+	if most <= 0 {
+		return words, nil
+	}
 	last := uint64(0)
-	for _, e := range slices.Backward(timeline) {
+	for e := range newest {
 		kind := x.wordKind(e)
-		if kind == "" || e.Late != late {
+		if kind == "" {
 			continue
 		}
 		if e.Sequence != last {
@@ -87,7 +91,7 @@ func (x *Session) newestWords(timeline Timeline, most int, late bool) (words []S
 				Kind: kind,
 				Text: e.Message,
 				Blob: e.Blob,
-				Late: late,
+				Late: e.Late,
 			})
 			sequences = append(sequences, e.Sequence)
 			last = e.Sequence

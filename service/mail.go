@@ -148,7 +148,7 @@ func (v View) mailOf(m *projections.Message) wire.Mail {
 	if m.Notice != "" {
 		kind = wire.MailKind(m.Notice)
 	}
-	text, cut := clipped(v.MailText(m))
+	text, cut := clipped(m.Text)
 	return wire.Mail{
 		ID:    m.ID,
 		Kind:  kind,

@@ -282,7 +282,7 @@ func taskSource(v View, t *projections.Task) manifest.TaskSource {
 		Status:             t.Status,
 		InitialPrompt:      t.InitialPrompt,
 	}
-	if result := v.Result(t); result != nil { // the statement of the last completion
+	if result := t.ShownResult(); result != nil { // the statement of the last completion
 		source.Result = result.Text
 	}
 	return source

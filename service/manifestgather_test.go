@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -218,20 +219,34 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	timeline := make(projections.Timeline, 3*newestLooked)
 	for i := range timeline {
-		timeline[i] = &projections.Entry{
-			Sequence: uint64(i + 1),
-			Type:     "progress",
-			Source:   x.Source(),
-			Message:  "m",
+		timeline[i] = projections.PlaceAt(uint64(i+1), 0)
+	}
+	entry := func(sequence uint64) *projections.Entry {
+		e := &projections.Entry{Sequence: sequence, Type: "progress", Source: x.Source(), Message: "m"}
+		if sequence > newestLooked+1 {
+			e.Message = ""
 		}
-		if i > newestLooked {
-			timeline[i].Message = ""
-		}
+		return e
 	}
 	for length, want := range map[int]int{len(timeline): 0, newestLooked: predecessorWords} {
-		before := &predecessor{Session: x, timeline: timeline[:length]}
+		before := &predecessor{Session: x, timeline: timeline[:length], newest: newestOfTest(entry)}
 		if words := before.manifest().Words; len(words) != want {
 			t.Errorf("of %d entries it is told %d reports, want %d", length, len(words), want)
+		}
+	}
+}
+
+// newestOfTest reads timelines whose entries are made up.
+func newestOfTest(
+	entry func(sequence uint64) *projections.Entry,
+) func(projections.Timeline) iter.Seq[*projections.Entry] {
+	return func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
+		return func(yield func(*projections.Entry) bool) {
+			for _, place := range slices.Backward(timeline) {
+				if !yield(entry(place.Sequence())) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -241,20 +256,15 @@ func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 	long := strings.Repeat("€", predecessorBytes)
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	x.EndReason = long
-	before := &predecessor{Session: x, result: &projections.StatementView{Text: long}, timeline: projections.Timeline{
-		{
-			Sequence: 1,
-			Type:     "progress",
-			Source:   x.Source(),
-			Message:  "short",
-		},
-		{
-			Sequence: 2,
-			Type:     "progress",
-			Source:   x.Source(),
-			Message:  long,
-		},
-	}}
+	before := &predecessor{
+		Session:  x,
+		result:   &projections.StatementView{Text: long},
+		timeline: projections.Timeline{projections.PlaceAt(1, 0), projections.PlaceAt(2, 0)},
+		newest: newestOfTest(func(sequence uint64) *projections.Entry {
+			text := []string{"short", long}[sequence-1]
+			return &projections.Entry{Sequence: sequence, Type: "progress", Source: x.Source(), Message: text}
+		}),
+	}
 	told := before.manifest()
 	for _, text := range []string{told.EndReason, told.Result} {
 		if len(text) > predecessorBytes+len("…") || !strings.HasSuffix(text, "…") {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"iter"
 	"slices"
 
 	"maestro/internal/safetext"
@@ -19,7 +20,9 @@ const (
 type predecessor struct {
 	*projections.Session
 	timeline projections.Timeline
-	said     projections.StatusReport
+	// newest reads entries of the timeline, newest first.
+	newest func(projections.Timeline) iter.Seq[*projections.Entry]
+	said   projections.StatusReport
 	// result is nil unless it said, in words, that the task is completed.
 	result *projections.StatementView
 	// task is the one that both work on, and reopened why it was reopened, "" if it was not.
@@ -40,14 +43,18 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 		return nil
 	}
 	v.Worked(t.Speakers() / 16)
+	reader := v.entryReader()
 	before := &predecessor{
 		Session:  x,
 		timeline: v.SessionTimeline(x.ID),
+		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
+			return reader.backward(timeline, x.ID)
+		},
 		said:     t.SaidBy(x.ID),
 		task:     t.ID,
-		reopened: v.ReopenReason(t),
+		reopened: t.ReopenReason(),
 	}
-	if result := v.Result(t); result != nil && result.By == x.Source() {
+	if result := t.ShownResult(); result != nil && result.By == x.Source() {
 		before.result = result
 	}
 	return before
@@ -74,10 +81,13 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 		told.Result = beginning("result", x.result.Text)
 	}
 	inTime := len(x.timeline) // what was delivered after the session's end does not displace what it said before
-	for inTime > 0 && x.timeline[inTime-1].Late {
+	for inTime > 0 && x.timeline[inTime-1].IsLate() {
 		inTime--
 	}
-	newest := x.timeline[max(0, inTime-newestLooked):]
+	timeline := x.timeline[max(0, inTime-newestLooked):]
+	newest := func(late bool) iter.Seq[*projections.Entry] {
+		return x.newest(timeline.Late(late))
+	}
 	for _, word := range x.SessionMessages(newest, predecessorWords) {
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),

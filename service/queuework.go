@@ -33,7 +33,7 @@ func (v View) workOf(task string) *wire.Work {
 	}
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
-	w.Reopened = v.ReopenReason(t)
+	w.Reopened = t.ReopenReason()
 	left := workCriteria
 	for _, criterion := range t.AcceptanceCriteria {
 		if left -= len(criterion); left < 0 {
@@ -52,7 +52,7 @@ func (v View) workOf(task string) *wire.Work {
 			continue
 		}
 		result := wire.WorkResult{TaskID: on.ID, Title: on.Title, Status: on.Status}
-		if said := v.Result(on); said != nil {
+		if said := on.ShownResult(); said != nil {
 			result.Result, result.Cut = beginning(said.Text, workResult)
 			result.Cut = result.Cut || said.Blob != ""
 		}

@@ -36,7 +36,8 @@ type ShownSession struct {
 	// Heard is when it last called, in milliseconds since 1970; 0 if only its events show that.
 	Heard int64
 	// mail says that the caller may read the session's mail.
-	mail bool
+	mail   bool
+	reader entryReader
 }
 
 // Shown returns what is needed to show a session after the state is released.
@@ -46,6 +47,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 		Timeline: v.SessionTimeline(x.ID),
 		Heard:    v.Service.heardAt(x),
 		mail:     v.Caller.readsMail(x),
+		reader:   v.entryReader(),
 	}
 }
 
@@ -84,7 +86,7 @@ func (x ShownSession) Entries(limit int, bare bool) List[wire.Entry] {
 	if limit > 0 && len(timeline) > newestLooked {
 		timeline = timeline[len(timeline)-newestLooked:]
 	}
-	return entriesOf(timeline, limit, func(e *projections.Entry) bool { return e.Bare == bare }, x.mail)
+	return x.reader.entries(newestOf(timeline.Bare(bare), limit), x.Session.ID, x.mail)
 }
 
 // ListSessions returns the sessions that the caller may see, in order of creation. The returned function finds them in

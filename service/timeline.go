@@ -21,28 +21,11 @@ func (v View) newest(limit string) (int, error) {
 	return n, nil
 }
 
-// entriesOf returns the newest entries that pass the filter, all if limit is 0, oldest first. If the caller may not
-// read mail, entries with mail do not show its text.
-func entriesOf(
-	timeline projections.Timeline,
-	limit int,
-	keep func(*projections.Entry) bool,
-	mail bool,
-) List[projections.EntryView] {
-	from := 0
-	if limit > 0 {
-		from = len(timeline)
-		for n := 0; from > 0 && n < limit; from-- {
-			if keep == nil || keep(timeline[from-1]) {
-				n++
-			}
-		}
-	}
+// entries returns the entries of a timeline, oldest first, and reads them while they are written. session is that of a
+// session's timeline, "" for a task's. If the caller may not read mail, entries with mail do not show its text.
+func (r entryReader) entries(timeline projections.Timeline, session string, mail bool) List[projections.EntryView] {
 	return List[projections.EntryView]{func(yield func(projections.EntryView) bool) {
-		for _, e := range timeline[from:] {
-			if keep != nil && !keep(e) {
-				continue
-			}
+		for e := range r.each(timeline, session) {
 			view := e.View()
 			if !mail && e.IsMail() {
 				view.Message, view.Blob = e.What, ""
@@ -54,11 +37,19 @@ func entriesOf(
 	}}
 }
 
+// newestOf returns the newest entries of a timeline, all if limit is 0.
+func newestOf(timeline projections.Timeline, limit int) projections.Timeline {
+	if limit == 0 {
+		return timeline
+	}
+	return timeline[max(0, len(timeline)-limit):]
+}
+
 // timeline returns the newest of the entries that the caller may see, oldest first. The returned function may run
 // without the state. permitted says whether the caller may read the mail on the timeline.
-func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projections.Timeline, bool, error)) (
-	func() List[projections.EntryView], error,
-) {
+func (v View) timeline(
+	in *wire.TimelineOf, session string, permitted func(id string) (projections.Timeline, bool, error),
+) (func() List[projections.EntryView], error) {
 	limit, err := v.newest(in.Limit)
 	if err != nil {
 		return nil, err
@@ -67,12 +58,15 @@ func (v View) timeline(in *wire.TimelineOf, permitted func(id string) (projectio
 	if err != nil {
 		return nil, err
 	}
-	return func() List[projections.EntryView] { return entriesOf(timeline, limit, nil, mail) }, nil
+	reader := v.entryReader()
+	return func() List[projections.EntryView] {
+		return reader.entries(newestOf(timeline, limit), session, mail)
+	}, nil
 }
 
 // GetSessionTimeline returns everything that a session did, as timeline does.
 func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
-	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
+	return v.timeline(in, in.ID, func(id string) (projections.Timeline, bool, error) {
 		x, err := v.PermitSession("session:info", id)
 		if err != nil {
 			return projections.Timeline{}, false, err
@@ -83,7 +77,7 @@ func (v View) GetSessionTimeline(in *wire.TimelineOf) (func() List[projections.E
 
 // GetTaskTimeline returns everything that happened to a task, as timeline does.
 func (v View) GetTaskTimeline(in *wire.TimelineOf) (func() List[projections.EntryView], error) {
-	return v.timeline(in, func(id string) (projections.Timeline, bool, error) {
+	return v.timeline(in, "", func(id string) (projections.Timeline, bool, error) {
 		t, err := v.PermitTask("task:get", id)
 		if err != nil {
 			return projections.Timeline{}, false, err

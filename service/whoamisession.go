@@ -26,7 +26,7 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	}
 	body.Tasks, body.TasksMore = v.ownTasks(x)
 	if x.Ended() {
-		body.Ended = commands.HowEnded(v.State, x)
+		body.Ended = commands.HowEnded(x)
 	}
 	body.Lost = v.wasLost(x)
 	body.Next = v.nextOf(x, body.Tasks)
@@ -62,18 +62,15 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 
 // wasLost returns when a session was last lost, if its newest entries show that.
 func (v View) wasLost(x *projections.Session) string {
-	timeline := v.SessionTimeline(x.ID)
-	for i := len(timeline) - 1; i >= max(len(timeline)-lostLooked, 0); i-- {
-		entry := timeline[i]
-		at := time.UnixMilli(entry.At).UTC().Format(time.RFC3339)
-		switch entry.Type {
-		case projections.EntryRecovered:
-			return "you were lost, and heard again at " + at + "; an item that you held may be another session's now"
-		case projections.EntryLost:
-			return "you are lost since " + at + "; an item that you held may be another session's now"
-		}
+	loss := v.Loss(x)
+	if loss == nil || len(v.SessionTimeline(x.ID))-loss.Entries >= lostLooked {
+		return ""
 	}
-	return ""
+	at := time.UnixMilli(loss.At).UTC().Format(time.RFC3339)
+	if loss.Recovered {
+		return "you were lost, and heard again at " + at + "; an item that you held may be another session's now"
+	}
+	return "you are lost since " + at + "; an item that you held may be another session's now"
 }
 
 // nextOf returns a session's next step, as command lines that it may use.

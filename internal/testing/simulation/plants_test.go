@@ -209,7 +209,7 @@ var plants = []plant{
 	}}},
 	{"a commit loses the overlay's event ids", []edit{{
 		"projections/state.go",
-		"		s.under.accepted[id] = sequence\n", "		_, _ = id, sequence\n",
+		"		s.under.accepted.add(&s.ids, sequence)\n", "		_ = sequence\n",
 	}}},
 	{"a reused key with another body is treated as a retry", []edit{{
 		handler, "if event.RequestHash != p.hash {",
@@ -242,7 +242,7 @@ var plants = []plant{
 	}}},
 	{"a commit forgets the sessions that it changed", []edit{{
 		"projections/state.go",
-		"	clear(s.accepted)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.accepted)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+		"	clear(s.fresh)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
 	}}},
 	{"every event has the prevhash of the first one", []edit{{
 		writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
@@ -287,8 +287,8 @@ var plants = []plant{
 	}}},
 	{"a snapshot leaves out the id of the last event", []edit{{
 		"projections/encoding.go",
-		"		s.accepted[s.ids[i]] = uint64(i) + 1\n",
-		"		if i+1 < len(s.ids) {\n			s.accepted[s.ids[i]] = uint64(i) + 1\n		}\n",
+		"		s.accepted.add(&s.ids, sequence+1)\n",
+		"		if sequence+1 < h.IDs {\n			s.accepted.add(&s.ids, sequence+1)\n		}\n",
 	}}},
 	{
 		"a damaged snapshot is trusted",
@@ -626,8 +626,8 @@ var plants = []plant{
 		"a session still holds an item that was returned",
 		[]edit{{
 			foldReturn,
-			"	s.letGo(d.SessionID)\n	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
-			"	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, Entry{\n		Type:      \"task_returned\"",
+			"	s.letGo(d.SessionID)\n	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, 0)\n",
+			"	s.retract(f, d.TaskID, d.SessionID)\n	s.note(f, 0)\n",
 		}},
 	},
 	{"the last item of a queue is started first", []edit{{
