@@ -41,6 +41,8 @@ type Options struct {
 	API func(
 		h *engine.Handler, b *bus.Bus, project, session string,
 	) (handler http.Handler, authorization string, err error)
+	// Size, if above 0, measures what a log of so many events costs, and nothing else.
+	Size int
 	// Progress receives a line for each completed check.
 	Progress io.Writer
 }
@@ -50,11 +52,15 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	if o.Rounds == 0 {
 		o.Rounds = 5
 	}
-	var checks []Check
-	for _, suite := range []func(context.Context, Options, func(Check)) error{
+	suites := []func(context.Context, Options, func(Check)) error{
 		durable, interval, replay, queues,
 		overHTTP, commandLine,
-	} {
+	}
+	if o.Size > 0 {
+		suites = []func(context.Context, Options, func(Check)) error{sizes}
+	}
+	var checks []Check
+	for _, suite := range suites {
 		err := suite(ctx, o, func(c Check) {
 			checks = append(checks, c)
 			fmt.Fprintf(o.Progress, "%-24s %6.2f  (goal: %s %g)  %s\n", c.Name, c.Value, c.Bound, c.Goal, c.verdict())

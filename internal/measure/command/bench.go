@@ -28,6 +28,7 @@ import (
 type options struct {
 	dir    string
 	rounds int
+	size   int
 }
 
 // New returns `maestro bench`.
@@ -43,12 +44,17 @@ taking turns. Every figure is a ratio. The exit code is 1 if a figure misses its
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "a directory on the disk to measure; the current one if absent")
 	cmd.Flags().IntVar(&o.rounds, "rounds", 5, "how often product and baseline take turns")
+	cmd.Flags().IntVar(&o.size, "size", 0,
+		"measure instead what a log of so many events costs: memory, start, snapshots; 1000000 takes some minutes")
 	return cmd
 }
 
 func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 	if o.rounds < 1 || o.rounds > 1000 {
 		return failure.Usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
+	}
+	if o.size < 0 || o.size > 100_000_000 {
+		return failure.Usage("--size is a number of events up to 100,000,000, not %d", o.size)
 	}
 	if o.dir == "" {
 		o.dir = "."
@@ -75,6 +81,7 @@ func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 		Binary:   binary,
 		API:      wholeAPI,
 		Progress: progress,
+		Size:     o.size,
 	})
 	if err != nil {
 		return err
