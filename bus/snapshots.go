@@ -55,8 +55,10 @@ type snapshotHeader struct {
 	Sequence uint64      `json:"sequence"`
 	Hash     events.Hash `json:"hash"`
 	Genesis  events.Hash `json:"genesis"`
-	SHA256   string      `json:"sha256"` // of the compressed state
-	Size     int         `json:"size"`   // of the compressed state
+	SHA256   string      `json:"sha256"` // of the compressed content
+	Size     int         `json:"size"`   // of the compressed content
+	// Segments is how many digests of segments, of 32 bytes each, the content has before the state.
+	Segments int `json:"segments,omitempty"`
 }
 
 func (s *Snapshots) path(sequence uint64) string {
@@ -120,7 +122,11 @@ func HashAt(ctx context.Context, dir string, sequence uint64) (hash events.Hash,
 
 // Save stores the snapshot durably.
 func (s *Snapshots) Save(snapshot events.Snapshot) error {
-	state := s2.Encode(nil, snapshot.State)
+	content, err := snapshotContent(snapshot)
+	if err != nil {
+		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
+	}
+	state := s2.Encode(nil, content)
 	sum := sha256.Sum256(state)
 	header, err := json.Marshal(snapshotHeader{
 		Format:   snapshot.Format,
@@ -129,6 +135,7 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 		Genesis:  snapshot.Genesis,
 		SHA256:   hex.EncodeToString(sum[:]),
 		Size:     len(state),
+		Segments: len(snapshot.Segments),
 	})
 	if err != nil {
 		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
@@ -160,28 +167,46 @@ func (s *Snapshots) Read(sequence uint64) (events.Snapshot, error) {
 	return snapshot, nil
 }
 
+// header reads the first line of the file with the name of this sequence.
+func (s *Snapshots) header(sequence uint64) (snapshotHeader, error) {
+	f, err := openFile(s.path(sequence))
+	if err != nil {
+		return snapshotHeader{}, err
+	}
+	defer func() { _ = f.Close() }()
+	header, _, err := readSnapshotHeader(f)
+	return header, err
+}
+
 // maxSnapshotHeader is the longest first line, in bytes.
 const maxSnapshotHeader = 4 << 10
 
-// readSnapshot reads a state only if the file is as long as its header says.
-func readSnapshot(f *os.File) (events.Snapshot, error) {
+// readSnapshotHeader reads the first line. behind is where the content begins.
+func readSnapshotHeader(f *os.File) (header snapshotHeader, behind int64, err error) {
 	begin, err := io.ReadAll(io.LimitReader(f, maxSnapshotHeader))
 	if err != nil {
-		return events.Snapshot{}, err
+		return header, 0, err
 	}
 	line, _, found := bytes.Cut(begin, []byte("\n"))
 	if !found {
-		return events.Snapshot{}, errors.New("it has no header")
+		return header, 0, errors.New("it has no header")
 	}
-	var header snapshotHeader
 	if err := json.Unmarshal(line, &header); err != nil {
-		return events.Snapshot{}, fmt.Errorf("its header cannot be read: %w", syntax.Plain(err))
+		return header, 0, fmt.Errorf("its header cannot be read: %w", syntax.Plain(err))
+	}
+	return header, int64(len(line)) + 1, nil
+}
+
+// readSnapshot reads a state only if the file is as long as its header says.
+func readSnapshot(f *os.File) (events.Snapshot, error) {
+	header, behind, err := readSnapshotHeader(f)
+	if err != nil {
+		return events.Snapshot{}, err
 	}
 	info, err := f.Stat()
 	if err != nil {
 		return events.Snapshot{}, err
 	}
-	behind := int64(len(line)) + 1
 	if size := info.Size() - behind; size != int64(header.Size) || size < 0 {
 		return events.Snapshot{}, fmt.Errorf("it holds %d bytes of state, its header says %d", size, header.Size)
 	}
@@ -196,12 +221,33 @@ func readSnapshot(f *os.File) (events.Snapshot, error) {
 	if err != nil {
 		return events.Snapshot{}, errors.New("its state cannot be decompressed")
 	}
-	return events.Snapshot{
+	if header.Segments < 0 || header.Segments > len(decoded)/sha256.Size {
+		return events.Snapshot{}, errors.New("it lacks the digests of its segments")
+	}
+	snapshot := events.Snapshot{
 		Head:    events.Head{Sequence: header.Sequence, Hash: header.Hash},
 		Genesis: header.Genesis,
 		Format:  header.Format,
-		State:   decoded,
-	}, nil
+	}
+	for range header.Segments {
+		snapshot.Segments = append(snapshot.Segments, hex.EncodeToString(decoded[:sha256.Size]))
+		decoded = decoded[sha256.Size:]
+	}
+	snapshot.State = decoded
+	return snapshot, nil
+}
+
+// snapshotContent returns the digests of a snapshot's segments, and its state.
+func snapshotContent(snapshot events.Snapshot) ([]byte, error) {
+	content := make([]byte, 0, len(snapshot.Segments)*sha256.Size+len(snapshot.State))
+	for _, digest := range snapshot.Segments {
+		sum, err := hex.DecodeString(digest)
+		if err != nil || len(sum) != sha256.Size {
+			return nil, fmt.Errorf("%q is not the digest of a segment", digest)
+		}
+		content = append(content, sum...)
+	}
+	return append(content, snapshot.State...), nil
 }
 
 // Prune removes the snapshots that are not needed: it keeps the newest two, and the first of every 50,000 sequences.
@@ -219,5 +265,5 @@ func (s *Snapshots) Prune() error {
 			return fmt.Errorf("remove the snapshot at %d: %w", sequence, err)
 		}
 	}
-	return nil
+	return s.pruneSegments()
 }

@@ -20,8 +20,12 @@ type Snapshots interface {
 	List(ctx context.Context) ([]uint64, error)
 	// Load returns the snapshot at a sequence, or events.ErrNoSnapshot if it is missing or damaged.
 	Load(ctx context.Context, sequence uint64) (events.Snapshot, error)
-	// Save stores a snapshot, atomically.
+	// Save stores a snapshot, atomically. Its segments are stored before.
 	Save(ctx context.Context, snapshot events.Snapshot) error
+	// SaveSegment stores a segment under its digest, unless it is there already.
+	SaveSegment(ctx context.Context, segment []byte) (digest string, err error)
+	// LoadSegment returns the segment with a digest, or events.ErrNoSnapshot if it is missing or damaged.
+	LoadSegment(ctx context.Context, digest string) ([]byte, error)
 }
 
 // Witness remembers the newest committed head outside the log.

@@ -135,9 +135,33 @@ func (b *fakeBlobs) PutBlob(_ context.Context, blob []byte) (string, error) {
 
 // fakeSnapshots keeps snapshots in memory.
 type fakeSnapshots struct {
-	mu    sync.Mutex
-	saved map[uint64]events.Snapshot
-	err   error
+	mu       sync.Mutex
+	saved    map[uint64]events.Snapshot
+	segments map[string][]byte
+	stored   int // how often a segment was stored
+	err      error
+}
+
+func (s *fakeSnapshots) SaveSegment(_ context.Context, segment []byte) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.segments == nil {
+		s.segments = map[string][]byte{}
+	}
+	digest := events.SegmentDigest(segment)
+	s.segments[digest] = segment
+	s.stored++
+	return digest, nil
+}
+
+func (s *fakeSnapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	segment, ok := s.segments[digest]
+	if !ok {
+		return nil, events.ErrNoSnapshot
+	}
+	return segment, nil
 }
 
 func (s *fakeSnapshots) List(context.Context) ([]uint64, error) {

@@ -95,6 +95,7 @@ type Handler struct {
 	done  sync.WaitGroup
 
 	imaged chan *projections.Image
+	saved  saved
 	// gone is signalled when a session has ended or was lost.
 	gone chan struct{}
 }
@@ -131,6 +132,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 		return nil, err
 	}
 	h.committed, h.damage = opened.state, opened.damage
+	h.saved.head, h.saved.segments = opened.from, opened.segments
 	h.overlay = h.committed.Overlay()
 	h.steps = h.overlay.CountReads()
 	h.follow()

@@ -16,8 +16,10 @@ import (
 // loaded is the result of opening a log.
 type loaded struct {
 	state *projections.State
-	// from is the head of the snapshot from which the state was loaded; zero if there was none.
-	from events.Head
+	// from is the head of the snapshot from which the state was loaded; zero if there was none. segments are its
+	// segments.
+	from     events.Head
+	segments []string
 	// damage is why the log may only be read; nil if it may be written.
 	damage error
 }
@@ -38,7 +40,7 @@ func load(ctx context.Context, config Config, logger *slog.Logger) (loaded, erro
 	}
 	if opened.damage == nil {
 		opened.state, opened.damage = l.snapshotBefore(ctx, math.MaxUint64)
-		opened.from = opened.state.Head()
+		opened.from, opened.segments = opened.state.Head(), l.segments
 	}
 	if err := fold(ctx, config.Log, opened.state, head); err != nil {
 		if !errors.Is(err, events.ErrReadOnly) {
@@ -60,6 +62,8 @@ type loading struct {
 	Config
 	logger *slog.Logger
 	head   uint64
+	// segments are those of the snapshot that was loaded.
+	segments []string
 }
 
 // HashAt returns the hash of the chain after a message of the log.
@@ -171,11 +175,19 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 		l.logger.Warn("a snapshot has another format", "sequence", sequence, "format", snapshot.Format)
 		return nil, nil
 	}
-	state, err := projections.Decode(snapshot.State)
+	segments := make([][]byte, len(snapshot.Segments))
+	for i, digest := range snapshot.Segments {
+		if segments[i], err = l.Snapshots.LoadSegment(ctx, digest); err != nil {
+			l.logger.Warn("a snapshot cannot be used: it lacks a segment", "sequence", sequence, "why", err)
+			return nil, nil
+		}
+	}
+	state, err := projections.Decode(snapshot.State, segments...)
 	if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {
 		l.logger.Warn("a snapshot does not hold what it says", "sequence", sequence, "why", err)
 		return nil, nil
 	}
+	l.segments = snapshot.Segments
 	return state, nil
 }
 

@@ -1,6 +1,8 @@
 package events
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 )
@@ -32,8 +34,16 @@ type Snapshot struct {
 	Genesis Hash
 	// Format is the version of State's encoding.
 	Format int
-	// State is what projections.State.Encode returned.
+	// State is what projections.State.Encode returns, without the segments that are stored apart.
 	State []byte
+	// Segments are the digests of these segments, in their order.
+	Segments []string
+}
+
+// SegmentDigest returns the digest of a snapshot's segment: 64 hexadecimal digits.
+func SegmentDigest(segment []byte) string {
+	sum := sha256.Sum256(segment)
+	return hex.EncodeToString(sum[:])
 }
 
 // The errors that a log returns. Match them with errors.Is.

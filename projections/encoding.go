@@ -3,6 +3,7 @@ package projections
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -12,16 +13,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"maestro/events"
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
 const Format = 15
 
-// header is the first part of an encoded state: everything except the event ids, the timelines and the words of
-// statements.
+// header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {
 	Head      events.Head
 	Genesis   events.Hash
@@ -38,11 +36,8 @@ type header struct {
 	Newest []newestEntries
 	Late   [][]*Entry
 	Blobs  []blobNames
-	// Others are the ids of tasks and sessions that never existed, but have a timeline.
-	Others []string `json:",omitempty"`
-	IDs    uint64
-	// Timelines is how many there are: one for each task, each session and each of the others.
-	Timelines int
+	// Words says that the words of statements follow.
+	Words bool
 }
 
 // newestEntries are the entries of a session that the state keeps.
@@ -63,8 +58,8 @@ type blobNames struct {
 type Image struct {
 	header header
 	ids    idList
-	// timelines are those of the tasks, of the sessions, and of the others, in the order of the header.
-	timelines []Timeline
+	// timelines are those that are not empty, in the order of the header.
+	timelines []namedTimeline
 }
 
 // Image takes a snapshot of a committed state. It costs some pointers for each project, task, session, queue item and
@@ -77,7 +72,7 @@ func (s *State) Image() *Image {
 		Head:    s.head,
 		Genesis: s.genesis,
 		At:      s.at,
-		IDs:     s.ids.n,
+		Words:   true,
 	}, ids: s.ids}
 	for _, project := range s.projectIDs {
 		image.header.Projects = append(image.header.Projects, s.projects.get(project))
@@ -115,38 +110,33 @@ func (s *State) Image() *Image {
 	return image
 }
 
-// collectTimelines adds the timelines of the tasks and sessions that the image has, and of the others.
+// collectTimelines adds the timelines of the tasks and the sessions.
 func (i *Image) collectTimelines(s *State) {
-	tasks, sessions := len(s.taskTimelines.rows), len(s.sessionTimelines.rows)
-	for _, t := range i.header.Tasks {
-		timeline, known := s.taskTimelines.rows[t.ID]
-		if known {
-			tasks--
+	collect := func(of timelineOf, timelines *table[Timeline], id string) {
+		if timeline := timelines.rows[id]; len(timeline) > 0 {
+			i.timelines = append(i.timelines, namedTimeline{of, id, timeline})
 		}
-		i.timelines = append(i.timelines, timeline)
+	}
+	for _, t := range i.header.Tasks {
+		collect(ofTask, &s.taskTimelines, t.ID)
 	}
 	for _, x := range i.header.Sessions {
-		timeline, known := s.sessionTimelines.rows[x.ID]
-		if known {
-			sessions--
-		}
-		i.timelines = append(i.timelines, timeline)
+		collect(ofSession, &s.sessionTimelines, x.ID)
 	}
-	if tasks+sessions > 0 { // an event may name a session that never existed
-		others := func(timelines map[string]Timeline, is func(id string) bool) {
-			for _, id := range slices.Sorted(maps.Keys(timelines)) {
-				if !is(id) {
-					i.header.Others = append(i.header.Others, id)
-					i.timelines = append(i.timelines, timelines[id])
-				}
-			}
-		}
-		others(s.taskTimelines.rows, func(id string) bool { return s.tasks.get(id) != nil })
-		i.header.Others = append(i.header.Others, "")
-		i.timelines = append(i.timelines, nil)
-		others(s.sessionTimelines.rows, func(id string) bool { return s.sessions.get(id) != nil })
+	if len(i.timelines) == len(s.taskTimelines.rows)+len(s.sessionTimelines.rows) {
+		return
 	}
-	i.header.Timelines = len(i.timelines)
+	// An event may name a task or a session that never existed.
+	for _, id := range slices.Sorted(maps.Keys(s.taskTimelines.rows)) {
+		if s.tasks.get(id) == nil {
+			collect(ofTask, &s.taskTimelines, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.sessionTimelines.rows)) {
+		if s.sessions.get(id) == nil {
+			collect(ofSession, &s.sessionTimelines, id)
+		}
+	}
 }
 
 // Head returns the log position of the snapshot.
@@ -157,28 +147,45 @@ func (i *Image) Genesis() events.Hash { return i.header.Genesis }
 
 // Encode returns the state as bytes: equal states have equal bytes, on any machine.
 func (i *Image) Encode() ([]byte, error) {
+	b, err := i.EncodeLive(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	for n := range i.segments() {
+		b = i.appendSegment(b, n)
+	}
+	return b, nil
+}
+
+// EncodeLive returns the part of Encode's bytes before the segments. It stops early with ctx's error.
+func (i *Image) EncodeLive(ctx context.Context) ([]byte, error) {
 	h := i.header
 	h.Blobs = slices.SortedFunc(slices.Values(h.Blobs), func(a, b blobNames) int {
 		return cmp.Compare(a.Digest, b.Digest)
 	})
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(&h); err != nil {
-		return nil, fmt.Errorf("encode the state: %w", err)
+	w := &headerWriter{ctx: ctx}
+	w.json = json.NewEncoder(&w.buffer)
+	w.json.SetEscapeHTML(false)
+	w.value("Head", h.Head)
+	w.value("Genesis", h.Genesis)
+	w.value("At", h.At)
+	write(w, "Projects", h.Projects)
+	write(w, "Tasks", h.Tasks)
+	write(w, "Sessions", h.Sessions)
+	write(w, "Queues", h.Queues)
+	write(w, "Items", h.Items)
+	write(w, "Inputs", h.Inputs)
+	write(w, "Tokens", h.Tokens)
+	write(w, "Templates", h.Templates)
+	write(w, "Newest", h.Newest)
+	write(w, "Late", h.Late)
+	write(w, "Blobs", h.Blobs)
+	w.value("Words", h.Words)
+	if w.err != nil {
+		return nil, fmt.Errorf("encode the state: %w", w.err)
 	}
-	places := 0
-	for _, timeline := range i.timelines {
-		places += len(timeline)
-	}
-	size := buffer.Len() + int(i.ids.n)*len(uuid.UUID{}) + places*placeBytes //nolint:gosec // it fits into memory
-	b := append(make([]byte, 0, size), buffer.Bytes()...)
-	for id := range i.ids.all() {
-		b = append(b, id[:]...)
-	}
-	for _, timeline := range i.timelines {
-		b = appendTimeline(b, timeline)
-	}
+	w.buffer.WriteString("}\n")
+	b := w.buffer.Bytes()
 	for _, t := range h.Tasks {
 		for said := range t.statements() {
 			b = appendWords(b, said.Words)
@@ -187,40 +194,52 @@ func (i *Image) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// placeBytes is what most places of a timeline take, encoded.
-const placeBytes = 5
+// headerWriter writes a header as JSON, member by member and item by item, so that it can stop early.
+type headerWriter struct {
+	ctx    context.Context //nolint:containedctx // for one encoding
+	buffer bytes.Buffer
+	json   *json.Encoder
+	err    error
+}
+
+func (w *headerWriter) name(name string) {
+	if w.buffer.Len() == 0 {
+		w.buffer.WriteByte('{')
+	} else {
+		w.buffer.WriteByte(',')
+	}
+	w.buffer.WriteString(`"` + name + `":`)
+}
+
+func (w *headerWriter) value(name string, value any) {
+	w.name(name)
+	w.encode(value)
+}
+
+func (w *headerWriter) encode(value any) {
+	if w.err == nil {
+		w.err = w.ctx.Err()
+	}
+	if w.err == nil {
+		w.err = w.json.Encode(value)
+		w.buffer.Truncate(w.buffer.Len() - 1) // the line break
+	}
+}
+
+func write[T any](w *headerWriter, name string, items []T) {
+	w.name(name)
+	w.buffer.WriteByte('[')
+	for i := range items {
+		if i > 0 {
+			w.buffer.WriteByte(',')
+		}
+		w.encode(items[i])
+	}
+	w.buffer.WriteByte(']')
+}
 
 // Encode returns the state as bytes; see [Image.Encode].
 func (s *State) Encode() ([]byte, error) { return s.Image().Encode() }
-
-// appendTimeline appends how many places there are, and for each the distance to the event before it, and the rest.
-func appendTimeline(b []byte, timeline Timeline) []byte {
-	b = binary.AppendUvarint(b, uint64(len(timeline)))
-	before := uint64(0)
-	for _, p := range timeline {
-		b = binary.AppendUvarint(b, p.Sequence()-before)
-		b = binary.AppendUvarint(b, uint64(p&placeRest))
-		before = p.Sequence()
-	}
-	return b
-}
-
-func (r *reader) timeline() (timeline Timeline) {
-	n := r.uvarint()
-	if r.bad || n > uint64(len(r.b)) {
-		r.bad = true
-		return nil
-	}
-	if n > 0 {
-		timeline = make(Timeline, 0, n)
-	}
-	before := uint64(0)
-	for range n {
-		before += r.uvarint()
-		timeline = append(timeline, Place(before)<<(indexBits+markBits)|Place(r.uvarint())&placeRest)
-	}
-	return timeline
-}
 
 // statements returns what its sessions say of a task.
 func (t *Task) statements() iter.Seq[*StatusReport] {
@@ -240,9 +259,8 @@ func appendWords(b []byte, words *Words) []byte {
 		return append(b, 0)
 	}
 	b = append(b, 1)
-	for _, s := range []string{words.What, words.Text, words.Blob, words.By} {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
+	for _, text := range []string{words.What, words.Text, words.Blob, words.By} {
+		b = appendText(b, text)
 	}
 	return b
 }
@@ -253,14 +271,14 @@ func (r *reader) words() *Words {
 	}
 	var words Words
 	for _, field := range []*string{&words.What, &words.Text, &words.Blob, &words.By} {
-		*field = string(r.take(r.uvarint()))
+		*field = r.text()
 	}
 	return &words
 }
 
-// Decode restores a committed state from Encode's bytes. It checks only the format: the caller has to verify with
-// [State.Head] that the state belongs to the log.
-func Decode(b []byte) (*State, error) {
+// Decode restores a committed state from Encode's bytes. The first segments may be apart from the rest, in their order.
+// It checks only the format: the caller has to verify with [State.Head] that the state belongs to the log.
+func Decode(b []byte, segments ...[]byte) (*State, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
 		return nil, errors.New("an encoded state begins with a line of JSON")
@@ -274,53 +292,27 @@ func Decode(b []byte) (*State, error) {
 	if err := s.restore(&h); err != nil {
 		return nil, fmt.Errorf("decode a state: %w", err)
 	}
-	r := reader{b: b[end+1:]}
-	if h.IDs != h.Head.Sequence || h.IDs > uint64(len(r.b)/len(uuid.UUID{})) {
-		return nil, errors.New("decode a state: the event ids are not all there")
+	r := &reader{b: b[end+1:]}
+	if h.Words {
+		for _, t := range h.Tasks {
+			for said := range t.statements() {
+				said.Words = r.words()
+			}
+		}
 	}
-	for sequence := range h.IDs {
-		s.ids = s.ids.with(uuid.UUID(r.take(uint64(len(uuid.UUID{})))))
-		s.accepted.add(&s.ids, sequence+1)
+	for _, segment := range segments {
+		full := &reader{b: segment}
+		s.restoreSegment(full, h.Head.Sequence)
+		r.bad = r.bad || full.bad || len(full.b) != 0
 	}
-	s.restoreLiving(&h)
-	if h.Timelines != 0 {
-		s.restoreTimelines(&h, &r)
+	for !r.bad && s.ids.n < h.Head.Sequence {
+		s.restoreSegment(r, h.Head.Sequence)
 	}
 	if r.bad || len(r.b) != 0 {
-		return nil, errors.New("decode a state: the timelines are cut or overlong")
+		return nil, errors.New("decode a state: its segments are cut or overlong")
 	}
+	s.restoreLiving(&h)
 	return s, nil
-}
-
-// restoreTimelines restores the timelines, and the words of statements.
-func (s *State) restoreTimelines(h *header, r *reader) {
-	if h.Timelines != len(h.Tasks)+len(h.Sessions)+len(h.Others) {
-		r.bad = true
-		return
-	}
-	put := func(timelines *table[Timeline], id string) {
-		if timeline := r.timeline(); timeline != nil {
-			timelines.put(id, timeline)
-		}
-	}
-	for _, t := range h.Tasks {
-		put(&s.taskTimelines, t.ID)
-	}
-	for _, x := range h.Sessions {
-		put(&s.sessionTimelines, x.ID)
-	}
-	others := &s.taskTimelines
-	for _, id := range h.Others {
-		put(others, id)
-		if id == "" { // the sessions follow the tasks
-			others = &s.sessionTimelines
-		}
-	}
-	for _, t := range h.Tasks {
-		for said := range t.statements() {
-			said.Words = r.words()
-		}
-	}
 }
 
 // restore restores the header's content, and what is derived from it.

@@ -114,8 +114,8 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 	}
 	s.head, s.genesis, s.at = events.Head{Sequence: 2, Hash: events.Hash{9}}, events.Hash{8}, time.Date(2026, 3, 1, 12,
 		0, 0, 5e6, time.UTC)
-	s.taskTimelines.put(x.ID, Timeline{PlaceAt(1, 0), PlaceAt(1, 1), PlaceAt(300, 1<<indexBits-1)})
-	s.sessionTimelines.put(session.ID, Timeline{PlaceAt(2, 5) | markBare, PlaceAt(9, 0) | markLate | markTaskless})
+	s.taskTimelines.put(x.ID, Timeline{PlaceAt(1, 0), PlaceAt(1, 1), PlaceAt(2, 1<<indexBits-1)})
+	s.sessionTimelines.put(session.ID, Timeline{PlaceAt(1, 5) | markBare, PlaceAt(2, 0) | markLate | markTaskless})
 	s.halted.put(session.ID, filled[Entry](t, &n))
 	s.exits.put(session.ID, filled[Entry](t, &n))
 	s.losses.put(session.ID, filled[Loss](t, &n))
@@ -240,12 +240,12 @@ func TestDecodeRefuses(t *testing.T) {
 		"a question that is null": `{"Inputs":[null]}` + "\n",
 		"a token that is null":    `{"Tokens":[null]}` + "\n",
 		"a template that is null": `{"Templates":[null]}` + "\n",
-		"fewer ids than events":   `{"Head":{"sequence":3},"IDs":2}` + "\n",
-		"ids that are not there":  `{"Head":{"sequence":2},"IDs":2}` + "\n",
-		"a negative number":       `{"IDs":-1}` + "\n",
-		"a huge negative one":     `{"Head":{"sequence":18446744073709551615},"IDs":-1}` + "\n",
-		"timelines of nobody":     `{"Timelines":1}` + "\n\x00",
-		"a huge timeline":         `{"Timelines":1,"Others":["t"]}` + "\n\xff\xff\xff\xff\x0f\x01",
+		"fewer ids than events":   `{"Head":{"sequence":3}}` + "\n\x02" + strings.Repeat("i", 32) + "\x00",
+		"ids that are not there":  `{"Head":{"sequence":2}}` + "\n\x02",
+		"a huge number of ids":    `{"Head":{"sequence":18446744073709551615}}` + "\n\x80\x80\x01",
+		"a huge timeline": `{"Head":{"sequence":1}}` + "\n\x01" + strings.Repeat("i", 16) +
+			"\x01\x00\x01t\xff\xff\xff\xff\x0f\x01",
+		"more segments": `{"Head":{"sequence":1}}` + "\n\x01" + strings.Repeat("i", 16) + "\x00\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := Decode([]byte(b)); err == nil {

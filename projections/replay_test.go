@@ -24,7 +24,7 @@ const (
 // gets new events.
 const (
 	goldenFormat = 15
-	goldenDigest = "38d833cfdb10e4f7b8a20b4bd41f4d51f14e05a7a0b728759194fac763e5638b"
+	goldenDigest = "49cb4454e737d6c60c0fef94371b0119059bee5f4ef40958300fb2be89ba86f6"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new

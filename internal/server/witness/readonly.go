@@ -33,6 +33,16 @@ func (OldSnapshots) Save(context.Context, events.Snapshot) error {
 	return fmt.Errorf("save a snapshot: %w", os.ErrPermission)
 }
 
+// SaveSegment fails: nothing is written.
+func (OldSnapshots) SaveSegment(context.Context, []byte) (string, error) {
+	return "", fmt.Errorf("save a snapshot: %w", os.ErrPermission)
+}
+
+// LoadSegment implements engine.Snapshots.
+func (s OldSnapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) {
+	return s.Dir.LoadSegment(digest)
+}
+
 // OldHead is the existing head file; an unreadable one is not a witness, and stays where it is.
 type OldHead struct{ Path string }
 

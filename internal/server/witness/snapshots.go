@@ -23,6 +23,16 @@ func (s Snapshots) Load(_ context.Context, sequence uint64) (events.Snapshot, er
 	return s.Dir.Load(sequence)
 }
 
+// SaveSegment implements engine.Snapshots. A segment is no witness.
+func (s Snapshots) SaveSegment(_ context.Context, segment []byte) (string, error) {
+	return s.Dir.SaveSegment(segment)
+}
+
+// LoadSegment implements engine.Snapshots.
+func (s Snapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) {
+	return s.Dir.LoadSegment(digest)
+}
+
 // Save syncs the events of the snapshot before the snapshot itself is on disk, because it is a witness.
 func (s Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	if err := s.Firm(); err != nil {

@@ -15,11 +15,13 @@ import (
 
 // Snapshots stores encoded states in memory. It implements engine.Snapshots.
 type Snapshots struct {
-	mu      sync.Mutex
-	kept    map[uint64]events.Snapshot
-	damaged map[uint64]bool
-	broken  bool
-	saved   func(events.Snapshot)
+	mu   sync.Mutex
+	kept map[uint64]events.Snapshot
+	// segments are shared by all copies.
+	segments *sync.Map
+	damaged  map[uint64]bool
+	broken   bool
+	saved    func(events.Snapshot)
 }
 
 // ErrBroken is the error of a store that was broken.
@@ -27,7 +29,12 @@ var ErrBroken = errors.New("it does not answer")
 
 // NewSnapshots returns an empty store of snapshots; saved is called for each one, and may be nil.
 func NewSnapshots(saved func(events.Snapshot)) *Snapshots {
-	return &Snapshots{kept: map[uint64]events.Snapshot{}, damaged: map[uint64]bool{}, saved: saved}
+	return &Snapshots{
+		kept:     map[uint64]events.Snapshot{},
+		segments: &sync.Map{},
+		damaged:  map[uint64]bool{},
+		saved:    saved,
+	}
 }
 
 // List implements engine.Snapshots.
@@ -70,11 +77,27 @@ func (s *Snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	return nil
 }
 
+// SaveSegment implements engine.Snapshots.
+func (s *Snapshots) SaveSegment(_ context.Context, segment []byte) (string, error) {
+	digest := events.SegmentDigest(segment)
+	s.segments.Store(digest, segment)
+	return digest, nil
+}
+
+// LoadSegment implements engine.Snapshots.
+func (s *Snapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) {
+	segment, ok := s.segments.Load(digest)
+	if !ok {
+		return nil, fmt.Errorf("%w: no segment %s", events.ErrNoSnapshot, digest)
+	}
+	return segment.([]byte), nil //nolint:forcetypeassert // it holds nothing else
+}
+
 // Copy returns a copy of the snapshots that can be damaged independently.
 func (s *Snapshots) Copy() *Snapshots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Snapshots{kept: maps.Clone(s.kept), damaged: map[uint64]bool{}, saved: s.saved}
+	return &Snapshots{kept: maps.Clone(s.kept), segments: s.segments, damaged: map[uint64]bool{}, saved: s.saved}
 }
 
 // Keep leaves only the snapshots for which keep reports true.

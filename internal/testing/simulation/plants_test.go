@@ -278,7 +278,7 @@ var plants = []plant{
 
 	// Snapshots, witnesses, damage.
 	{"a snapshot's sequence is off by one", []edit{{
-		"engine/snapshots.go", "			Head:    image.Head(),\n",
+		"engine/snapshots.go", "		Head:     image.Head(),\n",
 		"			Head:    events.Head{Sequence: image.Head().Sequence - 1, Hash: image.Head().Hash},\n",
 	}}},
 	{"the fold skips the first event after the snapshot", []edit{{
@@ -286,9 +286,9 @@ var plants = []plant{
 		"from := state.Head().Sequence + 1\n	if from > 1 {\n		from++\n	}\n",
 	}}},
 	{"a snapshot leaves out the id of the last event", []edit{{
-		"projections/encoding.go",
-		"		s.accepted.add(&s.ids, sequence+1)\n",
-		"		if sequence+1 < h.IDs {\n			s.accepted.add(&s.ids, sequence+1)\n		}\n",
+		"projections/segment.go",
+		"		s.accepted.add(&s.ids, s.ids.n)\n",
+		"		if s.ids.n < last {\n			s.accepted.add(&s.ids, s.ids.n)\n		}\n",
 	}}},
 	{
 		"a damaged snapshot is trusted",
