@@ -360,7 +360,7 @@ func (w *blockWatch) next() error {
 		i, _ = slices.BinarySearch(there, w.known[len(w.known)-1]+1)
 	}
 	if i == len(there) {
-		return w.cut("no block holds it")
+		return w.gone()
 	}
 	path := filepath.Join(w.dir, blockName(there[i]))
 	block, err := openFile(path)
@@ -374,6 +374,18 @@ func (w *blockWatch) next() error {
 	w.block, w.known = block, append(w.known, there[i])
 	w.newest.Store(StreamName, block)
 	return nil
+}
+
+// gone is the damage when the newest known block ends before an acknowledged message, and no block follows it.
+func (w *blockWatch) gone() error {
+	if len(w.known) == 0 {
+		return w.cut("no block holds it")
+	}
+	return &events.DamageError{
+		Sequence: w.last + 1,
+		Why: "no block holds it: the end of the block " + w.path() +
+			" was cut off, or the block after it was deleted, while this server was using them",
+	}
 }
 
 func (w *blockWatch) cut(why string) error {

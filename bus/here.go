@@ -34,9 +34,9 @@ func (b *Bus) untouched() bool {
 	return len(changed) == 0
 }
 
-// lost returns an error, at the stop, if files are missing. A store that was moved as a whole still has them.
+// lost returns an error, at the stop, if the store or a part of it is not where this server used it.
 func (b *Bus) lost() error {
-	if b.embedded == nil || b.embedded.held.here() != nil {
+	if b.embedded == nil {
 		return nil
 	}
 	err := b.logHere()

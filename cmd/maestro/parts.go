@@ -13,7 +13,6 @@ import (
 	"maestro/internal/clock"
 	"maestro/internal/home"
 	"maestro/internal/server/guard"
-	"maestro/internal/server/listen"
 	"maestro/internal/server/process"
 	"maestro/internal/server/witness"
 	"maestro/projections"
@@ -53,7 +52,7 @@ func openHandler(
 	began := handler.Health()
 	return handler, head, func() error {
 		if handler.Health() == nil {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listen.Finishing)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSnapshot)
 			defer cancel()
 			if err := handler.Snapshot(ctx); err != nil {
 				logger.Warn("the last snapshot could not be saved; the next start takes longer", "why", err)
@@ -66,6 +65,10 @@ func openHandler(
 		return head.Close()
 	}, nil
 }
+
+// lastSnapshot is how long a stop may take to encode the state: a stop takes at most a second in all. Without it, the
+// next start reads more of the log.
+const lastSnapshot = 400 * time.Millisecond
 
 // sayAcknowledged logs the head of a log that the server stopped writing to: what appears in its place, such as a copy,
 // may lack events.
