@@ -42,7 +42,8 @@ func emptyProgram(ctx context.Context, dir string) (program, version string, err
 		cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=")
 		output, err := cmd.CombinedOutput()
 		if err != nil {
-			return "", &noGoError{fmt.Sprintf("`go %s` failed: %s: %s", args[0], err, strings.TrimSpace(string(output)))}
+			said := strings.TrimSpace(string(output))
+			return "", &noGoError{fmt.Sprintf("`go %s` failed: %s: %s", args[0], err, said)}
 		}
 		return strings.TrimSpace(string(output)), nil
 	}

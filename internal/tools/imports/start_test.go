@@ -10,14 +10,15 @@ import (
 )
 
 // Every command of an agent initialises all packages of the binary. A package may allocate packageBytes and
-// packageAllocs for that, and those below may allocate what they need; all together may allocate allBytes and allAllocs.
+// packageAllocs for that, and those below may allocate what they need. All together may allocate allBytes and
+// allAllocs.
 const (
 	packageBytes, packageAllocs = 10_000, 100
 	allBytes, allAllocs         = 580_000, 4_700
 )
 
-// heavy are the packages that initialise more, with the bytes and allocations that they may take. What is ours must become
-// lazy (sync.OnceValue, internal/lazyregexp); docs/decisions/0076-a-light-client.md says why the others stay.
+// heavy are the packages that initialise more, with the bytes and allocations that they may take. What is ours must
+// become lazy (sync.OnceValue, internal/lazyregexp); docs/decisions/0076-a-light-client.md says why the others stay.
 var heavy = map[string][2]int{
 	"github.com/nats-io/nats-server/v2/server": {200_000, 1_900},
 	"github.com/nats-io/nats.go":               {28_000, 270},
@@ -38,7 +39,8 @@ var heavy = map[string][2]int{
 // TestCommandsInitialiseLittle counts what a command allocates before it runs. It counts no time.
 func TestCommandsInitialiseLittle(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "maestro")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "./cmd/maestro") // as make build
+	// as `make build` does
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "./cmd/maestro")
 	build.Dir = "../../.."
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := build.CombinedOutput(); err != nil {
