@@ -55,7 +55,12 @@ func Routes() (native, compat []Documented) {
 func (s *server) documented() []Documented {
 	routes := slices.Clone(s.besides)
 	for _, r := range s.table.Routes {
-		routes = append(routes, Documented{Method: r.Method, Path: r.Path, Summary: r.Summary, name: r.Name})
+		routes = append(routes, Documented{
+			Method:  r.Method,
+			Path:    r.Path,
+			Summary: r.Summary,
+			name:    r.Name,
+		})
 	}
 	for i, r := range routes {
 		routes[i].Rows = rowsOf(r)

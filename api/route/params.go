@@ -31,7 +31,12 @@ func paramsOf(request reflect.Type) (params []Param) {
 			if field.Type.Kind() != reflect.String {
 				panic("route: " + request.String() + "." + field.Name + " is not a string")
 			}
-			params = append(params, Param{Name: name, In: in, Doc: field.Tag.Get("doc"), field: field.Index})
+			params = append(params, Param{
+				Name:  name,
+				In:    in,
+				Doc:   field.Tag.Get("doc"),
+				field: field.Index,
+			})
 		}
 	}
 	return params
