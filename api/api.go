@@ -12,8 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
+	"maestro/api/route"
 	"maestro/internal/safetext"
 	"maestro/service"
 	"maestro/service/wire"
@@ -44,10 +43,11 @@ type server struct {
 	mux     *http.ServeMux
 	// queries are the reads by their patterns on the mux.
 	queries map[string]service.Query
-	huma    huma.API
-	// shapes are the answer types of the routes that do not use huma, by pattern.
+	// table describes the routes that api/route registers.
+	table route.Table
+	// shapes are the answer types of other routes, by pattern.
 	shapes map[string]reflect.Type
-	// besides are the routes that do not register their documentation with huma.
+	// besides are the other routes.
 	besides []Documented
 	started time.Time
 	// unauthenticated counts the calls without a credential; they are not recorded.
@@ -75,7 +75,6 @@ func New(config Config) (http.Handler, error) {
 		jsonType: []string{"application/json; charset=utf-8"},
 	}
 	s.bodies.cutAt(s.Stopping)
-	s.huma = newHuma(s.mux, config.Version)
 	s.routes()
 	return s, nil
 }
@@ -98,6 +97,7 @@ func (s *server) routes() {
 // nativeRoutes registers the routes of our own clients; each line corresponds to a file.
 func (s *server) nativeRoutes() {
 	s.queries = maps.Clone(plainQueries)
+	describe(&s.table)
 	s.healthRoutes()
 	s.identityRoutes()
 	s.whoamiRoutes()

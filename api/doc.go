@@ -4,7 +4,7 @@
 // It decides nothing: a write goes to service.Do, a read to a query of service.View. It splits lists into pages.
 //
 // The path of a request: [New] returns a handler whose ServeHTTP checks Host and Origin (origin.go), identifies the
-// caller by the credential (auth.go), and routes. POST /api/commands/<id> is answered without a router or a framework
+// caller by the credential (auth.go), and routes. POST /api/commands/<id> is answered without a router
 // (commands.go), because it gets nearly all calls. Every other route is in the file of its noun and is registered
-// through api/route, which also generates the OpenAPI document. errors.go writes every error.
+// through api/route, which describes it, too. errors.go writes every error.
 package api

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // Documented is the documentation of a route.
@@ -27,7 +25,6 @@ func (s *server) handle(pattern, summary string, answer http.HandlerFunc) {
 // Routes returns the routes of our own clients, by path, and those of older clients.
 func Routes() (native, compat []Documented) {
 	s := &server{mux: http.NewServeMux()}
-	s.huma = newHuma(s.mux, "")
 	s.nativeRoutes()
 	native = append(s.documented(), Documented{
 		Method:  http.MethodPost,
@@ -39,7 +36,7 @@ func Routes() (native, compat []Documented) {
 		Summary: "Store a manifest, and answer the digest that a command names it by",
 		Rows:    []string{"manifest:generate"},
 	})
-	s.besides = nil
+	s.besides, s.table.Routes = nil, nil
 	s.compatRoutes()
 	for _, route := range s.documented() {
 		same := func(own Documented) bool { return own.Method == route.Method && own.Path == route.Path }
@@ -57,17 +54,13 @@ func Routes() (native, compat []Documented) {
 
 func (s *server) documented() []Documented {
 	routes := slices.Clone(s.besides)
-	for path, item := range s.huma.OpenAPI().Paths {
-		for _, o := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
-			if o != nil {
-				routes = append(routes, Documented{
-					Method:  o.Method,
-					Path:    path,
-					Summary: o.Summary,
-					name:    o.OperationID,
-				})
-			}
-		}
+	for _, r := range s.table.Routes {
+		routes = append(routes, Documented{
+			Method:  r.Method,
+			Path:    r.Path,
+			Summary: r.Summary,
+			name:    r.Name,
+		})
 	}
 	for i, r := range routes {
 		routes[i].Rows = rowsOf(r)

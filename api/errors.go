@@ -44,26 +44,13 @@ func statusOf(kind service.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// httpProblem is a problem in the form of HTTP. It implements huma.StatusError, huma.HeadersError and
-// huma.ContentTypeFilter.
+// httpProblem is a problem in the form of HTTP.
 type httpProblem struct {
 	compat.Problem
 
 	status  int
 	headers http.Header
 }
-
-// Error implements error.
-func (p *httpProblem) Error() string { return p.Message }
-
-// GetStatus implements huma.StatusError.
-func (p *httpProblem) GetStatus() int { return p.status }
-
-// GetHeaders implements huma.HeadersError.
-func (p *httpProblem) GetHeaders() http.Header { return p.headers }
-
-// ContentType implements huma.ContentTypeFilter.
-func (p *httpProblem) ContentType(string) string { return "application/json; charset=utf-8" }
 
 // overHTTP gives a problem its HTTP status and headers.
 func overHTTP(problem *service.Problem) *httpProblem {
@@ -124,7 +111,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, caller *service.
 		s.Logger.Error("an error could not be written", "why", err)
 	}
 	w.Header()["Content-Type"] = s.jsonType
-	w.WriteHeader(p.GetStatus())
+	w.WriteHeader(p.status)
 	s.write(w, body.Bytes())
 }
 

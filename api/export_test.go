@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 var plainRoute = regexp.MustCompile(`(?:handle\(|answers\(s, )"GET (/api/[^"]+)"`)
@@ -16,12 +14,11 @@ var plainRoute = regexp.MustCompile(`(?:handle\(|answers\(s, )"GET (/api/[^"]+)"
 // the sources register on the mux.
 func ReadRoutes() ([]string, error) {
 	s := &server{mux: http.NewServeMux()}
-	s.huma = newHuma(s.mux, "test")
 	s.routes()
 	var routes []string
-	for path, item := range s.huma.OpenAPI().Paths {
-		if item.Get != nil {
-			routes = append(routes, path)
+	for _, r := range s.table.Routes {
+		if r.Method == http.MethodGet {
+			routes = append(routes, r.Path)
 		}
 	}
 	sources, err := filepath.Glob("*.go")
@@ -48,14 +45,11 @@ var plainWrite = regexp.MustCompile(`(?:handle\(|answers\(s, )"((?:POST|PUT|PATC
 // WriteRoutes returns method and path of every route below /api that takes a write, but the commands' own.
 func WriteRoutes() ([]string, error) {
 	s := &server{mux: http.NewServeMux()}
-	s.huma = newHuma(s.mux, "test")
 	s.routes()
 	routes := []string{http.MethodPost + " " + manifestsPath}
-	for path, item := range s.huma.OpenAPI().Paths {
-		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
-			if operation != nil {
-				routes = append(routes, operation.Method+" "+path)
-			}
+	for _, r := range s.table.Routes {
+		if r.Method != http.MethodGet {
+			routes = append(routes, r.Method+" "+r.Path)
 		}
 	}
 	sources, err := filepath.Glob("*.go")

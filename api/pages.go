@@ -4,27 +4,12 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"maestro/service"
 	"maestro/service/wire"
 )
 
 // A list comes in pages: `limit` gives the number of items, and the header Maestro-Next holds the cursor of the next
 // page if there is one. The routes that older clients know return whole lists unless a limit or a cursor is given.
-
-// pageParam documents the parameter for the next page; nil for a route that returns the whole list.
-func pageParam(query service.Query) *huma.Param {
-	if !query.InPages() {
-		return nil
-	}
-	return &huma.Param{
-		Name:        "cursor",
-		In:          "query",
-		Description: "what " + wire.HeaderNext + " of the page before held",
-		Schema:      &huma.Schema{Type: huma.TypeString},
-	}
-}
 
 // page cuts a route's answer to the requested page.
 func (w *response) page(v any) (any, error) {

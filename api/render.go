@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"reflect"
 	"strconv"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"maestro/projections"
 	"maestro/service"
@@ -188,11 +185,16 @@ func (w *response) begin() {
 	}
 }
 
-// marshal writes a route's answer as huma does.
-func marshal(to io.Writer, v any) error {
+// marshal writes the body of a route's answer.
+func (s *server) marshal(to http.ResponseWriter, v any) {
 	w, ok := to.(*response)
 	if !ok {
-		return huma.DefaultJSONFormat.Marshal(to, v)
+		encoder := json.NewEncoder(to)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(v); err != nil {
+			s.Logger.Debug("a client went away before its answer", "why", err)
+		}
+		return
 	}
 	v, err := w.page(v)
 	if err == nil {
@@ -209,7 +211,6 @@ func marshal(to io.Writer, v any) error {
 		w.status = 0
 		w.server.fail(w, w.request, err)
 	}
-	return nil
 }
 
 // render writes a value within the budgets. Once the first part is written, the budgets only count.

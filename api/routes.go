@@ -2,13 +2,8 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"maps"
 	"net/http"
-	"reflect"
-
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"maestro/api/compat"
 	"maestro/api/route"
@@ -18,63 +13,42 @@ import (
 	"maestro/service/wire"
 )
 
-// newHuma returns the part of the API that documents itself: it routes through the mux and serves no page of its own.
-func newHuma(mux *http.ServeMux, version string) huma.API {
-	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
-	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	// What is created while it is written is documented by its type.
-	pageSchema[engine.Denial](schemas)
-	pageSchema[projections.ProjectView](schemas)
-	pageSchema[projections.QueueView](schemas)
-	pageSchema[wire.Template](schemas)
-	pageSchema[wire.TokenView](schemas)
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.TaskPage](), reflect.TypeFor[[]projections.TaskView]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.Tree](), reflect.TypeFor[projections.TaskTree]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.TreePage](), reflect.TypeFor[[]projections.TaskTree]())
-	listSchema[projections.EntryView](schemas)
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.QueuePage](), reflect.TypeFor[wire.QueueBody]())
-	return humago.New(mux, huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI:    "3.1.0",
-			Info:       &huma.Info{Title: "Maestro", Version: version},
-			Components: &huma.Components{Schemas: schemas},
-		},
-		Formats:       map[string]huma.Format{"application/json": format, "json": format},
-		DefaultFormat: "application/json",
-		Transformers:  []huma.Transformer{ourErrors},
-	})
+// describe says by which types the answers are described that are created while they are written.
+func describe(t *route.Table) {
+	page[engine.Denial](t)
+	page[projections.ProjectView](t)
+	page[projections.QueueView](t)
+	page[wire.Template](t)
+	page[wire.TokenView](t)
+	route.Describe[service.TaskPage, []projections.TaskView](t)
+	route.Describe[service.Tree, projections.TaskTree](t)
+	route.Describe[service.TreePage, []projections.TaskTree](t)
+	route.List[projections.EntryView](t)
+	route.Describe[service.QueuePage, wire.QueueBody](t)
 }
 
-func pageSchema[T any](schemas huma.Registry) {
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.Page[T]](), reflect.TypeFor[[]T]())
-}
+func page[T any](t *route.Table) { route.Describe[service.Page[T], []T](t) }
 
-func listSchema[T any](schemas huma.Registry) {
-	schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
-}
-
-// ourErrors converts the few errors that huma raises itself to our form.
-func ourErrors(_ huma.Context, _ string, v any) (any, error) {
-	var theirs *huma.ErrorModel
-	if err, ok := v.(error); !ok || !errors.As(err, &theirs) {
-		return v, nil
-	}
-	p := &service.Problem{Kind: service.KindInvalid, Code: "VALIDATION_ERROR", Message: theirs.Detail}
-	if theirs.Status >= http.StatusInternalServerError {
-		p.Kind, p.Code = service.KindInternal, "INTERNAL_ERROR"
-	}
-	return overHTTP(p.Complete()), nil
-}
-
-// mount returns what the self-documenting routes need from the server.
+// mount returns what the routes of one form need from the server.
 func (s *server) mount() route.Server {
 	return route.Server{
 		Service: s.Service,
-		API:     s.huma,
+		Mux:     s.mux,
+		Table:   &s.table,
 		Caller:  func(ctx context.Context) *service.Caller { return callOf(ctx).Caller },
-		Problem: func(ctx context.Context, err error) error { return s.problemAt(callOf(ctx), err) },
+		Show: func(w http.ResponseWriter, status int, body any) {
+			w.WriteHeader(status)
+			s.marshal(w, body)
+		},
+		Refuse: func(w http.ResponseWriter, r *http.Request, err error) {
+			p := s.problemAt(callOf(r.Context()), err)
+			header := w.Header()
+			header["Content-Type"] = s.jsonType
+			maps.Copy(header, p.headers)
+			w.WriteHeader(p.status)
+			s.marshal(w, p)
+		},
 		Queries: s.queries,
-		Page:    pageParam,
 	}
 }
 

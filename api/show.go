@@ -8,7 +8,7 @@ import (
 	"maestro/service/wire"
 )
 
-// answers registers a route that shows a value and does not use huma, with its wrapper.
+// answers registers a route that shows a value in a form of its own, with its wrapper.
 func answers[T any](
 	s *server,
 	pattern, summary string,
@@ -33,7 +33,7 @@ func answers[T any](
 	s.handle(pattern, summary, serve)
 }
 
-// show answers with a value from a route that does not use huma.
+// show answers with a value from a route of answers.
 func (s *server) show(w http.ResponseWriter, r *http.Request, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {

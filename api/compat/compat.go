@@ -55,9 +55,9 @@ func Register(server Server) {
 // addition to the shapes of service/wire, which our own clients read.
 func RegisterReads(server Server) {
 	s := &compat{server.Service, server}
-	route.List[SessionBody](server.API)
-	route.List[SessionEvent](server.API)
-	route.List[wire.Entry](server.API)
+	route.List[SessionBody](server.Table)
+	route.List[SessionEvent](server.Table)
+	route.List[wire.Entry](server.Table)
 	s.sessionReads()
 	s.queueReads()
 }

@@ -3,7 +3,6 @@ package compat
 import (
 	"iter"
 	"net/http"
-	"reflect"
 	"strconv"
 
 	"maestro/api/route"
@@ -14,9 +13,8 @@ import (
 )
 
 func (s *compat) queueReads() {
-	schemas := s.server.API.OpenAPI().Components.Schemas
-	schemas.RegisterTypeAlias(reflect.TypeFor[lateQueue](), reflect.TypeFor[SessionQueue]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[lateItems](), reflect.TypeFor[queueItems]())
+	route.Describe[lateQueue, SessionQueue](s.server.Table)
+	route.Describe[lateItems, queueItems](s.server.Table)
 	route.ReadParts(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue",
 		Name:    "session-queue",

@@ -1,15 +1,17 @@
-// Package route registers routes that document themselves: it creates the entry of each in the OpenAPI document, and
-// sends with every answer the sequence at which it was read. It is independent of the individual requests and answers.
+// Package route registers the routes that share one form: their parameters are strings, and the answer is JSON with the
+// sequence at which it was read. It keeps a description of each, and is independent of the individual requests and
+// answers.
 package route
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
-
-	"github.com/danielgtaylor/huma/v2"
+	"strconv"
 
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // ContentType is the content type of every answer.
@@ -18,15 +20,31 @@ const ContentType = "application/json; charset=utf-8"
 // Server is what routes need from the HTTP server that they belong to.
 type Server struct {
 	Service *service.Service
-	API     huma.API
+	Mux     *http.ServeMux
+	// Table receives what is registered.
+	Table *Table
 	// Caller returns who asks.
 	Caller func(ctx context.Context) *service.Caller
-	// Problem returns an error as HTTP answers it.
-	Problem func(ctx context.Context, err error) error
+	// Show writes the status and body of an answer, and Refuse answers with an error.
+	Show   func(w http.ResponseWriter, status int, body any)
+	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 	// Queries receives the query of each read, by its pattern on the mux.
 	Queries map[string]service.Query
-	// Page documents the parameter for the next page of a route's list; nil for a route without pages.
-	Page func(query service.Query) *huma.Param
+}
+
+// Table describes the registered routes.
+type Table struct {
+	Routes []Registered
+	// Alias holds, for each type that is created while it is written, the type that describes it.
+	Alias map[reflect.Type]reflect.Type
+}
+
+// Describe says that answers of type T have the form of As.
+func Describe[T, As any](t *Table) {
+	if t.Alias == nil {
+		t.Alias = map[reflect.Type]reflect.Type{}
+	}
+	t.Alias[reflect.TypeFor[T]()] = reflect.TypeFor[As]()
 }
 
 // Route describes a route.
@@ -34,62 +52,53 @@ type Route struct {
 	Method, Path, Name, Summary string
 	// Status is the status of success; 200 if 0.
 	Status int
-	// Body is an example of the request's body, for the documentation; nil if it takes none.
+	// Body is an example of the request's body; nil if it takes none.
 	Body any
+}
+
+// Registered is a route with its parameters and the type of its answer.
+type Registered struct {
+	Route
+
+	Params []Param
+	Answer reflect.Type
 }
 
 // Answer is the answer of every route.
 type Answer[T any] struct {
-	ContentType string `header:"Content-Type"`
-	Sequence    uint64 `header:"Maestro-Sequence"`
-	Body        T
+	Sequence uint64
+	Body     T
 }
 
 // Register adds a route to the server.
 func Register[I, T any](s Server, r Route, answer func(ctx context.Context, in *I) (Answer[T], error)) {
-	huma.Register(s.API, s.operation(r), func(ctx context.Context, in *I) (*Answer[T], error) {
-		out, err := answer(ctx, in)
+	params := paramsOf(reflect.TypeFor[I]())
+	pattern, status := r.Method+" "+r.Path, cmp.Or(r.Status, http.StatusOK)
+	documented := params
+	if r.Method == http.MethodGet {
+		query := service.Query(r.Name)
+		s.Queries[pattern] = query
+		documented = withPages(params, query)
+	}
+	s.Table.Routes = append(s.Table.Routes, Registered{r, documented, reflect.TypeFor[T]()})
+	contentType := []string{ContentType}
+	s.Mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+		var in I
+		bind(reflect.ValueOf(&in).Elem(), params, req)
+		out, err := answer(req.Context(), &in)
 		if err != nil {
-			return nil, s.Problem(ctx, err)
+			s.Refuse(w, req, err)
+			return
 		}
-		out.ContentType = ContentType
-		return &out, nil
+		header := w.Header()
+		header["Content-Type"] = contentType
+		header[wire.HeaderSequence] = []string{strconv.FormatUint(out.Sequence, 10)}
+		s.Show(w, status, out.Body)
 	})
 }
 
-func (s Server) operation(r Route) huma.Operation {
-	operation := huma.Operation{
-		OperationID:        r.Name,
-		Method:             r.Method,
-		Path:               r.Path,
-		Summary:            r.Summary,
-		DefaultStatus:      r.Status,
-		SkipValidateParams: true,
-	}
-	if r.Method == http.MethodGet {
-		s.Queries[r.Method+" "+r.Path] = service.Query(r.Name)
-		operation.Parameters = []*huma.Param{{
-			Name:        "minSeq",
-			In:          "query",
-			Description: "wait until the views have reached this sequence",
-			Schema:      &huma.Schema{Type: huma.TypeInteger},
-		}}
-		if page := s.Page(service.Query(r.Name)); page != nil {
-			operation.Parameters = append(operation.Parameters, page)
-		}
-	}
-	if r.Body != nil {
-		schema := s.API.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(r.Body), true, r.Name+"-body")
-		content := map[string]*huma.MediaType{"application/json": {Schema: schema}}
-		operation.RequestBody = &huma.RequestBody{Content: content}
-	}
-	return operation
-}
-
-// List documents a list that is created while it is written as a plain list.
-func List[T any](api huma.API) {
-	api.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[service.List[T]](), reflect.TypeFor[[]T]())
-}
+// List describes a list that is created while it is written as a plain list.
+func List[T any](t *Table) { Describe[service.List[T], []T](t) }
 
 // Bare adapts a view without parameters.
 func Bare[T any](see func(v service.View) (T, error)) func(v service.View, _ *struct{}) (T, error) {

@@ -58,7 +58,7 @@ func commandLine(ctx context.Context, o Options, report func(Check)) (err error)
 		return err
 	}
 	report(atMost("cli_report", 1.5, figures[0], figures[1], "µs", "the same program with one HTTP call"))
-	return nil
+	return wholeProcess(ctx, o, reported, report)
 }
 
 // process runs the binary once and returns how long it took.

@@ -14,7 +14,7 @@ import (
 
 // kept are exported names that only tests use, each with the reason.
 var kept = map[string]string{
-	"GetHeaders": "huma asks for it", "Less": "sort asks for it",
+	"Less":        "sort asks for it",
 	"MarshalJSON": "encoding/json asks for it", "MarshalText": "encoding/json asks for it",
 	"Debugf": "nats-server asks for it", "Noticef": "nats-server asks for it",
 	"Tracef": "nats-server asks for it", "Warnf": "nats-server asks for it",
