@@ -26,7 +26,12 @@ func TestSegments(t *testing.T) {
 	}
 	other, err := s.SaveSegment([]byte("other"))
 	must(t, err)
-	snapshot := events.Snapshot{Head: events.Head{Sequence: 7}, Format: 15, State: []byte("state"), Segments: []string{digest}}
+	snapshot := events.Snapshot{
+		Head:     events.Head{Sequence: 7},
+		Format:   15,
+		State:    []byte("state"),
+		Segments: []string{digest},
+	}
 	must(t, s.Save(snapshot))
 	read, err := s.Load(7)
 	if err != nil || string(read.State) != "state" || !slices.Equal(read.Segments, snapshot.Segments) {

@@ -23,7 +23,12 @@ func (f fact) entry(index int) Entry {
 func (f fact) describe(index int) Entry {
 	switch d := f.Data.(type) {
 	case *events.TaskCreated:
-		return Entry{Type: "task_created", TaskID: d.TaskID, SessionID: f.author(), Message: d.Title}
+		return Entry{
+			Type:      "task_created",
+			TaskID:    d.TaskID,
+			SessionID: f.author(),
+			Message:   d.Title,
+		}
 	case *events.TaskUpdated:
 		return f.describeUpdate(d, index)
 	case *events.TaskStatusChanged:
@@ -156,7 +161,12 @@ func describeQueued(task, what string) Entry {
 }
 
 func describeItem(kind, session, task, what string) Entry {
-	return Entry{Type: kind, SessionID: session, TaskID: task, What: what}
+	return Entry{
+		Type:      kind,
+		SessionID: session,
+		TaskID:    task,
+		What:      what,
+	}
 }
 
 // describeUpdate describes the entries of an update: the changed fields if there are any, and a change of the status.
@@ -179,7 +189,12 @@ func (f fact) describeStatus(d *events.TaskStatusChanged, index int) Entry {
 	if index == 0 {
 		return f.describeMove(d.TaskID, d.To, d.Reason)
 	}
-	return Entry{Type: typeReopened, TaskID: d.TaskID, Apart: true, Message: d.Reason}
+	return Entry{
+		Type:    typeReopened,
+		TaskID:  d.TaskID,
+		Apart:   true,
+		Message: d.Reason,
+	}
 }
 
 // describeMove describes a change of a task's status, on the timelines of the task and of the orchestrator session that

@@ -129,7 +129,8 @@ func (s *State) tables() []layer {
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.exits, &s.losses, &s.late, &s.blobRefs,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.exits, &s.losses, &s.late,
+		&s.blobRefs,
 	}
 }
 
@@ -165,14 +166,15 @@ func (s *State) At() time.Time { return s.at }
 
 // Accepted returns the sequence of the event with this id, if it was accepted.
 func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
-	if s.under == nil {
-		sequence = s.accepted.find(&s.ids, id)
-		return sequence, sequence != 0
+	committed := s
+	if s.under != nil {
+		if sequence, ok = s.fresh[id]; ok {
+			return sequence, true
+		}
+		committed = s.under
 	}
-	if sequence, ok = s.fresh[id]; ok {
-		return sequence, true
-	}
-	return s.under.Accepted(id)
+	sequence = committed.accepted.find(&committed.ids, id)
+	return sequence, sequence != 0
 }
 
 // EventID returns the id of the applied event at a sequence.

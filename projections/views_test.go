@@ -1844,7 +1844,8 @@ func TestWordsAreData(t *testing.T) {
 	w := s.SessionEver("w")
 	for most := range len(want) + 2 {
 		expected := want[max(0, len(want)-most):]
-		if got := w.SessionMessages(newestFirst(sessionEntries(s, "w")), most); !reflect.DeepEqual(got, slices.Clone(expected)) {
+		got := w.SessionMessages(newestFirst(sessionEntries(s, "w")), most)
+		if !reflect.DeepEqual(got, slices.Clone(expected)) {
 			t.Errorf("the newest %d: %+v, want %+v", most, got, expected)
 		}
 	}

@@ -222,7 +222,12 @@ func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
 		timeline[i] = projections.PlaceAt(uint64(i+1), 0)
 	}
 	entry := func(sequence uint64) *projections.Entry {
-		e := &projections.Entry{Sequence: sequence, Type: "progress", Source: x.Source(), Message: "m"}
+		e := &projections.Entry{
+			Sequence: sequence,
+			Type:     "progress",
+			Source:   x.Source(),
+			Message:  "m",
+		}
 		if sequence > newestLooked+1 {
 			e.Message = ""
 		}
@@ -262,7 +267,12 @@ func TestAPredecessorsLongWordsAreCut(t *testing.T) {
 		timeline: projections.Timeline{projections.PlaceAt(1, 0), projections.PlaceAt(2, 0)},
 		newest: newestOfTest(func(sequence uint64) *projections.Entry {
 			text := []string{"short", long}[sequence-1]
-			return &projections.Entry{Sequence: sequence, Type: "progress", Source: x.Source(), Message: text}
+			return &projections.Entry{
+				Sequence: sequence,
+				Type:     "progress",
+				Source:   x.Source(),
+				Message:  text,
+			}
 		}),
 	}
 	told := before.manifest()

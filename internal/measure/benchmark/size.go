@@ -32,8 +32,8 @@ const (
 	readyEmpty = 0.25
 )
 
-// sizes measures what a log of so many events costs: the server's memory while it runs and after a start, the time until
-// it is ready after kill -9, and its snapshots. It runs the binary as a process of its own.
+// sizes measures what a log of so many events costs: the server's memory while it runs and after a start, the time
+// until it is ready after kill -9, and its snapshots. It runs the binary as a process of its own.
 func sizes(ctx context.Context, o Options, report func(Check)) (err error) {
 	n := o.Size
 	s := &sized{options: o, home: filepath.Join(o.Dir, "home"), client: &http.Client{Transport: &http.Transport{
@@ -54,7 +54,8 @@ func sizes(ctx context.Context, o Options, report func(Check)) (err error) {
 	megabytes := func(name string, goal float64, of string) error {
 		resident, err := s.resident()
 		if err == nil {
-			report(atMostFigure(name, sizeEmpty+(goal-sizeEmpty)*share, resident, "MB", fmt.Sprintf("%d events, %s", head, of)))
+			goal = sizeEmpty + (goal-sizeEmpty)*share
+			report(atMostFigure(name, goal, resident, "MB", fmt.Sprintf("%d events, %s", head, of)))
 		}
 		return err
 	}
@@ -68,7 +69,8 @@ func sizes(ctx context.Context, o Options, report func(Check)) (err error) {
 	if err != nil {
 		return err
 	}
-	report(atMostFigure("size_ready", readyEmpty+(1-readyEmpty)*share, took.Seconds(), "s", fmt.Sprintf("%d events, after kill -9", head)))
+	report(atMostFigure("size_ready", readyEmpty+(1-readyEmpty)*share, took.Seconds(), "s",
+		fmt.Sprintf("%d events, after kill -9", head)))
 	if err := megabytes("size_started", 250, "after that start"); err != nil {
 		return err
 	}

@@ -97,7 +97,12 @@ func (s *Snapshots) LoadSegment(_ context.Context, digest string) ([]byte, error
 func (s *Snapshots) Copy() *Snapshots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Snapshots{kept: maps.Clone(s.kept), segments: s.segments, damaged: map[uint64]bool{}, saved: s.saved}
+	return &Snapshots{
+		kept:     maps.Clone(s.kept),
+		segments: s.segments,
+		damaged:  map[uint64]bool{},
+		saved:    s.saved,
+	}
 }
 
 // Keep leaves only the snapshots for which keep reports true.

@@ -38,7 +38,7 @@ var recipes = []struct {
 		{"template", []string{`"template:reset"`, "ResetTemplate"}},
 		{"message", []string{`"session:message"`, "MessageSession"}},
 	}},
-	{"## A new event", 5, []example{
+	{"## A new event", 6, []example{
 		{"project", []string{`"maestro.project.updated.v1"`, "ProjectUpdated"}},
 		{"queue", []string{`"maestro.queue.item_requeued.v1"`, "QueueItemRequeued"}},
 		{"template", []string{`"maestro.template.reset.v1"`, "TemplateReset"}},
