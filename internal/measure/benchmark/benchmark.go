@@ -53,8 +53,8 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 		o.Rounds = 5
 	}
 	suites := []func(context.Context, Options, func(Check)) error{
-		durable, interval, replay, queues,
-		overHTTP, commandLine,
+		durable, units, interval, replay, queues,
+		overHTTP, outside, commandLine,
 	}
 	if o.Size > 0 {
 		suites = []func(context.Context, Options, func(Check)) error{sizes}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
 	"strconv"
 	"sync"
 	"time"
@@ -59,6 +60,101 @@ func overHTTP(ctx context.Context, o Options, report func(Check)) (err error) {
 	return nil
 }
 
+// outside measures durable reports over HTTP by clients in a process of their own, against the same bare handler.
+func outside(ctx context.Context, o Options, report func(Check)) (err error) {
+	if o.Binary == "" {
+		return nil
+	}
+	b, err := newBench(ctx, o, "outside", bus.Always)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
+	if err != nil {
+		return err
+	}
+	ours, err := listen(handler)
+	if err != nil {
+		return err
+	}
+	defer ours.close()
+	bare, err := listen(bareHandler(b.sample))
+	if err != nil {
+		return err
+	}
+	defer bare.close()
+	body := fmt.Sprintf(`{"message":%q,"taskIds":[%q]}`, message, b.task)
+	runs := 0
+	clients := func(url string, callers int) sample {
+		return func() (float64, error) {
+			runs++
+			return inProcess(ctx, o.Binary, clientsWork{
+				URL: url, Authorization: authorization, Body: body, Key: strconv.Itoa(runs), Callers: callers,
+				Calls: callers * 60,
+			})
+		}
+	}
+	for _, c := range []struct {
+		callers int
+		goal    float64
+	}{{8, 0.2}, {64, 0.4}, {256, 0.5}} {
+		figures, err := turns(o.Rounds, clients(ours.url, c.callers), clients(bare.url, c.callers))
+		if err != nil {
+			return err
+		}
+		report(atLeast("http_outside_"+strconv.Itoa(c.callers)+"_durable", c.goal, figures[0], figures[1], "/s",
+			"a bare handler with the same JSON"))
+	}
+	return nil
+}
+
+// HTTPClients is the only argument of the process of the clients, which gets its work from stdin.
+const HTTPClients = "bench-http-clients"
+
+// clientsWork is what the process of the clients does.
+type clientsWork struct {
+	URL, Authorization, Body, Key string
+	Callers, Calls                int
+}
+
+// inProcess has clients in a process of their own make their calls, and returns their rate.
+func inProcess(ctx context.Context, binary string, work clientsWork) (float64, error) {
+	text, err := json.Marshal(work)
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, binary, HTTPClients)
+	cmd.Stdin = bytes.NewReader(text)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return 0, errors.Join(err, errors.New(stderr.String()))
+	}
+	return strconv.ParseFloat(stdout.String(), 64)
+}
+
+// Clients is the process of the clients: it does the work that in describes, and writes the rate to out.
+func Clients(ctx context.Context, in io.Reader, out io.Writer) error {
+	var work clientsWork
+	if err := json.NewDecoder(in).Decode(&work); err != nil {
+		return err
+	}
+	e := &endpoint{url: work.URL, client: httpClient(work.Callers), key: work.Key, callers: work.Callers}
+	defer e.client.CloseIdleConnections()
+	took, err := e.post(ctx, work.Authorization, []byte(work.Body), work.Calls)
+	if err != nil {
+		return err
+	}
+	rate, _ := perSecond(work.Calls, took, nil)
+	_, err = fmt.Fprint(out, rate)
+	return err
+}
+
+func httpClient(callers int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConns: callers, MaxIdleConnsPerHost: callers}}
+}
+
 // bareHandler reads the JSON of a report and writes the JSON of an answer.
 func bareHandler(event []byte) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,6 +178,9 @@ type endpoint struct {
 	server *http.Server
 	client *http.Client
 	runs   int
+	// key begins the keys of the calls.
+	key     string
+	callers int
 }
 
 func listen(handler http.Handler) (*endpoint, error) {
@@ -91,10 +190,11 @@ func listen(handler http.Handler) (*endpoint, error) {
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
-	transport := &http.Transport{MaxIdleConns: httpCallers, MaxIdleConnsPerHost: httpCallers}
 	return &endpoint{
-		"http://" + listener.Addr().String() + "/api/commands/report:progress", server,
-		&http.Client{Transport: transport}, 0,
+		url:     "http://" + listener.Addr().String() + "/api/commands/report:progress",
+		server:  server,
+		client:  httpClient(httpCallers),
+		callers: httpCallers,
 	}, nil
 }
 
@@ -106,13 +206,13 @@ func (e *endpoint) close() {
 // post makes n requests, divided among the callers.
 func (e *endpoint) post(ctx context.Context, authorization string, body []byte, n int) (time.Duration, error) {
 	e.runs++
-	failed := make(chan error, httpCallers)
+	failed := make(chan error, e.callers)
 	begin := time.Now()
 	var all sync.WaitGroup
-	for caller := range httpCallers {
+	for caller := range e.callers {
 		all.Go(func() {
-			for i := range n / httpCallers {
-				key := strconv.Itoa(e.runs) + "." + strconv.Itoa(caller) + "." + strconv.Itoa(i)
+			for i := range n / e.callers {
+				key := e.key + "/" + strconv.Itoa(e.runs) + "." + strconv.Itoa(caller) + "." + strconv.Itoa(i)
 				if err := e.once(ctx, authorization, key, body); err != nil {
 					failed <- err
 					return

@@ -150,6 +150,12 @@ func Baseline(args []string) (code int, ok bool) {
 	switch args[0] {
 	case benchmark.EmptyRun:
 		return 0, true
+	case benchmark.HTTPClients:
+		if err := benchmark.Clients(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
 	case benchmark.OneHTTPCall:
 		c := client.New(os.Getenv(wire.EnvAPIURL), os.Getenv(wire.EnvToken))
 		defer c.Close()

@@ -104,6 +104,32 @@ func SerialPublish(ctx context.Context, nc *nats.Conn, stream string, body []byt
 	return time.Since(begin), failed
 }
 
+// Publish makes n publishes without a guard, divided among publishers that each wait for their acknowledgement. It is
+// the unit in which the rates of the product are given.
+func Publish(ctx context.Context, nc *nats.Conn, body []byte, publishers, n int) (time.Duration, error) {
+	failed := make(chan error, publishers)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for range publishers {
+		all.Go(func() {
+			for range n / publishers {
+				if err := acked(ctx, nc, &nats.Msg{Subject: Subject, Data: body}); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(begin)
+	select {
+	case err := <-failed:
+		return 0, err
+	default:
+		return took, nil
+	}
+}
+
 // AtomicBatch commits n batches of size messages, each guarded on its first message, one after the other.
 func AtomicBatch(ctx context.Context, nc *nats.Conn, stream string, body []byte, size, n int) (time.Duration, error) {
 	head, err := last(ctx, nc, stream)

@@ -20,9 +20,20 @@ type Server struct {
 // batch, before it acknowledges it; otherwise once a second. Batches are staged on the disk, as JetStream does by
 // default.
 func Serve(ctx context.Context, dir string, durable bool) (*Server, error) {
+	return serve(ctx, dir, durable, false)
+}
+
+// ServeTCP is Serve for a server that listens on a port of the loopback interface; its Conn is a connection over TCP.
+func ServeTCP(ctx context.Context, dir string, durable bool) (*Server, error) {
+	return serve(ctx, dir, durable, true)
+}
+
+func serve(ctx context.Context, dir string, durable, tcp bool) (*Server, error) {
 	s, err := server.NewServer(&server.Options{
 		ServerName:             "raw",
-		DontListen:             true,
+		DontListen:             !tcp,
+		Host:                   "127.0.0.1",
+		Port:                   server.RANDOM_PORT,
 		NoSigs:                 true,
 		NoLog:                  true,
 		JetStream:              true,
@@ -42,7 +53,11 @@ func Serve(ctx context.Context, dir string, durable bool) (*Server, error) {
 		raw.Close()
 		return nil, errors.New("the server of the baselines does not start")
 	}
-	if raw.conn, err = nats.Connect("", nats.InProcessServer(s)); err == nil {
+	address, option := "", nats.InProcessServer(s)
+	if tcp {
+		address, option = s.ClientURL(), nats.Name("raw")
+	}
+	if raw.conn, err = nats.Connect(address, option); err == nil {
 		err = Create(ctx, raw.conn, Stream, 1)
 	}
 	if err != nil {
