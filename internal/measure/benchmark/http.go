@@ -90,8 +90,12 @@ func outside(ctx context.Context, o Options, report func(Check)) (err error) {
 		return func() (float64, error) {
 			runs++
 			return inProcess(ctx, o.Binary, clientsWork{
-				URL: url, Authorization: authorization, Body: body, Key: strconv.Itoa(runs), Callers: callers,
-				Calls: callers * 60,
+				URL:           url,
+				Authorization: authorization,
+				Body:          body,
+				Key:           strconv.Itoa(runs),
+				Callers:       callers,
+				Calls:         callers * 60,
 			})
 		}
 	}
@@ -140,7 +144,12 @@ func Clients(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&work); err != nil {
 		return err
 	}
-	e := &endpoint{url: work.URL, client: httpClient(work.Callers), key: work.Key, callers: work.Callers}
+	e := &endpoint{
+		url:     work.URL,
+		client:  httpClient(work.Callers),
+		key:     work.Key,
+		callers: work.Callers,
+	}
 	defer e.client.CloseIdleConnections()
 	took, err := e.post(ctx, work.Authorization, []byte(work.Body), work.Calls)
 	if err != nil {
