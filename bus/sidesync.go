@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"maestro/events"
 	"maestro/internal/disk"
@@ -17,8 +18,13 @@ import (
 type sideSyncer struct {
 	dir string
 
-	mu     sync.Mutex
-	synced map[int]fs.FileInfo // the state of each block before its last sync
+	// asked numbers the calls of sync.
+	asked atomic.Uint64
+
+	mu sync.Mutex
+	// covered is the newest call that came before the last good sync began. Calls that wait meanwhile share a sync.
+	covered uint64
+	synced  map[int]fs.FileInfo // the state of each block before its last sync
 	// failed is the error of a failed sync; see blockSyncer.
 	failed error
 }
@@ -32,13 +38,20 @@ func (s *sideSyncer) forget() {
 
 // sync syncs what was written to the blocks before the call.
 func (s *sideSyncer) sync() error {
+	call := s.asked.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
 		return s.failed
 	}
+	if s.covered >= call {
+		return nil
+	}
+	covers := s.asked.Load()
 	err := s.syncChanged()
-	if err != nil {
+	if err == nil {
+		s.covered = covers
+	} else {
 		err = fmt.Errorf("sync the blocks in %s: %w", s.dir, err)
 	}
 	if !errors.Is(err, events.ErrUnreadable) {
