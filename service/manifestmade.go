@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -97,6 +98,9 @@ func custom(tasks []string, context json.RawMessage, before *predecessor) json.R
 	return encoded
 }
 
+// placedAtOnce is how many manifests are placed concurrently. Each takes up to 16 MiB meanwhile.
+const placedAtOnce = 8
+
 // placeManifest puts a copy of a session's manifest, if it has one, where the sessions of this machine look for it. It
 // uses the current manifest, because a retry may answer with an event that others have followed. Without the copy a
 // session fetches its manifest from the server.
@@ -117,8 +121,9 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if s.Manifests == nil || session == "" {
 		return
 	}
-	s.placing <- struct{}{} // so that later look-ups are also placed later
-	defer func() { <-s.placing }()
+	placing := &s.placing[crc32.ChecksumIEEE([]byte(session))%placedAtOnce]
+	placing.Lock() // so that later look-ups are also placed later
+	defer placing.Unlock()
 	digest := ""
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(session); x != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"maestro/engine"
@@ -71,8 +72,9 @@ type Service struct {
 	limited limitedLog
 	// unread logs long texts that could not be read.
 	unread limitedLog
-	// placing is a semaphore: one manifest is placed at a time.
-	placing chan struct{}
+	// placing has a lock for the manifests of some sessions each: few are placed at a time, and those of one session one
+	// after the other.
+	placing [placedAtOnce]sync.Mutex
 	// rendering limits manifests that are being created, ordering answers that are sorted by dependency, turns parts of
 	// long answers, trying dry runs.
 	rendering, ordering, turns, trying *places
@@ -108,7 +110,6 @@ func New(config Config) (*Service, error) {
 		Config:    config,
 		auth:      auth,
 		ledger:    newLedger(&config.Limits),
-		placing:   make(chan struct{}, 1),
 		rendering: newPlaces(rendered),
 		ordering:  newPlaces(orderings),
 		turns:     newPlaces(turnsAtOnce()),
