@@ -254,8 +254,9 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	w.do(adminToken, "task:complete", `{"taskId":"`+dependency+`"}`).is(200)
 
 	r := w.do(adminToken, "session:spawn",
-		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly","thinkingMode":"interleaved","force":true,
-		"maxTurns":7,"timeout":60000,"templateId":"execute-tree","model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
+		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly",
+		"thinkingMode":"interleaved","force":true,"maxTurns":7,"timeout":60000,"templateId":"execute-tree",
+		"model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
 		"context":{"note":"n","big":12345678901234567890}}`)
 	m := w.manifestOf(spawned(r))
 	var created struct{ Own, Bare int64 }
@@ -264,16 +265,20 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 			s.Task(bare).CreatedAt
 	})
 	want := `{"manifestVersion":"1.0","role":"worker","strategy":"simple","tasks":[
-		{"id":"` + own + `","title":"Own","description":"do <it> & \"more\"","parentId":"` + parent + `","acceptanceCriteria":["one","two"],
-		 "dependencies":["` + dependency + `","` + open + `"],"priority":"high","projectId":"` + project + `","createdAt":"` + stamp(created.Own) + `",
+		{"id":"` + own + `","title":"Own","description":"do <it> & \"more\"","parentId":"` + parent + `",
+		 "acceptanceCriteria":["one","two"],"dependencies":["` + dependency + `","` + open + `"],
+		 "priority":"high","projectId":"` + project + `","createdAt":"` + stamp(created.Own) + `",
 		 "metadata":{"a":{"b":[1,2.50,"x"]},"<":null}},
-		{"id":"` + bare + `","title":"Bare","description":"Bare","parentId":null,"acceptanceCriteria":["Task completion as described"],"priority":"medium",
+		{"id":"` + bare + `","title":"Bare","description":"Bare","parentId":null,
+		 "acceptanceCriteria":["Task completion as described"],"priority":"medium",
 		 "projectId":"` + project + `","createdAt":"` + stamp(created.Bare) + `"}],
 		"skills":["s1","s2"],
-		"session":{"model":"opus","permissionMode":"readOnly","thinkingMode":"interleaved","maxTurns":7,"timeout":60000,"workingDirectory":"/srv/p",
+		"session":{"model":"opus","permissionMode":"readOnly","thinkingMode":"interleaved","maxTurns":7,
+		 "timeout":60000,"workingDirectory":"/srv/p",
 		 "allowedCommands":["task:get","report:progress"],"agent":"claude"},
 		"context":{"relatedTasks":[
-		 {"id":"` + dependency + `","title":"Before","status":"completed","relationship":"dependency","summary":"made the schema"},
+		 {"id":"` + dependency + `","title":"Before","status":"completed","relationship":"dependency",
+		  "summary":"made the schema"},
 		 {"id":"` + open + `","title":"Not yet","status":"todo","relationship":"dependency"},
 		 {"id":"` + parent + `","title":"Parent","status":"todo","relationship":"blocks","description":"the whole"},
 		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"},

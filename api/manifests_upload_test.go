@@ -505,7 +505,8 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	// Fields that repeat the manifest are accepted.
 	same := `,"role":"worker","strategy":"simple","taskIds":["` + task +
 		`"],"allowedCommands":["task:get"],"model":"sonnet","agent":"claude","permissionMode":"acceptEdits",
-		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],"project":"` + project + `"`
+		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],
+		"project":"` + project + `"`
 	for _, fields := range []string{``, same} {
 		id := spawned(w.do(adminToken, "session:spawn", `{`+named+fields+`}`))
 		w.manifestOf(id)

@@ -75,11 +75,12 @@ func TestOldQueue(t *testing.T) {
 	like(t, "queue",
 		`{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+
 			queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
-	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(shown.object()))
+	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`,
+		any(shown.object()))
 	exactly(t, "an item", shown.at("queue", "items").([]any)[0], "taskId status addedAt", "title queue attempts")
 	like(t, "items",
-		`{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+stats(3, 3, 0, 0, 0,
-			0)+`}`, any(get("/items").object()))
+		`{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+
+			stats(3, 3, 0, 0, 0, 0)+`}`, any(get("/items").object()))
 	for _, id := range tasks {
 		task := o.call("GET", "/api/tasks/"+id, "").is(200)
 		like(t, "a task that waits in the queue", `{"status":"todo","startedAt":null,"sessionIds":["`+session+`"]}`,
@@ -110,8 +111,10 @@ func TestOldQueue(t *testing.T) {
 
 	done := post("/complete", "").is(200)
 	like(t, "complete",
-		`{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER"},
-	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`, any(done.object()))
+		`{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER",
+	  "startedAt":"NUMBER","completedAt":"NUMBER"},
+	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`,
+		any(done.object()))
 	exactly(t, "a step", any(done.object()), "success completedItem nextItem hasMore message", "")
 	exactly(t, "a completed item", done.at("completedItem"), "taskId status addedAt startedAt completedAt", ourItem)
 	like(t, "its task", `{"status":"in_progress","sessionStatus":"completed"}`,
@@ -123,8 +126,10 @@ func TestOldQueue(t *testing.T) {
 	}
 	failed := post("/fail", `{"reason":"r"}`).is(200)
 	like(t, "fail",
-		`{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
-	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`, any(failed.object()))
+		`{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER",
+	  "startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
+	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`,
+		any(failed.object()))
 	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason",
 		ourItem)
 	if says(tasks[1]) != "failed" {

@@ -121,8 +121,8 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID,
-			"after its end a session reads itself, its own tasks and its own questions, and nothing else", nextAfterEnd,
-			"%s", hasEnded(s, x))
+			"after its end a session may read only itself, its own tasks, its own questions and its own mail",
+			nextAfterEnd, "%s", hasEnded(s, x))
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ type CreateQueue struct {
 	noTexts
 	ProjectRef
 	Queue        string `json:"queue" arg:"name" doc:"the name of the queue, unique in its project"`
-	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent reports it as completed"`
-	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
+	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent says so"`
+	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"starts of an item before it is quarantined; 3 if absent"`
 }
 
 // QueueRef identifies a queue in commands: by the session that owns it, or by name.

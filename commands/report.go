@@ -15,8 +15,8 @@ type Report struct {
 	ProjectRef
 	// Kind comes from the command's id.
 	Kind    events.ReportKind `json:"-"`
-	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"the agent's words; required without taskIds"`
-	TaskIDs []string          `json:"taskIds,omitempty" arg:"taskId" flag:"task <taskIds>" doc:"the tasks that it is about; the session as a whole if absent"`
+	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"your words; required without taskIds"`
+	TaskIDs []string          `json:"taskIds,omitempty" arg:"taskId" flag:"task <taskIds>" doc:"the tasks; the session as a whole if absent"`
 	Options []string          `json:"options,omitempty" flag:"option \"<answer>\"…" doc:"an answer to choose from"`
 
 	blobs events.Blobs
@@ -207,6 +207,7 @@ func mayReportOn(
 		return nil
 	}
 	return notAllowed(rule,
-		"a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
+		"a worker reports on its own tasks and their subtasks, on tasks that it created, and on queue items that it "+
+			"holds or held",
 		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
 }

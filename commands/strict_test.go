@@ -29,7 +29,8 @@ func TestParseIsStrict(t *testing.T) {
 	for _, c := range []struct{ id, body string }{
 		{
 			"task:create",
-			` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true }, "acceptanceCriteria":[] } `,
+			` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true },` +
+				` "acceptanceCriteria":[] } `,
 		},
 		{"task:create", `{"title":"x","metadata":{"a":{"c":1},"b":{"c":2}},"parentId":null}`},
 		{"report:complete", `{}`},

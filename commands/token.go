@@ -20,7 +20,7 @@ type CreateToken struct {
 	Name       string           `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
 	Kind       events.TokenKind `json:"kind" doc:"what it may do: admin, auditor or read-only"`
 	ProjectIDs []string         `json:"projectIds,omitempty" flag:"project <projectIds>" doc:"the projects that a read-only token reads"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" absent:"a token that never expires" doc:"how long it is valid, in milliseconds; for ever if absent"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" absent:"a token that never expires" doc:"how many milliseconds it is valid; for ever if absent"`
 	ExpiresAt  int64            `json:"expiresAt,omitempty" absent:"a token that never expires" doc:"or when it expires, in milliseconds since 1970"`
 }
 

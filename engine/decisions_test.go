@@ -915,7 +915,8 @@ func TestSessionDecisions(t *testing.T) {
 			"an explicit list", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:get"]}`},
 			"session.spawned",
-			`"commands":["whoami","status","commands","session:register","session:complete","track-file","worker:init","task:get"],"explicit":true`,
+			`"commands":["whoami","status","commands","session:register","session:complete","track-file",` +
+				`"worker:init","task:get"],"explicit":true`,
 		},
 		{
 			"a list with a write of another role", nil,
@@ -1013,7 +1014,8 @@ func TestSessionDecisions(t *testing.T) {
 				`{"project":"{p}","sessionId":"mine","role":"orchestrator","status":"idle","env":{"A":"1"}}`,
 			},
 			"session.registered",
-			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default","status":"idle"`,
+			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default",` +
+				`"status":"idle"`,
 		},
 		{"a known session with create", nil, step{
 			"admin", "session:register",
@@ -1465,7 +1467,8 @@ func TestManifestDecisions(t *testing.T) {
 		},
 		{"the inputs of a manifest stay out of the event", nil, step{
 			"admin", "session:spawn",
-			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`,
+			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,` +
+				`"workingDirectory":"/w","templateId":"x"}`,
 		}, "session.spawned", `"permissions":`},
 		{"a mode of two lines", nil, step{
 			"admin", "session:spawn",
@@ -3558,7 +3561,8 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
 	w.make("small", "admin", "session:spawn",
-		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
+		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn",`+
+			`"task:complete"]}`)
 	_, err := w.do("small", "session:spawn",
 		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`)
 	if code(err) != commands.CodeNotAllowed {

@@ -52,7 +52,8 @@ var nextSteps = map[FaultRule]string{
 	FaultActor:      nextForged,
 	FaultPermitted:  nextForged,
 	FaultDecision:   nextForged,
-	FaultViews:      "stop the server, delete the directory snapshots in the home, and start it: it builds the views from the log again",
+	FaultViews: "stop the server, delete the directory snapshots in the home, and start the server again: it " +
+		"rebuilds the views from the log",
 	FaultText: "stop the server, and run `maestro salvage --to NEWHOME --with BACKUP`: it takes the text from a " +
 		"backup that has it; then start the server with MAESTRO_HOME=NEWHOME",
 	FaultSignature: "use a backup that this home made, or restore with --accept-faults if you know who made this one",

@@ -92,7 +92,7 @@ type QueueItemQuarantined struct {
 type QueueItemMoved struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`
-	Before string `json:"before,omitempty" doc:"the task of the queued item that it stands before now; absent: it stands at the end"`
+	Before string `json:"before,omitempty" doc:"the task that it is directly before now; absent: it is the last"`
 }
 
 // QueueItemRemoved: an item is no longer in its queue; its task may be pushed again.

@@ -88,8 +88,9 @@ func TestTheEndOfACommand(t *testing.T) {
 	})
 	progress := report(worker, "w", events.ReportProgress, "m")
 	const (
-		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete w, or maestro session kill w"
-		gone  = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
+		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete " +
+			"w, or maestro session kill w"
+		gone = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
 	then := continued(project(), spawn("w"), exited)
 	for _, c := range []struct {

@@ -321,7 +321,8 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 		view := s.QueueView(real)
 		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready ||
 			view.Stats != want {
-			t.Fatalf("%s: queue %s has on top %q after %d, %d ready, %d waiting, %+v\nwant %q after %d, %d ready, %d waiting, %+v",
+			t.Fatalf("%s: queue %s has on top %q after %d, %d ready, %d waiting, %+v\n"+
+				"want %q after %d, %d ready, %d waiting, %+v",
 				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready,
 				len(queued)-ready, want)
 		}

@@ -30,7 +30,8 @@ const (
 	honestWorkers = 30
 	// honestEvery is the time between two reports of a worker, less than that of an agent that uses the command line.
 	honestEvery = 250 * time.Millisecond
-	// loadSlices is how many attacks there are. Each is long, because it begins and ends with all hostile calls at once.
+	// loadSlices is how many attacks there are. Each is long, because it begins and ends with all hostile calls at
+	// once.
 	loadSlices = 2
 	// slowSlice is how long a further attack lasts if no limit was reached.
 	slowSlice = 30 * time.Second

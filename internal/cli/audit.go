@@ -130,9 +130,9 @@ func CutShort(err error) error {
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
 		Code:    "CUT",
-		Message: "What the server sent is cut short",
+		Message: "The server's answer was cut short",
 		Err:     err,
-		Next:    "run `maestro audit verify`: it says whether the log is damaged, and what to do; if it is not, try again",
+		Next:    "run `maestro audit verify`; if the log is not damaged, try again",
 	}
 }
 

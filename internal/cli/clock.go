@@ -54,9 +54,10 @@ func newClockConfirm(a *Run) *cobra.Command {
 		Use:   "confirm",
 		Short: "Confirm the machine's wall clock after it was set, so that events follow it again",
 		Args:  Takes,
-		Long: `Confirm that the machine's clock is right. A server does not follow a wall clock that jumps by more than an hour while it
-runs, because every later event would permanently get a wrong time. Check the machine's clock first, then confirm it. The
-server's log records who confirmed it.`,
+		Long: `Confirm that the machine's clock is right. A server does not follow a wall
+clock that jumps by more than an hour while it runs, because every later event
+would permanently get a wrong time. Check the machine's clock first, then
+confirm it. The server's log records who confirmed it.`,
 		RunE: Running(c.run),
 	}
 }

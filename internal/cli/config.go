@@ -225,8 +225,10 @@ func newProjectUse(a *Run) *cobra.Command {
 		Use:   "use [<project>]",
 		Short: "Choose the current project, by id or name, or show it",
 		Args:  Takes,
-		Long: `Choose the current project. Commands use it when neither --project nor MAESTRO_PROJECT_ID names a project. It is stored
-in the home's config.json, which sessions do not read. Without an argument, the command shows the current project.`,
+		Long: `Choose the current project. Commands use it when neither --project nor
+MAESTRO_PROJECT_ID names a project. It is stored in the home's config.json,
+which sessions do not read. Without an argument, the command shows the current
+project.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.none, "none", false, "forget the current project")

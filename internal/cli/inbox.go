@@ -36,12 +36,13 @@ func newInbox(a *Run) *cobra.Command {
 		Use:   "inbox",
 		Short: "Show everything that needs you, starting with what holds up a session",
 		Args:  Takes,
-		Long: `Show everything that needs you: first items that a working session waits for, then items that hold up other work, then
-the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this
-machine knows about come last.
+		Long: `Show everything that needs you: first items that a working session waits for,
+then items that hold up other work, then the rest. Within each group, tasks
+with the highest priority come first, then the longest wait. Items that only
+this machine knows about come last.
 
-With --wait, if nothing needs you, the command waits until something does, or until --timeout (exit code 7). It also ends
-with the process that started it.`,
+With --wait, if nothing needs you, the command waits until something does, or
+until --timeout (exit code 7). It also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

@@ -14,7 +14,12 @@ func TestTheInboxShowsWholeQuestions(t *testing.T) {
 		" Which one is right?"
 	var out bytes.Buffer
 	a := &Run{Printer: Printer{Stdout: &out, Screen: &Screen{Width: 80}}}
-	showInbox(a, []wire.InboxItem{{Kind: "question", SessionID: "sess_1", Message: question, Next: "maestro input answer"}})
+	showInbox(a, []wire.InboxItem{{
+		Kind:      "question",
+		SessionID: "sess_1",
+		Message:   question,
+		Next:      "maestro input answer",
+	}})
 	got := strings.Join(strings.Fields(out.String()), " ")
 	if !strings.Contains(got, question) {
 		t.Errorf("the question is not shown in full:\n%s", out.String())

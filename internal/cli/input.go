@@ -128,12 +128,14 @@ func newInputWait(a *Run) *cobra.Command {
 		Use:   "wait [<questionId>]",
 		Short: "Wait for mail and print it: answers, messages, and what became of your tasks",
 		Args:  Takes,
-		Long: `Wait until there is mail for this session, and print it: answers to its questions, messages from the user and from other
-sessions, and notices that a task of its own was reopened, blocked or cancelled, or is no longer blocked. With a question id, wait
-for the answer to that question only.
+		Long: `Wait until there is mail for this session, and print it: answers to its
+questions, messages from the user and from other sessions, and notices that a
+task of its own was reopened, blocked, unblocked or cancelled. With a question
+id, wait for the answer to that question only.
 
-If no mail arrives before --timeout, the exit code is 7. The command also ends with the process that started it. Mail that
-arrives while no command waits is printed on stderr by the session's next command.`,
+If no mail arrives before --timeout, the exit code is 7. The command also ends
+with the process that started it. Mail that arrives while no command waits is
+printed on stderr by the session's next command.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd

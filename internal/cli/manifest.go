@@ -63,9 +63,10 @@ func newManifestMigrate(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate <file>",
 		Short: "Convert an older manifest to the current version, and print it",
-		Long:  `Convert an older manifest to the current version, and print it. The file itself changes only with --write.`,
-		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Convert an older manifest to the current version, and print it. The file itself
+changes only with --write.`,
+		Args: Takes,
+		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.file, "file", "", "where to write it; printed if absent or -")
 	ValueName(cmd, "file", "<file>")

@@ -280,7 +280,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 			break
 		}
 		a.Say(
-			"maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n",
+			"maestro: a kept command is damaged and will not be sent: %s\n  it is now in outbox/%s/%s of the home\n",
 			damaged.Why,
 			a.sessionID(),
 			damaged.File,

@@ -265,7 +265,7 @@ func TestForgedIsNotSent(t *testing.T) {
 		t.Errorf("it was delivered: %q", s.asked)
 	}
 	for _, want := range []string{
-		"'task:complete', key 'forged': this command does not wait", "there is no proof that the session said it",
+		"'task:complete', key 'forged': this command does not wait", "nothing proves that the session wrote it",
 		"outbox/s/damaged/000000000002-",
 	} {
 		if !strings.Contains(got.stderr, want) {

@@ -62,16 +62,18 @@ func newApply(a *Run, use, short string) *cobra.Command {
 		Use:   use,
 		Short: short,
 		Args:  Takes,
-		Long: `Create and update tasks from a plan: a YAML file that lists tasks with ids of its own, parents and dependencies. If the
-project has a task with the plan id of an entry, that task is updated; otherwise a task is created.
+		Long: `Create and update tasks from a plan: a YAML file that lists tasks with their own
+ids, parents and dependencies. If the project already has a task with the plan
+id of an entry, that task is updated; otherwise a task is created.
 
-The file determines every field of its tasks except the status: a field that it omits becomes empty, and an omitted
-priority medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are.
+The file determines every field of its tasks except the status: a field that it
+omits becomes empty, and an omitted priority becomes medium. Siblings get their
+order in the file. Tasks that are not in the file stay as they are.
 
-The answer shows what changed. Applying a plan twice changes nothing, and --dry-run only shows the difference. The whole
-plan is checked before anything changes.
+The answer shows what changed. Applying a plan twice changes nothing. --dry-run
+only shows the difference. The whole plan is checked before anything changes.
 
-This plan has every key there is. A task needs only an id and a title:
+This plan shows every key. A task needs only an id and a title:
 
 ` + samplePlan,
 	}

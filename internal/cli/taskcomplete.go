@@ -26,8 +26,9 @@ func newTaskComplete(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete <taskId>…",
 		Short: "Confirm that tasks are done",
-		Long: `Confirm that tasks are done: the named tasks or, with --said-done, all tasks that agents reported as completed and nobody
-has confirmed. Each task gets its own answer: if some are refused, the others are still completed.`,
+		Long: `Confirm that tasks are done: the named tasks or, with --said-done, all tasks
+that agents reported as completed and nobody has confirmed. Each task gets its
+own answer: if some are refused, the others are still completed.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.saidDone && len(args) == 0 {
 				return nil

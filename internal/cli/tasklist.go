@@ -56,7 +56,7 @@ func newTaskList(a *Run) *cobra.Command {
 	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
 	cmd.Flags().StringVar(&c.filter.Order, "order", "",
-		"dependencies: each task after those that it depends on; siblings: as siblings stand; else in order of creation")
+		"dependencies: each task after those that it depends on; siblings: in their order; else by creation")
 	choice(cmd, "order", "dependencies", "siblings")
 	Exclude(cmd, "mine", "session")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the ids only")

@@ -47,15 +47,17 @@ func newTokenCreate(a *Run) *cobra.Command {
 		Use:   "create",
 		Short: "Create a named token, and print its secret",
 		Args:  Takes,
-		Long: `Create a named token. An admin token may do what you may, an auditor token reads everything and writes nothing, and a
-read-only token reads the projects that it names.
+		Long: `Create a named token. An admin token may do what you may, an auditor token
+reads everything and writes nothing, and a read-only token reads the projects
+named by --project.
 
-With --expires, the server refuses the token after that time, and ends its open calls. A token that expires can only
-create tokens that expire no later. Sessions that it spawned keep running with their own secrets; 'maestro token list' and
-'maestro status' name them.
+With --expires, the server refuses the token after that time, and ends its open
+calls. A token that expires can only create tokens that expire no later.
+Sessions that it spawned keep running with their own secrets; 'maestro token
+list' and 'maestro status' name them.
 
-The secret is not stored. To print it again, repeat the command with the same --key.
-With --quiet, the command prints only the secret.`,
+The secret is not stored. To print it again, repeat the command with the same
+--key. With --quiet, the command prints only the secret.`,
 		RunE: Running(c.run),
 	}
 	bind(cmd, &c.body)
@@ -214,11 +216,13 @@ func newTokenRevoke(a *Run) *cobra.Command {
 		Use:   "revoke [<name>]",
 		Short: "Revoke a token and those that it made, or replace a session's secret",
 		Args:  Takes,
-		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or revoke a session's secret.
-Their open calls end. With --keep-children, the tokens created with it stay valid; to revoke those too, revoke the token
-again without --keep-children.
+		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or
+revoke a session's secret. Their open calls end. With --keep-children, the
+tokens created with it stay valid; to revoke those too, revoke the token again
+without --keep-children.
 
-Sessions that the token spawned keep running; the command prints how many there are.`,
+Sessions that the token spawned keep running; the command prints how many there
+are.`,
 		RunE: Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "with --session: revoke")

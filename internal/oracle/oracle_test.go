@@ -195,9 +195,8 @@ func tellNamedQueue(s *story) {
 	s.task("q4", `,"dependencies":["q3"]`)
 	s.spawn(
 		"h1",
-		`"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],"unmetDependencies":["q3"],`+byDefault(
-			"Q",
-		),
+		`"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],`+
+			`"unmetDependencies":["q3"],`+byDefault("Q"),
 	)
 	s.puller("h2", "pool").puller("h3", "pool")
 	s.start(source("h1"), "pool", "q1", 1, 0).start(source("h2"), "pool", "q2", 1, 0)

@@ -115,7 +115,8 @@ tasks:
 			`line 5: the id "a" is taken by the task in line 4`,
 			`line 7: there is no task "nobody" to depend on`,
 			`line 8: "urgent" is not a priority; it is low, medium, high or critical`,
-			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
+			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, ` +
+				`initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
 			`line 11: at most 200 characters, this has 201`,
 			`line 12: there is no task "nowhere" to be its parent`,
 			`line 13: the id "with space" contains a space`,
@@ -155,7 +156,8 @@ tasks:
 		}},
 		{
 			"two circles",
-			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
+			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n" +
+				"- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
 			[]string{
 				"line 2: a cycle: a waits for b, which waits for c, which waits for a",
 				"line 5: a cycle: d waits for d",
@@ -170,7 +172,8 @@ tasks:
 		},
 		{
 			"a child that waits for its parent",
-			"tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n      title: C\n      dependencies: [a]\n",
+			"tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n" +
+				"      title: C\n      dependencies: [a]\n",
 			[]string{
 				`line 10: task "c" cannot wait for "a", which it is part of`,
 			},

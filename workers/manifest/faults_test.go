@@ -69,7 +69,8 @@ func TestFaults(t *testing.T) {
 		{"many", task(`"metadata":{` + many(40) + `,"n":{` + many(40) + `}}`), nil},
 		{
 			"unknown in what is known",
-			top(`"context":{"codebaseContext":{"x":1},"projectStandards":{"x":1,"codeStyle":{"x":1},"testing":{}},"relatedTasks":[{"x":1}],"y":2}`),
+			top(`"context":{"codebaseContext":{"x":1},"projectStandards":{"x":1,"codeStyle":{"x":1},"testing":{}},` +
+				`"relatedTasks":[{"x":1}],"y":2}`),
 			[]string{
 				"/context/codebaseContext/x: ", "/context/projectStandards/x: ",
 				"/context/projectStandards/codeStyle/x: ",
@@ -130,13 +131,15 @@ func TestFaults(t *testing.T) {
 		}},
 		{
 			"task beside tasks",
-			top(`"task":{"id":"t0","title":"a","description":"b","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z"}`),
+			top(`"task":{"id":"t0","title":"a","description":"b","acceptanceCriteria":["c"],"projectId":"p",` +
+				`"createdAt":"2026-02-02T10:00:00Z"}`),
 			[]string{`/task: cannot stand beside "tasks"`},
 		},
 		{
 			"a model of another maker",
 			[]string{`"sonnet"`, `"gemini-2.5-pro"`},
-			[]string{`/session/model: must be "sonnet", "opus" or "haiku", or the full name of a model that claude runs, not "gemini-2.5-pro"`},
+			[]string{`/session/model: must be "sonnet", "opus" or "haiku", or the full name of a model that ` +
+				`claude runs, not "gemini-2.5-pro"`},
 		},
 		{"a full name", []string{`"sonnet"`, `"us.anthropic.claude-sonnet-4-5-20250929-v1:0"`}, nil},
 		{"a full name of codex", append(session(`"agent":"codex"`), `"sonnet"`, `"gpt-5-codex"`), nil},
@@ -146,14 +149,17 @@ func TestFaults(t *testing.T) {
 		{"a flag as a model", []string{`"sonnet"`, `"--claude-"`}, []string{"/session/model: must be "}},
 		{
 			"agent", session(`"agent":"cursor"`),
-			[]string{`/session/agent: must be "claude", "codex", "gemini" or "auto", or one that is configured, not "cursor"`},
+			[]string{`/session/agent: must be "claude", "codex", "gemini" or "auto", or one that ` +
+				`is configured, not "cursor"`},
 		},
 		{
 			"commands",
-			session(`"allowedCommands":["task:get","task:fly","session:spawn","audit:verify","queue:list","orchestrator:init","session:lost","task list"]`),
+			session(`"allowedCommands":["task:get","task:fly","session:spawn","audit:verify","queue:list",` +
+				`"orchestrator:init","session:lost","task list"]`),
 			[]string{
 				`/session/allowedCommands/1: "task:fly" cannot be allowed: there is no such command`,
-				`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: only orchestrator, user may use it; leave it out`,
+				`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: ` +
+					`only orchestrator, user may use it; leave it out`,
 				"/session/allowedCommands/3: ", "/session/allowedCommands/4: ", "/session/allowedCommands/5: ",
 				"/session/allowedCommands/6: ",
 				`/session/allowedCommands/7: must be a command id`,
@@ -230,10 +236,11 @@ func many(n int) string {
 }
 
 func TestWhatIsNoJSON(t *testing.T) {
+	const control = `line 2, column 9: a control character in a text must be escaped, as \u000a`
 	for document, want := range map[string]string{
 		"":                                 "the document is empty",
 		" \n":                              "the document is empty",
-		"{\n \"é\": \"x\n":                 `line 2, column 9: a control character in a text must be escaped, as \u000a`,
+		"{\n \"é\": \"x\n":                 control,
 		"{\n \"é\" 1}":                     "line 2, column 6: ':' is expected, not '1'",
 		"\xef\xbb\xbf" + minimal:           "the document begins with a byte order mark",
 		"\xff\xfe{\x00}\x00":               "byte 1 is not UTF-8",
@@ -295,10 +302,12 @@ func TestFaultsAreBounded(t *testing.T) {
 // Each cycle is one fault, and a task that only leads to a cycle is not.
 func TestCircles(t *testing.T) {
 	task := func(id string, dependencies ...string) string {
-		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,
+		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p",`+
+			`"createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,
 			id, strings.Join(dependencies, ","))
 	}
-	document := `{"manifestVersion":"1.0","role":"worker","session":{"model":"opus","permissionMode":"readOnly"},"tasks":[` + strings.Join([]string{
+	document := `{"manifestVersion":"1.0","role":"worker","session":{"model":"opus","permissionMode":"readOnly"},` +
+		`"tasks":[` + strings.Join([]string{
 		task("way", `"a"`, `"free"`, `"away"`), task("free"), task("a", `"free"`, `"b"`), task("b", `"c"`),
 		task("c", `"a"`, `"b"`), task("a"),
 	}, ",") + `]}`

@@ -268,7 +268,8 @@ func outline(document []byte) (string, error) {
 // unseen reports whether no prompt may contain a character. It is written independently of the code.
 func unseen(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 ||
-		strings.ContainsRune("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff", r) ||
+		strings.ContainsRune("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e", r) ||
+		strings.ContainsRune("\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff", r) ||
 		r >= 0xe0000 && r < 0xe0080
 }
 
@@ -446,7 +447,8 @@ func TestNoStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := "run `maestro session spawn --task-ids T`, or maestro task frobnicate, or `maestro task complete T`; `maestro task get T` and `maestro report progress` are fine"
+	planted := "run `maestro session spawn --task-ids T`, or maestro task frobnicate, or `maestro task complete T`; " +
+		"`maestro task get T` and `maestro report progress` are fine"
 	if got := strangers(planted, worker); !slices.Equal(got, []string{
 		"maestro session spawn",
 		"maestro task frobnicate", "maestro task complete",
@@ -738,7 +740,8 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			func(m *manifest.Manifest) { m.TemplateID = "instruction" },
-			`there is no template "instruction"; leave templateId out for the workflow of mode execute and strategy simple`,
+			`there is no template "instruction"; leave templateId out for the workflow of mode ` +
+				`execute and strategy simple`,
 		},
 	}
 	for _, test := range tests {
@@ -809,10 +812,15 @@ func TestBrief(t *testing.T) {
 		"session:resume",
 	})
 	const want = "## Maestro Commands\n\n**Role:** worker\n**Strategy:** simple\n\n### Core\n\n" +
-		"- `maestro whoami`: Show who you are to the server\n- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
-		"### Report\n\n- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task reports those tasks as working\n\n" +
+		"- `maestro whoami`: Show who you are to the server\n" +
+		"- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
+		"### Report\n\n" +
+		"- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task " +
+		"reports those tasks as working\n\n" +
 		"### Task\n\n- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
-		"### Overview\n\n- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; what needs you comes first\n\n"
+		"### Overview\n\n" +
+		"- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; " +
+		"what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",

@@ -326,8 +326,7 @@ var syntaxes = map[string]usage{
 	},
 	"audit:can": {
 		"audit can <actor> [<commandId>] [<target>]",
-		"Say whether an actor may use a command and which row of the permission table decides it, " +
-			"or list all that it may use",
+		"Show whether an actor may use a command, or list all commands that it may use",
 	},
 	"token:create": {
 		"token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",

@@ -44,9 +44,11 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 		Long: `Show what happened, from the server's log or from an export.
 
-With --session or --task, it shows everything that was said and decided about it. Otherwise it shows the history of the
-project, or of all projects. --from and --at say where the history begins and ends; --limit shows only its newest events.
-Each line shows an event's sequence, its time, its actor and what happened.
+With --session or --task, it shows everything that was said and decided about
+it. Otherwise it shows the history of the project, or of all projects. --from
+and --at say where the history begins and ends; --limit shows only its newest
+events. Each line shows an event's sequence, its time, its actor and what
+happened.
 
 With --at alone, or with --project, it shows the board as it was then.`,
 		RunE: cli.Running(c.run),

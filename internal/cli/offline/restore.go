@@ -48,11 +48,13 @@ func NewRestore(a *cli.Run) *cobra.Command {
 		Use:   "restore <file>",
 		Short: "Make a new home from a backup or an export; no server may hold it",
 		Args:  cli.Takes,
-		Long: `Make a new home from a backup, or from an export of the whole log. The command decides every event again, compares every
-long text with its digest, and checks the signature. It refuses a file with a fault, and leaves nothing behind.
+		Long: `Make a new home from a backup, or from an export of the whole log. The command
+decides every event again, compares every long text with its digest, and checks
+the signature. If it finds a fault, it refuses the file and creates nothing.
 
-An export has no signature, so a home that has a key accepts one only with --accept-faults: compare it with --head. It
-contains no long texts either: take them from a backup with --texts-from, or do without them with --accept-faults.`,
+An export has no signature, so a home that has a key accepts one only with
+--accept-faults: compare it with --head. It contains no long texts either: take
+them from a backup with --texts-from, or go without them with --accept-faults.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()

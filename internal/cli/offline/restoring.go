@@ -168,7 +168,7 @@ func (r *restoring) accept() error {
 	}
 	switch rules := rulesOf(r.verdict.Faults); {
 	case newer != nil:
-		next = "use a newer maestro: a newer version wrote this log, and a server of this version would not start with it"
+		next = "use a newer maestro: a newer version wrote this log, and a server of this version would refuse it"
 	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
 			"`; or go without them with --accept-faults"

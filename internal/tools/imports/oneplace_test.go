@@ -85,7 +85,8 @@ func TestWhatOnePlaceDoes(t *testing.T) {
 			}
 		}
 	}
-	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
+	const wrong = "package p\n" +
+		"func f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
 	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 4 {
 		t.Errorf("of four operations, the check finds %q", faults)
 	}
