@@ -360,7 +360,7 @@ func TestOldSessions(t *testing.T) {
 		any(o.call("PATCH", "/api/sessions/"+plain.text("id"), `{"status":"running"}`).is(200).object()))
 }
 
-func TestAnAnswerToAWriteCarriesTheNewestEntries(t *testing.T) {
+func TestWriteAnswerHasNewestEntries(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	id := o.call("POST", "/api/sessions", `{"projectId":"`+project+`","taskIds":[]}`).is(201).text("id")
@@ -450,8 +450,8 @@ func TestOldSpawn(t *testing.T) {
 	o.routeError(spawn(`,"strategy":"none"`), 400, "invalid_strategy", `strategy must be "simple", "queue", or "tree"`)
 }
 
-// TestWhatOldClientsDo plays what the earlier command line sends (section 9).
-func TestWhatOldClientsDo(t *testing.T) {
+// TestOldClientCalls plays what the earlier command line sends (section 9).
+func TestOldClientCalls(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
@@ -491,7 +491,7 @@ func TestWhatOldClientsDo(t *testing.T) {
 }
 
 // The answer to a write of older clients shows no more than the caller may read.
-func TestAWriteIsNoWayToRead(t *testing.T) {
+func TestWriteAnswersShowNoMoreThanReads(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"Secret title"}`).is(200).

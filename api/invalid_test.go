@@ -206,7 +206,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsCut(t *testing.T) {
+func TestTruncatedBody(t *testing.T) {
 	w := open(t, nil)
 	address := strings.TrimPrefix(w.url, "http://")
 	for _, path := range []string{"/api/commands/project:create", "/api/projects"} {

@@ -233,7 +233,7 @@ func (w manifests) create(project, fields string) string {
 		"taskId")
 }
 
-func TestAManifestSaysWhatTheStateSays(t *testing.T) {
+func TestManifestReflectsState(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.do(adminToken, "project:create", `{"name":"P","workingDir":"/srv/p"}`).is(200).text("event", "data",
 		"projectId")
@@ -303,7 +303,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	}
 }
 
-func TestAManifestTellsOfSomeOfManyTasksBelow(t *testing.T) {
+func TestManifestListsSomeOfManySubtasks(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	one, two := w.task(project), w.task(project)
@@ -356,7 +356,7 @@ func custom(t *testing.T, m *manifest.Manifest) map[string]any {
 	return fields
 }
 
-func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
+func TestSuccessorGetsPredecessor(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -398,7 +398,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 }
 
 // A manifest has every text in full, even one that is too long for an event.
-func TestAManifestHoldsLongTextsWhole(t *testing.T) {
+func TestManifestHasLongTextsInFull(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	long := strings.Repeat("ä long description ", 5000)
@@ -422,7 +422,7 @@ func TestAManifestHoldsLongTextsWhole(t *testing.T) {
 	}
 }
 
-func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
+func TestRetriedSpawnKeepsManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -466,7 +466,7 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 	}
 }
 
-func TestARefusedSpawnPlacesNothing(t *testing.T) {
+func TestRefusedSpawnWritesNoManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -532,7 +532,7 @@ func (w *world) upload(token, body string, header ...string) reply {
 }
 
 // Whichever write is last, the file has the current manifest.
-func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
+func TestManifestFileIsCurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openManifestsInside(t)
 		project := w.project()

@@ -198,7 +198,7 @@ func (o old) domainOrRouteError(r reply, status int, message string) {
 	}
 }
 
-func TestOldQueueOfWhomItIsNot(t *testing.T) {
+func TestOldQueueOfAnotherSession(t *testing.T) {
 	o := old{open(t, authOff)}
 	project, gone, _ := o.puller(1)
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
@@ -245,8 +245,8 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	o.send("POST", "/api/sessions/"+mine+"/queue/start", pulling, "").is(200)
 }
 
-// TestOldQueueIsTheSessions: without a credential, calls below a session's queue act as that session.
-func TestOldQueueIsTheSessions(t *testing.T) {
+// TestOldQueueActsAsSession: without a credential, calls below a session's queue act as that session.
+func TestOldQueueActsAsSession(t *testing.T) {
 	o := old{open(t, authOff)}
 	_, session, tasks := o.puller(2)
 	for _, step := range []string{"start", "complete", "start", "fail"} {
@@ -340,7 +340,7 @@ func TestQueuesOfAProject(t *testing.T) {
 }
 
 // The routes of a queue give its items page by page, and name the one that a session holds by its place on the page.
-func TestAQueueComesInPages(t *testing.T) {
+func TestQueueIsPaged(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	tasks := []string{w.task(project), w.task(project), w.task(project)}

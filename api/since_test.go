@@ -192,8 +192,8 @@ func TestSinceCountsWhatItLeavesOut(t *testing.T) {
 	})
 }
 
-// TestALongInboxIsCutInSince: the omitted items are counted, and the new ones among them.
-func TestALongInboxIsCutInSince(t *testing.T) {
+// TestSinceTruncatesLongInbox: the omitted items are counted, and the new ones among them.
+func TestSinceTruncatesLongInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()

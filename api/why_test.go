@@ -209,7 +209,7 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 	})
 }
 
-func TestWhyOfWhatOneMayNotSee(t *testing.T) {
+func TestWhyHidesOtherProjects(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -248,8 +248,8 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 	}
 }
 
-// TestWhyOfThingsAsTheyStand: a new task, a new session, a question, and a session that reported completion.
-func TestWhyOfThingsAsTheyStand(t *testing.T) {
+// TestWhyOfUntouchedThings: a new task, a new session, a question, and a session that reported completion.
+func TestWhyOfUntouchedThings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()

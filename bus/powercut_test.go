@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	powerCuts    = flag.Int("power-cuts", 16, "how many power cuts TestAPowerCut makes")
+	powerCuts    = flag.Int("power-cuts", 16, "how many power cuts TestPowerCut makes")
 	powerCutSeed = flag.Uint64("power-cut-seed", 1, "what they leave")
 )
 
@@ -191,7 +191,7 @@ func (s *stored) write(t *testing.T, b *Bus, random *rand.Rand) (stream string) 
 // When a write is acknowledged, everything that it stored is on the disk, in blocks whose names are on the disk too.
 // The embedded server hands each message to the operating system before it replies: when the sync of an append begins,
 // the file holds the whole append.
-func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
+func TestAcknowledgedMessagesAreSynced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	on := newPlatter(t, dir)
 	b := mustOpen(t, dir, Always)
@@ -233,7 +233,7 @@ func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
 
 // A power cut may keep any part of what was not synced. Everything acknowledged is still there, and the store is not
 // damaged.
-func TestAPowerCut(t *testing.T) {
+func TestPowerCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	on := newPlatter(t, dir)
 	b := mustOpen(t, dir, Always)
@@ -302,7 +302,7 @@ func TestAPowerCut(t *testing.T) {
 }
 
 // After a failed sync the outcome is unknown, and nothing is acknowledged until the store was read from the disk again.
-func TestASyncOfAWriteFails(t *testing.T) {
+func TestSyncFailureDuringWrite(t *testing.T) {
 	for stream, write := range map[string]func(b *Bus) error{
 		StreamName: func(b *Bus) error { return b.Append(t.Context(), b.acked.Load(), several(3)) },
 		BlobStream: func(b *Bus) error {

@@ -55,9 +55,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAnOptionalNumberIsNeverSilentlyNone: 0 is refused for every optional number, and the refusal says what leaving it
+// TestOptionalZeroIsRefused: 0 is refused for every optional number, and the refusal says what leaving it
 // out means. Otherwise 0 would count as absent: a token would never expire.
-func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
+func TestOptionalZeroIsRefused(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
 		command := makers()[id].empty()

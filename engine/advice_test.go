@@ -12,7 +12,7 @@ import (
 )
 
 // A log that cannot be accessed because of permissions is not damaged: the advice is not to salvage it.
-func TestADeniedLogIsToBeAllowed(t *testing.T) {
+func TestDeniedLogIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "1.blk")
 	denied := files.Explain(path, files.ToWrite, fs.ErrPermission)
 	for err, want := range map[error]string{

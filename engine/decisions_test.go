@@ -2560,7 +2560,7 @@ func TestQueueDecisions(t *testing.T) {
 }
 
 // A session may report on a task that it once held in its queue.
-func TestReportOnWhatWasHeld(t *testing.T) {
+func TestReportOnPreviouslyHeldTask(t *testing.T) {
 	decide(t, []decision{
 		{
 			"what it holds",

@@ -46,7 +46,7 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 
 // The tasks below a task are summed up in portions, however many there are, and the largest project that is allowed is
 // summed up completely.
-func TestSumsAreMadeInPortions(t *testing.T) {
+func TestTotalsAreComputedInPortions(t *testing.T) {
 	const tasks, spoken, portion = 99_999, 79_000, 5000
 	s, root := grownUp(t, tasks, spoken)
 	inPortions := func(work func(s *State) (done bool)) (portions, most, total uint64) {

@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// TestWorkThatNobodyDoes: the inbox shows started tasks that no session works on, and says what to do about them.
-func TestWorkThatNobodyDoes(t *testing.T) {
+// TestUnattendedWork: the inbox shows started tasks that no session works on, and says what to do about them.
+func TestUnattendedWork(t *testing.T) {
 	const (
 		spawnNext = "maestro session spawn --task-ids t1"
 		nobody    = "unattended /t1 at 3: Title of t1: it is in progress, and no session has it → " + spawnNext +
@@ -78,8 +78,8 @@ func TestWorkThatNobodyDoes(t *testing.T) {
 	}
 }
 
-// TestTheEndOfACommand: the inbox says that the command of a lost session ended, until the session is heard again.
-func TestTheEndOfACommand(t *testing.T) {
+// TestExitedCommand: the inbox says that the command of a lost session ended, until the session is heard again.
+func TestExitedCommand(t *testing.T) {
 	exited := by(admin, &events.SessionNoted{
 		SessionID: "w",
 		Type:      TypeExited,
@@ -114,9 +114,9 @@ func TestTheEndOfACommand(t *testing.T) {
 	}
 }
 
-// TestWordsOfASession: the report of a session without a task is shown as long as it cannot continue, even after a
+// TestSessionReports: the report of a session without a task is shown as long as it cannot continue, even after a
 // snapshot was decoded.
-func TestWordsOfASession(t *testing.T) {
+func TestSessionReports(t *testing.T) {
 	says := func(kind events.ReportKind, words string, tasks ...string) given {
 		return report(worker, "w", kind, words, tasks...)
 	}

@@ -1829,7 +1829,7 @@ func TestSessionOfSource(t *testing.T) {
 }
 
 // The words of a session are data: what it reported and was told, and nothing that the state itself says about it.
-func TestWordsAreData(t *testing.T) {
+func TestReportsAreData(t *testing.T) {
 	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"), spawn("w2", "t2"),
 		report(worker, "w", events.ReportProgress, "begun", "t1"),
 		report(worker, "w", events.ReportBlocked, "no key"),

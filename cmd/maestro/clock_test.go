@@ -230,7 +230,7 @@ func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
 // A wall clock that jumps by 30 years while the server runs is reported, does not affect the times of events, and does
 // not delay timeouts. Once it is confirmed, the server follows it. A server that starts with a clock that is behind its
 // log reports that, and its deadlines still take effect.
-func TestWallClockThatLeaps(t *testing.T) {
+func TestWallClockJump(t *testing.T) {
 	const years = 30 * 365 * 24 * time.Hour
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start()

@@ -18,7 +18,7 @@ import (
 
 // If a home has a directory or a pipe in place of a file, the error names it and says what to do: in a server that
 // starts, which does not wait for a pipe's other end, in a restore, and in commands that read the home.
-func TestOtherKindsInAHome(t *testing.T) {
+func TestIrregularFilesInHome(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // so that a server ends here
 	if err != nil {
 		t.Fatal(err)

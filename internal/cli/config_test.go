@@ -32,9 +32,9 @@ func TestConfigIsReadStrictly(t *testing.T) {
 	}
 }
 
-// TestANameMeansTheUsersProject: a session can neither take over the name of a user's project, nor silently redirect a
+// TestNameMeansUsersProject: a session can neither take over the name of a user's project, nor silently redirect a
 // user's command into its own project.
-func TestANameMeansTheUsersProject(t *testing.T) {
+func TestNameMeansUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_user", Name: "Web shop", CreatedBy: "/users/admin"}
 	one := wire.Project{ID: "proj_one", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_1"}
 	two := wire.Project{ID: "proj_two", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_2"}
@@ -72,9 +72,9 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 	}
 }
 
-// TestTheBeginningMeansTheUsersProject: nor can it take over the beginning of an id, by creating a project whose id
+// TestPrefixMeansUsersProject: nor can it take over the beginning of an id, by creating a project whose id
 // begins in the same way.
-func TestTheBeginningMeansTheUsersProject(t *testing.T) {
+func TestPrefixMeansUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_short11111", Name: "Mine", CreatedBy: "/users/admin"}
 	deputy := wire.Project{ID: "proj_short22222", Name: "Other", CreatedBy: "/users/deputy"}
 	one := wire.Project{ID: "proj_short33333", Name: "Like", CreatedBy: "/projects/p/sessions/sess_1"}

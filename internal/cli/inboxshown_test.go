@@ -9,7 +9,7 @@ import (
 )
 
 // The inbox shows a question in full, on a terminal too, because whoever answers it must have read it.
-func TestTheInboxShowsWholeQuestions(t *testing.T) {
+func TestInboxShowsWholeQuestions(t *testing.T) {
 	question := strings.TrimSpace(strings.Repeat("The checkout uses two rounding modes in different services. ", 8)) +
 		" Which one is right?"
 	var out bytes.Buffer

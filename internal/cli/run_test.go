@@ -138,8 +138,8 @@ func TestReportIsOneCall(t *testing.T) {
 	}
 }
 
-// TestWhatOneCallAnswers: the command prints the server's answer, and sends no other request.
-func TestWhatOneCallAnswers(t *testing.T) {
+// TestCommandPrintsServerAnswer: the command prints the server's answer, and sends no other request.
+func TestCommandPrintsServerAnswer(t *testing.T) {
 	const started = `{"sequence":7,"event":null,"start":{"item":{"taskId":"t","title":"The title",` +
 		`"status":"processing","queue":"q","attempts":1},"held":true,"waiting":2,"queue":"q"}}`
 	const empty = `{"sequence":7,"event":null,"start":{"item":null,"waiting":2,"queue":"q"}}`

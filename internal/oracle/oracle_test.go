@@ -241,7 +241,7 @@ func tellChangedQueue(s *story) {
 
 // A session that skips the item that it holds loses its report on the task. A session that skips the next item in line,
 // without holding it, keeps its report.
-func TestSkipInLineLeavesWord(t *testing.T) {
+func TestSkipWithoutHoldingKeepsReport(t *testing.T) {
 	s := base(t)
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
 	s.task("q1", "").task("q2", `,"dependencies":["q1"]`)
@@ -335,7 +335,7 @@ func TestFirstRules(t *testing.T) {
 	}
 }
 
-func TestWithheldBodiesEndTheJudgement(t *testing.T) {
+func TestWithheldBodiesEndTheVerdict(t *testing.T) {
 	s := base(t)
 	s.withhold(2)
 	s.report(work, "progress", `,"taskIds":["e"]`) // a withheld event may have given it the task
@@ -355,7 +355,7 @@ func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 	}
 }
 
-func TestLinesThatCannotBeRead(t *testing.T) {
+func TestUnreadableLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":          `{`,
 		"unknown member":   `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,

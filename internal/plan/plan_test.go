@@ -313,7 +313,7 @@ func TestManyFaults(t *testing.T) {
 }
 
 // Parse reads what YAML writes: the same tasks, whatever their texts contain.
-func TestAnExportIsRead(t *testing.T) {
+func TestExportedPlanIsParsed(t *testing.T) {
 	texts := []string{
 		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n",
 		"  spaces  ", "trailing\n\n", "\n", "\ttab", "{flow}", "[x]", "&anchor", "*alias", "!tag", "%directive", "@at",

@@ -235,7 +235,7 @@ func many(n int) string {
 	return strings.Join(names, ",")
 }
 
-func TestWhatIsNoJSON(t *testing.T) {
+func TestInvalidJSON(t *testing.T) {
 	const control = `line 2, column 9: a control character in a text must be escaped, as \u000a`
 	for document, want := range map[string]string{
 		"":                                 "the document is empty",
@@ -300,7 +300,7 @@ func TestFaultsAreBounded(t *testing.T) {
 }
 
 // Each cycle is one fault, and a task that only leads to a cycle is not.
-func TestCircles(t *testing.T) {
+func TestCycles(t *testing.T) {
 	task := func(id string, dependencies ...string) string {
 		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p",`+
 			`"createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,

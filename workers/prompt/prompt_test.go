@@ -413,8 +413,8 @@ func lists(n int) []*[]string {
 	return lists
 }
 
-// TestNoStrangers: whatever permissions a session has, no text names a command that it may not use.
-func TestNoStrangers(t *testing.T) {
+// TestPromptsNameNoForbiddenCommands: whatever permissions a session has, no text names a command that it may not use.
+func TestPromptsNameNoForbiddenCommands(t *testing.T) {
 	all := lists(100)
 	for _, kind := range kinds {
 		for _, mode := range []manifest.PermissionMode{manifest.AcceptEdits, manifest.Interactive, manifest.ReadOnly} {
@@ -457,9 +457,9 @@ func TestNoStrangers(t *testing.T) {
 	}
 }
 
-// TestToldAll: with the default lists, every command of this binary is listed, in the table's order, and the workflow's
-// key commands are among them.
-func TestToldAll(t *testing.T) {
+// TestPromptsListEveryCommand: with the default lists, every command of this binary is listed, in the table's order,
+// and the workflow's key commands are among them.
+func TestPromptsListEveryCommand(t *testing.T) {
 	key := map[string][]string{
 		"execute-simple": {
 			"report:progress", "report:needs-input", "report:blocked", "report:error",
@@ -785,9 +785,9 @@ func TestPredecessor(t *testing.T) {
 	}
 }
 
-// TestTaskIDsAreToldOnce: fields of a generated manifest that are only for older clients are not shown beside the
+// TestTaskIDsAppearOnce: fields of a generated manifest that are only for older clients are not shown beside the
 // tasks.
-func TestTaskIDsAreToldOnce(t *testing.T) {
+func TestTaskIDsAppearOnce(t *testing.T) {
 	m := full(events.RoleWorker, events.StrategySimple)
 	ids, err := json.Marshal(m.TaskIDs())
 	if err != nil {

@@ -32,7 +32,7 @@ var compatible = []struct{ name, words string }{
 
 // NOTICE names every module that the binary links, with the licences of the linked packages. All of these licences are
 // compatible with Apache-2.0.
-func TestNoticeNamesWhatIsLinked(t *testing.T) {
+func TestNoticeNamesLinkedModules(t *testing.T) {
 	want := notice(linkedFiles(t))
 	if *updateNotice {
 		if err := os.WriteFile("../../../NOTICE", []byte(want), 0o644); err != nil {
@@ -61,7 +61,7 @@ func TestNoticeNamesWhatIsLinked(t *testing.T) {
 	}
 }
 
-func TestLicencesAreTold(t *testing.T) {
+func TestLicencesAreRecognised(t *testing.T) {
 	for text, want := range map[string]string{
 		"  Apache License\n  Version 2.0, January 2004\n":                                   "Apache-2.0",
 		"Redistribution and use in source and binary forms ... Neither the name of x":       "BSD-3-Clause",

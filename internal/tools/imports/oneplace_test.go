@@ -66,9 +66,9 @@ var onePlace = []struct {
 	},
 }
 
-// TestWhatOnePlaceDoes: making texts safe, replacing and locking files, and recognising a full disk are each
+// TestSingleImplementations: making texts safe, replacing and locking files, and recognising a full disk are each
 // implemented in one place.
-func TestWhatOnePlaceDoes(t *testing.T) {
+func TestSingleImplementations(t *testing.T) {
 	used := map[string]bool{}
 	for path, content := range goFiles(t) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/testing/") {
