@@ -9,8 +9,8 @@ import (
 	"maestro/events"
 )
 
-// drawn draws an inbox: kind, ids, the sequence since which an item waits, the text, and what to do.
-func drawn(items []InboxItem) []string {
+// inboxLines describes an inbox: kind, ids, the sequence since which an item waits, the text, and what to do.
+func inboxLines(items []InboxItem) []string {
 	lines := []string{}
 	for _, x := range items {
 		line := fmt.Sprintf("%s %s/%s", x.Kind, x.SessionID, x.TaskID)
@@ -275,7 +275,7 @@ func TestInbox(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 			if got := s.ProjectStatus(s.Project("p")).Inbox; got != len(c.want) {
 				t.Errorf("the project counts %d", got)
 			}

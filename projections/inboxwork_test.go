@@ -73,7 +73,7 @@ func TestUnattendedWork(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 		})
 	}
 }
@@ -109,7 +109,7 @@ func TestExitedCommand(t *testing.T) {
 		{"killed", then(lost("w"), killed("w")), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			equalLists(t, "inbox", drawn(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
 		})
 	}
 }
@@ -147,7 +147,7 @@ func TestSessionReports(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 			encoded, err := s.Encode()
 			if err != nil {
 				t.Fatal(err)
@@ -156,7 +156,7 @@ func TestSessionReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			equalLists(t, "inbox of the decoded state", drawn(again.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox of the decoded state", inboxLines(again.Inbox("p", nil)), c.want...)
 		})
 	}
 	status := stateOf(t, then(blocked)...)

@@ -374,8 +374,8 @@ func TestQueueWithoutTasks(t *testing.T) {
 // words finds what looks like a command line of Maestro.
 var words = regexp.MustCompile(`maestro((?: [a-z][a-z-]*)+)`)
 
-// strangers returns the commands in a text that a session with these axes may not use, or that do not exist.
-func strangers(text string, a axes) (found []string) {
+// forbiddenCommands returns the commands in a text that a session with these axes may not use, or that do not exist.
+func forbiddenCommands(text string, a axes) (found []string) {
 	for _, match := range words.FindAllStringSubmatch(text, -1) {
 		line := strings.Fields(match[1])
 		n := len(line)
@@ -427,7 +427,7 @@ func TestPromptsNameNoForbiddenCommands(t *testing.T) {
 				}
 				system, task := prompts(t, m, session)
 				for _, text := range [][]byte{system, task} {
-					if found := strangers(string(text), a); found != nil {
+					if found := forbiddenCommands(string(text), a); found != nil {
 						t.Fatalf("%s, %s, list %d: %q", kind.name, mode, i, found)
 					}
 				}
@@ -437,7 +437,7 @@ func TestPromptsNameNoForbiddenCommands(t *testing.T) {
 						t.Fatalf("%s has %s: %s", kind.name, id, why)
 					}
 				}
-				if found := strangers(Brief(string(m.Role), string(m.Strategy), a.Commands), a); found != nil {
+				if found := forbiddenCommands(Brief(string(m.Role), string(m.Strategy), a.Commands), a); found != nil {
 					t.Fatalf("%s, the brief: %q", kind.name, found)
 				}
 			}
@@ -449,7 +449,7 @@ func TestPromptsNameNoForbiddenCommands(t *testing.T) {
 	}
 	planted := "run `maestro session spawn --task-ids T`, or maestro task frobnicate, or `maestro task complete T`; " +
 		"`maestro task get T` and `maestro report progress` are fine"
-	if got := strangers(planted, worker); !slices.Equal(got, []string{
+	if got := forbiddenCommands(planted, worker); !slices.Equal(got, []string{
 		"maestro session spawn",
 		"maestro task frobnicate", "maestro task complete",
 	}) {
