@@ -25,8 +25,8 @@ var (
 // pageSize is the smallest part of a file that a disk writes.
 const pageSize = 4096
 
-// syncRecorder holds what is on the disk of a running store: what was synced. Syncs by the embedded server itself do not
-// count.
+// syncRecorder holds what is on the disk of a running store: what was synced. Syncs by the embedded server itself do
+// not count.
 type syncRecorder struct {
 	dir string
 	// before is called before each sync in the store. It may be nil.
@@ -37,8 +37,8 @@ type syncRecorder struct {
 	names map[string]bool  // the files whose names are synced
 }
 
-// newSyncRecorder records the syncs of a store that is opened after the call, until the test ends. The test must not run in
-// parallel.
+// newSyncRecorder records the syncs of a store that is opened after the call, until the test ends. The test must not
+// run in parallel.
 func newSyncRecorder(t *testing.T, dir string) *syncRecorder {
 	p := &syncRecorder{dir: dir, sizes: map[string]int64{}, names: map[string]bool{}}
 	t.Cleanup(disk.Inject(func(operation, path string) error {

@@ -9,8 +9,8 @@ import (
 	"maestro/events"
 )
 
-// largeTree returns a state with a root, this many tasks below it, and nine ended sessions that reported on the first of
-// them. The tasks are created without events, which would take long.
+// largeTree returns a state with a root, this many tasks below it, and nine ended sessions that reported on the first
+// of them. The tasks are created without events, which would take long.
 func largeTree(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	t.Helper()
 	given := []given{project(), task("root")}
