@@ -534,7 +534,7 @@ func TestCommandMatchesManifest(t *testing.T) {
 	}
 	w.manifestOf("byhand")
 	w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).refused(409,
-		"CONFLICT", "exists already")
+		"CONFLICT", "already exists")
 
 	// Digests that name nothing, or are not digests.
 	none := "sha256-" + strings.Repeat("0", 64)

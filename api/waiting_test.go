@@ -353,7 +353,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		at(t, wait(token, "input_none")).refused(404, "NOT_FOUND", "Question with id 'input_none' not found")
 		w.do(other, "input:answer", `{"inputId":"`+question+`","answer":"A"}`).refused(403, "NOT_ALLOWED", "")
 		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"C"}`).refused(400, "VALIDATION_ERROR",
-			"none of the options")
+			"not one of the options")
 		still(t, asker)
 		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"B"}`).is(200)
 		for _, waiting := range []<-chan reply{asker, parent, user} {

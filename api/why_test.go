@@ -101,7 +101,7 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 		done := w.why(orchestrator, second)
 		if len(done.Chains) != 3 || done.types(1)[0] != "queue.item_completed" ||
 			done.types(2)[0] != "queue.item_completed" ||
-			!strings.Contains(done.Chains[1].What, "is said to be completed, by "+first) {
+			!strings.Contains(done.Chains[1].What, "is reported as completed by "+first) {
 			t.Errorf("why %s: %+v", second, done)
 		}
 		w.everyEventHasItsCause()

@@ -78,9 +78,9 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 			Next:    "claim an item with `maestro queue start`",
 		}
 	}
-	why := "its item was given back when it was lost"
+	why := "its item was returned when it was lost"
 	if !last.Returned() {
-		why = "it was queued again since"
+		why = "it has been queued again since"
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,

@@ -118,7 +118,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	if x.Message == "" && len(x.Options) > 0 {
-		return nil, invalid("/message", "a question with options has words")
+		return nil, invalid("/message", "a question with options needs a text")
 	}
 	if x.Message != "" && !late && c.Rules != firstRules {
 		reported.InputID = newID("input", c, func(id string) bool { return s.Input(id) != nil })
@@ -167,10 +167,10 @@ func mayReportLate(
 			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
 				time.UnixMilli(session.StartedAt).UTC().Format(time.RFC3339),
 			"compare the clock of its machine with the server's",
-			"Session '%s' did not exist when this was said", session.ID)
+			"Session '%s' did not exist when this was reported", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
-			"Session '%s' had ended when this was said: %s", session.ID, HowEnded(s, session))
+			"Session '%s' had ended when this was reported: %s", session.ID, HowEnded(s, session))
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)
 	case session.LateBytes+bytes > LimitLateBytes.Value:

@@ -123,7 +123,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	if x.Create {
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session with id '" + id + "' exists already",
+			Message: "Session with id '" + id + "' already exists",
 			Why:     "create was set, which asks for a new session",
 			Next:    "choose another id, or register it without create",
 		}
@@ -138,7 +138,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	case x.differs(session):
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session with id '" + id + "' exists already, and is not what is asked for",
+			Message: "Session with id '" + id + "' already exists, with other settings",
 			Why:     "registering a known session changes nothing about it",
 			Next:    "leave out all but its id, or choose another id",
 		}

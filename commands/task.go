@@ -338,7 +338,8 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		if t.Status == events.TaskCancelled {
 			next = "reverse the cancellation with `maestro task update " + t.ID + " --status todo`"
 		}
-		return nil, forbidden("only work that is done, or is said to be, is reopened", next, "Task '%s' is %s", t.ID,
+		return nil, forbidden("only a task that is completed, blocked or reported as completed can be reopened", next,
+			"Task '%s' is %s", t.ID,
 			t.Status)
 	}
 	forced, err := mayMove(s, c, t, t.ParentID, events.TaskInProgress, x.Force)

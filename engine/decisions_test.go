@@ -567,7 +567,7 @@ func TestTaskDecisions(t *testing.T) {
 		{
 			"two places", nil,
 			step{"o", "task:update", `{"taskId":"{t3}","before":"{t4}","after":"{t5}"}`},
-			"VALIDATION_ERROR", "exclude each other",
+			"VALIDATION_ERROR", "cannot be used together",
 		},
 		{
 			"a move to the root", nil,
@@ -960,11 +960,11 @@ func TestSessionDecisions(t *testing.T) {
 		{"a known session registered with other rights", nil, step{
 			"admin", "session:register",
 			`{"sessionId":"{w}","role":"orchestrator"}`,
-		}, "CONFLICT", "is not what is asked for"},
+		}, "CONFLICT", "with other settings"},
 		{"a known session registered with a list", nil, step{
 			"admin", "session:register",
 			`{"sessionId":"{w}","allowedCommands":["task:list"]}`,
-		}, "CONFLICT", "is not what is asked for"},
+		}, "CONFLICT", "with other settings"},
 		{
 			"a note on another project's task", nil,
 			step{"w", "session:note", `{"message":"x","taskId":"{u1}"}`},
@@ -1020,7 +1020,7 @@ func TestSessionDecisions(t *testing.T) {
 		{"a known session with create", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"{w}","create":true}`,
-		}, "CONFLICT", "exists already"},
+		}, "CONFLICT", "already exists"},
 		{"a user for the id parent", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"parent"}`,
@@ -1352,7 +1352,7 @@ func TestManifestDecisions(t *testing.T) {
 			"without having been given one",
 			[]step{bare},
 			begin("a", "worker:init", some), "BUSINESS_RULE_ERROR",
-			"was made without a manifest",
+			"was created without a manifest",
 		},
 		{
 			"with one that was given later",
@@ -1622,7 +1622,7 @@ func TestReportDecisions(t *testing.T) {
 		{
 			"a report kept before its session was created is refused", nil,
 			step{"e@3h", "report:complete", `{"message":"m"}`},
-			"NOT_ALLOWED", "did not exist when this was said",
+			"NOT_ALLOWED", "did not exist when this was reported",
 		},
 		{
 			"a user reports nothing", nil,
@@ -1697,7 +1697,7 @@ func TestQueueDecisions(t *testing.T) {
 				`{"project":"{p}","queue":"main","trustReports":true}`,
 			},
 			"CONFLICT",
-			"exists already, and is not what is asked for",
+			"already exists, with other settings",
 		},
 		{
 			"a queue of the same name in another project",
@@ -1714,7 +1714,7 @@ func TestQueueDecisions(t *testing.T) {
 		{
 			"a queue with the name of a session's own queue", nil,
 			step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`},
-			"CONFLICT", "exists already",
+			"CONFLICT", "already exists",
 		},
 		{
 			"create without a name", nil,
@@ -1918,7 +1918,7 @@ func TestQueueDecisions(t *testing.T) {
 			"one that said that it is done starts nothing",
 			[]step{push("t1"), {"k", "session:complete", `{}`}},
 			start, "CONFLICT",
-			"said that it is done, and takes no more items",
+			"reported that it is done, and gets no more items",
 		},
 		{
 			"start while holding, after it said that it is done",
@@ -1929,7 +1929,7 @@ func TestQueueDecisions(t *testing.T) {
 			"a lost one starts nothing",
 			[]step{push("t1"), lose("k")},
 			start, "CONFLICT",
-			"is lost, and can hold no item",
+			"is lost, and cannot hold an item",
 		},
 		{
 			"a session that is heard again starts",
@@ -2032,7 +2032,7 @@ func TestQueueDecisions(t *testing.T) {
 				lose("a"), giveUp("t1"), starts("b"), hears("a"),
 			},
 			step{"a", "queue:complete", `{"taskId":"{t1}"}`},
-			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back",
+			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was returned",
 		},
 		{
 			"complete an item that another session has completed",
@@ -2430,7 +2430,7 @@ func TestQueueDecisions(t *testing.T) {
 			},
 			step{"k", "queue:complete", `{}`},
 			"CONFLICT",
-			"it is back in the queue | it was queued again since",
+			"it is back in the queue | it has been queued again since",
 		},
 
 		{
@@ -2741,7 +2741,7 @@ func TestInputDecisions(t *testing.T) {
 			nil,
 			step{"w", "report:needs-input", `{"taskIds":["{t1}"],"options":["a"]}`},
 			"VALIDATION_ERROR",
-			"a question with options has words",
+			"a question with options needs a text",
 		},
 		{
 			"options of another report",
@@ -2831,7 +2831,7 @@ func TestInputDecisions(t *testing.T) {
 			"answer with none of the options",
 			[]step{asked},
 			answer("o", "c"), "VALIDATION_ERROR",
-			"'c' is none of the options | the session asked for one of: a, b",
+			"'c' is not one of the options | the session asked for one of: a, b",
 		},
 		{"answer with none of the options as another answer", []step{asked}, step{
 			"o", "input:answer",
@@ -3070,14 +3070,14 @@ func TestTemplateDecisions(t *testing.T) {
 		{
 			"delete one of Maestro's own", nil,
 			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
-			"BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted",
+			"BUSINESS_RULE_ERROR", "is built in and cannot be deleted",
 		},
 		{
 			"delete a changed template of Maestro's own",
 			[]step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}},
 			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
 			"BUSINESS_RULE_ERROR",
-			"Maestro's own and cannot be deleted",
+			"is built in and cannot be deleted",
 		},
 	})
 }
@@ -3302,7 +3302,7 @@ func TestTokenDecisions(t *testing.T) {
 				`{"name":"kid","kind":"admin","expiresIn":61000}`,
 			},
 			"BUSINESS_RULE_ERROR",
-			"expires before the one that it would make",
+			"expires before the one that it would create",
 		},
 		{
 			"a token that never expires, created by one that does",
@@ -3366,13 +3366,13 @@ func TestTokenDecisions(t *testing.T) {
 			"a token does not keep the tokens that it created",
 			[]step{create, kid},
 			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
-			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' created",
 		},
 		{
 			"a token does not keep what its creator created",
 			[]step{create, kid, grandkid},
 			step{"token:kid", "token:revoke", `{"name":"ci","keepChildren":true}`},
-			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' created",
 		},
 		{
 			"a token that created nothing keeps nothing",
@@ -3453,11 +3453,12 @@ func TestDeadlineDecisions(t *testing.T) {
 			timeOut, "session.timed_out",
 			`{"sessionId":"{a}","deadline":`,
 		},
-		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR", "has time left"},
+		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR",
+			"has not reached its deadline"},
 		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{
 			"system", "session:timed-out",
 			`{"sessionId":"{w}"}`,
-		}, "BUSINESS_RULE_ERROR", "has time left"},
+		}, "BUSINESS_RULE_ERROR", "has not reached its deadline"},
 		{"time out again", []step{timed, {"time", "", "61s"}, timeOut}, timeOut, "already so", ""},
 		{"time out one that was killed", []step{timed, {"time", "", "61s"}, kill("a")}, timeOut, "already so", ""},
 		{"time out none", nil, step{"system", "session:timed-out", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},

@@ -35,7 +35,7 @@ const (
 	nextSalvage = "stop the server, and run `maestro salvage --to NEWHOME`: it recovers every readable event, and " +
 		"fills gaps from backups (name their directory too, if `serve` has a --backup-dir); then start the server " +
 		"with MAESTRO_HOME=NEWHOME"
-	nextBrought = "check that it is a head of this home: `maestro audit head` prints the present one; if it is, then " +
+	nextBrought = "check that it is a head of this home: `maestro audit head` prints the current one; if it is, then " +
 		nextSalvage
 	nextForged = "somebody wrote this event around the server: see `maestro audit replay`, then restore a backup " +
 		"from before it with `maestro restore FILE --home NEWHOME --head SEQ:HASH`"

@@ -115,7 +115,7 @@ var queueEvents = []Entry{
 	entry[QueueItemSkipped]("An item is passed by."),
 	entry[QueueItemRequeued]("An item went back to the end of its queue, with no attempts."),
 	entry[QueueItemReturned]("An item's holder ended or was lost; the item went back to the front."),
-	entry[QueueItemMoved]("A queued item stands somewhere else in its queue."),
+	entry[QueueItemMoved]("A queued item moved to another place in its queue."),
 	entry[QueueItemRemoved]("An item is no longer in its queue."),
 	entry[QueueDeleted]("A queue is gone; its name may be used again."),
 	entry[QueueItemQuarantined]("An item was started too often without an end, and waits for a person."),

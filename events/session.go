@@ -87,7 +87,7 @@ type SessionCreated struct {
 	Name        string            `json:"name" doc:"as people call it"`
 	Role        Role              `json:"role" doc:"worker or orchestrator"`
 	Strategy    Strategy          `json:"strategy" doc:"how it works through its tasks"`
-	Status      SessionStatus     `json:"status" doc:"where it stands at first"`
+	Status      SessionStatus     `json:"status" doc:"its first status"`
 	TaskIDs     []string          `json:"taskIds,omitempty" doc:"its tasks"`
 	Permissions Permissions       `json:"permissions" doc:"what it may do"`
 	Env         map[string]string `json:"env,omitempty" doc:"environment, as the client gave it"`

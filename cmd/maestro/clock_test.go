@@ -309,7 +309,7 @@ func TestWallClockBeyondAllEvents(t *testing.T) {
 		if _, at := s.do("project:create", map[string]any{"name": "P"}); time.Since(at).Abs() > clock.Tolerance {
 			t.Errorf("%d: an event has the time %s", year, at)
 		}
-		if _, ready := s.ready(); !strings.Contains(ready, "set the machine's clock right: events cannot have") {
+		if _, ready := s.ready(); !strings.Contains(ready, "correct the machine's clock: events cannot have") {
 			t.Errorf("%d: readyz says %s", year, ready)
 		}
 		if text, _ := s.get("/api/clock", 0); !strings.Contains(text, `"jumped":true`) {

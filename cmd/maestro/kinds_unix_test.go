@@ -63,7 +63,7 @@ func TestIrregularFilesInHome(t *testing.T) {
 			}
 			next := "move it away and start again"
 			if name == "store" || name == "store/jetstream" {
-				next = "`maestro salvage --to NEWHOME` makes a new home of the backups; " +
+				next = "`maestro salvage --to NEWHOME` makes a new home from the backups; " +
 					"or move it away, and restore one"
 			}
 			dir := t.TempDir()

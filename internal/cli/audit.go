@@ -17,7 +17,7 @@ import (
 // NewAudit returns the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
 	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
-	return a.group("audit", "The log: show it, check it, export it", verbs...)
+	return a.group("audit", "Inspect, export and verify the log", verbs...)
 }
 
 // auditHead is `maestro audit head`.

@@ -13,7 +13,7 @@ import (
 func newClock(a *Run) *cobra.Command {
 	return a.group(
 		"clock",
-		"The time that events get, and the machine's wall clock",
+		"Show and confirm the clock that timestamps events",
 		newClockShow(a),
 		newClockConfirm(a),
 	)
@@ -28,7 +28,7 @@ func newClockShow(a *Run) *cobra.Command {
 	c := &clockShow{Run: a}
 	return &cobra.Command{
 		Use:   "show",
-		Short: "Show the time of events beside the machine's wall clock",
+		Short: "Show the time of events and the machine's wall clock",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

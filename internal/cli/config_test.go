@@ -46,10 +46,10 @@ func TestNameMeansUsersProject(t *testing.T) {
 		refused bool
 	}{
 		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
-		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions made 2 more projects", false},
+		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions created 2 more projects", false},
 		"two of users":           {[]wire.Project{user, deputy, one}, "", "(Web shop), proj_deputy (Web", true},
-		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
-		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
+		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' created", false},
+		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' created proj_one", true},
 	} {
 		list, err := json.Marshal(append([]wire.Project{}, c.there...))
 		if err != nil {
@@ -86,7 +86,7 @@ func TestPrefixMeansUsersProject(t *testing.T) {
 	}{
 		"beside a session's": {[]wire.Project{one, user, two}, user.ID, ""},
 		"two of users":       {[]wire.Project{user, one, deputy}, "", "(Mine), proj_short22222 (Other)"},
-		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' made"},
+		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' created"},
 		"two of sessions":    {[]wire.Project{one, two}, "", "(Like), proj_short44444 (Alike)"},
 	} {
 		list, err := json.Marshal(c.there)

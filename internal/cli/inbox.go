@@ -105,7 +105,7 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 			Status:  http.StatusGatewayTimeout,
 			Code:    "TIMED_OUT",
 			Message: "Nothing needed you within " + c.timeout.String(),
-			Next:    "wait on with the same command",
+			Next:    "to keep waiting, run the same command again",
 		}
 	}
 	return items, err
@@ -128,7 +128,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 	defer func() { _ = h.Close() }()
 	aside, err := outbox.SetAside(ctx, h.Root())
 	if err != nil {
-		a.Say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+		a.Say("maestro: cannot tell whether kept commands were set aside: %s\n", err)
 	}
 	var items []wire.InboxItem
 	for _, id := range slices.Sorted(maps.Keys(aside)) {

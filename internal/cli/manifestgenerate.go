@@ -118,7 +118,7 @@ func readContext(a *Run, file string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if !json.Valid(content) {
-		return nil, failure.Usage("The context file %s is no JSON", file).
+		return nil, failure.Usage("The context file %s is not JSON", file).
 			WithNext("write an object with any of codebaseContext, relatedTasks, projectStandards and custom; " +
 				"see `maestro manifest schema`")
 	}

@@ -90,7 +90,7 @@ This plan shows every key. A task needs only an id and a title:
 
 func (c *planApply) run(ctx context.Context, args []string) error {
 	if c.cmd.Flags().Changed("name") && c.o.project != "" {
-		return failure.Usage("--project and --name exclude each other").WithNext("leave one of them out")
+		return failure.Usage("--project and --name cannot be used together").WithNext("leave one of them out")
 	}
 	c.o.byName = c.cmd.Flags().Changed("name")
 	return applyPlan(ctx, c.Run, args[0], c.o)
@@ -205,7 +205,8 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	case len(meant) > 1:
 		return sameName(name, meant)
 	case len(projects) > 0:
-		f := failure.Usage("Project %q was made by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
+		f := failure.Usage(
+			"Project %q was created by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
 			WithNext("use it with --project %s, or create yours with `maestro project create`", projects[0].ID)
 		f.Why = "Maestro puts your plan into a session's project only if you name that project by its id"
 		return f

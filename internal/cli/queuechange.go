@@ -25,7 +25,7 @@ func newQueueMove(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	cmd.Flags().Bool("last", false, "put it after all others, as without a flag")
+	cmd.Flags().Bool("last", false, "put it after all others, which is the default")
 	Exclude(cmd, "first", "last", "before")
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:move", "before", "queue")

@@ -154,7 +154,7 @@ func showStart(a *Run, answer client.Answer) error {
 	a.Result(shown, func() {
 		switch {
 		case shown.Empty && shown.Finished:
-			a.Print("The queue is finished: every item that it had has ended\n")
+			a.Print("The queue is finished: all its items have ended\n")
 		case shown.Empty:
 			a.Print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
 		case shown.Held:
@@ -183,7 +183,7 @@ func showWork(a *Run, w *wire.Work) {
 		a.block("Acceptance criteria", listOf(w.Criteria))
 	}
 	a.block("Prompt", w.InitialPrompt)
-	a.block("The task was reopened with these words", w.Reopened)
+	a.block("The task was reopened for this reason", w.Reopened)
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {

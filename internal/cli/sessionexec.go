@@ -120,7 +120,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	c.answered = true // from now on stdout belongs to the command
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
-		c.Say("maestro: Session '%s' is over, and its command is being ended: %s\n", session, why)
+		c.Say("maestro: Session '%s' has ended, so its command is being ended: %s\n", session, why)
 	})
 	stop()
 	if cmd.Process == nil {

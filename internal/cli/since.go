@@ -89,7 +89,7 @@ func Beginning(text string) (string, error) {
 		return text, nil
 	}
 	if err != nil {
-		return "", failure.Usage("%q is no sequence, time or duration", text).
+		return "", failure.Usage("%q is not a sequence, a time or a duration", text).
 			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	if ago < 0 {

@@ -53,7 +53,7 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case c.saidDone && len(args) > 0:
-		return failure.Usage("--said-done and named tasks exclude each other").WithNext("leave one of them out")
+		return failure.Usage("--said-done and named tasks cannot be used together").WithNext("leave one of them out")
 	case c.saidDone:
 		return c.completeSaidDone(ctx, of, words)
 	case len(args) == 1:

@@ -170,10 +170,10 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{"NAME", "KIND", "STATUS", "MADE BY", "USED", "PROJECTS"}
+	columns := []string{"NAME", "KIND", "STATUS", "CREATED BY", "USED", "PROJECTS"}
 	List(c.Run, tokens, "There are no named tokens", columns, func(t wire.TokenView) []string {
 		return []string{
-			t.Name, string(t.Kind), c.tokenState(t), "made by " + Who(t.CreatedBy), c.tokenUse(t),
+			t.Name, string(t.Kind), c.tokenState(t), "created by " + Who(t.CreatedBy), c.tokenUse(t),
 			strings.Join(t.ProjectIDs, ", "),
 		}
 	})
@@ -214,7 +214,7 @@ func newTokenRevoke(a *Run) *cobra.Command {
 	c := &tokenRevoke{Run: a}
 	cmd := &cobra.Command{
 		Use:   "revoke [<name>]",
-		Short: "Revoke a token and those that it made, or replace a session's secret",
+		Short: "Revoke a token and the tokens created with it, or replace a session's secret",
 		Args:  Takes,
 		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or
 revoke a session's secret. Their open calls end. With --keep-children, the
@@ -267,7 +267,7 @@ func showRevoked(a *Run, answer client.Answer, name string) error {
 	}
 	with := ""
 	if revoked, ok := data.(*events.TokenRevoked); ok {
-		with = Prefixed(", and those that it made: ", strings.Join(revoked.Children, ", "))
+		with = Prefixed(", and the tokens created with it: ", strings.Join(revoked.Children, ", "))
 	}
 	a.wrote(answer, name, "Revoked the token %s%s", name, with)
 	left := answer.Revoked
@@ -275,7 +275,7 @@ func showRevoked(a *Run, answer client.Answer, name string) error {
 		return nil
 	}
 	if len(left.Kept) > 0 {
-		a.Print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
+		a.Print("The tokens created with it stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
 			strings.Join(left.Kept, ", "), name)
 	}
 	if left.Running > 0 {

@@ -40,7 +40,8 @@ prompt or, for a user, the list of commands.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "system-prompt", false, "print the text for an agent")
-	cmd.Flags().BoolVar(&c.all, "all", false, "also show how the server knows you, and the commands that you may use")
+	cmd.Flags().BoolVar(&c.all, "all", false,
+		"also show how the server identifies you, and the commands that you may use")
 	Exclude(cmd, "all", "system-prompt")
 	return Tell(cmd, "whoami")
 }

@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		{"no tasks", "name: x\n", []string{"line 1: a plan needs tasks"}},
 		{"empty tasks", "name: x\ntasks: []\n", []string{"line 2: a plan needs tasks"}},
 		{"not YAML", "tasks:\n  - id: a\n title: b\n", []string{"line 2: this is not YAML: did not find expected key"}},
-		{"not UTF-8", "name: \xff\n", []string{"line 1: a plan is UTF-8 text, and this is not"}},
+		{"not UTF-8", "name: \xff\n", []string{"line 1: a plan must be UTF-8 text, and this is not"}},
 		{
 			"two documents", "tasks: [{id: a, title: A}]\n---\ntasks: []\n",
 			[]string{"line 2: a plan is one YAML document, and here a second one begins"},
@@ -129,11 +129,11 @@ tasks:
 		},
 		{
 			"alias", "tasks:\n- &x\n  id: a\n  title: A\n- *x\n",
-			[]string{"line 5: expected keys and values, found an alias, and a plan uses none"},
+			[]string{"line 5: expected keys and values, found an alias, which a plan may not use"},
 		},
 		{
 			"alias in metadata", "tasks:\n- id: a\n  title: A\n  metadata: {x: &y [1], z: *y}\n",
-			[]string{"line 4: a plan uses no aliases"},
+			[]string{"line 4: a plan may not use aliases"},
 		},
 		{
 			"metadata no JSON", "tasks:\n- id: a\n  title: A\n  metadata: {x: .nan}\n",
@@ -147,7 +147,7 @@ tasks:
 			"other parent",
 			"tasks:\n- id: a\n  title: A\n  tasks:\n  - {id: b, title: B, parent: c}\n- {id: c, title: C}\n",
 			[]string{
-				`line 5: it stands among the tasks of "a" and names "c" as its parent`,
+				`line 5: it is listed below "a", but names "c" as its parent`,
 			},
 		},
 		{"itself", "tasks:\n- {id: a, title: A, dependencies: [a]}\n", []string{"line 2: a cycle: a waits for a"}},

@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 		{"version as a number", []string{`"1.0"`, `1.0`}, []string{"/manifestVersion: must be a text, not a number"}},
 		{
 			"null", top(`"skills":null`),
-			[]string{"/skills: must be a list, not null; what there is none of is left out"},
+			[]string{"/skills: must be a list, not null; leave it out instead"},
 		},
 		{"null where it may be", nil, nil},
 		{"another case", []string{`"title"`, `"Title"`}, []string{
@@ -55,16 +55,16 @@ func TestFaults(t *testing.T) {
 			"underscores", task(`"session_ids":[]`),
 			[]string{`/tasks/0/session_ids: there is no such member; the name is "sessionIds", in just these letters`},
 		},
-		{"unknown", top(`"a/b~c":{}`), []string{"/a~1b~0c: there is no such member; what is free goes into metadata"}},
-		{"twice", top(`"role":"worker"`), []string{"/role: the name is there twice; leave one out"}},
-		{"twice, by an escape", top(`"r\u006fle":"worker"`), []string{"/role: the name is there twice"}},
+		{"unknown", top(`"a/b~c":{}`), []string{"/a~1b~0c: there is no such member; put your own data into a task"}},
+		{"twice", top(`"role":"worker"`), []string{"/role: the name appears twice; remove one"}},
+		{"twice, by an escape", top(`"r\u006fle":"worker"`), []string{"/role: the name appears twice"}},
 		{
 			"twice in what is free", task(`"metadata":{"a":[{"b":1,"b":2}]}`),
-			[]string{"/tasks/0/metadata/a/0/b: the name is there twice"},
+			[]string{"/tasks/0/metadata/a/0/b: the name appears twice"},
 		},
 		{
 			"twice among many", task(`"metadata":{` + many(40) + `,"m3":0}`),
-			[]string{"/tasks/0/metadata/m3: the name is there twice"},
+			[]string{"/tasks/0/metadata/m3: the name appears twice"},
 		},
 		{"many", task(`"metadata":{` + many(40) + `,"n":{` + many(40) + `}}`), nil},
 		{
@@ -85,10 +85,11 @@ func TestFaults(t *testing.T) {
 			`/role: must be "worker" or "orchestrator", not "boss"`, "/tasks/0/id: must be an id: not empty",
 			"/session/model: must be a text, not a number",
 		}},
-		{"half a pair", []string{`"Fix bug"`, `"\ud800"`}, []string{"/tasks/0/title: holds half of a surrogate pair"}},
+		{"half a pair", []string{`"Fix bug"`, `"\ud800"`}, []string{
+			"/tasks/0/title: contains half of a surrogate pair"}},
 		{
 			"half a pair in what is free", task(`"metadata":{"a":"\udc00\ud800"}`),
-			[]string{"/tasks/0/metadata/a: holds half of a surrogate pair"},
+			[]string{"/tasks/0/metadata/a: contains half of a surrogate pair"},
 		},
 		{"a pair", []string{`"Fix bug"`, `"\ud83d\ude00"`}, nil},
 		{
@@ -126,7 +127,7 @@ func TestFaults(t *testing.T) {
 			"/tasks: must not be empty; only a worker",
 		}},
 		{"half a pair in a name", top(`"\udc00":1`), []string{
-			"/\uFFFD: the name holds half of a surrogate pair",
+			"/\uFFFD: the name contains half of a surrogate pair",
 			"/\uFFFD: there is no such member",
 		}},
 		{

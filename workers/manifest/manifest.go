@@ -37,7 +37,7 @@ type Task struct {
 	ParentID           *string  `json:"parentId" null:"root" is:"id" use:"parent" doc:"the task above it, or null; it may be outside the manifest"`
 	AcceptanceCriteria []string `json:"acceptanceCriteria" atLeast:"1" doc:"what must be true when it is complete"`
 	Dependencies       []string `json:"dependencies,omitempty" is:"id" use:"dependency" doc:"tasks that must be completed first; they may be outside the manifest"`
-	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how pressing it is"`
+	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how urgent it is"`
 	ProjectID          string   `json:"projectId" is:"id" doc:"its project"`
 	// CreatedAt is the time as written.
 	CreatedAt       string            `json:"createdAt" is:"time" doc:"when it was created, with a zone"`
@@ -75,7 +75,7 @@ type Session struct {
 
 // Context is further information for the agent.
 type Context struct {
-	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known of the code"`
+	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known about the code"`
 	RelatedTasks     []RelatedTask     `json:"relatedTasks,omitempty" doc:"tasks beside those of the session"`
 	ProjectStandards *ProjectStandards `json:"projectStandards,omitempty" doc:"the project's conventions"`
 	Custom           json.RawMessage   `json:"custom,omitempty" doc:"free"`

@@ -53,8 +53,8 @@ happened.
 With --at alone, or with --project, it shows the board as it was then.`,
 		RunE: cli.Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")
-	cmd.Flags().StringVar(&c.o.task, "task", "", "the story of this task")
+	cmd.Flags().StringVar(&c.o.session, "session", "", "the history of this session")
+	cmd.Flags().StringVar(&c.o.task, "task", "", "the history of this task")
 	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
 	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, a time, or a duration ago such as 10m")
 	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, a time, or a duration ago such as 10m")
@@ -97,7 +97,7 @@ func parseMoment(flag, text string) (moment, error) {
 		at, err = time.Parse(time.RFC3339Nano, began)
 	}
 	if err != nil {
-		return moment{}, failure.Usage("--%s %q is no sequence above 0, time or duration", flag, text).
+		return moment{}, failure.Usage("--%s %q is not a sequence above 0, a time or a duration", flag, text).
 			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	return moment{time: at}, nil
@@ -288,7 +288,7 @@ func unreadable(behind uint64, err error) error {
 		Status:  http.StatusUnprocessableEntity,
 		Code:    "FILE",
 		Err:     err,
-		Message: fmt.Sprintf("The export cannot be read behind event %d", behind),
+		Message: fmt.Sprintf("The export cannot be read after event %d", behind),
 		Why:     err.Error(),
 		Next:    "name a file as `maestro audit export` wrote it",
 	}

@@ -136,7 +136,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		return restoreFailed(o.home, err)
 	}
 	for _, dir := range left {
-		a.Say("Removed %s, which a restore left that was killed\n", dir)
+		a.Say("Removed %s, left by a restore that was killed\n", dir)
 	}
 	r := &restoring{
 		Run:      a,
@@ -230,7 +230,7 @@ func restoreFailed(dir string, err error) error {
 		Status:  http.StatusInternalServerError,
 		Code:    "RESTORE_FAILED",
 		Message: "The home " + dir + " could not be made",
-		Next:    "nothing was left behind; look at the reason, and run it again",
+		Next:    "nothing was left behind; fix the cause, and run it again",
 		Err:     err,
 	}
 }

@@ -162,7 +162,7 @@ func (r *restoring) accept() error {
 	for _, fault := range r.verdict.Faults {
 		why.WriteString(faultLine(fault) + "\n")
 	}
-	next := "use another backup; or restore it all the same with --accept-faults, which notes the faults in the home"
+	next := "use another backup; or restore it anyway with --accept-faults, which records the faults in the home"
 	if !r.judging {
 		next = "use another file; the log cannot be served as it is, so --accept-faults does not help"
 	}

@@ -44,7 +44,7 @@ func NewSalvage(a *cli.Run) *cobra.Command {
 	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
 		Use:   "salvage [<home>]",
-		Short: "Make a new home out of a damaged one, with all that can be read",
+		Short: "Make a new home from a damaged one, with everything that can be read",
 		Args:  cli.Takes,
 		Long: `Make a new home from a damaged one. Stop the server first. The command only
 reads the damaged home.
@@ -293,8 +293,8 @@ func notSalvaged(to string, err error) error {
 		Status:  http.StatusInternalServerError,
 		Code:    "SALVAGE_FAILED",
 		Err:     err,
-		Message: "The home could not be salvaged; nothing was made",
-		Next:    "look at the reason, and run it again; --to names another place for the new home",
+		Message: "The home could not be salvaged; nothing was created",
+		Next:    "fix the cause, and run it again; --to names another place for the new home",
 	}
 }
 
@@ -347,7 +347,7 @@ func lacking(report *salvage.Report) string {
 	known.Newer = ""
 	known.EndUnknown = false
 	if known.Whole() {
-		return "whether this is all that was acknowledged is not known"
+		return "it is not known whether this is everything that was acknowledged"
 	}
 	return "not everything is there"
 }
