@@ -277,7 +277,7 @@ func TestItemsThatWait(t *testing.T) {
 	path := "/api/sessions/" + session + "/queue"
 	top := o.call("GET", path+"/top", "").is(200)
 	if top.at("hasMore") != false || top.at("item") != nil ||
-		!strings.Contains(top.text("message"), "waits for something") || top.at("waiting") != float64(1) {
+		!strings.Contains(top.text("message"), "wait for other tasks") || top.at("waiting") != float64(1) {
 		t.Errorf("a waiting item: %s", top.body)
 	}
 	like(t, "nothing to start", `{"success":true,"item":null,"empty":true}`,
