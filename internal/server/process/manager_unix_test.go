@@ -46,7 +46,7 @@ func TestServiceManagerIsNotified(t *testing.T) {
 		t.Fatal(err)
 	}
 	manager.Stopping()
-	if !strings.Contains(log.String(), "is not told") || !strings.Contains(log.String(), socket) {
+	if !strings.Contains(log.String(), "could not be told") || !strings.Contains(log.String(), socket) {
 		t.Errorf("the log says %q", log.String())
 	}
 }
