@@ -89,7 +89,7 @@ soak: ## a long simulation from a seed that nobody has run, then the real binary
 	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
 	$(GO) test ./projections -count 1 -run '^TestQueueLine$$' -timeout 1h -stories 1000
 	$(GO) test ./internal/testing/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
-	$(GO) test ./bus -count 1 -run 'OnWhichAnOperationFails' -timeout 0 -disk-faults 0
+	$(GO) test ./bus -count 1 -run 'SurvivesDiskFault' -timeout 0 -disk-faults 0
 	$(GO) test ./cmd/maestro -count 1 -run '^TestKilledServerLosesNothing$$' -v -kill-rounds 20
 	$(GO) test ./cmd/maestro -count 1 -run '^TestFleetFinishesItsQueue$$' -timeout 1h -v -queue-rounds 10 -queue-items 1000
 	$(GO) test ./cmd/maestro -count 1 -run '^TestServerAwayLosesNoReport$$' -v -away 30s

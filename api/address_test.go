@@ -46,9 +46,9 @@ var floods = map[string][]func(w *world) reply{
 	},
 }
 
-// TestAFloodFromAnAddressStopsNoCredential: whatever comes from an address, a caller there that has a valid credential
+// TestAddressFloodSparesValidCredentials: whatever comes from an address, a caller there that has a valid credential
 // is neither refused nor kept waiting. Callers without one are refused by no quota on the server's own machine.
-func TestAFloodFromAnAddressStopsNoCredential(t *testing.T) {
+func TestAddressFloodSparesValidCredentials(t *testing.T) {
 	quotas := []string{}
 	for _, q := range service.Quotas() {
 		if !strings.HasPrefix(q.Name, "address-") || q.Name == "address-connections" {
@@ -201,9 +201,9 @@ func TestProofsAreSlowedDown(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLimited: calls without a valid credential are bounded for each address and in total, and other calls
-// pass. On the server's own machine, such calls are delayed and then told what is wrong with them.
-func TestNobodyIsLimited(t *testing.T) {
+// TestCallsWithoutCredentialsAreLimited: calls without a valid credential are bounded for each address and in total,
+// and other calls pass. On the server's own machine, such calls are delayed and then told what is wrong with them.
+func TestCallsWithoutCredentialsAreLimited(t *testing.T) {
 	for _, limit := range []string{"address-calls", "server-calls"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := openInside(t, limits(t, limit+"=1/2"))

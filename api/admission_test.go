@@ -262,9 +262,9 @@ func TestCallsInProgressTakeTurns(t *testing.T) {
 	})
 }
 
-// TestWhatThereIsIsLimited: open questions, tasks and sessions are bounded; a retry does not count, and those that end
+// TestOpenObjectsAreLimited: open questions, tasks and sessions are bounded; a retry does not count, and those that end
 // make room.
-func TestWhatThereIsIsLimited(t *testing.T) {
+func TestOpenObjectsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exceeded := func(r reply, limit string) {
 			t.Helper()
@@ -379,7 +379,7 @@ func TestLimitsAreShown(t *testing.T) {
 	})
 }
 
-func TestLimitsThatAreNone(t *testing.T) {
+func TestInvalidLimits(t *testing.T) {
 	for _, text := range []string{
 		"", "session-commands", "nothing=1", "session-commands=", "session-commands=-1", "session-commands=x",
 		"session-commands=NaN", "session-commands=1/", "session-waits=1/2", "session-waits=Inf",

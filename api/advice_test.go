@@ -14,7 +14,7 @@ import (
 var advised = regexp.MustCompile("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
 
 // A refusal never advises a command that the same credential may not use: an agent would try it, and be refused again.
-func TestNextStepsAreTheCallers(t *testing.T) {
+func TestNextStepsArePermitted(t *testing.T) {
 	t.Parallel()
 	w := openInside(t, nil)
 	found := 0

@@ -56,7 +56,7 @@ func expectFault(t *testing.T, verdict engine.Verdict, what string) {
 	t.Errorf("no fault with %q: %+v", what, verdict.Faults)
 }
 
-func TestAnExportProvesItself(t *testing.T) {
+func TestExportVerifies(t *testing.T) {
 	w := open(t, nil)
 	mine, _ := w.history()
 	whole := w.export("")
@@ -104,7 +104,7 @@ func (w *world) head() events.Head {
 	return events.Head{Sequence: w.log.head(), Hash: hash}
 }
 
-func TestAnExportShowsWhatWasDoneToIt(t *testing.T) {
+func TestExportRevealsTampering(t *testing.T) {
 	w := open(t, nil)
 	mine, _ := w.history()
 	for name, file := range map[string][]byte{"whole": w.export(""), "one project's": w.export("?project=" + mine)} {
@@ -176,7 +176,7 @@ func forge(t *testing.T, log *memoryLog, data events.Data, project, source strin
 	})
 }
 
-func TestAForgedEventThatWasNotPermitted(t *testing.T) {
+func TestForgedEventIsFound(t *testing.T) {
 	w := open(t, nil)
 	mine, _ := w.history()
 	task := w.task(mine)
@@ -214,7 +214,7 @@ func TestAForgedEventThatWasNotPermitted(t *testing.T) {
 	}
 }
 
-func TestTheServersAudit(t *testing.T) {
+func TestServerAudit(t *testing.T) {
 	w := open(t, func(c *setup) { c.Backup = noBackup })
 	w.history()
 	good := w.send(http.MethodGet, "/api/audit/verify", adminToken, "").is(200)
@@ -283,8 +283,8 @@ func TestBackup(t *testing.T) {
 	open(t, nil).send(http.MethodGet, "/api/backup", adminToken, "").refused(503, "READ_ONLY", "")
 }
 
-// TestALineHoldsEveryBody: an export has every body byte for byte, even one that is not JSON or has a line break.
-func TestALineHoldsEveryBody(t *testing.T) {
+// TestExportKeepsEveryBody: an export has every body byte for byte, even one that is not JSON or has a line break.
+func TestExportKeepsEveryBody(t *testing.T) {
 	for _, body := range []string{`{"a":"<&>\u2028"}`, "{\n}", "not JSON", "", "\xff\x00", `"text"`} {
 		m := events.Message{Sequence: 7, Subject: "maestro.ev.p.task.t", Body: []byte(body)}
 		text := export.Append(nil, m, events.Hash{1})

@@ -50,7 +50,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestABodyCannotSpeakForAnother(t *testing.T) {
+func TestBodyCannotImpersonate(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)

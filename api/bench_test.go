@@ -28,7 +28,7 @@ func BenchmarkReport(b *testing.B) {
 }
 
 // A report over HTTP takes few allocations: nearly all calls are reports.
-func TestAReportTakesFewAllocations(t *testing.T) {
+func TestReportAllocations(t *testing.T) {
 	const most = 82 // about 35 are the test's own, and 11 the race detector's
 	if got := testing.AllocsPerRun(500, reporter(t)); got > most {
 		t.Errorf("a report takes %v allocations, want at most %d", got, most)

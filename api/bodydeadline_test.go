@@ -49,7 +49,7 @@ func bodiesServer(t *testing.T) *server {
 
 // A body that arrives at once sets no deadline. The deadline of a longer one is removed after the body: otherwise
 // net/http would consider a caller that waits longer, and every later call on its connection, as gone.
-func TestADeadlineEndsWithItsBody(t *testing.T) {
+func TestBodyDeadlineIsRemoved(t *testing.T) {
 	s := bodiesServer(t)
 	untouched := time.Unix(1, 0)
 	for size, want := range map[int]time.Time{1: untouched, service.FreeBody - 1: untouched, 3 * service.FreeBody: {}} {
@@ -69,7 +69,7 @@ func TestADeadlineEndsWithItsBody(t *testing.T) {
 }
 
 // Each body that does not arrive is cut off at its own deadline, not earlier.
-func TestLateBodiesAreCut(t *testing.T) {
+func TestLateBodiesAreCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bodiesServer(t)
 		begun := time.Now()
@@ -115,7 +115,7 @@ func TestLateBodiesAreCut(t *testing.T) {
 }
 
 // The rest of a body gets a deadline when its call is over, because net/http reads it.
-func TestTheRestOfABodyHasADeadline(t *testing.T) {
+func TestRestOfBodyHasDeadline(t *testing.T) {
 	s := bodiesServer(t)
 	var at time.Time
 	body := bodyOf(t, s, strings.NewReader(strings.Repeat(" ", 100)), &at)

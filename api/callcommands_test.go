@@ -79,9 +79,9 @@ var whatWrites = []paying{
 	{"O", "command", "/api/commands/session:kill?tree=true", `{"sessionId":"{below}"}`, 3},
 }
 
-// TestEveryCommandOfACallIsPaidFor: by whatever route commands arrive, their session pays for each event, for at most
+// TestEveryCommandOfACallIsCharged: by whatever route commands arrive, their session pays for each event, for at most
 // one command that causes none, and for a long answer.
-func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
+func TestEveryCommandOfACallIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=0.001/10000", "project-commands=0.001/100000"))
 		project := w.project()
@@ -134,9 +134,9 @@ func TestEveryCommandOfACallIsPaidFor(t *testing.T) {
 	})
 }
 
-// TestACallHasALimitOfCommands: a call above it is refused before any of it is done, with the number. A user ends any
+// TestCommandsPerCallAreLimited: a call above it is refused before any of it is done, with the number. A user ends any
 // number of sessions.
-func TestACallHasALimitOfCommands(t *testing.T) {
+func TestCommandsPerCallAreLimited(t *testing.T) {
 	most := int(commands.LimitCallCommands.Value)
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
@@ -185,9 +185,9 @@ func TestACallHasALimitOfCommands(t *testing.T) {
 	})
 }
 
-// TestABudgetThatEndsWithinACall: if its caller cannot pay for all commands of a call, none is executed, and commands
+// TestBudgetEndsWithinCall: if its caller cannot pay for all commands of a call, none is executed, and commands
 // that were not executed cost nothing. A call of more commands than a burst is admitted when the caller has no debt.
-func TestABudgetThatEndsWithinACall(t *testing.T) {
+func TestBudgetEndsWithinCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-commands=1/50"))
 		project := w.project()

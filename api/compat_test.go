@@ -111,7 +111,8 @@ func TestOldHealth(t *testing.T) {
 	}
 }
 
-const oldProject = `{"id":"ID","name":"Alpha","workingDir":"/srv/alpha","description":"","createdAt":"NUMBER","updatedAt":"NUMBER"}`
+const oldProject = `{"id":"ID","name":"Alpha","workingDir":"/srv/alpha","description":"","createdAt":"NUMBER",` +
+	`"updatedAt":"NUMBER"}`
 
 func TestOldProjects(t *testing.T) {
 	o := old{open(t, authOff)}
@@ -149,7 +150,8 @@ func TestOldProjects(t *testing.T) {
 	o.call("GET", "/api/projects/"+id, "").is(404)
 }
 
-const oldTask = `{"id":"ID","projectId":"ID","parentId":null,"title":"T1","description":"","status":"todo","priority":"medium",
+const oldTask = `{"id":"ID","projectId":"ID","parentId":null,"title":"T1","description":"",
+ "status":"todo","priority":"medium",
  "createdAt":"NUMBER","updatedAt":"NUMBER","startedAt":null,"completedAt":null,"initialPrompt":"",
  "sessionIds":[],"skillIds":[],"agentIds":[],"dependencies":[]}`
 
@@ -258,10 +260,13 @@ func TestOldSessions(t *testing.T) {
 		`{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one","status":"running",`+
 			`"strategy":"simple","env":{"A":"b"},"metadata":{"role":"worker"},"agentId":"a1"}`).is(201)
 	like(t, "created",
-		`{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one","env":{"A":"b"},"strategy":"simple","status":"running",
-	 "startedAt":"NUMBER","lastActivity":"NUMBER","completedAt":null,"hostname":"box","platform":"linux","events":[],"agentId":"a1",
+		`{"id":"sess_own","projectId":"`+project+`","taskIds":["`+task+`"],"name":"Worker one",
+	 "env":{"A":"b"},"strategy":"simple","status":"running",
+	 "startedAt":"NUMBER","lastActivity":"NUMBER","completedAt":null,"hostname":"box","platform":"linux",
+	 "events":[],"agentId":"a1",
 	 "timeline":[{"id":"ID","type":"session_started","timestamp":"NUMBER","message":"Session created"},
-	             {"id":"ID","type":"task_started","timestamp":"NUMBER","taskId":"`+task+`","message":"Started working on task"}],
+	             {"id":"ID","type":"task_started","timestamp":"NUMBER","taskId":"`+task+`",
+	              "message":"Started working on task"}],
 	 "metadata":{"role":"worker"}}`, any(created.object()))
 	like(t, "its task", `{"sessionIds":["sess_own"],"status":"todo"}`,
 		any(o.call("GET", "/api/tasks/"+task, "").is(200).object()))
@@ -355,7 +360,7 @@ func TestOldSessions(t *testing.T) {
 		any(o.call("PATCH", "/api/sessions/"+plain.text("id"), `{"status":"running"}`).is(200).object()))
 }
 
-func TestAnAnswerToAWriteCarriesTheNewestEntries(t *testing.T) {
+func TestWriteAnswerHasNewestEntries(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	id := o.call("POST", "/api/sessions", `{"projectId":"`+project+`","taskIds":[]}`).is(201).text("id")
@@ -393,7 +398,8 @@ func TestOldSpawn(t *testing.T) {
 	  "env":{"MAESTRO_SESSION_ID":"` + id + `","MAESTRO_SERVER_URL":"` + o.url + `","MAESTRO_STRATEGY":"simple"},
 	  "strategy":"simple","status":"spawning","startedAt":"NUMBER","lastActivity":"NUMBER","completedAt":null,
 	  "hostname":"box","platform":"linux","events":[],
-	  "timeline":[{"type":"session_started","message":"Session created"},{"type":"task_started","taskId":"` + task + `","message":"Started working on task"}],
+	  "timeline":[{"type":"session_started","message":"Session created"},
+	              {"type":"task_started","taskId":"` + task + `","message":"Started working on task"}],
 	  "metadata":{"skills":[],"spawnedBy":null,"spawnSource":"ui","role":"worker","strategy":"simple","context":{}}}`
 	like(t, "spawned",
 		`{"success":true,"sessionId":"`+id+`","message":"Spawn request sent to Agents UI","session":`+session+`}`,
@@ -444,8 +450,8 @@ func TestOldSpawn(t *testing.T) {
 	o.routeError(spawn(`,"strategy":"none"`), 400, "invalid_strategy", `strategy must be "simple", "queue", or "tree"`)
 }
 
-// TestWhatOldClientsDo plays what the earlier command line sends (section 9).
-func TestWhatOldClientsDo(t *testing.T) {
+// TestOldClientCalls plays what the earlier command line sends (section 9).
+func TestOldClientCalls(t *testing.T) {
 	o := old{open(t, authOff)}
 	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
@@ -485,7 +491,7 @@ func TestWhatOldClientsDo(t *testing.T) {
 }
 
 // The answer to a write of older clients shows no more than the caller may read.
-func TestAWriteIsNoWayToRead(t *testing.T) {
+func TestWriteAnswersShowNoMoreThanReads(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"Secret title"}`).is(200).

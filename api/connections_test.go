@@ -56,9 +56,9 @@ func ask(t *testing.T, c net.Conn) {
 	}
 }
 
-// TestWhoDoesNotReadIsCut: an answer that its client does not read is cut off after half a minute; one that is read
+// TestSlowReaderIsCutOff: an answer that its client does not read is cut off after half a minute; one that is read
 // slowly arrives completely, however long it takes.
-func TestWhoDoesNotReadIsCut(t *testing.T) {
+func TestSlowReaderIsCutOff(t *testing.T) {
 	const length = 1 << 20
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Duration, 1)
@@ -93,9 +93,9 @@ func TestWhoDoesNotReadIsCut(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsMakeRoom: a caller that opens many connections loses its idle ones; no caller is kept out, and no
-// call is cut off.
-func TestIdleConnectionsMakeRoom(t *testing.T) {
+// TestIdleConnectionsAreClosedFirst: a caller that opens many connections loses its idle ones; no caller is kept out,
+// and no call is cut off.
+func TestIdleConnectionsAreClosedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l service.Limits
 		if err := l.Set("server-connections=3"); err != nil {
@@ -150,7 +150,7 @@ func TestOneProtocol(t *testing.T) {
 
 // A call that is refused before its body is read holds its connection no longer than a body may take, even if the rest
 // of the body never arrives.
-func TestABodyThatNobodyWantsHoldsNoConnection(t *testing.T) {
+func TestRefusedBodyHoldsNoConnection(t *testing.T) {
 	for _, request := range []string{
 		"POST /nothing/here HTTP/1.1\r\nHost: localhost\r\n",
 		"POST /api/tasks HTTP/1.1\r\nHost: localhost\r\n",

@@ -10,7 +10,7 @@ import (
 )
 
 // Only a caller that could spawn a session gets its secret, and only while the session lives.
-func TestWhoGetsTheCredentialOfASession(t *testing.T) {
+func TestWhoGetsASessionCredential(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -46,7 +46,7 @@ func TestWhoGetsTheCredentialOfASession(t *testing.T) {
 }
 
 // The answer to a heartbeat has the lease, and says whether the session has ended.
-func TestHeartbeatsTellTheLease(t *testing.T) {
+func TestHeartbeatAnswerHasLease(t *testing.T) {
 	w := open(t, withLeases(t, 42*time.Second))
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), ``)

@@ -17,7 +17,7 @@ func (s *server) denialRoutes() {
 	}, route.Bare(s.unauthenticatedCalls))
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/limits", Name: "audit-limits",
-		Summary: "The limits that count, and how many calls each has refused",
+		Summary: "The limits in force, and how many calls each has refused",
 	}, route.Bare(service.View.ListLimits))
 	route.Read(s.mount(), route.Route{
 		Path: "/api/audit/can", Name: "audit-can", Summary: "Whether an actor may use a command, and why",

@@ -126,8 +126,9 @@ func (f *failingDenials) StoreDenials(ctx context.Context, records []engine.Stor
 	return f.memoryDenials.StoreDenials(ctx, records)
 }
 
-// TestARefusalThatCannotBeRecorded: it is not answered, because a caller could otherwise try without leaving a record.
-func TestARefusalThatCannotBeRecorded(t *testing.T) {
+// TestUnrecordableRefusalIsNotAnswered: it is not answered, because a caller could otherwise try without leaving a
+// record.
+func TestUnrecordableRefusalIsNotAnswered(t *testing.T) {
 	store := &failingDenials{}
 	denials, err := engine.OpenDenials(t.Context(), store, time.Now, nil)
 	if err != nil {
@@ -145,8 +146,8 @@ func TestARefusalThatCannotBeRecorded(t *testing.T) {
 	w.send(http.MethodGet, "/api/sessions", token, "").refused(403, "NOT_ALLOWED", "")
 }
 
-// TestARefusedKeptCommandIsFound: its text can be found, because its session got exit code 0.
-func TestARefusedKeptCommandIsFound(t *testing.T) {
+// TestRefusedKeptCommandIsListed: its text can be found, because its session got exit code 0.
+func TestRefusedKeptCommandIsListed(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -203,7 +204,7 @@ func TestARefusedKeptCommandIsFound(t *testing.T) {
 	}
 }
 
-func TestWhoMayWhat(t *testing.T) {
+func TestCallersAndCommands(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)

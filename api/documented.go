@@ -33,7 +33,7 @@ func Routes() (native, compat []Documented) {
 	}, Documented{
 		Method:  http.MethodPost,
 		Path:    manifestsPath,
-		Summary: "Store a manifest, and answer the digest that a command names it by",
+		Summary: "Store a manifest, and return its digest, which commands name",
 		Rows:    []string{"manifest:generate"},
 	})
 	s.besides, s.table.Routes = nil, nil

@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestADryRunSaysWhatWouldHappen: for every write and every kind of caller, a dry run gives the same event type or
+// TestDryRunMatchesCommand: for every write and every kind of caller, a dry run gives the same event type or
 // refusal as the command itself right afterwards, changes nothing, and records nothing.
-func TestADryRunSaysWhatWouldHappen(t *testing.T) {
+func TestDryRunMatchesCommand(t *testing.T) {
 	t.Parallel()
 	for _, row := range writes {
 		t.Run(row.id, func(t *testing.T) {
@@ -87,8 +87,8 @@ func (w *world) dry(token, id, body, before string, header ...string) {
 	}
 }
 
-// TestADryRunOfWhatIsWrong: a dry run fails for every reason for which the command would.
-func TestADryRunOfWhatIsWrong(t *testing.T) {
+// TestDryRunOfInvalidCommands: a dry run fails for every reason for which the command would.
+func TestDryRunOfInvalidCommands(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -156,8 +156,8 @@ func TestADryRunOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestADryRunDoesNotWait: a dry run does not wait for an item.
-func TestADryRunDoesNotWait(t *testing.T) {
+// TestDryRunDoesNotWait: a dry run does not wait for an item.
+func TestDryRunDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()

@@ -28,7 +28,7 @@ func (w *world) readRoutes() []string {
 }
 
 // A session that has ended can read itself, its own task, its own questions and mail: every other read is refused.
-func TestWhatAnEndedSessionReads(t *testing.T) {
+func TestEndedSessionReads(t *testing.T) {
 	for _, end := range []string{"killed", "timed out"} {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWhatAnEndedSessionReads(t *testing.T) {
 }
 
 // A call that waits when its session ends is not answered with data that the session may no longer read.
-func TestAnEndStopsAWait(t *testing.T) {
+func TestSessionEndStopsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
@@ -103,7 +103,7 @@ func TestAnEndStopsAWait(t *testing.T) {
 }
 
 // Reads show the environment of a session only to the user and to the session itself.
-func TestWhoSeesAnEnvironment(t *testing.T) {
+func TestEnvironmentVisibility(t *testing.T) {
 	const secret = "s3cret-marker"
 	w := open(t, nil)
 	project := w.project()
@@ -183,9 +183,9 @@ func TestWhoSeesAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestAnEndedSessionReadsNothingByRetries: the older write routes show the current state, so an ended session does not
+// TestEndedSessionCannotReadByRetry: the older write routes show the current state, so an ended session does not
 // get their answers again.
-func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
+func TestEndedSessionCannotReadByRetry(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
@@ -200,8 +200,8 @@ func TestAnEndedSessionReadsNothingByRetries(t *testing.T) {
 	}
 }
 
-// TestWhoActsAfterAKillIsToldOfIt: a refusal tells a killed session who killed it, when and why.
-func TestWhoActsAfterAKillIsToldOfIt(t *testing.T) {
+// TestKilledSessionLearnsOfKill: a refusal tells a killed session who killed it, when and why.
+func TestKilledSessionLearnsOfKill(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)

@@ -22,7 +22,7 @@ type brokenLog struct {
 
 func (l *brokenLog) Append(context.Context, uint64, []events.Message) error { return l.err }
 
-func TestAServerThatCannotWrite(t *testing.T) {
+func TestServerThatCannotWrite(t *testing.T) {
 	for name, cause := range map[string]error{
 		"a full disk":   events.ErrFull,
 		"a damaged log": &events.DamageError{Sequence: 1, Why: "planted"},
@@ -51,7 +51,7 @@ func TestAServerThatCannotWrite(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyForesawIsNotShown(t *testing.T) {
+func TestInternalErrorsAreNotShown(t *testing.T) {
 	w := open(t, func(c *setup) {
 		c.Backup = func(context.Context, io.Writer, events.Head) error { return errors.New("password=hunter2") }
 	})
@@ -61,7 +61,7 @@ func TestWhatNobodyForesawIsNotShown(t *testing.T) {
 	}
 }
 
-func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
+func TestBrokenStreamIsDetected(t *testing.T) {
 	w := open(t, func(c *setup) {
 		c.Backup = func(_ context.Context, out io.Writer, _ events.Head) error {
 			_, err := out.Write(make([]byte, 1<<20))
@@ -83,7 +83,7 @@ func TestAStreamThatBreaksOffIsSeenToBeCut(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatCannotWork(t *testing.T) {
+func TestNewRefusesInvalidConfig(t *testing.T) {
 	handler, err := engine.Open(t.Context(), engine.Config{Log: &memoryLog{}, Now: time.Now, After: time.After})
 	if err != nil {
 		t.Fatal(err)

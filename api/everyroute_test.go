@@ -98,8 +98,12 @@ func TestEveryRouteIsAdmittedAndPermitted(t *testing.T) {
 		for _, route := range append(routes, "POST /api/commands/task:create") {
 			method, path, _ := strings.Cut(route, " ")
 			id := map[string]string{
-				"tasks": task, "projects": project, "sessions": other, "inputs": question, "templates": "execute-simple",
-				"commands": "whoami",
+				"tasks":     task,
+				"projects":  project,
+				"sessions":  other,
+				"inputs":    question,
+				"templates": "execute-simple",
+				"commands":  "whoami",
 			}
 			// of returns the path with the ids of a session and a question.
 			of := func(session, question string) string {

@@ -36,10 +36,10 @@ func answered(c net.Conn) int {
 	return response.StatusCode
 }
 
-// TestTheAdminAlwaysGetsIn: living and ended sessions hold all connections, in each way in which they can. New
+// TestAdminCanAlwaysConnect: living and ended sessions hold all connections, in each way in which they can. New
 // connections of the admin, of /readyz and of an honest session are still served, and so is a waiting call of the
 // honest session.
-func TestTheAdminAlwaysGetsIn(t *testing.T) {
+func TestAdminCanAlwaysConnect(t *testing.T) {
 	const total, each = 32, 8
 	for name, hold := range map[string]func(t *testing.T, c net.Conn, token string){
 		"slow bodies": func(t *testing.T, c net.Conn, token string) {

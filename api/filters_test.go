@@ -31,7 +31,7 @@ func (w *world) pagesOf(path string) (found []string) {
 
 // The server sorts the whole inbox by urgency, over all pages: what holds up a session comes first, even if it is the
 // newest.
-func TestTheInboxByUrgency(t *testing.T) {
+func TestInboxByUrgency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()
@@ -111,7 +111,7 @@ func TestFiltersOfLists(t *testing.T) {
 
 // A filter that names nothing is refused, so that an empty list does not result from a typo. Older clients get the
 // empty list that they expect, of the lists that they know.
-func TestFiltersThatNameNothing(t *testing.T) {
+func TestUnknownFilterValuesAreRefused(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)

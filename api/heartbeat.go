@@ -7,7 +7,7 @@ import (
 )
 
 func (s *server) heartbeatRoutes() {
-	s.handle("POST /api/sessions/{id}/heartbeat", "Say that a session is alive", s.heartbeat)
+	s.handle("POST /api/sessions/{id}/heartbeat", "Report that a session is alive", s.heartbeat)
 }
 
 func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {

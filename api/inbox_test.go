@@ -84,7 +84,7 @@ func (w *world) system(command commands.Command) {
 	}
 }
 
-func TestTheInbox(t *testing.T) {
+func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		other := w.project()

@@ -9,9 +9,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheInboxIsWaitedFor: a call that waits for the inbox is answered when an item appears, because of an event or
+// TestInboxWait: a call that waits for the inbox is answered when an item appears, because of an event or
 // because time has passed, and with an empty list at its timeout.
-func TestTheInboxIsWaitedFor(t *testing.T) {
+func TestInboxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))
 		defer w.keepLeases()()

@@ -19,7 +19,7 @@ func (s *server) inputRoutes() {
 	route.ReadAfter(s.mount(), route.Route{
 		Path:    "/api/inputs/{id}",
 		Name:    "input-get",
-		Summary: "A question, after its answer if that is waited for",
+		Summary: "A question; on request, the call waits for its answer",
 	}, s.AwaitAnswer, service.View.GetInput)
 	route.Register(s.mount(), route.Route{
 		Method:  http.MethodGet,

@@ -134,7 +134,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{
 			"an id in use", "POST", "/api/sessions", `{"id":"` + session + `","projectId":"` + project +
 				`","taskIds":[]}`,
-			409, "exists already", nil,
+			409, "already exists", nil,
 		},
 		{
 			"a wrong Content-Type", "POST", create, `{"project":"` + project + `","title":"x"}`, 415,
@@ -206,7 +206,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsCut(t *testing.T) {
+func TestTruncatedBody(t *testing.T) {
 	w := open(t, nil)
 	address := strings.TrimPrefix(w.url, "http://")
 	for _, path := range []string{"/api/commands/project:create", "/api/projects"} {

@@ -62,8 +62,8 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 		return &service.Problem{
 			Kind:    service.KindInvalid,
 			Code:    "VALIDATION_ERROR",
-			Message: "The body is cut: it ends before it is complete",
-			Why:     "the connection brought fewer bytes than announced",
+			Message: "The body is truncated",
+			Why:     "the connection delivered fewer bytes than announced",
 			Next:    "send it again with the same key",
 		}
 	}
@@ -86,7 +86,7 @@ func tooLarge(r *http.Request) error {
 		Code:    "TOO_LARGE",
 		Message: "The body is larger than 1 MiB",
 		Why:     "a request has at most 1 MiB",
-		Next:    "say less, or split it",
+		Next:    "shorten it, or split it",
 	}
 }
 

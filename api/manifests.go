@@ -75,7 +75,7 @@ func readManifest(r *http.Request) ([]byte, error) {
 			Code:    "TOO_LARGE",
 			Message: "The manifest is larger than 16 MiB",
 			Why:     "a manifest has at most 16 MiB",
-			Next:    "say less, or split its tasks among sessions",
+			Next:    "shorten it, or split its tasks among sessions",
 		}
 	}
 	if r.ContentLength > maxManifest {
@@ -89,8 +89,8 @@ func readManifest(r *http.Request) ([]byte, error) {
 		return nil, &service.Problem{
 			Kind:    service.KindInvalid,
 			Code:    "VALIDATION_ERROR",
-			Message: "The body is cut: it ends before it is complete",
-			Why:     "the connection brought fewer bytes than announced",
+			Message: "The body is truncated",
+			Why:     "the connection delivered fewer bytes than announced",
 			Next:    "send it again",
 		}
 	case len(document) > maxManifest:

@@ -10,9 +10,9 @@ import (
 	"maestro/workers/manifest"
 )
 
-// TestAGeneratedManifestTellsWhatASpawnTells: a generated manifest equals that of a spawn, whatever the length of the
+// TestGeneratedManifestEqualsSpawned: a generated manifest equals that of a spawn, whatever the length of the
 // texts.
-func TestAGeneratedManifestTellsWhatASpawnTells(t *testing.T) {
+func TestGeneratedManifestEqualsSpawned(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	create := func(fields string) string {

@@ -233,7 +233,7 @@ func (w manifests) create(project, fields string) string {
 		"taskId")
 }
 
-func TestAManifestSaysWhatTheStateSays(t *testing.T) {
+func TestManifestReflectsState(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.do(adminToken, "project:create", `{"name":"P","workingDir":"/srv/p"}`).is(200).text("event", "data",
 		"projectId")
@@ -254,8 +254,9 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	w.do(adminToken, "task:complete", `{"taskId":"`+dependency+`"}`).is(200)
 
 	r := w.do(adminToken, "session:spawn",
-		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly","thinkingMode":"interleaved","force":true,
-		"maxTurns":7,"timeout":60000,"templateId":"execute-tree","model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
+		`{"project":"`+project+`","taskIds":["`+own+`","`+bare+`"],"permissionMode":"readOnly",
+		"thinkingMode":"interleaved","force":true,"maxTurns":7,"timeout":60000,"templateId":"execute-tree",
+		"model":"opus","agent":"claude","skills":["s1","s2"],"allowedCommands":["task:get","report:progress"],
 		"context":{"note":"n","big":12345678901234567890}}`)
 	m := w.manifestOf(spawned(r))
 	var created struct{ Own, Bare int64 }
@@ -264,16 +265,20 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 			s.Task(bare).CreatedAt
 	})
 	want := `{"manifestVersion":"1.0","role":"worker","strategy":"simple","tasks":[
-		{"id":"` + own + `","title":"Own","description":"do <it> & \"more\"","parentId":"` + parent + `","acceptanceCriteria":["one","two"],
-		 "dependencies":["` + dependency + `","` + open + `"],"priority":"high","projectId":"` + project + `","createdAt":"` + stamp(created.Own) + `",
+		{"id":"` + own + `","title":"Own","description":"do <it> & \"more\"","parentId":"` + parent + `",
+		 "acceptanceCriteria":["one","two"],"dependencies":["` + dependency + `","` + open + `"],
+		 "priority":"high","projectId":"` + project + `","createdAt":"` + stamp(created.Own) + `",
 		 "metadata":{"a":{"b":[1,2.50,"x"]},"<":null}},
-		{"id":"` + bare + `","title":"Bare","description":"Bare","parentId":null,"acceptanceCriteria":["Task completion as described"],"priority":"medium",
+		{"id":"` + bare + `","title":"Bare","description":"Bare","parentId":null,
+		 "acceptanceCriteria":["Task completion as described"],"priority":"medium",
 		 "projectId":"` + project + `","createdAt":"` + stamp(created.Bare) + `"}],
 		"skills":["s1","s2"],
-		"session":{"model":"opus","permissionMode":"readOnly","thinkingMode":"interleaved","maxTurns":7,"timeout":60000,"workingDirectory":"/srv/p",
+		"session":{"model":"opus","permissionMode":"readOnly","thinkingMode":"interleaved","maxTurns":7,
+		 "timeout":60000,"workingDirectory":"/srv/p",
 		 "allowedCommands":["task:get","report:progress"],"agent":"claude"},
 		"context":{"relatedTasks":[
-		 {"id":"` + dependency + `","title":"Before","status":"completed","relationship":"dependency","summary":"made the schema"},
+		 {"id":"` + dependency + `","title":"Before","status":"completed","relationship":"dependency",
+		  "summary":"made the schema"},
 		 {"id":"` + open + `","title":"Not yet","status":"todo","relationship":"dependency"},
 		 {"id":"` + parent + `","title":"Parent","status":"todo","relationship":"blocks","description":"the whole"},
 		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"},
@@ -298,7 +303,7 @@ func TestAManifestSaysWhatTheStateSays(t *testing.T) {
 	}
 }
 
-func TestAManifestTellsOfSomeOfManyTasksBelow(t *testing.T) {
+func TestManifestListsSomeOfManySubtasks(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	one, two := w.task(project), w.task(project)
@@ -351,7 +356,7 @@ func custom(t *testing.T, m *manifest.Manifest) map[string]any {
 	return fields
 }
 
-func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
+func TestSuccessorGetsPredecessor(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -393,7 +398,7 @@ func TestASuccessorIsToldOfItsPredecessor(t *testing.T) {
 }
 
 // A manifest has every text in full, even one that is too long for an event.
-func TestAManifestHoldsLongTextsWhole(t *testing.T) {
+func TestManifestHasLongTextsInFull(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	long := strings.Repeat("ä long description ", 5000)
@@ -417,7 +422,7 @@ func TestAManifestHoldsLongTextsWhole(t *testing.T) {
 	}
 }
 
-func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
+func TestRetriedSpawnKeepsManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -461,7 +466,7 @@ func TestARetriedSpawnKeepsItsManifest(t *testing.T) {
 	}
 }
 
-func TestARefusedSpawnPlacesNothing(t *testing.T) {
+func TestRefusedSpawnWritesNoManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -527,7 +532,7 @@ func (w *world) upload(token, body string, header ...string) reply {
 }
 
 // Whichever write is last, the file has the current manifest.
-func TestTheManifestInItsPlaceIsTheOneThatCounts(t *testing.T) {
+func TestManifestFileIsCurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openManifestsInside(t)
 		project := w.project()

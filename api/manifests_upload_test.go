@@ -84,7 +84,7 @@ func elements(t *testing.T, text []byte) (found []xml.StartElement) {
 	}
 }
 
-func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
+func TestManifestExamples(t *testing.T) {
 	w := openManifests(t, nil)
 	for name, m := range examples(t) {
 		r := w.upload(adminToken, string(m.Canonical())).is(200)
@@ -202,8 +202,8 @@ func TestTheExamplesAreAcceptedSpawnedAndGenerated(t *testing.T) {
 	}
 }
 
-// TestTheCorpusOfManifests: the server gives the same verdict on each document of the parser's corpus.
-func TestTheCorpusOfManifests(t *testing.T) {
+// TestManifestCorpus: the server gives the same verdict on each document of the parser's corpus.
+func TestManifestCorpus(t *testing.T) {
 	w := openManifests(t, nil)
 	corpus, err := os.Open("../workers/manifest/testdata/manifests.jsonl")
 	if err != nil {
@@ -449,7 +449,7 @@ func TestWhoStoresManifests(t *testing.T) {
 	}
 }
 
-func TestACommandSaysWhatItsManifestSays(t *testing.T) {
+func TestCommandMatchesManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task, second := w.task(project), w.task(project)
@@ -505,7 +505,8 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	// Fields that repeat the manifest are accepted.
 	same := `,"role":"worker","strategy":"simple","taskIds":["` + task +
 		`"],"allowedCommands":["task:get"],"model":"sonnet","agent":"claude","permissionMode":"acceptEdits",
-		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],"project":"` + project + `"`
+		"thinkingMode":"auto","maxTurns":5,"timeout":60000,"workingDirectory":"/w","templateId":"t","skills":["s"],
+		"project":"` + project + `"`
 	for _, fields := range []string{``, same} {
 		id := spawned(w.do(adminToken, "session:spawn", `{`+named+fields+`}`))
 		w.manifestOf(id)
@@ -533,7 +534,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	}
 	w.manifestOf("byhand")
 	w.do(adminToken, "session:register", `{"sessionId":"byhand","manifestDigest":"`+digest+`"}`).refused(409,
-		"CONFLICT", "exists already")
+		"CONFLICT", "already exists")
 
 	// Digests that name nothing, or are not digests.
 	none := "sha256-" + strings.Repeat("0", 64)
@@ -561,7 +562,7 @@ func TestACommandSaysWhatItsManifestSays(t *testing.T) {
 	}
 }
 
-func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
+func TestReissuedManifest(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task := w.task(project)
@@ -647,7 +648,7 @@ func TestAManifestIsIssuedAgainAndBegunWith(t *testing.T) {
 	begin(token, "worker:init", same, ``).refused(403, "NOT_ALLOWED", "has ended")
 }
 
-func TestWhoReadsASessionsManifest(t *testing.T) {
+func TestManifestReaders(t *testing.T) {
 	w := openManifests(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -716,9 +717,9 @@ var readRoutes = map[string]string{
 	"token:list":    "/api/tokens",
 }
 
-// TestEveryCommandOfAPromptIsTheSessions: the system prompt of a session names exactly the commands that the server
+// TestPromptNamesPermittedCommands: the system prompt of a session names exactly the commands that the server
 // permits.
-func TestEveryCommandOfAPromptIsTheSessions(t *testing.T) {
+func TestPromptNamesPermittedCommands(t *testing.T) {
 	w := openManifests(t, nil)
 	project := w.project()
 	task := w.task(project)

@@ -41,7 +41,7 @@ func (w *world) sendHeader(method, path, body string, header http.Header) reply 
 
 // A request may have each header and each query parameter only once, because a second value would not be checked. A
 // repeated traceparent is ignored.
-func TestRepeatsAreRefused(t *testing.T) {
+func TestRepeatedParametersAreRefused(t *testing.T) {
 	w := openInside(t, nil)
 	project := w.project()
 	newTask := `{"projectId":"` + project + `","title":"T"}`

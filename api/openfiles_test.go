@@ -94,9 +94,9 @@ func (f *fullAfter) Accept() (net.Conn, error) {
 func (f *fullAfter) Close() error   { close(f.closed); return nil }
 func (f *fullAfter) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestNoFilesLeftMakesRoom: if the process has no file for a connection although the quota has room, an idle connection
-// is closed, and the next one is accepted.
-func TestNoFilesLeftMakesRoom(t *testing.T) {
+// TestFileExhaustionClosesIdleConnections: if the process has no file for a connection although the quota has room, an
+// idle connection is closed, and the next one is accepted.
+func TestFileExhaustionClosesIdleConnections(t *testing.T) {
 	full := &fullAfter{make(chan net.Conn, 3), 2, make(chan struct{})}
 	listener := Bound(full, &service.Limits{})
 	var ours []net.Conn

@@ -386,7 +386,7 @@ func TestEveryReadOfThePermissionTable(t *testing.T) {
 	}
 }
 
-func TestASessionStaysInItsProject(t *testing.T) {
+func TestSessionStaysInItsProject(t *testing.T) {
 	w := open(t, nil)
 	mine, other := w.project(), w.project()
 	task, foreign := w.task(mine), w.task(other)

@@ -87,7 +87,7 @@ func openCrowded(t *testing.T, cheap, dear int) *crowded {
 // No read holds the state for more than a portion, however large everything is and whoever asks, because all others
 // wait meanwhile. A longer look ends in this test with READ_TOO_LARGE, and the inbox names the project that it left
 // out.
-func TestNoReadHoldsTheStateForLong(t *testing.T) {
+func TestReadsHoldStateBriefly(t *testing.T) {
 	const most = portionMost + 2*objectMost
 	w := openCrowded(t, most, most/3)
 	held := func(what string, r reply) {

@@ -19,7 +19,7 @@ func (s *server) projectRoutes() {
 	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/projects/{id}/status",
 		Name:    "project-status",
-		Summary: "A project's tasks and sessions, counted by where they stand",
+		Summary: "A project's tasks and sessions, counted by status",
 	}, service.View.GetProjectStatus)
 	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/projects/{id}/tree",

@@ -75,11 +75,12 @@ func TestOldQueue(t *testing.T) {
 	like(t, "queue",
 		`{"queue":{"sessionId":"`+session+`","strategy":"queue","items":[`+
 			queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],
-	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`, any(shown.object()))
+	  "currentIndex":-1,"createdAt":"NUMBER","updatedAt":"NUMBER"},"stats":`+stats(3, 3, 0, 0, 0, 0)+`}`,
+		any(shown.object()))
 	exactly(t, "an item", shown.at("queue", "items").([]any)[0], "taskId status addedAt", "title queue attempts")
 	like(t, "items",
-		`{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+stats(3, 3, 0, 0, 0,
-			0)+`}`, any(get("/items").object()))
+		`{"items":[`+queued(tasks[0])+`,`+queued(tasks[1])+`,`+queued(tasks[2])+`],"stats":`+
+			stats(3, 3, 0, 0, 0, 0)+`}`, any(get("/items").object()))
 	for _, id := range tasks {
 		task := o.call("GET", "/api/tasks/"+id, "").is(200)
 		like(t, "a task that waits in the queue", `{"status":"todo","startedAt":null,"sessionIds":["`+session+`"]}`,
@@ -110,8 +111,10 @@ func TestOldQueue(t *testing.T) {
 
 	done := post("/complete", "").is(200)
 	like(t, "complete",
-		`{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER"},
-	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`, any(done.object()))
+		`{"success":true,"completedItem":{"taskId":"`+tasks[0]+`","status":"completed","addedAt":"NUMBER",
+	  "startedAt":"NUMBER","completedAt":"NUMBER"},
+	  "nextItem":`+queued(tasks[1])+`,"hasMore":true,"message":"Completed `+tasks[0]+`. Next: `+tasks[1]+`"}`,
+		any(done.object()))
 	exactly(t, "a step", any(done.object()), "success completedItem nextItem hasMore message", "")
 	exactly(t, "a completed item", done.at("completedItem"), "taskId status addedAt startedAt completedAt", ourItem)
 	like(t, "its task", `{"status":"in_progress","sessionStatus":"completed"}`,
@@ -123,8 +126,10 @@ func TestOldQueue(t *testing.T) {
 	}
 	failed := post("/fail", `{"reason":"r"}`).is(200)
 	like(t, "fail",
-		`{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER","startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
-	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`, any(failed.object()))
+		`{"success":true,"failedItem":{"taskId":"`+tasks[1]+`","status":"failed","addedAt":"NUMBER",
+	  "startedAt":"NUMBER","completedAt":"NUMBER","failReason":"r"},
+	  "nextItem":`+queued(tasks[2])+`,"hasMore":true,"message":"Failed `+tasks[1]+`. Next: `+tasks[2]+`"}`,
+		any(failed.object()))
 	exactly(t, "a failed item", failed.at("failedItem"), "taskId status addedAt startedAt completedAt failReason",
 		ourItem)
 	if says(tasks[1]) != "failed" {
@@ -193,7 +198,7 @@ func (o old) domainOrRouteError(r reply, status int, message string) {
 	}
 }
 
-func TestOldQueueOfWhomItIsNot(t *testing.T) {
+func TestOldQueueOfAnotherSession(t *testing.T) {
 	o := old{open(t, authOff)}
 	project, gone, _ := o.puller(1)
 	task := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"T"}`).is(201).text("id")
@@ -240,8 +245,8 @@ func TestOldQueueOfWhomItIsNot(t *testing.T) {
 	o.send("POST", "/api/sessions/"+mine+"/queue/start", pulling, "").is(200)
 }
 
-// TestOldQueueIsTheSessions: without a credential, calls below a session's queue act as that session.
-func TestOldQueueIsTheSessions(t *testing.T) {
+// TestOldQueueActsAsSession: without a credential, calls below a session's queue act as that session.
+func TestOldQueueActsAsSession(t *testing.T) {
 	o := old{open(t, authOff)}
 	_, session, tasks := o.puller(2)
 	for _, step := range []string{"start", "complete", "start", "fail"} {
@@ -272,7 +277,7 @@ func TestItemsThatWait(t *testing.T) {
 	path := "/api/sessions/" + session + "/queue"
 	top := o.call("GET", path+"/top", "").is(200)
 	if top.at("hasMore") != false || top.at("item") != nil ||
-		!strings.Contains(top.text("message"), "waits for something") || top.at("waiting") != float64(1) {
+		!strings.Contains(top.text("message"), "wait for other tasks") || top.at("waiting") != float64(1) {
 		t.Errorf("a waiting item: %s", top.body)
 	}
 	like(t, "nothing to start", `{"success":true,"item":null,"empty":true}`,
@@ -335,7 +340,7 @@ func TestQueuesOfAProject(t *testing.T) {
 }
 
 // The routes of a queue give its items page by page, and name the one that a session holds by its place on the page.
-func TestAQueueComesInPages(t *testing.T) {
+func TestQueueIsPaged(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	tasks := []string{w.task(project), w.task(project), w.task(project)}

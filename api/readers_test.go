@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 )
 
-// TestWhatReadersSendIsBounded: the manifests that a reader generates and its refused writes count against its quotas,
+// TestReaderRequestsAreBounded: the manifests that a reader generates and its refused writes count against its quotas,
 // and so does their work; other callers are not affected.
-func TestWhatReadersSendIsBounded(t *testing.T) {
+func TestReaderRequestsAreBounded(t *testing.T) {
 	const calls = 3
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "reader-commands=0.001/3"))

@@ -13,8 +13,8 @@ import (
 	"maestro/service"
 )
 
-// TestInPartsIsTheSame: an answer rendered in parts equals, byte for byte, the one rendered as a whole.
-func TestInPartsIsTheSame(t *testing.T) {
+// TestAnswerInPartsIsIdentical: an answer rendered in parts equals, byte for byte, the one rendered as a whole.
+func TestAnswerInPartsIsIdentical(t *testing.T) {
 	long := "<&>\u2028" + strings.Repeat("x", 50_000)
 	entry := projections.EntryView{ID: "evt_1", Message: long, Data: json.RawMessage(`{"a":1}`)}
 	event := compat.SessionEvent{ID: "evt_2", Type: "file_modified", Data: json.RawMessage(`{}`)}

@@ -54,8 +54,8 @@ func TestBodiesInProgressAreLimited(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotSpawnUsesNoSpawns: workers, ended sessions and dry runs do not use up a project's quota of spawns.
-func TestWhoMayNotSpawnUsesNoSpawns(t *testing.T) {
+// TestRefusedSpawnsUseNoQuota: workers, ended sessions and dry runs do not use up a project's quota of spawns.
+func TestRefusedSpawnsUseNoQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "project-spawns=0.01/1", "project-commands=0.01/100"))
 		project := w.project()

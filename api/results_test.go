@@ -10,7 +10,7 @@ import (
 
 // A manifest tells a session the results of its dependencies: the reports of the sessions that completed them, and no
 // other line of a timeline.
-func TestADependencyHasTheResultThatWasReported(t *testing.T) {
+func TestDependencyHasReportedResult(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		// happens is what happens to the dependency, which is a task of session.

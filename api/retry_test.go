@@ -13,7 +13,7 @@ import (
 
 // A retry gets the first answer again, but includes the secret only while its caller may still use the command in the
 // project of the event.
-func TestARetryHidesTheSecret(t *testing.T) {
+func TestRetryHidesSecret(t *testing.T) {
 	type secrets struct {
 		*world
 		project, orchestrator, token string
@@ -76,7 +76,7 @@ func TestARetryHidesTheSecret(t *testing.T) {
 }
 
 // The route of older clients refuses a caller that may no longer spawn, and reveals the secret in no other way.
-func TestAnOlderRetryHidesTheSecret(t *testing.T) {
+func TestOlderRouteRetryHidesSecret(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -129,7 +129,7 @@ func (w *world) slow(token, id, body string) (finish func() reply) {
 }
 
 // A request whose secret is revoked meanwhile is not executed as the holder of the next secret.
-func TestARequestIsDecidedAsItWasAuthenticated(t *testing.T) {
+func TestRequestKeepsItsAuthentication(t *testing.T) {
 	for name, made := range map[string]string{"the same": "admin", "another": "auditor"} {
 		t.Run("a token, and "+name+" kind", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -160,8 +160,8 @@ func TestProjectsOfSessionsAreLimited(t *testing.T) {
 	})
 }
 
-// TestWhatIsRefusedIsNotPaid: a refused spawn or project creation, and a retry, use up no quota.
-func TestWhatIsRefusedIsNotPaid(t *testing.T) {
+// TestRefusedSpawnsAreNotCharged: a refused spawn or project creation, and a retry, use up no quota.
+func TestRefusedSpawnsAreNotCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, limits(t, "session-spawns=0.001/2", "project-spawns=0.001/2",
 			"session-creates=0.001/1", "project-creates=0.001/1"))

@@ -144,14 +144,14 @@ func TestNamesInOlderBodies(t *testing.T) {
 	task := w.task(project)
 	session, _ := w.session(adminToken, project, task, ``)
 	for _, test := range []struct{ method, path, body, message string }{
-		{http.MethodPost, "/api/projects", `{"name":"a","name":"b"}`, "is there twice"},
+		{http.MethodPost, "/api/projects", `{"name":"a","name":"b"}`, "appears twice"},
 		{http.MethodPost, "/api/projects", `{"Name":"a"}`, `write "name"`},
 		{http.MethodPost, "/api/projects", `{"name":"a","NAME":"b"}`, `write "name"`},
-		{http.MethodPost, "/api/projects", `{"name":"a","\u006eame":"b"}`, "is there twice"},
+		{http.MethodPost, "/api/projects", `{"name":"a","\u006eame":"b"}`, "appears twice"},
 		{http.MethodPost, "/api/tasks", `{"projectId":"` + project + `","title":"a","Title":"b"}`, `write "title"`},
-		{http.MethodPatch, "/api/tasks/" + task, `{"status":"completed","status":"blocked"}`, "is there twice"},
+		{http.MethodPatch, "/api/tasks/" + task, `{"status":"completed","status":"blocked"}`, "appears twice"},
 		{http.MethodPatch, "/api/tasks/" + task, `{"STATUS":"completed"}`, `write "status"`},
-		{http.MethodPatch, "/api/tasks/" + task, `{"title":"x","unknown":{"a":1,"a":2}}`, "is there twice"},
+		{http.MethodPatch, "/api/tasks/" + task, `{"title":"x","unknown":{"a":1,"a":2}}`, "appears twice"},
 		{http.MethodPatch, "/api/sessions/" + session, `{"Status":"running"}`, `write "status"`},
 		{
 			http.MethodPost, "/api/sessions/spawn", `{"projectId":"` + project + `","taskids":["` + task + `"]}`,

@@ -11,9 +11,10 @@ import (
 
 func (s *server) sessionRoutes() {
 	route.ReadAfter(s.mount(), route.Route{
-		Path:    "/api/sessions/{id}/mail",
-		Name:    "session-mail",
-		Summary: "A session's unread mail, oldest first: answers, messages and notices about its tasks; a session may wait for its own",
+		Path: "/api/sessions/{id}/mail",
+		Name: "session-mail",
+		Summary: "A session's unread mail, oldest first: answers, messages and notices about its tasks; a session " +
+			"can wait for its own mail",
 	}, s.AwaitMail, service.View.GetMail)
 	route.Register(s.mount(), route.Route{
 		Method:  http.MethodGet,

@@ -87,8 +87,10 @@ func TestSince(t *testing.T) {
 				t.Errorf("the inbox: %s", r.body)
 			}
 			like(t, "tasks",
-				`[{"id":"`+second+`","name":"T","was":"todo","is":"completed","events":1,"last":"TEXT","sequence":"NUMBER","at":"NUMBER"},
-			  {"id":"`+task+`","name":"T","is":"in_progress","says":"blocked","events":1,"last":"TEXT"}]`, r.at("tasks"))
+				`[{"id":"`+second+`","name":"T","was":"todo","is":"completed","events":1,"last":"TEXT",
+			   "sequence":"NUMBER","at":"NUMBER"},
+			  {"id":"`+task+`","name":"T","is":"in_progress","says":"blocked","events":1,"last":"TEXT"}]`,
+				r.at("tasks"))
 			like(t, "sessions",
 				`[{"is":"running"},{"is":"running","events":1},{"id":"`+id+`","is":"running","events":1}]`,
 				r.at("sessions"))
@@ -190,8 +192,8 @@ func TestSinceCountsWhatItLeavesOut(t *testing.T) {
 	})
 }
 
-// TestALongInboxIsCutInSince: the omitted items are counted, and the new ones among them.
-func TestALongInboxIsCutInSince(t *testing.T) {
+// TestSinceTruncatesLongInbox: the omitted items are counted, and the new ones among them.
+func TestSinceTruncatesLongInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()

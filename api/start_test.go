@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestAStartAnswersItsItem: the answer to queue:start contains everything to show, and is no longer in a queue of 900
+// TestStartReturnsItem: the answer to queue:start contains everything to show, and is no longer in a queue of 900
 // items than in a short one.
-func TestAStartAnswersItsItem(t *testing.T) {
+func TestStartReturnsItem(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)
@@ -65,9 +65,9 @@ func TestAStartAnswersItsItem(t *testing.T) {
 	}
 }
 
-// TestTheTopOfANamedQueue: a caller that names a queue and a session that pulls from it see the same next item, also
+// TestTopOfNamedQueue: a caller that names a queue and a session that pulls from it see the same next item, also
 // after an item was returned.
-func TestTheTopOfANamedQueue(t *testing.T) {
+func TestTopOfNamedQueue(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)

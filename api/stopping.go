@@ -138,8 +138,8 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 var errTooSlow = &service.Problem{
 	Kind:    service.KindInvalid,
 	Code:    "VALIDATION_ERROR",
-	Message: "The body is cut: it came too slowly",
-	Why:     "a body has 30 s, and a long one must bring 64 KiB each second",
+	Message: "The body arrived too slowly",
+	Why:     "a body has 30 s, and a long one must deliver 64 KiB each second",
 	Next:    "send it again with the same key",
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // When the server stops, waiting calls are told at once to retry; other calls are executed as usual.
-func TestWhoWaitsIsToldOfAStop(t *testing.T) {
+func TestWaitersLearnOfStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopping, stop := context.WithCancel(t.Context())
 		w := openInside(t, func(c *setup) { c.Stopping = stopping })
@@ -59,7 +59,7 @@ func TestWhoWaitsIsToldOfAStop(t *testing.T) {
 }
 
 // A stopping server does not wait for a body that does not arrive.
-func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
+func TestStopDoesNotWaitForBodies(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	w := open(t, func(c *setup) { c.Stopping = stopping })
 	for _, path := range []string{"/api/commands/project:create", "/api/projects", "/api/manifests"} {
@@ -99,7 +99,7 @@ func TestABodyIsNotWaitedForAtAStop(t *testing.T) {
 }
 
 // A server that cannot write refusals or long texts is not ready, and gives the reason.
-func TestReadyTellsWhatCannotBeWritten(t *testing.T) {
+func TestReadyNamesUnwritableStreams(t *testing.T) {
 	var broken error
 	w := openInside(t, func(c *setup) { c.Ready = func() error { return broken } })
 	w.send(http.MethodGet, "/readyz", "", "").is(200)

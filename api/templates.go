@@ -10,7 +10,7 @@ func (s *server) templateRoutes() {
 	route.ReadParts(s.mount(), route.Route{
 		Path:    "/api/templates",
 		Name:    "template-list",
-		Summary: "The templates of prompts: Maestro's own first",
+		Summary: "The templates of prompts, built-in ones first",
 	}, route.Bare(func(v service.View) (func() (service.Page[wire.Template], error), error) {
 		return v.ListTemplates("")
 	}))

@@ -12,7 +12,7 @@ import (
 
 // The server uses the service, and nothing below it: otherwise another interface would lack what it read from the state
 // or the log itself.
-func TestTheServerAsksTheServiceOnly(t *testing.T) {
+func TestServerUsesServiceOnly(t *testing.T) {
 	below := []string{"Handler", "Log", "Blobs", "Leases", "Denials", "Keys"}
 	paths, err := filepath.Glob("*.go")
 	if err != nil {

@@ -294,8 +294,8 @@ func (l *slowLog) Read(ctx context.Context, from, to uint64, yield func(events.M
 	})
 }
 
-// TestWhatIsOpenEndsWithItsToken: an export and an audit end when their token is revoked.
-func TestWhatIsOpenEndsWithItsToken(t *testing.T) {
+// TestOpenCallsEndWithToken: an export and an audit end when their token is revoked.
+func TestOpenCallsEndWithToken(t *testing.T) {
 	for _, path := range []string{"/api/audit/export", "/api/audit/verify"} {
 		for _, token := range []string{"eye", "second"} {
 			log := &slowLog{at: 3, reached: make(chan struct{})}

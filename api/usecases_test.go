@@ -34,7 +34,7 @@ var useCases = []struct {
 
 var core = []string{"whoami", "status", "commands", "session:register", "session:complete", "track-file", "worker:init"}
 
-func TestTheThreeUseCases(t *testing.T) {
+func TestUseCases(t *testing.T) {
 	for _, use := range useCases {
 		t.Run(use.name, func(t *testing.T) {
 			w := open(t, func(c *setup) { c.Backup = noBackup })
@@ -140,8 +140,8 @@ func TestTheThreeUseCases(t *testing.T) {
 	}
 }
 
-// TestAListThatMayNotBe: a list of commands cannot grant what the table does not grant to the role.
-func TestAListThatMayNotBe(t *testing.T) {
+// TestListCannotExceedRole: a list of commands cannot grant what the table does not grant to the role.
+func TestListCannotExceedRole(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)

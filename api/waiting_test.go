@@ -243,8 +243,8 @@ func (w *world) queueSession(project, queue string) string {
 		`{"project":"`+project+`","strategy":"queue","queue":"`+queue+`"}`).is(200).text("token")
 }
 
-// TestAnItemThatComesBackIsWaitedFor: when the holder of an item is lost, a waiting session gets the item.
-func TestAnItemThatComesBackIsWaitedFor(t *testing.T) {
+// TestWaitGetsReturnedItem: when the holder of an item is lost, a waiting session gets the item.
+func TestWaitGetsReturnedItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, withLeases(t, 6*time.Second))
 		stop := w.keepLeases()
@@ -283,8 +283,8 @@ func (w *world) keepLeases() (stop func()) {
 	}
 }
 
-// TestWhoWaitsIsHeard: a session whose supervisor stopped sending heartbeats is not lost while its call waits.
-func TestWhoWaitsIsHeard(t *testing.T) {
+// TestWaitingSessionIsNotLost: a session whose supervisor stopped sending heartbeats is not lost while its call waits.
+func TestWaitingSessionIsNotLost(t *testing.T) {
 	for name, wait := range map[string]func(w *world, id, token string) reply{
 		"for an item": func(w *world, _, token string) reply { return w.do(token, "queue:start?wait=25s", `{}`) },
 		"for an answer": func(w *world, _, token string) reply {
@@ -353,7 +353,7 @@ func TestWaitingForAnAnswer(t *testing.T) {
 		at(t, wait(token, "input_none")).refused(404, "NOT_FOUND", "Question with id 'input_none' not found")
 		w.do(other, "input:answer", `{"inputId":"`+question+`","answer":"A"}`).refused(403, "NOT_ALLOWED", "")
 		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"C"}`).refused(400, "VALIDATION_ERROR",
-			"none of the options")
+			"not one of the options")
 		still(t, asker)
 		w.do(orchestrator, "input:answer", `{"inputId":"`+question+`","answer":"B"}`).is(200)
 		for _, waiting := range []<-chan reply{asker, parent, user} {

@@ -101,7 +101,7 @@ func TestWhyATaskIsStartedAgain(t *testing.T) {
 		done := w.why(orchestrator, second)
 		if len(done.Chains) != 3 || done.types(1)[0] != "queue.item_completed" ||
 			done.types(2)[0] != "queue.item_completed" ||
-			!strings.Contains(done.Chains[1].What, "is said to be completed, by "+first) {
+			!strings.Contains(done.Chains[1].What, "is reported as completed by "+first) {
 			t.Errorf("why %s: %+v", second, done)
 		}
 		w.everyEventHasItsCause()
@@ -209,7 +209,7 @@ func TestEveryEventOfALongStoryHasItsCause(t *testing.T) {
 	})
 }
 
-func TestWhyOfWhatOneMayNotSee(t *testing.T) {
+func TestWhyHidesOtherProjects(t *testing.T) {
 	w := open(t, nil)
 	project, other := w.project(), w.project()
 	task, foreign := w.task(project), w.task(other)
@@ -248,8 +248,8 @@ func TestWhyOfWhatOneMayNotSee(t *testing.T) {
 	}
 }
 
-// TestWhyOfThingsAsTheyStand: a new task, a new session, a question, and a session that reported completion.
-func TestWhyOfThingsAsTheyStand(t *testing.T) {
+// TestWhyOfUntouchedThings: a new task, a new session, a question, and a session that reported completion.
+func TestWhyOfUntouchedThings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := openInside(t, nil)
 		project := w.project()

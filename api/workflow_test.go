@@ -17,8 +17,8 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheSevenSteps plays docs/spec/003-manifest-schema.md, "Status Workflow Example".
-func TestTheSevenSteps(t *testing.T) {
+// TestStatusWorkflowExample plays docs/spec/003-manifest-schema.md, "Status Workflow Example".
+func TestStatusWorkflowExample(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -63,7 +63,7 @@ func TestTheSevenSteps(t *testing.T) {
 		"limit")
 }
 
-func TestARetryIsTheSameCommand(t *testing.T) {
+func TestRetryIsSameCommand(t *testing.T) {
 	w := open(t, nil)
 	project := w.project()
 	task := w.task(project)
@@ -121,7 +121,7 @@ func TestAlreadySo(t *testing.T) {
 	}
 }
 
-func TestWhatComesWithACommand(t *testing.T) {
+func TestCommandAttributes(t *testing.T) {
 	w := open(t, nil)
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	project := w.project()
@@ -153,7 +153,7 @@ func TestWhatComesWithACommand(t *testing.T) {
 	}
 }
 
-func TestReadingOnesOwnWrites(t *testing.T) {
+func TestReadYourWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memoryLog{}
 		handler, err := engine.Open(t.Context(), engine.Config{Log: log, Now: time.Now, After: time.After})
@@ -225,7 +225,7 @@ func TestLongTextsAndTheirBlobs(t *testing.T) {
 	w.send(http.MethodGet, "/api/blobs/..%2Fadmin.token", adminToken, "").refused(400, "VALIDATION_ERROR", "")
 }
 
-func TestTheClient(t *testing.T) {
+func TestClient(t *testing.T) {
 	w := open(t, nil)
 	c := client.New(w.url, adminToken, client.WithVersion("test"))
 	defer c.Close()

@@ -84,7 +84,7 @@ func TestOneProcessHoldsAStoreWithoutItsLock(t *testing.T) {
 	mustOpen(t, dir, Always)
 }
 
-func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
+func TestUnsuitableStreamIsRefused(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	b.watch.release() // the test takes the stream away itself
 	for name, spoil := range map[string]func(*jetstream.StreamConfig){
@@ -115,7 +115,7 @@ func TestStreamThatCannotKeepThePromisesIsRefused(t *testing.T) {
 	}
 }
 
-func TestLateAnswersAreNotTakenForAnothers(t *testing.T) {
+func TestLateAnswersAreNotMixedUp(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	filled(t, b, 1)
 	b.writer.answers <- &nats.Msg{Subject: b.writer.inbox + "earlier", Data: []byte(`{"stream":"MAESTRO","seq":1}`)}
@@ -218,7 +218,7 @@ func TestHeadFile(t *testing.T) {
 }
 
 // Something that another process writes in place of the head file is kept, and the head is written again.
-func TestAChangedHeadFileIsKept(t *testing.T) {
+func TestChangedHeadFileIsKept(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	head := filled(t, b, 3)
 	path := filepath.Join(t.TempDir(), "head")
@@ -254,7 +254,7 @@ func TestHeadFileIsNeverAheadOfTheBlocks(t *testing.T) {
 
 // While the head file cannot be written, the bus names it, and the log says so once a minute, however often it is
 // tried.
-func TestAHeadFileThatCannotBeWritten(t *testing.T) {
+func TestUnwritableHeadFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "away")
 	synctest.Test(t, func(t *testing.T) {
 		var logged sharedBuffer

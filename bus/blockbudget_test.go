@@ -39,9 +39,9 @@ func record(p *recordParser, subject string) []byte {
 	return p.sum.Sum(content)
 }
 
-// TestABlockThatIsMadeToBeSlow: in a block in which every position looks like a long record, checksums are computed
+// TestMaliciousBlockIsNotSlow: in a block in which every position looks like a long record, checksums are computed
 // over a bounded number of bytes, whether the records in between can be read or not.
-func TestABlockThatIsMadeToBeSlow(t *testing.T) {
+func TestMaliciousBlockIsNotSlow(t *testing.T) {
 	const size, long = 1 << 20, 300_000
 	subject := events.SubjectPrefix + "x"
 	parser := newRecordParser(StreamName, events.SubjectPrefix, 1)

@@ -10,9 +10,9 @@ import (
 	"maestro/events"
 )
 
-// TestTheServerGetsNoStreamThatItWouldClear: files that make nats-server delete or replace messages when it opens a
+// TestServerGetsNoStreamItWouldClear: files that make nats-server delete or replace messages when it opens a
 // stream are found before it does. The log then opens read-only, other streams are recreated, and nothing is lost.
-func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
+func TestServerGetsNoStreamItWouldClear(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	copied := func(from, to string) error {
 		content, err := os.ReadFile(from)
@@ -93,9 +93,9 @@ func TestTheServerGetsNoStreamThatItWouldClear(t *testing.T) {
 	}
 }
 
-// TestTheServerDeletesNoHiddenStream: nats-server would delete directories beside the streams whose names begin with a
+// TestServerDeletesNoHiddenStream: nats-server would delete directories beside the streams whose names begin with a
 // dot.
-func TestTheServerDeletesNoHiddenStream(t *testing.T) {
+func TestServerDeletesNoHiddenStream(t *testing.T) {
 	dir, log, _, _ := filledStore(t)
 	image := storeCopy(t, dir)
 	hidden := streamPath(image, "."+StreamName)
@@ -109,9 +109,9 @@ func TestTheServerDeletesNoHiddenStream(t *testing.T) {
 	sameMessages(t, readable(t, image), log)
 }
 
-// TestAConfigurationThatDeletesIsMadeAgain: a stream's configuration with a valid checksum can still make nats-server
+// TestDeletingConfigurationIsRewritten: a stream's configuration with a valid checksum can still make nats-server
 // delete messages.
-func TestAConfigurationThatDeletesIsMadeAgain(t *testing.T) {
+func TestDeletingConfigurationIsRewritten(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, c := range []struct{ stream, old, new string }{
 		{StreamName, `"max_msgs":-1`, `"max_msgs":1`},
@@ -206,8 +206,8 @@ func TestRenamedBlocksAreRead(t *testing.T) {
 	})
 }
 
-// TestAMessageMarkedAsDeletedIsAFault: nats-server would delete it when it opens the log.
-func TestAMessageMarkedAsDeletedIsAFault(t *testing.T) {
+// TestMessageMarkedDeletedIsAFault: nats-server would delete it when it opens the log.
+func TestMessageMarkedDeletedIsAFault(t *testing.T) {
 	s := scannedStream{name: StreamName, blocks: []scannedBlock{{
 		index: 1,
 		key:   1,

@@ -17,7 +17,7 @@ import (
 // A block file of nats-server is a row of records, in little endian:
 //
 //	length    4  of the whole record; the highest bit says that there is a header
-//	sequence  8  the highest bit marks an erased message, the next one a tombstone (the message of that sequence is deleted)
+//	sequence  8  the highest bit marks an erased message, the next one a tombstone (its message is deleted)
 //	time      8  Unix nanoseconds
 //	subject   2  length of the subject, which follows
 //	header    4  length of the header, which follows; only if there is one

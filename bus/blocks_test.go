@@ -10,9 +10,9 @@ import (
 	"maestro/internal/disk"
 )
 
-// TestAFailedSyncIsNeverForgotten: a failed sync fails again, even if another block could not be opened at the same
+// TestFailedSyncIsRemembered: a failed sync fails again, even if another block could not be opened at the same
 // time. Opening that block is tried again.
-func TestAFailedSyncIsNeverForgotten(t *testing.T) {
+func TestFailedSyncIsRemembered(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		fails map[string]string

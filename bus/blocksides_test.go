@@ -36,9 +36,9 @@ func refusalIn(slot string) []events.StoredDenial {
 	return []events.StoredDenial{{Actor: "/users/u", Slot: slot, Body: []byte("{}")}}
 }
 
-// TestHarmToTheNewestBlocksBesideTheLog: damage to the newest block of the long texts stops writes; damage to that of
+// TestDamageToNewestSideBlocks: damage to the newest block of the long texts stops writes; damage to that of
 // the refusals is logged once.
-func TestHarmToTheNewestBlocksBesideTheLog(t *testing.T) {
+func TestDamageToNewestSideBlocks(t *testing.T) {
 	more := func(t *testing.T, b *Bus, stream string) {
 		t.Helper()
 		if stream == BlobStream {
@@ -98,8 +98,8 @@ func TestHarmToTheNewestBlocksBesideTheLog(t *testing.T) {
 	}
 }
 
-// TestTheWatchBesideTheLogFollowsTheServer: the watch follows nats-server into new blocks, and reads only what is new.
-func TestTheWatchBesideTheLogFollowsTheServer(t *testing.T) {
+// TestSideStreamWatchFollowsServer: the watch follows nats-server into new blocks, and reads only what is new.
+func TestSideStreamWatchFollowsServer(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	for i := range 25 {
 		_, err := b.PutBlob(t.Context(), bytes.Repeat([]byte{byte(i), 'x'}, 500_000))
@@ -121,9 +121,9 @@ func TestTheWatchBesideTheLogFollowsTheServer(t *testing.T) {
 	}
 }
 
-// TestATextOfADamagedNewestBlockIsNotAskedOfTheServer: nats-server would cut the block at the damage, and lose the
+// TestTextOfDamagedNewestBlockIsReadFromDisk: nats-server would cut the block at the damage, and lose the
 // texts after it.
-func TestATextOfADamagedNewestBlockIsNotAskedOfTheServer(t *testing.T) {
+func TestTextOfDamagedNewestBlockIsReadFromDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
 	var digests []string
@@ -153,8 +153,8 @@ func TestATextOfADamagedNewestBlockIsNotAskedOfTheServer(t *testing.T) {
 	}
 }
 
-// TestTheNewestBlocksAreReadAgainToo: a small home has no other blocks.
-func TestTheNewestBlocksAreReadAgainToo(t *testing.T) {
+// TestNewestBlocksAreRereadToo: a small home has no other blocks.
+func TestNewestBlocksAreRereadToo(t *testing.T) {
 	for _, stream := range []string{StreamName, BlobStream} {
 		t.Run(stream, func(t *testing.T) {
 			b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})
@@ -182,9 +182,9 @@ func TestTheNewestBlocksAreReadAgainToo(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock: if one fstat of a block fails, nats-server treats the block as
+// TestAcknowledgedSideMessageIsInItsBlock: if one fstat of a block fails, nats-server treats the block as
 // empty and overwrites its beginning. What it acknowledges then is not in its place.
-func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
+func TestAcknowledgedSideMessageIsInItsBlock(t *testing.T) {
 	for _, stream := range []string{BlobStream, DeniedStream} {
 		t.Run(stream, func(t *testing.T) {
 			logged := &errorCount{Handler: slog.DiscardHandler}
@@ -223,8 +223,8 @@ func TestWhatIsAcknowledgedBesideTheLogStandsInItsBlock(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatCannotBeReadNowIsNoLoss: blocks that cannot be listed are not known to be gone.
-func TestADirectoryThatCannotBeReadNowIsNoLoss(t *testing.T) {
+// TestUnreadableDirectoryIsNotLoss: blocks that cannot be listed are not known to be gone.
+func TestUnreadableDirectoryIsNotLoss(t *testing.T) {
 	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Always, Logger: testLogger(t)})
 	must(t, err)
 	defer func() { must(t, b.Close()) }()

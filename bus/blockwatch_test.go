@@ -176,7 +176,7 @@ func TestBlockWatchBehindASingleRecord(t *testing.T) {
 
 // The store's lock file is recreated when it is deleted or replaced; if another process has locked whatever is in its
 // place, nothing more is written.
-func TestTheLockOfTheStoreIsKept(t *testing.T) {
+func TestStoreLockIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
 		harm func(path string) error
 		kept bool

@@ -232,7 +232,7 @@ func eachFails(t *testing.T, what string, lost loss, try func(t *testing.T, nth 
 
 // If any file operation of a start fails, and nats-server loses a block in that start, the next start still has
 // everything.
-func TestAStartOnWhichAnOperationFailsLosesNothing(t *testing.T) {
+func TestStartSurvivesDiskFault(t *testing.T) {
 	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
 		model := filepath.Join(t.TempDir(), "model", "store")
@@ -319,7 +319,7 @@ func leavesNothing(t *testing.T, image string) {
 }
 
 // The same applies when a running server reopens its store: the next attempt has everything, without a restart.
-func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
+func TestReopenSurvivesDiskFault(t *testing.T) {
 	s := newDividedStore(t)
 	for _, lost := range losses() {
 		eachFails(t, "reopened", lost, func(t *testing.T, nth int, how failure) int {
@@ -350,7 +350,7 @@ func TestAReopenOnWhichAnOperationFailsLosesNothing(t *testing.T) {
 }
 
 // If any file operation of a running server fails, nothing is taken for damaged or moved, and the server continues.
-func TestARunningServerOnWhichAnOperationFailsGoesOn(t *testing.T) {
+func TestRunningServerSurvivesDiskFault(t *testing.T) {
 	s := newDividedStore(t)
 	image := storeCopy(t, s.dir)
 	eachFails(t, "running", loss{}, func(t *testing.T, nth int, how failure) int {

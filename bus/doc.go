@@ -15,20 +15,21 @@
 //		          │                                              │
 //		          └── Sync: answers the head                     └─ no room: ErrFull, still doubtful, reads go on
 //
-//	  - firm: everything up to the head was acknowledged to this Bus, or was synced by a reopen. Under Always it is on disk;
-//	    under Interval Sync puts it there.
-//	  - doubtful: an append got no answer, or somebody else wrote. The server may show messages that are not on the disk, so
-//	    only a reopen can tell: stop the server, fsync every file, start it, ask for the head.
+//	  - firm: everything up to the head was acknowledged to this Bus, or was synced by a reopen. Under Always it is on
+//	    disk; under Interval, Sync puts it there.
+//	  - doubtful: an append got no answer, or somebody else wrote. The server may show messages that are not on disk,
+//	    so only a reopen can tell: stop the server, fsync every file, start it, ask for the head.
 //
 // # What happens on each failure
 //
-//   - kill -9: acknowledged events are in the files. Of an append that was not acknowledged, a first part may be there.
-//   - a power cut: what was not synced is there in any part. Under Always that is one append, whose messages name it; the next
-//     start cuts it off from its first lost message on.
-//   - a sync fails: ErrUnknown, and the next Sync reopens the store from the disk. A second sync of the same data could succeed
-//     although they are lost.
-//   - the disk is full: Append answers ErrFull before sending while there is less room than the reserve. If the disk fills all the
-//     same, nats-server goes silent: the append times out (ErrUnknown), and Sync answers ErrFull until there is room.
+//   - kill -9: acknowledged events are in the files. The first part of an append that was not acknowledged may be too.
+//   - a power cut: any part of what was not synced may be left. Under Always that is one append, whose messages name
+//     it; the next start truncates it at its first lost message.
+//   - a sync fails: ErrUnknown, and the next Sync reopens the store from the disk. A second sync of the same data could
+//     succeed although the data is lost.
+//   - the disk is full: while there is less room than the reserve, Append answers ErrFull before it sends anything. If
+//     the disk fills anyway, nats-server goes silent: the append times out (ErrUnknown), and Sync answers ErrFull until
+//     there is room.
 //   - another writer: ErrConflict, nothing stored.
 //   - a damaged block: nats-server skips what it cannot read. Read counts, and answers *events.DamageError.
 //   - a cut tail looks like a shorter log: only a witness (HeadFile, snapshots, a head kept elsewhere) can show it.

@@ -13,7 +13,7 @@ import (
 
 // If writing a head fails after it has reached the file, the head is recognised as our own, and no older head replaces
 // it.
-func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
+func TestHeadOfFailedWriteIsRecognised(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
 	h := &HeadFile{
 		path:   path,
@@ -50,7 +50,7 @@ func TestAHeadThatIsThereThoughItsWriteFailedIsOurs(t *testing.T) {
 
 // A head file that cannot be read at the moment stays where it is. A changed one keeps its name until its replacement
 // is durable.
-func TestAHeadFileIsReplacedOnlyByWhatIsDurable(t *testing.T) {
+func TestHeadFileIsReplacedDurably(t *testing.T) {
 	holds := events.Head{Sequence: 7}
 	begin := func(t *testing.T) (*HeadFile, string) {
 		path := filepath.Join(t.TempDir(), "head")

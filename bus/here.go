@@ -53,7 +53,7 @@ func (b *Bus) here() error {
 	}
 	found := b.watch.checkSides(DeniedStream, BlobStream)
 	if err := found[DeniedStream]; errors.Is(err, events.ErrReadOnly) {
-		b.options.Logger.Error("recorded refusals are damaged; the next start makes them again from the rest",
+		b.options.Logger.Error("recorded refusals are damaged; the next start rebuilds them from the rest",
 			"why", err)
 		delete(found, DeniedStream)
 	}

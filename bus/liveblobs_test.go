@@ -20,9 +20,9 @@ func (c askedContext) Err() error {
 	return c.Context.Err()
 }
 
-// TestAReadOfALongTextEndsWithItsCaller: the read can end between any two parts of a text, and no other read waits
+// TestLongTextReadEndsWithCaller: the read can end between any two parts of a text, and no other read waits
 // meanwhile.
-func TestAReadOfALongTextEndsWithItsCaller(t *testing.T) {
+func TestLongTextReadEndsWithCaller(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Interval)

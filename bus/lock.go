@@ -75,7 +75,7 @@ func (l *storeLock) keep(logger *slog.Logger) error {
 	case err != nil:
 		if why := err.Error(); why != l.told {
 			l.told = why
-			logger.Error("the lock of the store was deleted, and cannot be made again", "path", l.path, "why", err)
+			logger.Error("the lock of the store was deleted, and cannot be recreated", "path", l.path, "why", err)
 		}
 		return nil
 	}

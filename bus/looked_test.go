@@ -12,7 +12,7 @@ import (
 
 // Nothing is passed to nats-server while the newest block of its stream cannot be examined; the server continues once
 // it can be examined.
-func TestNothingIsWrittenBehindABlockThatCannotBeLookedAt(t *testing.T) {
+func TestUnexaminedBlockStopsWrites(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
 	b := openWitnessed(t, image, Always, uint64(len(log)))

@@ -21,7 +21,7 @@ import (
 const fullRounds = 12
 
 // Each time there is room again, refusals and long texts can be written again without a restart.
-func TestFullDiskBesideTheLog(t *testing.T) {
+func TestFullDiskInSideStreams(t *testing.T) {
 	inChildren(t, fmt.Sprintf("the disk was full %d times", fullRounds), fullBesideChild)
 }
 
@@ -138,7 +138,7 @@ func TestReopenComparesWithWhatWasAcknowledged(t *testing.T) {
 }
 
 // A failed sync is not repeated on the same pages: the store is read from the disk first.
-func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
+func TestFailedSyncIsNotRetried(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	message := events.Message{Subject: events.SubjectPrefix + "p.task.t", Body: []byte("{}")}
 	if err := b.Append(t.Context(), 0, []events.Message{message}); err != nil {
@@ -160,7 +160,7 @@ func TestAFailedSyncIsNotTriedAgain(t *testing.T) {
 
 // The next write reopens the store once a failure has passed: it does not wait for the mender's next turn, in which
 // there is nothing left to do.
-func TestTheNextWriteEndsAFailureThatHasPassed(t *testing.T) {
+func TestNextWriteReopensAfterFailure(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	m := &b.mender
 	m.running = true // waiting for its next turn

@@ -93,7 +93,7 @@ func (e *embedded) repairMeta(ctx context.Context) error {
 		return fmt.Errorf("make a stream's configuration again: %w", err)
 	}
 	for _, stream := range broken {
-		e.logger.Warn("the configuration of a stream is damaged, or deletes messages; it is made again",
+		e.logger.Warn("the configuration of a stream is damaged, or deletes messages; it is recreated",
 			"stream", stream)
 		for _, name := range []string{metaName, metaSumName} {
 			content, err := disk.ReadFile(filepath.Join(streamPath(model, stream), name))

@@ -37,8 +37,8 @@ func ParseDurability(word string) (Durability, error) {
 	case "interval":
 		return Interval, nil
 	}
-	return Always,
-		fmt.Errorf("durability %q is unknown: say always (fsync before the acknowledgement) or interval (fsync every second)", word)
+	return Always, fmt.Errorf("durability %q is unknown: use always (fsync before the acknowledgement) or "+
+		"interval (fsync every second)", word)
 }
 
 // Options configures a log.

@@ -24,9 +24,9 @@ var otherKinds = map[string]func(path string) error{
 	"a compressed block": func(path string) error { return os.WriteFile(path, []byte("cmp"), 0o600) },
 }
 
-// TestOtherKindsInTheStore: if something else is in the place of one of its files or directories, the log opens
+// TestIrregularFilesInStore: if something else is in the place of one of its files or directories, the log opens
 // read-only, and any other stream is recreated. Every start succeeds.
-func TestOtherKindsInTheStore(t *testing.T) {
+func TestIrregularFilesInStore(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		for _, name := range []string{
@@ -66,9 +66,9 @@ func TestOtherKindsInTheStore(t *testing.T) {
 	}
 }
 
-// TestOtherKindsAboveARunningStore: anything that takes the place of a directory above the acknowledged blocks of a
-// stream is noticed and named.
-func TestOtherKindsAboveARunningStore(t *testing.T) {
+// TestReplacedDirectoriesAboveRunningStore: anything that takes the place of a directory above the acknowledged blocks
+// of a stream is noticed and named.
+func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a directory" {
@@ -106,9 +106,9 @@ func TestOtherKindsAboveARunningStore(t *testing.T) {
 	}
 }
 
-// TestAPartOfARunningStoreThatGoesElsewhereIsNoticed: a directory or a block that is moved away and replaced by a link
+// TestMovedStorePartIsNoticed: a directory or a block that is moved away and replaced by a link
 // is no longer in the store, although the link leads to the same bytes.
-func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
+func TestMovedStorePartIsNoticed(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	for _, stream := range []string{StreamName, BlobStream} {
 		for _, place := range []string{".", "..", "../..", "../../..", "../../../..", "1.blk"} { // as far as jetstream
@@ -129,9 +129,9 @@ func TestAPartOfARunningStoreThatGoesElsewhereIsNoticed(t *testing.T) {
 	}
 }
 
-// TestOtherKindsBesideTheLogWhileRunning: anything that takes the place of a block of a side stream ends the writes,
+// TestReplacedSideStreamFilesWhileRunning: anything that takes the place of a block of a side stream ends the writes,
 // whatever notices it first, and a reopen does not wait for a server that blocks at a pipe.
-func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
+func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {
@@ -173,9 +173,9 @@ func TestOtherKindsBesideTheLogWhileRunning(t *testing.T) {
 	}
 }
 
-// TestOtherKindsWhileRunning: anything that takes the place of a block is noticed before the server opens it, because
-// the server would block at a pipe forever.
-func TestOtherKindsWhileRunning(t *testing.T) {
+// TestReplacedFilesWhileRunning: anything that takes the place of a block is noticed before the server opens it,
+// because the server would block at a pipe forever.
+func TestReplacedFilesWhileRunning(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {

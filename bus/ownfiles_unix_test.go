@@ -102,7 +102,7 @@ func TestHardLinkedStoresAreSeparate(t *testing.T) {
 }
 
 // A block that gets its own inode keeps its size and time: the note of the last clean stop still vouches for it.
-func TestASeparatedBlockKeepsItsTime(t *testing.T) {
+func TestSeparatedBlockKeepsItsTime(t *testing.T) {
 	t.Parallel()
 	sample, _, _, _ := filledStore(t)
 	dir := storeCopy(t, sample)

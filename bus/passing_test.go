@@ -12,7 +12,7 @@ import (
 )
 
 // A text that cannot be read while its stream is recreated is not reported as lost.
-func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
+func TestUnreadableTextIsRetried(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	aside := filepath.Join(t.TempDir(), "aside")
 	copyStore(t, dir, aside)
@@ -38,7 +38,7 @@ func TestATextThatCannotBeReadNowIsTriedAgain(t *testing.T) {
 }
 
 // A reopen continues after a temporary error, and takes nothing for damaged.
-func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
+func TestReopenContinuesAfterTemporaryError(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, why := range []error{syscall.EMFILE, syscall.EACCES, syscall.EIO} {
 		image := storeCopy(t, dir)
@@ -62,7 +62,7 @@ func TestAReopenThatCannotReadNowIsTriedAgain(t *testing.T) {
 }
 
 // The same applies if every attempt of a reopen fails: the next reopen has everything.
-func TestAReopenThatCannotReadAtAllIsTriedAgain(t *testing.T) {
+func TestFailedReopenIsRetried(t *testing.T) {
 	s := newSmallStore(t)
 	for _, why := range failures {
 		image := storeCopy(t, s.dir)

@@ -80,7 +80,7 @@ func TestSeveralMessagesAreABatchOnlyWhereTheyMustBe(t *testing.T) {
 
 // After a failure in the middle, a first part is stored and the outcome is unknown, never a conflict. Later appends
 // follow that part.
-func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
+func TestFailureWithinGuardedPublishes(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*events.Message){
 		"the client sends no more":  func(m *events.Message) { m.Body = []byte(strings.Repeat("x", 2<<20)) },
@@ -118,7 +118,7 @@ func TestAFailureInTheMiddleOfGuardedPublishes(t *testing.T) {
 }
 
 // An append that was decided on another head than the log's stores nothing, however many messages it has.
-func TestGuardedPublishesBehindAnotherHead(t *testing.T) {
+func TestGuardedPublishesOnStaleHead(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Always)
 	if err := b.Append(t.Context(), 0, several(6)); err != nil {

@@ -18,16 +18,16 @@ import (
 )
 
 var (
-	powerCuts    = flag.Int("power-cuts", 16, "how many power cuts TestAPowerCut makes")
+	powerCuts    = flag.Int("power-cuts", 16, "how many power cuts TestPowerCut makes")
 	powerCutSeed = flag.Uint64("power-cut-seed", 1, "what they leave")
 )
 
 // pageSize is the smallest part of a file that a disk writes.
 const pageSize = 4096
 
-// platter holds what is on the disk of a running store: what was synced. Syncs by the embedded server itself do not
-// count.
-type platter struct {
+// syncRecorder holds what is on the disk of a running store: what was synced. Syncs by the embedded server itself do
+// not count.
+type syncRecorder struct {
 	dir string
 	// before is called before each sync in the store. It may be nil.
 	before func(path string)
@@ -37,10 +37,10 @@ type platter struct {
 	names map[string]bool  // the files whose names are synced
 }
 
-// newPlatter records the syncs of a store that is opened after the call, until the test ends. The test must not run in
-// parallel.
-func newPlatter(t *testing.T, dir string) *platter {
-	p := &platter{dir: dir, sizes: map[string]int64{}, names: map[string]bool{}}
+// newSyncRecorder records the syncs of a store that is opened after the call, until the test ends. The test must not
+// run in parallel.
+func newSyncRecorder(t *testing.T, dir string) *syncRecorder {
+	p := &syncRecorder{dir: dir, sizes: map[string]int64{}, names: map[string]bool{}}
 	t.Cleanup(disk.Inject(func(operation, path string) error {
 		if operation == "sync" && (path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))) {
 			if p.before != nil {
@@ -54,7 +54,7 @@ func newPlatter(t *testing.T, dir string) *platter {
 }
 
 // synced records what a sync of a path that is about to begin puts on the disk at least.
-func (p *platter) synced(path string) {
+func (p *syncRecorder) synced(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	info, err := os.Stat(path)
@@ -72,7 +72,7 @@ func (p *platter) synced(path string) {
 }
 
 // lacks returns the blocks of a stream that are not completely on the disk.
-func (p *platter) lacks(t *testing.T, stream string) (blocks []string) {
+func (p *syncRecorder) lacks(t *testing.T, stream string) (blocks []string) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *platter) lacks(t *testing.T, stream string) (blocks []string) {
 }
 
 // cut copies what a power cut could leave: any unsynced pages and names may be missing.
-func (p *platter) cut(t *testing.T, random *rand.Rand) (image string) {
+func (p *syncRecorder) cut(t *testing.T, random *rand.Rand) (image string) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,9 +191,9 @@ func (s *stored) write(t *testing.T, b *Bus, random *rand.Rand) (stream string) 
 // When a write is acknowledged, everything that it stored is on the disk, in blocks whose names are on the disk too.
 // The embedded server hands each message to the operating system before it replies: when the sync of an append begins,
 // the file holds the whole append.
-func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
+func TestAcknowledgedMessagesAreSynced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	on := newPlatter(t, dir)
+	on := newSyncRecorder(t, dir)
 	b := mustOpen(t, dir, Always)
 	s := stored{blobs: map[string][]byte{}, denials: map[string]bool{}}
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // not a secret
@@ -233,9 +233,9 @@ func TestWhatIsAcknowledgedIsInASyncedBlock(t *testing.T) {
 
 // A power cut may keep any part of what was not synced. Everything acknowledged is still there, and the store is not
 // damaged.
-func TestAPowerCut(t *testing.T) {
+func TestPowerCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	on := newPlatter(t, dir)
+	on := newSyncRecorder(t, dir)
 	b := mustOpen(t, dir, Always)
 	s := stored{blobs: map[string][]byte{}, denials: map[string]bool{}}
 	random := rand.New(rand.NewPCG(*powerCutSeed, 1)) //nolint:gosec // not a secret
@@ -302,7 +302,7 @@ func TestAPowerCut(t *testing.T) {
 }
 
 // After a failed sync the outcome is unknown, and nothing is acknowledged until the store was read from the disk again.
-func TestASyncOfAWriteFails(t *testing.T) {
+func TestSyncFailureDuringWrite(t *testing.T) {
 	for stream, write := range map[string]func(b *Bus) error{
 		StreamName: func(b *Bus) error { return b.Append(t.Context(), b.acked.Load(), several(3)) },
 		BlobStream: func(b *Bus) error {

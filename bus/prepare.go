@@ -282,7 +282,7 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 			return err
 		}
 		if free, ok := freeBytes(e.dir); ok && free < size+2*reserve {
-			p.damage = fmt.Errorf("%w: %s is damaged (%s), and there is no room to make it again: "+
+			p.damage = fmt.Errorf("%w: %s is damaged (%s), and there is no room to rebuild it: "+
 				"make room, then restart the server",
 				events.ErrReadOnly, stream, p.faults[0])
 			return nil
@@ -308,7 +308,7 @@ func (e *embedded) setSideStreamsAside(p *prepared) error {
 		if err := writeRebuilds(e.dir, pending); err != nil {
 			return err
 		}
-		e.logger.Error("a damaged stream is set aside and made again from what can be read of it", "stream", stream,
+		e.logger.Error("a damaged stream is set aside and rebuilt from what can be read of it", "stream", stream,
 			"aside", aside, "why", p.faults[0])
 	}
 	return nil

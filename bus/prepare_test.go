@@ -54,9 +54,9 @@ func readable(t *testing.T, dir string) []events.Message {
 	return all
 }
 
-// TestAFlippedBitAfterAKillCostsOneEvent: one bit is flipped at a tenth of a block, after kill -9. The log opens
+// TestFlippedBitAfterKillCostsOneEvent: one bit is flipped at a tenth of a block, after kill -9. The log opens
 // read-only, and every other event can still be read, however often it is opened.
-func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
+func TestFlippedBitAfterKillCostsOneEvent(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
@@ -114,7 +114,7 @@ func TestAFlippedBitAfterAKillCostsOneEvent(t *testing.T) {
 
 // A clean stop does not vouch for a finished block that was changed while the server ran, even if the block was
 // finished in that run.
-func TestACleanStopVouchesForNoChangedBlock(t *testing.T) {
+func TestCleanStopDoesNotCoverChangedBlocks(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "store")
@@ -196,8 +196,8 @@ func TestDamageWhileStoppedIsSeenBeforeTheServer(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNoDamage: the remains of an unacknowledged append after a kill or a power cut are not damage.
-func TestATornEndIsNoDamage(t *testing.T) {
+// TestTornEndIsNotDamage: the remains of an unacknowledged append after a kill or a power cut are not damage.
+func TestTornEndIsNotDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
@@ -393,8 +393,8 @@ func truncate(t *testing.T, path string) {
 	}
 }
 
-// TestAWrongIndexDestroysNothing: only the blocks count, whatever an index says.
-func TestAWrongIndexDestroysNothing(t *testing.T) {
+// TestWrongIndexIsHarmless: only the blocks count, whatever an index says.
+func TestWrongIndexIsHarmless(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
@@ -457,9 +457,9 @@ func TestAWrongIndexDestroysNothing(t *testing.T) {
 	}
 }
 
-// TestACleanStopWitnessesTheEnd: everything that was there at a clean stop must be there at the next start, even if the
+// TestCleanStopRecordsTheEnd: everything that was there at a clean stop must be there at the next start, even if the
 // head file is lost.
-func TestACleanStopWitnessesTheEnd(t *testing.T) {
+func TestCleanStopRecordsTheEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	b := mustOpen(t, dir, Always)
 	large(t, b, 0, 30)
@@ -530,8 +530,8 @@ func TestDamagedSideStreamsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestABlobWithoutItsDescriptionIsKept: the description of a blob with complete content may be cut off.
-func TestABlobWithoutItsDescriptionIsKept(t *testing.T) {
+// TestBlobWithoutDescriptionIsKept: the description of a blob with complete content may be cut off.
+func TestBlobWithoutDescriptionIsKept(t *testing.T) {
 	dir := t.TempDir()
 	b := mustOpen(t, dir, Always)
 	content := bytes.Repeat([]byte("text"), 100_000)
@@ -547,8 +547,8 @@ func TestABlobWithoutItsDescriptionIsKept(t *testing.T) {
 	}
 }
 
-// TestAPowerCutAfterTheFirstStart: a copy of the store that holds only what was synced opens.
-func TestAPowerCutAfterTheFirstStart(t *testing.T) {
+// TestPowerCutAfterFirstStart: a copy of the store that holds only what was synced opens.
+func TestPowerCutAfterFirstStart(t *testing.T) {
 	for _, d := range []Durability{Always, Interval} {
 		t.Run(d.String(), func(t *testing.T) {
 			root := t.TempDir()

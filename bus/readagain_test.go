@@ -28,9 +28,9 @@ func writesTo(t *testing.T, b *Bus, head uint64) map[string]func() error {
 	}
 }
 
-// TestNothingIsWrittenWhileAPartCannotBeRead: if a reader, the daily check, or the check every second cannot read a
+// TestUnreadablePartStopsWrites: if a reader, the daily check, or the check every second cannot read a
 // block, nothing is written to any stream until it can be read.
-func TestNothingIsWrittenWhileAPartCannotBeRead(t *testing.T) {
+func TestUnreadablePartStopsWrites(t *testing.T) {
 	s := newSmallStore(t)
 	meets := map[string]map[string]func(*Bus) error{
 		StreamName: {
@@ -111,7 +111,7 @@ func TestTooManyOpenFilesDoNotStopWrites(t *testing.T) {
 }
 
 // A text is acknowledged only if it is found in its block, whichever check of the blocks fails first.
-func TestATextThatCannotBeSeenIsNotAcknowledged(t *testing.T) {
+func TestUnverifiedTextIsNotAcknowledged(t *testing.T) {
 	s := newSmallStore(t)
 	b := openWitnessed(t, storeCopy(t, s.dir), Always, uint64(len(s.log)))
 	for first := 1; ; first++ {

@@ -236,7 +236,7 @@ func (b *backupReading) readEntry(entry *tar.Header) error {
 	case !isBlob || !IsDigest(digest) || slices.Contains(b.blobs[max(0, len(b.blobs)-1):], digest):
 		return damaged(entry.Name, errors.New("a backup has no such entry"))
 	case entry.Size > maxBlob:
-		return damaged(entry.Name, fmt.Errorf("it says that it has %d bytes", entry.Size))
+		return damaged(entry.Name, fmt.Errorf("its header says that it has %d bytes", entry.Size))
 	}
 	content, err := io.ReadAll(b.archive)
 	if err != nil {
@@ -269,7 +269,7 @@ func (e *BackupError) Error() string {
 	}
 	switch {
 	case e.Foreign:
-		return fmt.Sprintf("this is no backup of Maestro%s: %s", where, e.Err)
+		return fmt.Sprintf("this is not a backup of Maestro%s: %s", where, e.Err)
 	case errors.Is(e.Err, ErrNewerBackup):
 		return e.Err.Error() + "; use the version that made it"
 	}

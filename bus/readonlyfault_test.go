@@ -8,7 +8,7 @@ import (
 )
 
 // Any file operation of a reader without a server may fail once: everything is still read.
-func TestAReadingOnWhichAnOperationFailsHasEverything(t *testing.T) {
+func TestReaderSurvivesDiskFault(t *testing.T) {
 	s := newDividedStore(t)
 	for kind, makeStore := range storeKinds {
 		image := storeCopy(t, s.dir)

@@ -32,9 +32,9 @@ func interrupted(t *testing.T, dir string) (image string, asides map[string]stri
 	return image, asides
 }
 
-// TestAnInterruptedRebuildGoesOn: a reader of the store sees what was set aside, and the next start puts it back, even
+// TestInterruptedRebuildContinues: a reader of the store sees what was set aside, and the next start puts it back, even
 // without the list.
-func TestAnInterruptedRebuildGoesOn(t *testing.T) {
+func TestInterruptedRebuildContinues(t *testing.T) {
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for name, harm := range map[string]func(list string) error{
@@ -92,9 +92,9 @@ func TestAnInterruptedRebuildGoesOn(t *testing.T) {
 	}
 }
 
-// TestAStartDoesNotMissWhatItPutsBack: the note of the last clean stop names blocks that an interrupted start set
+// TestStartAcceptsRestoredBlocks: the note of the last clean stop names blocks that an interrupted start set
 // aside. The next start puts them back, and reports only that. A block that is nowhere is reported as missing.
-func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
+func TestStartAcceptsRestoredBlocks(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	const gone, back = "a block is gone", "is put back"
@@ -134,8 +134,8 @@ func TestAStartDoesNotMissWhatItPutsBack(t *testing.T) {
 	}
 }
 
-// TestAStreamThatWasSetAsideAndIsGoneIsNamed: a reader of the store and a start name it.
-func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
+// TestMissingSetAsideStreamIsNamed: a reader of the store and a start name it.
+func TestMissingSetAsideStreamIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, log, _, _ := filledStore(t)
 	image, asides := interrupted(t, dir)
@@ -164,8 +164,8 @@ func TestAStreamThatWasSetAsideAndIsGoneIsNamed(t *testing.T) {
 	}
 }
 
-// TestARefusalThatWasSetAsideDoesNotReplaceANewerOne: the newer refusal stays in its slot.
-func TestARefusalThatWasSetAsideDoesNotReplaceANewerOne(t *testing.T) {
+// TestSetAsideRefusalDoesNotReplaceNewer: the newer refusal stays in its slot.
+func TestSetAsideRefusalDoesNotReplaceNewer(t *testing.T) {
 	t.Parallel()
 	dir, log, _, denials := filledStore(t)
 	image, asides := interrupted(t, dir)

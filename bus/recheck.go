@@ -131,7 +131,7 @@ func (b *Bus) recheckStream(
 		case err == nil:
 		case stream == DeniedStream:
 			b.options.Logger.Error(
-				"recorded refusals are damaged; the next start makes them again from the rest", "why", err,
+				"recorded refusals are damaged; the next start rebuilds them from the rest", "why", err,
 			)
 		default:
 			_ = b.damaged(err)

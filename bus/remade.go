@@ -46,7 +46,8 @@ func (e *embedded) takeAway(path string) error {
 	err := disk.Remove(path)
 	switch {
 	case err == nil:
-		e.logger.Warn("something else was in the place of a file of the store; it is removed, and the file is made again", "path", path)
+		e.logger.Warn("something else was in the place of a file of the store; it was removed, and the file is "+
+			"written again", "path", path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -58,7 +59,7 @@ func (e *embedded) takeAway(path string) error {
 	if err := disk.Rename(path, filepath.Join(aside, filepath.Base(path))); err != nil {
 		return full(err)
 	}
-	e.logger.Warn("something else was in the place of a file of the store; it is set aside, and the file is made again",
+	e.logger.Warn("something else was in the place of a file of the store; it is set aside, and the file is recreated",
 		"path", path, "aside", aside)
 	return nil
 }

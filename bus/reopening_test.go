@@ -11,7 +11,7 @@ import (
 )
 
 // However long a disk delays a reopen, no call waits longer than its own time limit.
-func TestNobodyWaitsForAReopenWithoutBound(t *testing.T) {
+func TestWaitForReopenIsBounded(t *testing.T) {
 	calls := map[string]func(ctx context.Context, b *Bus) error{
 		"Append": func(ctx context.Context, b *Bus) error {
 			return b.Append(ctx, 0, []events.Message{{Sequence: 1}})
@@ -54,7 +54,7 @@ func TestNobodyWaitsForAReopenWithoutBound(t *testing.T) {
 }
 
 // A call waits for a reopen that ends soon.
-func TestACallWaitsForAShortReopen(t *testing.T) {
+func TestCallWaitsForShortReopen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &Bus{options: Options{Timeout: defaultTimeout}}
 		b.open.Lock()

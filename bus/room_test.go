@@ -9,7 +9,7 @@ import (
 )
 
 // On a disk without free inodes nothing is written, and the error says so; the log continues once there are some.
-func TestADiskWithoutInodesSaysSo(t *testing.T) {
+func TestDiskWithoutInodes(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Always)
 	filled(t, b, 10)
 	before := freeFiles

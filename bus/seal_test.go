@@ -13,7 +13,7 @@ import (
 	"maestro/events"
 )
 
-func TestASealCoversAllThatABackupSays(t *testing.T) {
+func TestSealCoversWholeBackup(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	digest := Digest([]byte("text"))
 	whole := BackupSeal{
@@ -62,7 +62,7 @@ func TestASealCoversAllThatABackupSays(t *testing.T) {
 	}
 }
 
-func TestALostBlobIsNamedAndKeptAgain(t *testing.T) {
+func TestLostBlobIsNamedAndRestored(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	content := bytes.Repeat([]byte("blob"), 100_000)
 	digest, err := b.PutBlob(t.Context(), content)

@@ -12,7 +12,7 @@ import (
 )
 
 // A deadline that passes before anything is sent says nothing about nats-server, so it is not restarted.
-func TestALateLookUpRestartsNothing(t *testing.T) {
+func TestLateLookupDoesNotRestart(t *testing.T) {
 	b := mustOpen(t, t.TempDir(), Interval)
 	past, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()

@@ -55,7 +55,7 @@ func obstruct(t *testing.T, dir, stream string, names bool) (clear func()) {
 
 // nats-server deletes a stream that it cannot open at a start. Every block is restored afterwards, and the store opens
 // completely once the obstacle is gone.
-func TestAStreamThatTheServerCannotOpenIsKept(t *testing.T) {
+func TestUnopenableStreamIsKept(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, copies := range []bool{false, true} {
 		for _, s := range storedStreams {
@@ -115,7 +115,7 @@ func holds(t *testing.T, b *Bus, log, blobs, denials int) {
 }
 
 // The same applies when a running server is reopened after a failed write.
-func TestAReopenThatFailsKeepsTheStreams(t *testing.T) {
+func TestFailedReopenKeepsStreams(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
 		t.Run(s.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func giveUp(t *testing.T, image string) (mend func()) {
 
 // A server that gives up at its start reports the reason at once, at a start and at a reopen, and the store stays
 // complete.
-func TestAServerThatGivesUpSaysWhy(t *testing.T) {
+func TestFailedServerStartSaysWhy(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	image := storeCopy(t, dir)
 	const why = "storage directory is not a directory"
@@ -192,7 +192,7 @@ func TestAServerThatGivesUpSaysWhy(t *testing.T) {
 }
 
 // If a start is killed after nats-server has deleted a stream, the next start puts the blocks back.
-func TestAStartPutsBackWhatAKilledOneDeleted(t *testing.T) {
+func TestStartRestoresWhatKilledStartDeleted(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for name, gone := range map[string]func(block int) bool{
 		"nothing":      func(int) bool { return false },

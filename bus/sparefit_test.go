@@ -56,7 +56,7 @@ func newestOf(t *testing.T, image, stream string) string {
 }
 
 // A start that loses messages of any stream fails, and the blocks are restored.
-func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
+func TestStartRestoresLostMessages(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {
 		for _, s := range storedStreams {
@@ -82,7 +82,7 @@ func TestAStartThatLosesMessagesPutsThemBack(t *testing.T) {
 }
 
 // The same applies when a running server is reopened: it continues with all blocks.
-func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
+func TestReopenRestoresLostMessages(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for how, spoil := range spoiled {
 		for _, s := range storedStreams {
@@ -104,7 +104,7 @@ func TestAReopenThatLosesMessagesPutsThemBack(t *testing.T) {
 }
 
 // A start in which a newest block cannot be copied, and nats-server would cut it, is refused; a full disk has no copy.
-func TestAStartThatCannotCopyTheNewestBlockIsRefused(t *testing.T) {
+func TestStartNeedsCopyOfNewestBlock(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
 		image := storeCopy(t, dir)
@@ -155,7 +155,7 @@ func hides(t *testing.T, image, stream, how string) {
 
 // Blocks that a killed start left only under their second names are found by readers that write nothing, and the next
 // start puts them back.
-func TestBlocksThatAreSecondNamesOnlyAreReadAndPutBack(t *testing.T) {
+func TestSecondNamesAreReadAndRestored(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	for _, s := range storedStreams {
 		for _, how := range []string{"gone", "empty", "without the stream", "copy alone"} {
@@ -240,7 +240,7 @@ func linkAt(to, path string) error {
 }
 
 // A second name that has more than the block in its place is put back, not deleted.
-func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
+func TestLongerSecondNameIsRestored(t *testing.T) {
 	dir, _, _, _ := filledStore(t)
 	image := storeCopy(t, dir)
 	newest := newestOf(t, image, StreamName)
@@ -267,7 +267,7 @@ func TestASecondNameThatHasMoreIsPutBack(t *testing.T) {
 
 // An odd entry beside the second names of a killed start affects nothing else: the other names are removed, no block of
 // the store is copied, and only unknown entries are kept.
-func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
+func TestOddSecondNameIsSetAsideAlone(t *testing.T) {
 	dir, log, blobs, denials := filledStore(t)
 	junk := strings.Repeat("junk", 1000)
 	for name, c := range map[string]struct {
@@ -337,7 +337,7 @@ func TestAnOddSecondNameIsSetAsideAlone(t *testing.T) {
 
 // A block that a start cuts before the end of its first record, and then deletes, is gone under its second name too:
 // only the copy has its contents. The index may tell the server that nothing is missing.
-func TestABlockThatIsCutAndDeletedIsPutBack(t *testing.T) {
+func TestTruncatedAndDeletedBlockIsRestored(t *testing.T) {
 	s := newDividedStore(t)
 	for _, stored := range storedStreams {
 		t.Run(stored.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Several files of a store are synced at a time, and all of them are synced even if one fails.
-func TestATreeIsSyncedAtOnce(t *testing.T) {
+func TestTreeIsSyncedConcurrently(t *testing.T) {
 	dir := t.TempDir()
 	const files = 24
 	for i := range files {

@@ -9,7 +9,7 @@ import (
 )
 
 // A start removes the unfinished files that a killed start left in the store and beside it, and nothing else.
-func TestAStartRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestStartRemovesLeftoversOfKilledStart(t *testing.T) {
 	t.Parallel()
 	image := filepath.Join(t.TempDir(), "store")
 	must(t, mustOpen(t, image, Always).Close())
@@ -61,7 +61,7 @@ func TestHalfASnapshotIsRemoved(t *testing.T) {
 }
 
 // A copy beside the store gets its name only when it is complete.
-func TestACopyBesideTheStoreIsWholeOrNotThere(t *testing.T) {
+func TestCopyBesideStoreIsCompleteOrAbsent(t *testing.T) {
 	t.Parallel()
 	b := mustOpen(t, filepath.Join(t.TempDir(), "store"), Always)
 	broken := errors.New("the disk broke")

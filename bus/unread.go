@@ -49,7 +49,7 @@ func (e *UnreadError) Is(target error) bool {
 
 // Advice says what to do.
 func (e *UnreadError) Advice() string {
-	goesOn := "; what is stored may be whole: the server tries again every second and goes on by itself"
+	goesOn := "; what is stored may be whole: the server tries again every second and recovers by itself"
 	if !e.again {
 		goesOn = "; what is stored may be whole: then start the server again"
 	}

@@ -64,7 +64,7 @@ func namesUnread(t *testing.T, err error, path string, why error) {
 
 // If every read of a block fails during a reopen, the error names the block at each attempt; once reads succeed,
 // everything is there.
-func TestAReopenThatCannotReadABlockIsNoDamage(t *testing.T) {
+func TestUnreadableBlockAtReopenIsNotDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
 		for _, why := range failures {
@@ -91,7 +91,7 @@ func TestAReopenThatCannotReadABlockIsNoDamage(t *testing.T) {
 }
 
 // The same applies to a start: the store is served read-only and unchanged until it can be read and reopened.
-func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
+func TestUnreadableBlockAtStartIsNotDamage(t *testing.T) {
 	s := newSmallStore(t)
 	for path, operation := range unreads() {
 		for _, why := range failures {
@@ -143,7 +143,7 @@ func TestAStartThatCannotReadABlockIsNoDamage(t *testing.T) {
 }
 
 // A text that cannot be read while the server runs is not damage, nor is such a block in the daily check.
-func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
+func TestFailedReadsWhileRunningAreNotDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
 	b := openWitnessed(t, image, Always, uint64(len(s.log)))
@@ -179,7 +179,7 @@ func TestReadsThatFailWhileRunningAreNoDamage(t *testing.T) {
 
 // The same applies to a text whose place is known, wherever two series of failing reads begin: it is searched for
 // twice.
-func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
+func TestUnreadableTextIsNotDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
 	b := openWitnessed(t, image, Always, uint64(len(s.log)))
@@ -217,7 +217,7 @@ func TestATextWhoseReadingFailsIsNoDamage(t *testing.T) {
 
 // A hole that a power cut left is judged by its surroundings: if these cannot be read at the moment, there is no
 // verdict.
-func TestAHoleBesideWhatCannotBeReadIsNoDamage(t *testing.T) {
+func TestHoleBesideUnreadablePartIsNotDamage(t *testing.T) {
 	s := newSmallStore(t)
 	image := storeCopy(t, s.dir)
 	block := filepath.Join(streamPath(image, StreamName), "msgs", "1.blk")

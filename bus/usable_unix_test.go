@@ -54,7 +54,7 @@ func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, d
 // A store with a directory that the server cannot write to does not open, at a start or a reopen. The error names the
 // directory, nothing is deleted, and everything works once it is corrected: nats-server would delete a stream whose
 // directory it cannot write to.
-func TestAStoreThatTheServerCannotWriteToIsLeftAlone(t *testing.T) {
+func TestUnwritableStoreIsLeftAlone(t *testing.T) {
 	unprivileged(t, func(dir string) {
 		sample, _, _, _ := filledStore(t)
 		copyStore(t, sample, filepath.Join(dir, "sample"))

@@ -50,10 +50,10 @@ func TestWritersOfABlobTakeTurns(t *testing.T) {
 	})
 }
 
-// TestAFoundBlobIsDurable: content that another call is writing, or failed to write, may be readable without being on
+// TestFoundBlobIsDurable: content that another call is writing, or failed to write, may be readable without being on
 // the disk. Content that is found counts only if no call is writing it and no write has failed since the store was
 // opened.
-func TestAFoundBlobIsDurable(t *testing.T) {
+func TestFoundBlobIsDurable(t *testing.T) {
 	b, err := openAt(t, t.TempDir(), Always)
 	if err != nil {
 		t.Fatal(err)

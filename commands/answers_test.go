@@ -9,7 +9,7 @@ import (
 
 // No session can answer one that already has as many waiting answers as a session may have messages. A user can, and by
 // the older rules a session can too.
-func TestAnswersThatWaitAreLimited(t *testing.T) {
+func TestUnreadAnswersAreLimited(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")
 	g.session("lead", events.RoleOrchestrator)

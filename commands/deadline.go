@@ -63,7 +63,7 @@ func (x *LoseSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	case !MayBeLost(s, session):
 		return nil, nil
 	case x.Lease <= 0 || x.SilentFor < x.Lease:
-		return nil, forbidden("a session is lost only after its lease", "wait until its lease is over",
+		return nil, forbidden("a session is lost only after its lease", "wait until its lease expires",
 			"Session '%s' was heard %d ms ago, and its lease is %d ms", session.ID, x.SilentFor, x.Lease)
 	}
 	return &events.SessionLost{SessionID: session.ID, LastHeard: c.At.UnixMilli() - x.SilentFor, Lease: x.Lease}, nil
@@ -95,8 +95,8 @@ func (x *TimeOutSession) Decide(s *projections.State, c Call) (events.Data, erro
 		return nil, err
 	}
 	if session.Deadline == 0 || c.At.UnixMilli() < session.Deadline {
-		return nil, forbidden("a session times out only at its deadline", "wait until its time is over",
-			"Session '%s' has time left", session.ID)
+		return nil, forbidden("a session times out only at its deadline", "wait until its deadline",
+			"Session '%s' has not reached its deadline", session.ID)
 	}
 	return &events.SessionTimedOut{SessionID: session.ID, Deadline: session.Deadline}, nil
 }

@@ -237,7 +237,7 @@ var worst = []struct {
 
 // The cost of one event is bounded by how much the limits allow to wait for it: each task is looked at once, and an
 // item whose readiness does not change stays where it is.
-func TestTheWorstFolds(t *testing.T) {
+func TestWorstCaseFolds(t *testing.T) {
 	for _, c := range worst {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGround(t)
@@ -349,7 +349,7 @@ func TestCopiesInsideValuesAreWork(t *testing.T) {
 }
 
 // A report copies few of the other reports on its tasks.
-func TestAReportCopiesLittleOfOtherWords(t *testing.T) {
+func TestReportCopiesLittle(t *testing.T) {
 	const tasks, most = 100, 12 << 10
 	g := newGround(t)
 	hubs := g.tasks("hub", tasks)
@@ -425,7 +425,7 @@ func TestEveryWayToWaitIsBounded(t *testing.T) {
 }
 
 // The same limit applies to every event that looks at sessions' reports on tasks.
-func TestEveryWayToMeetWordsIsBounded(t *testing.T) {
+func TestReportsOnATaskAreBounded(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		g := newGround(t)
 		said := g.words(int(LimitReportWords.Value), false)

@@ -44,18 +44,19 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	case session.Ended():
 		return nil, ended(x.ID(), session)
 	case session.Role != x.Role:
-		return nil, notAllowed(x.ID(), "it begins sessions of its own role", "", "Session '%s' is no %s", session.ID,
+		return nil, notAllowed(x.ID(), "it starts sessions of its own role", "",
+			"Session '%s' does not have the role %s", session.ID,
 			x.Role)
 	case session.ManifestDigest == "":
-		return nil, forbidden("a worker begins with its manifest", "register it with `maestro session register`",
-			"Session '%s' was made without a manifest", session.ID)
+		return nil, forbidden("a worker starts with its manifest", "register it with `maestro session register`",
+			"Session '%s' was created without a manifest", session.ID)
 	case session.ManifestDigest != x.ManifestDigest:
 		return nil, &Refusal{
 			Code: CodeConflict,
 			Message: "The manifest of session '" + session.ID +
 				"' is not the one that it was given",
 			Why: "it has the digest " + x.ManifestDigest + ", and what was recorded is " + session.ManifestDigest,
-			Next: "fetch it anew with `maestro manifest show --session " + session.ID +
+			Next: "fetch it again with `maestro manifest show --session " + session.ID +
 				" --file FILE`, or let the user issue the changed one with session update --manifest",
 		}
 	case session.Status == events.SessionRunning, session.Status == events.SessionSaidDone:

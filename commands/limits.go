@@ -27,7 +27,7 @@ const (
 	answerTooLarge = "413 `TOO_LARGE`"
 	answerLimit    = "422 `LIMIT_EXCEEDED`"
 	answerInvalid  = "400 `VALIDATION_ERROR`"
-	answerCut      = "a cut answer"
+	answerCut      = "a truncated answer"
 )
 
 // Limits returns every limit that the server enforces, in the order of docs/limits.md.
@@ -70,7 +70,7 @@ func Limits() []LimitGroup {
 		{
 			Title: "Tasks, sessions and queues",
 			Intro: "These bound what one command can cost the writer, which decides one command after another. " +
-				"They hold for what is new: an older log keeps what it has.",
+				"They apply to new events only: an older log keeps what it has.",
 			Limits: []Limit{
 				LimitTaskDepth,
 				LimitDependents,

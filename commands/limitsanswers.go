@@ -34,7 +34,7 @@ var (
 		Value:  500,
 		Unit:   "items",
 		Answer: answerCut,
-		Bounds: "the same of all sessions together",
+		Bounds: "the same, for all sessions together",
 	}
 	LimitInboxText = Limit{
 		Name:   "inbox-text",
@@ -59,7 +59,7 @@ var (
 		Value:  projections.ListedSays,
 		Unit:   "words",
 		Answer: answerCut,
-		Bounds: "what the sessions of a task say, as a list or a tree shows it, the newest; " +
+		Bounds: "the newest session reports on a task that a list or a tree shows; " +
 			"a number beside it (`saysMore`) counts the others",
 	}
 	LimitSums = Limit{
@@ -67,7 +67,7 @@ var (
 		Value:  projections.SumsMost,
 		Unit:   "steps",
 		Answer: answerCut,
-		Bounds: "work of one answer to sum up what lies below its tasks; " +
+		Bounds: "the work of one answer to sum up the subtasks of its tasks; " +
 			"a sum says how many tasks were found and not looked at (`unread`)",
 	}
 	LimitAround = Limit{
@@ -83,7 +83,7 @@ var (
 		Value:  projections.MaxUnlinked,
 		Unit:   "tasks",
 		Answer: answerCut,
-		Bounds: "the tasks that were taken from a session and that it shows, the newest",
+		Bounds: "the newest tasks unlinked from a session that it shows",
 	}
 )
 

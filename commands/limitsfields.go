@@ -101,7 +101,7 @@ var (
 		Value:  200,
 		Unit:   "variables",
 		Answer: answerLimit,
-		Bounds: "environment of a session, with what it has already",
+		Bounds: "environment of a session, including what it already has",
 	}
 	LimitEnvBytes = Limit{
 		Name:   "env-bytes",

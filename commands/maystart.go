@@ -51,7 +51,8 @@ func mayStart(s *projections.State, c Call, tasks, unmet []string, force bool) (
 
 // waitsFor is the refusal of work whose dependencies are not met.
 func waitsFor(unmet []string, next string) *Refusal {
-	return forbidden("the work would begin before what it needs is done", next, "Dependencies are not completed: %s",
+	return forbidden("the work would start before its dependencies are done", next,
+		"Dependencies are not completed: %s",
 		someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
 }
 
@@ -66,9 +67,9 @@ func noneCancelled(s *projections.State, c Call, tasks ...string) error {
 		}
 		next := "leave it out, or ask the user"
 		if c.By.Kind == ActorUser {
-			next = "leave it out, or take that back with `maestro task update " + id + " --status todo`"
+			next = "leave it out, or reverse that with `maestro task update " + id + " --status todo`"
 		}
-		return forbidden("the user cancelled it: nobody works on it", next, "Task '%s' is cancelled", id)
+		return forbidden("the user cancelled it: nobody may work on it", next, "Task '%s' is cancelled", id)
 	}
 	return nil
 }

@@ -83,8 +83,8 @@ func mentions(payload reflect.Type, fields ...string) bool {
 	return false
 }
 
-// TestEveryCommandThatGivesWorkAsksWhetherItMayStart finds these commands by the events that they may become.
-func TestEveryCommandThatGivesWorkAsksWhetherItMayStart(t *testing.T) {
+// TestAssigningCommandsCheckDependencies finds these commands by the events that they may become.
+func TestAssigningCommandsCheckDependencies(t *testing.T) {
 	work := map[string]bool{}
 	for _, entry := range events.Catalogue() {
 		payload := reflect.TypeOf(entry.New())
@@ -181,7 +181,7 @@ func workGround(t *testing.T) *ground {
 }
 
 // An ended session gets new tasks only by force; it may keep or lose those that it has.
-func TestAnEndedSessionIsGivenNothing(t *testing.T) {
+func TestEndedSessionGetsNoTasks(t *testing.T) {
 	call := called(Admin(AuthnToken), RulesVersion)
 	for _, c := range []struct {
 		name  string

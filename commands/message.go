@@ -11,7 +11,7 @@ import (
 type MessageSession struct {
 	noTexts
 	ProjectRef
-	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; the one that spawned the caller if absent"`
+	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; your spawner if absent"`
 	Text      string `json:"text" doc:"the message"`
 	About     string `json:"about,omitempty" flag:"<taskId>" doc:"the task that it is about"`
 }

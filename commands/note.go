@@ -10,8 +10,8 @@ import (
 // NoteSession adds an entry to a session's timeline without changing a status. Compat: POST …/timeline and …/events.
 type NoteSession struct {
 	ProjectRef
-	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; your own if absent"`
-	Type      string          `json:"type,omitempty" doc:"the kind of entry, such as milestone, but none that the system writes; progress if absent"`
+	SessionID string          `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session; yours if absent"`
+	Type      string          `json:"type,omitempty" doc:"the kind of entry, such as milestone; progress if absent"`
 	Message   string          `json:"message,omitempty" doc:"the text of the entry; required without data"`
 	TaskID    string          `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task that the entry is about"`
 	Data      json.RawMessage `json:"data,omitempty" doc:"more data about the entry"`
@@ -45,7 +45,8 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	if c.By.Kind == ActorSession && thirdOn(c.Rules) && projections.IsReserved(kind) {
 		return nil, notAllowed(x.ID(),
-			"types that begin with session_, task_ or input_ record decisions; of these, a session may use task_completed and task_blocked",
+			"types that begin with session_, task_ or input_ record decisions; of these, a session may use only "+
+				"task_completed and task_blocked",
 			"use another type, such as milestone", "Session '%s' may not write a note of type '%s'", session.ID, kind)
 	}
 	if x.Message == "" && len(x.Data) == 0 {

@@ -94,7 +94,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	x := s.Session(by.Name)
 	if x == nil && s.SessionEver(by.Name) != nil {
 		return notAllowed(row.ID, "a user deleted it while its agent was at work",
-			"end: nothing that you do is accepted", "Session '%s' was deleted", by.Name)
+			"stop: nothing that you do is accepted", "Session '%s' was deleted", by.Name)
 	}
 	if x == nil || x.Permissions == nil || x.ProjectID != by.Project {
 		return notAllowed(row.ID, "a session whose permissions are unknown may do nothing",
@@ -102,7 +102,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 			"Session '%s' has no known permissions", by.Name)
 	}
 	if by.Generation != 0 && by.Generation != x.Generation {
-		return notAllowed(row.ID, "the session has another one since", "use the session's new secret",
+		return notAllowed(row.ID, "the session has a new one", "use the session's new secret",
 			"The secret of session '%s' was revoked", by.Name)
 	}
 	if err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); err != nil {
@@ -121,8 +121,8 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID,
-			"after its end a session reads itself, its own tasks and its own questions, and nothing else", nextAfterEnd,
-			"%s", hasEnded(x))
+			"after its end a session may read only itself, its own tasks, its own questions and its own mail",
+			nextAfterEnd, "%s", hasEnded(x))
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	}
 	why := "it is for: " + row.Who.String()
 	if row.Who&column != 0 {
-		why = "the session was given a list of commands without it"
+		why = "the session's list of commands does not contain it"
 	}
 	verb := "use `"
 	other, line := t.Alternative(column, allowed, id)

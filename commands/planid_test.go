@@ -10,7 +10,7 @@ import (
 )
 
 // A plan id must not be the id of a task: not of any project's, not of a deleted one, and not of a future one.
-func TestAPlanIDIsNoTasksOwn(t *testing.T) {
+func TestPlanIDIsNotATaskID(t *testing.T) {
 	g := newGround(t)
 	g.task("x", "")
 	g.task("y", "")

@@ -14,8 +14,8 @@ type CreateQueue struct {
 	noTexts
 	ProjectRef
 	Queue        string `json:"queue" arg:"name" doc:"the name of the queue, unique in its project"`
-	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent reports it as completed"`
-	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"how often an item is started before it is quarantined; 3 if absent"`
+	TrustReports bool   `json:"trustReports,omitempty" doc:"treat a task as done when its agent says so"`
+	MaxAttempts  int    `json:"maxAttempts,omitempty" absent:"the default, 3" doc:"starts of an item before it is quarantined; 3 if absent"`
 }
 
 // QueueRef identifies a queue in commands: by the session that owns it, or by name.
@@ -95,7 +95,7 @@ func (x *CreateQueue) Decide(s *projections.State, c Call) (events.Data, error) 
 		}
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Queue '" + x.Queue + "' exists already, and is not what is asked for",
+			Message: "Queue '" + x.Queue + "' already exists, with other settings",
 			Why:     otherQueue(q, most, x.TrustReports),
 			Next:    "choose another name",
 		}
@@ -231,16 +231,16 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case session.Lost():
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' is lost, and can hold no item",
+			Message: "Session '" + session.ID + "' is lost, and cannot hold an item",
 			Why:     "it sent nothing for longer than its lease",
-			Next:    "let it call again, with any command",
+			Next:    "run any command in it",
 		}
 	case s.Holds(session) != nil:
 		return nil, nil
 	case thirdOn(c.Rules) && session.Status == events.SessionSaidDone:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' said that it is done, and takes no more items",
+			Message: "Session '" + session.ID + "' reported that it is done, and gets no more items",
 			Why:     "nobody would work on the item: the session was told to stop",
 			Next:    "a new session takes it: `" + SpawnsSuccessor(session) + "`",
 		}
@@ -298,8 +298,9 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	return nil, &Refusal{
 		Code:    CodeConflict,
 		Message: "Task " + item.TaskID + " is " + string(item.Status) + " in queue " + item.Queue,
-		Why:     "an item is queued again that is quarantined, failed or skipped, or completed and its task reopened",
-		Next:    nextOfItem(s, item),
+		Why: "only an item that is quarantined, failed or skipped, or completed with its task " +
+			"reopened, can be queued again",
+		Next: nextOfItem(s, item),
 	}
 }
 

@@ -73,7 +73,7 @@ func itemMeant(s *projections.State, project, queue, task string) (*projections.
 // Decide implements Command.
 func (x *MoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.First && x.Before != "" {
-		return nil, invalid("/before", "'first' and 'before' exclude each other")
+		return nil, invalid("/before", "'first' and 'before' cannot be used together")
 	}
 	item, err := itemMeant(s, c.Project, x.Queue, x.TaskID)
 	if err != nil {
@@ -113,7 +113,7 @@ func (x *MoveItem) mayStandBefore(s *projections.State, item *projections.Item) 
 		return err
 	}
 	if x.Before == item.TaskID {
-		return invalid("/before", "an item cannot stand before itself")
+		return invalid("/before", "an item cannot be placed before itself")
 	}
 	other, err := itemOf(s, item.ProjectID, item.Queue, x.Before)
 	if err != nil {

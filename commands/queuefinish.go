@@ -10,14 +10,14 @@ import (
 type CompleteItem struct {
 	noTexts
 	QueueRef
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held item; refused if you hold another"`
 }
 
 // FailItem fails the held item. docs/contract.md, "Queues".
 type FailItem struct {
 	noTexts
 	QueueRef
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held item; refused if you hold another"`
 	Reason string `json:"reason,omitempty" doc:"why it failed"`
 }
 
@@ -25,7 +25,7 @@ type FailItem struct {
 type SkipItem struct {
 	noTexts
 	QueueRef
-	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the item; refused if the session holds another item; the held or next item if absent"`
+	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held or next item; refused if you hold another"`
 }
 
 // ID implements Command.
@@ -78,9 +78,9 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 			Next:    "claim an item with `maestro queue start`",
 		}
 	}
-	why := "its item was given back when it was lost"
+	why := "its item was returned when it was lost"
 	if !last.Returned() {
-		why = "it was queued again since"
+		why = "it has been queued again since"
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,

@@ -15,8 +15,8 @@ type Report struct {
 	ProjectRef
 	// Kind comes from the command's id.
 	Kind    events.ReportKind `json:"-"`
-	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"the agent's words; required without taskIds"`
-	TaskIDs []string          `json:"taskIds,omitempty" arg:"taskId" flag:"task <taskIds>" doc:"the tasks that it is about; the session as a whole if absent"`
+	Message string            `json:"message,omitempty" arg:"summary|reason|description|question" doc:"your words; required without taskIds"`
+	TaskIDs []string          `json:"taskIds,omitempty" arg:"taskId" flag:"task <taskIds>" doc:"the tasks; the session as a whole if absent"`
 	Options []string          `json:"options,omitempty" flag:"option \"<answer>\"…" doc:"an answer to choose from"`
 
 	blobs events.Blobs
@@ -118,7 +118,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	if x.Message == "" && len(x.Options) > 0 {
-		return nil, invalid("/message", "a question with options has words")
+		return nil, invalid("/message", "a question with options needs a text")
 	}
 	if x.Message != "" && !late && c.Rules != firstRules {
 		reported.InputID = newID("input", c, func(id string) bool { return s.Input(id) != nil })
@@ -167,10 +167,10 @@ func mayReportLate(
 			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
 				time.UnixMilli(session.StartedAt).UTC().Format(time.RFC3339),
 			"compare the clock of its machine with the server's",
-			"Session '%s' did not exist when this was said", session.ID)
+			"Session '%s' did not exist when this was reported", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
 		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
-			"Session '%s' had ended when this was said: %s", session.ID, HowEnded(session))
+			"Session '%s' had ended when this was reported: %s", session.ID, HowEnded(session))
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)
 	case session.LateBytes+bytes > LimitLateBytes.Value:
@@ -207,6 +207,7 @@ func mayReportOn(
 		return nil
 	}
 	return notAllowed(rule,
-		"a worker reports on its own tasks, on what is below them, on tasks that it created, and on queue items that it holds or held",
+		"a worker reports on its own tasks and their subtasks, on tasks that it created, and on queue items that it "+
+			"holds or held",
 		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
 }

@@ -15,7 +15,7 @@ const (
 		"another orchestrator at most its own set"
 	openOnly             = "the question is open; an orchestrator: " + itsSpawned
 	emptyOnly            = "no tasks, no sessions; an orchestrator only one that it created"
-	doneOrBlocked        = "the task is completed, blocked, or said to be done"
+	doneOrBlocked        = "the task is completed, blocked, or reported as done"
 	byOrchestratorOrUser = "an orchestrator's decision, or the user's"
 	fits                 = "title 1–200; parent in the same project; dependencies exist, no cycle"
 	completes            = "as report:progress; without tasks the session completes"
@@ -146,19 +146,19 @@ var rows = sync.OnceValue(func() []Row {
 			ID:    "queue:complete",
 			Who:   RoleQueueWorker | RoleUser,
 			makes: makerOf((*CompleteItem).from),
-			Rule:  "the item is in its hand",
+			Rule:  "it holds the item",
 		},
 		{
 			ID:    "queue:fail",
 			Who:   RoleQueueWorker | RoleUser,
 			makes: makerOf((*FailItem).from),
-			Rule:  "the item is in its hand",
+			Rule:  "it holds the item",
 		},
 		{
 			ID:    "queue:skip",
 			Who:   RoleQueueWorker | RoleUser,
 			makes: makerOf((*SkipItem).from),
-			Rule:  "the item is in its hand, or the next one",
+			Rule:  "it holds the item, or the item is the next one",
 		},
 		{
 			ID:    "queue:push",

@@ -21,10 +21,10 @@ type RegisterSession struct {
 	Name     string               `json:"name,omitempty" flag:"\"<name>\"" doc:"name of a new session"`
 	Role     events.Role          `json:"role,omitempty" doc:"role of a new session: worker (default) or orchestrator"`
 	Strategy events.Strategy      `json:"strategy,omitempty" doc:"strategy of a new session; simple if absent"`
-	Status   events.SessionStatus `json:"status,omitempty" doc:"status of a new session: running (default), idle, working or spawning"`
+	Status   events.SessionStatus `json:"status,omitempty" doc:"running (default), idle, working or spawning"`
 	TaskIDs  []string             `json:"taskIds,omitempty" doc:"tasks of a new session"`
-	Force    bool                 `json:"force,omitempty" doc:"register a new session even if dependencies of its tasks are not completed"`
-	Allowed  *[]string            `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that a new session may use besides the core commands; decided by role and strategy if absent"`
+	Force    bool                 `json:"force,omitempty" doc:"register it even if its tasks have open dependencies"`
+	Allowed  *[]string            `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands besides the core ones; by role and strategy if absent"`
 	Env      map[string]string    `json:"env,omitempty" doc:"environment of a new session"`
 	Metadata json.RawMessage      `json:"metadata,omitempty" doc:"metadata of a new session"`
 	AgentID  string               `json:"agentId,omitempty" doc:"agent of a new session"`
@@ -123,7 +123,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	if x.Create {
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session with id '" + id + "' exists already",
+			Message: "Session with id '" + id + "' already exists",
 			Why:     "create was set, which asks for a new session",
 			Next:    "choose another id, or register it without create",
 		}
@@ -138,7 +138,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	case x.differs(session):
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session with id '" + id + "' exists already, and is not what is asked for",
+			Message: "Session with id '" + id + "' already exists, with other settings",
 			Why:     "registering a known session changes nothing about it",
 			Next:    "leave out all but its id, or choose another id",
 		}

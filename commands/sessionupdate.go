@@ -18,7 +18,7 @@ type UpdateSession struct {
 	Status    *events.SessionStatus `json:"status,omitempty" flag:"idle|working" doc:"new status: idle or working"`
 	AgentID   *string               `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string             `json:"taskIds,omitempty" doc:"its tasks from now on"`
-	Force     bool                  `json:"force,omitempty" doc:"add tasks even if their dependencies are not completed"`
+	Force     bool                  `json:"force,omitempty" doc:"add tasks even if they have open dependencies"`
 	Env       map[string]string     `json:"env,omitempty" doc:"variables to add to its environment"`
 	// ManifestDigest issues its manifest again. The reader of the manifest checks that it gives the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of its manifest from now on"`

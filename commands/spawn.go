@@ -27,22 +27,22 @@ type SpawnSession struct {
 	Name           string          `json:"name,omitempty" flag:"\"<name>\"" doc:"the name that people use"`
 	Role           events.Role     `json:"role,omitempty" doc:"worker (default) or orchestrator"`
 	Strategy       events.Strategy `json:"strategy,omitempty" doc:"worker: simple (default), queue, tree; orchestrator: default, intelligent-batching, dag"`
-	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; may be absent with the queue strategy"`
-	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands that it may use besides the core commands; decided by role and strategy if absent"`
-	Force          bool            `json:"force,omitempty" doc:"spawn it even if dependencies of its tasks are not completed"`
+	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks, the primary one first; optional for a queue"`
+	Allowed        *[]string       `json:"allowedCommands,omitempty" flag:"<commandIds>" doc:"commands besides the core ones; by role and strategy if absent"`
+	Force          bool            `json:"force,omitempty" doc:"spawn it even if its tasks have open dependencies"`
 	Model          string          `json:"model,omitempty" doc:"sonnet, opus, haiku or the full name of a model"`
 	Agent          string          `json:"agent,omitempty" doc:"claude (default), codex, gemini or a configured one"`
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
-	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of a stored manifest; one is generated if absent"`
+	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"a stored manifest; one is generated if absent"`
 	ManifestOptions
 	// Generated is the digest of the manifest that was generated for it. It is not part of the request: a retry may
 	// generate another.
 	Generated string `json:"-"`
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
-	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
-	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"end it as failed after this time, in milliseconds"`
+	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; its own if absent"`
+	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }
 
@@ -51,8 +51,8 @@ type SpawnSession struct {
 type ManifestOptions struct {
 	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
 	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
-	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"the number of turns after which the agent ends"`
-	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"the directory in which the agent works; the project's if absent"`
+	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"how many turns the agent may take"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"where the agent works; the project's if absent"`
 	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
 }
 

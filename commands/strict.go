@@ -281,7 +281,7 @@ func (s *bodyScanner) object(pointer string) bool {
 			at, field = s.field(name)
 		}
 		if s.repeats(first, &many, name) {
-			s.faulty(at, "the field %q is there twice", safetext.Printable(string(name)))
+			s.faulty(at, "the field %q appears twice", safetext.Printable(string(name)))
 		}
 		if s.space(); s.next() != ':' {
 			return false
@@ -376,7 +376,7 @@ func (s *bodyScanner) text(pointer string) ([]byte, bool) {
 		}
 		pair, whole := surrogate(s.b[s.i-1:])
 		if pair && !whole {
-			s.faulty(pointer, "%s holds half of a surrogate pair, which is no character", nameOf(pointer))
+			s.faulty(pointer, "%s contains half of a surrogate pair, which is not a character", nameOf(pointer))
 		}
 		if pair && whole {
 			s.i += 6

@@ -98,7 +98,7 @@ func TestBodiesAreBounded(t *testing.T) {
 }
 
 // A megabyte of names in one object is refused at the limit, not read to the end.
-func TestAMegabyteOfNames(t *testing.T) {
+func TestMegabyteOfNames(t *testing.T) {
 	body := []byte(`{"title":"x","metadata":` + names(100_000) + `}`)
 	if _, err := Parse("task:create", body); code(err) != CodeLimit {
 		t.Errorf("%v", err)

@@ -29,7 +29,8 @@ func TestParseIsStrict(t *testing.T) {
 	for _, c := range []struct{ id, body string }{
 		{
 			"task:create",
-			` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true }, "acceptanceCriteria":[] } `,
+			` { "title" : "a\ud83d\ude00\"\\b" , "metadata" : { "a" : [ 1 , { "b" : null } ] , "Title":true },` +
+				` "acceptanceCriteria":[] } `,
 		},
 		{"task:create", `{"title":"x","metadata":{"a":{"c":1},"b":{"c":2}},"parentId":null}`},
 		{"report:complete", `{}`},
@@ -54,9 +55,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestAnOptionalNumberIsNeverSilentlyNone: 0 is refused for every optional number, and the refusal says what leaving it
+// TestOptionalZeroIsRefused: 0 is refused for every optional number, and the refusal says what leaving it
 // out means. Otherwise 0 would count as absent: a token would never expire.
-func TestAnOptionalNumberIsNeverSilentlyNone(t *testing.T) {
+func TestOptionalZeroIsRefused(t *testing.T) {
 	checked := map[string]bool{}
 	for _, id := range IDs() {
 		command := makers()[id].empty()

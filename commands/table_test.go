@@ -77,7 +77,7 @@ func page(t *testing.T) []string {
 }
 
 // The code's table has the same rows in the same order as that of docs/contract.md, "Permissions", and the oracle's.
-func TestTableIsTheContract(t *testing.T) {
+func TestTableMatchesContract(t *testing.T) {
 	var rows []string
 	for _, row := range CurrentRules().Rows() {
 		rows = append(rows, cells(row.ID, letters(row.Who), row.Core, row.Events, row.Planned))
@@ -172,7 +172,7 @@ var (
 	}
 )
 
-func TestDefaultsAreDocument000(t *testing.T) {
+func TestDefaultsMatchDocument000(t *testing.T) {
 	worker := listed(t, "Worker (Simple Strategy)")
 	queue := listed(t, "Worker (Queue Strategy)")
 	orchestrator := listed(t, "Orchestrator (Simple Strategy)")

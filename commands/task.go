@@ -17,12 +17,12 @@ type CreateTask struct {
 	Description        string          `json:"description,omitempty" flag:"\"<text>\"" doc:"what to do"`
 	AcceptanceCriteria []string        `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done"`
 	Priority           string          `json:"priority,omitempty" flag:"low|medium|high|critical" doc:"its priority; medium if absent"`
-	ParentID           string          `json:"parentId,omitempty" flag:"parent <taskId>" doc:"the parent task; a root task if absent or null"`
+	ParentID           string          `json:"parentId,omitempty" flag:"parent <taskId>" doc:"its parent; null or absent: a root task"`
 	Dependencies       []string        `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first"`
 	InitialPrompt      string          `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
 	SkillIDs           []string        `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs"`
-	Model              string          `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
-	PlanID             string          `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has"`
+	Model              string          `json:"model,omitempty" doc:"its model: sonnet, opus, haiku or a full name"`
+	PlanID             string          `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, unique in the project"`
 	Labels             []string        `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"what your own tools store with it"`
 	Force              bool            `json:"force,omitempty" doc:"create it even if its parent is completed"`
@@ -37,25 +37,25 @@ type UpdateTask struct {
 	TaskID             string             `json:"taskId" doc:"the task"`
 	Title              *string            `json:"title,omitempty" flag:"\"<text>\"" doc:"new title"`
 	Description        *string            `json:"description,omitempty" flag:"\"<text>\"" doc:"new description"`
-	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"what must be true when the task is done, in place of the old criteria"`
+	AcceptanceCriteria *[]string          `json:"acceptanceCriteria,omitempty" flag:"criteria \"<text>\"…" doc:"new criteria: what must be true when it is done"`
 	Priority           *string            `json:"priority,omitempty" flag:"low|medium|high|critical" doc:"new priority"`
-	Dependencies       *[]string          `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first, in place of the old ones"`
+	Dependencies       *[]string          `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"the new list of tasks that must be completed first"`
 	AddDependencies    []string           `json:"addDependencies,omitempty" flag:"add-depends-on <taskIds>" doc:"more tasks that must be completed first"`
 	RemoveDependencies []string           `json:"removeDependencies,omitempty" flag:"remove-depends-on <taskIds>" doc:"tasks that it no longer depends on"`
 	ParentID           *string            `json:"parentId,omitempty" flag:"parent <taskId>" doc:"the task to move it below; null: make it a root task"`
 	Before             string             `json:"before,omitempty" flag:"before <taskId>" doc:"the sibling to put it directly before"`
 	After              string             `json:"after,omitempty" flag:"after <taskId>" doc:"the sibling to put it directly after"`
 	InitialPrompt      *string            `json:"initialPrompt,omitempty" flag:"prompt \"<text>\"" doc:"what to tell the agent first"`
-	SkillIDs           *[]string          `json:"skillIds,omitempty" flag:"skills <skills>" doc:"skills that the work needs, in place of the old ones"`
+	SkillIDs           *[]string          `json:"skillIds,omitempty" flag:"skills <skills>" doc:"the new list of skills that the work needs"`
 	AgentIDs           *[]string          `json:"agentIds,omitempty" doc:"its agents, in place of the old ones"`
-	Model              *string            `json:"model,omitempty" doc:"the model for the work: sonnet, opus, haiku or a full name"`
-	PlanID             *string            `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, which no other task of the project has; empty: none"`
-	Labels             *[]string          `json:"labels,omitempty" flag:"<labels>" doc:"words that group tasks, in place of the old ones"`
+	Model              *string            `json:"model,omitempty" doc:"its model: sonnet, opus, haiku or a full name"`
+	PlanID             *string            `json:"planId,omitempty" flag:"<id>" doc:"its id in a plan, unique in the project; empty: none"`
+	Labels             *[]string          `json:"labels,omitempty" flag:"<labels>" doc:"the new list of words that group tasks"`
 	AddLabels          []string           `json:"addLabels,omitempty" flag:"<labels>" doc:"labels to add"`
 	RemoveLabels       []string           `json:"removeLabels,omitempty" flag:"<labels>" doc:"labels to take away"`
-	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it, in place of the old"`
+	Metadata           json.RawMessage    `json:"metadata,omitempty" doc:"what your own tools store with it now"`
 	Status             *events.TaskStatus `json:"status,omitempty" flag:"todo|in_progress|completed|blocked" doc:"new status; a user may also set cancelled"`
-	Force              bool               `json:"force,omitempty" doc:"complete it even if tasks below it are open, or leave it open below a completed parent"`
+	Force              bool               `json:"force,omitempty" doc:"allow open tasks below a completed one"`
 
 	blobs events.Blobs
 	// decided says that the command was reconstructed from its event, whose dependencies are those after the update:
@@ -68,7 +68,7 @@ type ReopenTask struct {
 	noTexts
 	ProjectRef
 	TaskID string `json:"taskId" doc:"the task"`
-	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is still missing; the task's timeline shows it"`
+	Reason string `json:"reason,omitempty" flag:"\"<reason>\"" doc:"what is missing; the task's timeline shows it"`
 	Force  bool   `json:"force,omitempty" doc:"reopen it even if its parent is completed"`
 }
 
@@ -338,7 +338,8 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		if t.Status == events.TaskCancelled {
 			next = "reverse the cancellation with `maestro task update " + t.ID + " --status todo`"
 		}
-		return nil, forbidden("only work that is done, or is said to be, is reopened", next, "Task '%s' is %s", t.ID,
+		return nil, forbidden("only a task that is completed, blocked or reported as completed can be reopened", next,
+			"Task '%s' is %s", t.ID,
 			t.Status)
 	}
 	forced, err := mayMove(s, c, t, t.ParentID, events.TaskInProgress, x.Force)

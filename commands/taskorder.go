@@ -21,7 +21,7 @@ func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, pa
 	pointer, id, after := "/before", x.Before, false
 	if x.After != "" {
 		if x.Before != "" {
-			return nil, invalid("/before", "'before' and 'after' exclude each other")
+			return nil, invalid("/before", "'before' and 'after' cannot be used together")
 		}
 		pointer, id, after = "/after", x.After, true
 	}
@@ -42,8 +42,8 @@ func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, pa
 			Pointer: pointer,
 			Message: "There is no room left next to task '" + sibling.ID + "'",
 			Why:     "too many tasks were put at this place, one after the other",
-			Next: "put the siblings in their order anew: move each of them, the first one first, with --after and " +
-				"the last of all",
+			Next: "reorder the siblings: move each of them, beginning with the first, with --after and the id of the " +
+				"last one",
 		}
 	}
 	return &events.SiblingOrder{Key: key, Before: x.Before, After: x.After}, nil
@@ -66,7 +66,7 @@ func (x *UpdateTask) sibling(s *projections.State, t *projections.Task, parent *
 	case sibling == nil:
 		return nil, notFound("Task", id)
 	case sibling.ID == t.ID:
-		return nil, invalid(pointer, "Task '%s' cannot stand next to itself", t.ID)
+		return nil, invalid(pointer, "Task '%s' cannot be placed next to itself", t.ID)
 	case sibling.ProjectID != t.ProjectID:
 		return nil, elsewhere(pointer, "Task", id, t.ProjectID)
 	case s.ParentOf(sibling) != below:

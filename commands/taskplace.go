@@ -71,7 +71,7 @@ func notOwnID(s *projections.State, task, id string) error {
 	return &Refusal{
 		Code:    CodeConflict,
 		Pointer: "/planId",
-		Message: "The plan id '" + safetext.Printable(id) + "' is, or may become, the own id of a task",
+		Message: "The plan id '" + safetext.Printable(id) + "' is the id of a task, or may become one",
 		Why:     "an exported plan names a task that has no plan id by its own id",
 		Next:    "choose another id",
 	}

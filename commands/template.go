@@ -162,7 +162,7 @@ func (x *DeleteTemplate) Decide(s *projections.State, _ Call) (events.Data, erro
 	if slices.Contains(OwnTemplates(), x.TemplateID) {
 		return nil, forbidden("sessions without a template of their own use it",
 			"reset it with `maestro template reset "+x.TemplateID+"`",
-			"Template '%s' is Maestro's own and cannot be deleted", x.TemplateID)
+			"Template '%s' is built in and cannot be deleted", x.TemplateID)
 	}
 	return &events.TemplateDeleted{TemplateID: x.TemplateID}, nil
 }

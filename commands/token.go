@@ -20,7 +20,7 @@ type CreateToken struct {
 	Name       string           `json:"name" doc:"its name; events that it causes have the source /users/<name>"`
 	Kind       events.TokenKind `json:"kind" doc:"what it may do: admin, auditor or read-only"`
 	ProjectIDs []string         `json:"projectIds,omitempty" flag:"project <projectIds>" doc:"the projects that a read-only token reads"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" absent:"a token that never expires" doc:"how long it is valid, in milliseconds; for ever if absent"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" absent:"a token that never expires" doc:"how many milliseconds it is valid; for ever if absent"`
 	ExpiresAt  int64            `json:"expiresAt,omitempty" absent:"a token that never expires" doc:"or when it expires, in milliseconds since 1970"`
 }
 
@@ -32,7 +32,7 @@ type RevokeToken struct {
 	SessionID string `json:"sessionId,omitempty" flag:"session <sessionId>" doc:"the session whose secret is replaced, instead of a token"`
 	// KeepChildren keeps the tokens that it created valid. Neither the token itself nor one that it created may use
 	// this.
-	KeepChildren bool `json:"keepChildren,omitempty" doc:"do not revoke the tokens that it made"`
+	KeepChildren bool `json:"keepChildren,omitempty" doc:"do not revoke the tokens created with it"`
 }
 
 // ID implements Command.
@@ -145,8 +145,8 @@ func (x *CreateToken) expiry(s *projections.State, c Call) (int64, error) {
 	if expires > maker.ExpiresAt {
 		return 0, &Refusal{
 			Code:    CodeRule,
-			Message: "The token '" + maker.Name + "' expires before the one that it would make",
-			Why: "a token makes only tokens that expire no later than it does; '" + maker.Name + "' expires at " +
+			Message: "The token '" + maker.Name + "' expires before the one that it would create",
+			Why: "a token creates only tokens that expire no later than itself; '" + maker.Name + "' expires at " +
 				time.UnixMilli(maker.ExpiresAt).UTC().Format(time.RFC3339),
 			Next: "choose an earlier time, or use a token that expires later",
 		}
@@ -160,7 +160,7 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, invalid("/name", "name a token, or a session")
 	}
 	if x.SessionID != "" && x.KeepChildren {
-		return nil, invalid("/keepChildren", "only a named token has tokens that it made")
+		return nil, invalid("/keepChildren", "only a named token has tokens created with it")
 	}
 	if x.SessionID != "" {
 		session, err := session(s, c, ProjectRef{}, x.SessionID)
@@ -197,7 +197,8 @@ func (x *RevokeToken) Decide(s *projections.State, c Call) (events.Data, error) 
 		(c.By.Name == token.Name || slices.Contains(children, c.By.Name)) {
 		return nil, forbidden(
 			"a token cannot decide what outlives it", "use another token, or revoke them too",
-			"The token '%s' cannot keep the tokens that '%s' made: it is that token, or was made by it", c.By.Name,
+			"The token '%s' cannot keep the tokens that '%s' created: it is that "+
+				"token, or was created with it", c.By.Name,
 			token.Name,
 		)
 	}

@@ -109,7 +109,7 @@ func TestWalksThroughListsAreWork(t *testing.T) {
 }
 
 // The notified sessions of a task are the first in order of their ids, and no others are looked at.
-func TestANoticeTellsTheFirst(t *testing.T) {
+func TestNoticeNamesFirstSessions(t *testing.T) {
 	g := newGround(t)
 	g.reopenable(300, 2)
 	g.apply(&events.SessionKilled{SessionID: "s0", Status: events.SessionStopped})

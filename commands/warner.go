@@ -107,7 +107,7 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 		return nil
 	}
 	return []Warning{{
-		Text: "nobody learns why it failed: say it with `maestro report error \"<reason>\" --task " +
+		Text: "nobody learns why it failed: report it with `maestro report error \"<reason>\" --task " +
 			failed.TaskID + "`",
 		Tasks: []string{failed.TaskID},
 	}}

@@ -18,7 +18,7 @@ func Advice(err error) string {
 	if errors.As(err, &advised) {
 		return advised.Advice()
 	}
-	goesOn := "then the server goes on by itself"
+	goesOn := "then the server recovers by itself"
 	if errors.Is(err, events.ErrReadOnly) {
 		goesOn = "then restart the server"
 	}
@@ -27,10 +27,10 @@ func Advice(err error) string {
 		return denied.Allow() + "; " + goesOn
 	}
 	if errors.Is(err, events.ErrFull) {
-		return "make room on the server's disk, then the server goes on by itself"
+		return "make room on the server's disk, then the server recovers by itself"
 	}
 	if !errors.Is(err, events.ErrReadOnly) { // no damage is known
-		return "the server tries again every second and goes on by itself; until then look for the disk's errors in " +
+		return "the server tries again every second and recovers by itself; until then look for the disk's errors in " +
 			"its log and in the system's (`dmesg`)"
 	}
 	return nextSalvage

@@ -12,11 +12,11 @@ import (
 )
 
 // A log that cannot be accessed because of permissions is not damaged: the advice is not to salvage it.
-func TestADeniedLogIsToBeAllowed(t *testing.T) {
+func TestDeniedLogIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "1.blk")
 	denied := files.Explain(path, files.ToWrite, fs.ErrPermission)
 	for err, want := range map[error]string{
-		fmt.Errorf("append: %w", denied):                             "goes on by itself",
+		fmt.Errorf("append: %w", denied):                             "recovers by itself",
 		fmt.Errorf("%w: unreadable: %w", events.ErrReadOnly, denied): "then restart the server",
 	} {
 		if next := Advice(err); strings.Contains(next, "salvage") || !strings.Contains(next, want) ||

@@ -25,7 +25,7 @@ func benchReport(w *world) func(key string) error {
 }
 
 // A command takes few allocations, because its buffers are reused.
-func TestACommandTakesFewAllocations(t *testing.T) {
+func TestCommandAllocations(t *testing.T) {
 	const most = 26 // some are made by the test itself and the race detector
 	w := newWorld(t)
 	report, next := benchReport(w), 0

@@ -567,7 +567,7 @@ func TestTaskDecisions(t *testing.T) {
 		{
 			"two places", nil,
 			step{"o", "task:update", `{"taskId":"{t3}","before":"{t4}","after":"{t5}"}`},
-			"VALIDATION_ERROR", "exclude each other",
+			"VALIDATION_ERROR", "cannot be used together",
 		},
 		{
 			"a move to the root", nil,
@@ -915,7 +915,8 @@ func TestSessionDecisions(t *testing.T) {
 			"an explicit list", nil,
 			step{"o", "session:spawn", `{"taskIds":["{t2}"],"allowedCommands":["task:get"]}`},
 			"session.spawned",
-			`"commands":["whoami","status","commands","session:register","session:complete","track-file","worker:init","task:get"],"explicit":true`,
+			`"commands":["whoami","status","commands","session:register","session:complete","track-file",` +
+				`"worker:init","task:get"],"explicit":true`,
 		},
 		{
 			"a list with a write of another role", nil,
@@ -959,11 +960,11 @@ func TestSessionDecisions(t *testing.T) {
 		{"a known session registered with other rights", nil, step{
 			"admin", "session:register",
 			`{"sessionId":"{w}","role":"orchestrator"}`,
-		}, "CONFLICT", "is not what is asked for"},
+		}, "CONFLICT", "with other settings"},
 		{"a known session registered with a list", nil, step{
 			"admin", "session:register",
 			`{"sessionId":"{w}","allowedCommands":["task:list"]}`,
-		}, "CONFLICT", "is not what is asked for"},
+		}, "CONFLICT", "with other settings"},
 		{
 			"a note on another project's task", nil,
 			step{"w", "session:note", `{"message":"x","taskId":"{u1}"}`},
@@ -1013,12 +1014,13 @@ func TestSessionDecisions(t *testing.T) {
 				`{"project":"{p}","sessionId":"mine","role":"orchestrator","status":"idle","env":{"A":"1"}}`,
 			},
 			"session.registered",
-			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default","status":"idle"`,
+			`"sessionId":"mine","created":{"name":"Unnamed Session","role":"orchestrator","strategy":"default",` +
+				`"status":"idle"`,
 		},
 		{"a known session with create", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"{w}","create":true}`,
-		}, "CONFLICT", "exists already"},
+		}, "CONFLICT", "already exists"},
 		{"a user for the id parent", nil, step{
 			"admin", "session:register",
 			`{"project":"{p}","sessionId":"parent"}`,
@@ -1350,7 +1352,7 @@ func TestManifestDecisions(t *testing.T) {
 			"without having been given one",
 			[]step{bare},
 			begin("a", "worker:init", some), "BUSINESS_RULE_ERROR",
-			"was made without a manifest",
+			"was created without a manifest",
 		},
 		{
 			"with one that was given later",
@@ -1465,7 +1467,8 @@ func TestManifestDecisions(t *testing.T) {
 		},
 		{"the inputs of a manifest stay out of the event", nil, step{
 			"admin", "session:spawn",
-			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,"workingDirectory":"/w","templateId":"x"}`,
+			`{"project":"{p}","taskIds":["{t2}"],"permissionMode":"readOnly","thinkingMode":"auto","maxTurns":7,` +
+				`"workingDirectory":"/w","templateId":"x"}`,
 		}, "session.spawned", `"permissions":`},
 		{"a mode of two lines", nil, step{
 			"admin", "session:spawn",
@@ -1619,7 +1622,7 @@ func TestReportDecisions(t *testing.T) {
 		{
 			"a report kept before its session was created is refused", nil,
 			step{"e@3h", "report:complete", `{"message":"m"}`},
-			"NOT_ALLOWED", "did not exist when this was said",
+			"NOT_ALLOWED", "did not exist when this was reported",
 		},
 		{
 			"a user reports nothing", nil,
@@ -1694,7 +1697,7 @@ func TestQueueDecisions(t *testing.T) {
 				`{"project":"{p}","queue":"main","trustReports":true}`,
 			},
 			"CONFLICT",
-			"exists already, and is not what is asked for",
+			"already exists, with other settings",
 		},
 		{
 			"a queue of the same name in another project",
@@ -1711,7 +1714,7 @@ func TestQueueDecisions(t *testing.T) {
 		{
 			"a queue with the name of a session's own queue", nil,
 			step{"admin", "queue:create", `{"project":"{p}","queue":"{k}"}`},
-			"CONFLICT", "exists already",
+			"CONFLICT", "already exists",
 		},
 		{
 			"create without a name", nil,
@@ -1915,7 +1918,7 @@ func TestQueueDecisions(t *testing.T) {
 			"one that said that it is done starts nothing",
 			[]step{push("t1"), {"k", "session:complete", `{}`}},
 			start, "CONFLICT",
-			"said that it is done, and takes no more items",
+			"reported that it is done, and gets no more items",
 		},
 		{
 			"start while holding, after it said that it is done",
@@ -1926,7 +1929,7 @@ func TestQueueDecisions(t *testing.T) {
 			"a lost one starts nothing",
 			[]step{push("t1"), lose("k")},
 			start, "CONFLICT",
-			"is lost, and can hold no item",
+			"is lost, and cannot hold an item",
 		},
 		{
 			"a session that is heard again starts",
@@ -2029,7 +2032,7 @@ func TestQueueDecisions(t *testing.T) {
 				lose("a"), giveUp("t1"), starts("b"), hears("a"),
 			},
 			step{"a", "queue:complete", `{"taskId":"{t1}"}`},
-			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was given back",
+			"CONFLICT", "no longer holds task {t1}: session '{b}' does | its item was returned",
 		},
 		{
 			"complete an item that another session has completed",
@@ -2427,7 +2430,7 @@ func TestQueueDecisions(t *testing.T) {
 			},
 			step{"k", "queue:complete", `{}`},
 			"CONFLICT",
-			"it is back in the queue | it was queued again since",
+			"it is back in the queue | it has been queued again since",
 		},
 
 		{
@@ -2557,7 +2560,7 @@ func TestQueueDecisions(t *testing.T) {
 }
 
 // A session may report on a task that it once held in its queue.
-func TestReportOnWhatWasHeld(t *testing.T) {
+func TestReportOnPreviouslyHeldTask(t *testing.T) {
 	decide(t, []decision{
 		{
 			"what it holds",
@@ -2738,7 +2741,7 @@ func TestInputDecisions(t *testing.T) {
 			nil,
 			step{"w", "report:needs-input", `{"taskIds":["{t1}"],"options":["a"]}`},
 			"VALIDATION_ERROR",
-			"a question with options has words",
+			"a question with options needs a text",
 		},
 		{
 			"options of another report",
@@ -2828,7 +2831,7 @@ func TestInputDecisions(t *testing.T) {
 			"answer with none of the options",
 			[]step{asked},
 			answer("o", "c"), "VALIDATION_ERROR",
-			"'c' is none of the options | the session asked for one of: a, b",
+			"'c' is not one of the options | the session asked for one of: a, b",
 		},
 		{"answer with none of the options as another answer", []step{asked}, step{
 			"o", "input:answer",
@@ -3067,14 +3070,14 @@ func TestTemplateDecisions(t *testing.T) {
 		{
 			"delete one of Maestro's own", nil,
 			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
-			"BUSINESS_RULE_ERROR", "Maestro's own and cannot be deleted",
+			"BUSINESS_RULE_ERROR", "is built in and cannot be deleted",
 		},
 		{
 			"delete a changed template of Maestro's own",
 			[]step{{"admin", "template:update", `{"templateId":"execute-simple","content":"c"}`}},
 			step{"admin", "template:delete", `{"templateId":"execute-simple"}`},
 			"BUSINESS_RULE_ERROR",
-			"Maestro's own and cannot be deleted",
+			"is built in and cannot be deleted",
 		},
 	})
 }
@@ -3299,7 +3302,7 @@ func TestTokenDecisions(t *testing.T) {
 				`{"name":"kid","kind":"admin","expiresIn":61000}`,
 			},
 			"BUSINESS_RULE_ERROR",
-			"expires before the one that it would make",
+			"expires before the one that it would create",
 		},
 		{
 			"a token that never expires, created by one that does",
@@ -3363,13 +3366,13 @@ func TestTokenDecisions(t *testing.T) {
 			"a token does not keep the tokens that it created",
 			[]step{create, kid},
 			step{"token:ci", "token:revoke", `{"name":"ci","keepChildren":true}`},
-			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' created",
 		},
 		{
 			"a token does not keep what its creator created",
 			[]step{create, kid, grandkid},
 			step{"token:kid", "token:revoke", `{"name":"ci","keepChildren":true}`},
-			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' made",
+			"BUSINESS_RULE_ERROR", "cannot keep the tokens that 'ci' created",
 		},
 		{
 			"a token that created nothing keeps nothing",
@@ -3450,11 +3453,12 @@ func TestDeadlineDecisions(t *testing.T) {
 			timeOut, "session.timed_out",
 			`{"sessionId":"{a}","deadline":`,
 		},
-		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR", "has time left"},
+		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR",
+			"has not reached its deadline"},
 		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{
 			"system", "session:timed-out",
 			`{"sessionId":"{w}"}`,
-		}, "BUSINESS_RULE_ERROR", "has time left"},
+		}, "BUSINESS_RULE_ERROR", "has not reached its deadline"},
 		{"time out again", []step{timed, {"time", "", "61s"}, timeOut}, timeOut, "already so", ""},
 		{"time out one that was killed", []step{timed, {"time", "", "61s"}, kill("a")}, timeOut, "already so", ""},
 		{"time out none", nil, step{"system", "session:timed-out", `{"sessionId":"none"}`}, "NOT_FOUND", "Session"},
@@ -3558,7 +3562,8 @@ func TestPermitDoubtsTheLog(t *testing.T) {
 func TestAtMostOwn(t *testing.T) {
 	w := newWorld(t)
 	w.make("small", "admin", "session:spawn",
-		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn","task:complete"]}`)
+		`{"project":"{p}","role":"orchestrator","taskIds":["{t3}"],"allowedCommands":["session:spawn",`+
+			`"task:complete"]}`)
 	_, err := w.do("small", "session:spawn",
 		`{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["task:complete","task:update"]}`)
 	if code(err) != commands.CodeNotAllowed {

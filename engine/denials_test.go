@@ -525,7 +525,7 @@ func TestRefusalsAfterARestart(t *testing.T) {
 }
 
 // A refusal is recorded even if its caller has left.
-func TestRefusalOfOneWhoWentAway(t *testing.T) {
+func TestRefusalAfterCallerLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		command commands.Command
 		key     string
@@ -659,7 +659,7 @@ func TestEveryRefusalIsRecorded(t *testing.T) {
 }
 
 // The record says on which state the refusal was decided: within a batch, the state after the commands before it.
-func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
+func TestRefusalsNameTheirState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newDenyingWorld(t)
 		defer w.close()
@@ -685,7 +685,7 @@ func TestRefusalsSayWhatTheyStandOn(t *testing.T) {
 }
 
 // Commands that are not refused leave no record, nor do dry runs.
-func TestWhatIsNotRecorded(t *testing.T) {
+func TestUnrecordedCommands(t *testing.T) {
 	w := newDenyingWorld(t)
 	w.must("o", "task:complete", `{"taskId":"{t1}","force":true}`)
 	w.must("o", "task:complete", `{"taskId":"{t1}","force":true}`) // already so

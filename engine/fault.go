@@ -35,7 +35,7 @@ const (
 	nextSalvage = "stop the server, and run `maestro salvage --to NEWHOME`: it recovers every readable event, and " +
 		"fills gaps from backups (name their directory too, if `serve` has a --backup-dir); then start the server " +
 		"with MAESTRO_HOME=NEWHOME"
-	nextBrought = "check that it is a head of this home: `maestro audit head` prints the present one; if it is, then " +
+	nextBrought = "check that it is a head of this home: `maestro audit head` prints the current one; if it is, then " +
 		nextSalvage
 	nextForged = "somebody wrote this event around the server: see `maestro audit replay`, then restore a backup " +
 		"from before it with `maestro restore FILE --home NEWHOME --head SEQ:HASH`"
@@ -52,7 +52,8 @@ var nextSteps = map[FaultRule]string{
 	FaultActor:      nextForged,
 	FaultPermitted:  nextForged,
 	FaultDecision:   nextForged,
-	FaultViews:      "stop the server, delete the directory snapshots in the home, and start it: it builds the views from the log again",
+	FaultViews: "stop the server, delete the directory snapshots in the home, and start the server again: it " +
+		"rebuilds the views from the log",
 	FaultText: "stop the server, and run `maestro salvage --to NEWHOME --with BACKUP`: it takes the text from a " +
 		"backup that has it; then start the server with MAESTRO_HOME=NEWHOME",
 	FaultSignature: "use a backup that this home made, or restore with --accept-faults if you know who made this one",

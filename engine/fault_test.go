@@ -37,7 +37,7 @@ type textStore map[string]error
 
 func (s textStore) Blob(_ context.Context, digest string) ([]byte, error) { return nil, s[digest] }
 
-func TestVerifyHoldsTheLongTextsAgainstTheirDigests(t *testing.T) {
+func TestVerifyChecksLongTexts(t *testing.T) {
 	log := everything(t).log
 	judge := func(store textStore) (Verdict, error) {
 		v := NewVerifier()

@@ -11,7 +11,7 @@ import (
 )
 
 // Of a batch whose outcome is unknown, a first part may be stored. Each command still becomes exactly one event.
-func TestAFirstPartOfABatchIsStored(t *testing.T) {
+func TestPartOfABatchIsStored(t *testing.T) {
 	const commands = 30
 	for _, part := range []int{0, 1, 7, commands / 2} {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {

@@ -218,7 +218,7 @@ func TestFollowersGetNothingThatWasNotCommitted(t *testing.T) {
 
 // A follower that does not read makes nobody wait, and holds no more memory than the feed's bounds allow: it is told to
 // start again.
-func TestASlowFollowerIsToldToBeginAgain(t *testing.T) {
+func TestSlowFollowerMustRestart(t *testing.T) {
 	w := newWorld(t)
 	slow := w.follow(w.headNow())
 	report := benchReport(w)
@@ -241,7 +241,7 @@ func TestASlowFollowerIsToldToBeginAgain(t *testing.T) {
 }
 
 // The feed is bounded in bytes too.
-func TestTheFeedIsBoundedInBytes(t *testing.T) {
+func TestFeedIsBoundedInBytes(t *testing.T) {
 	w := newWorld(t)
 	slow := w.follow(w.headNow())
 	long := strings.Repeat("x", 60<<10)
@@ -258,7 +258,7 @@ func TestTheFeedIsBoundedInBytes(t *testing.T) {
 
 // A follower that returns soon gets what it missed without reading the log; when nobody has followed for some time, the
 // feed keeps nothing.
-func TestTheFeedEndsSomeTimeAfterTheLastFollower(t *testing.T) {
+func TestFeedEndsAfterLastFollower(t *testing.T) {
 	w := newWorld(t)
 	first := w.follow(w.headNow())
 	left := w.headNow()

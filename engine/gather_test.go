@@ -58,7 +58,7 @@ func (w *world) callAgain(t *testing.T, callers, times int, pause time.Duration)
 }
 
 // Callers that call again at once share the next append, whichever of them is first.
-func TestCallersWhoAreBackShareABatch(t *testing.T) {
+func TestReturningCallersShareABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := gatheringWorld(t)
 		defer w.h.Close()
@@ -84,7 +84,7 @@ func TestCallersWhoAreBackShareABatch(t *testing.T) {
 }
 
 // A wait costs a lone caller at most a fraction of an append, and a wait in vain is not repeated soon.
-func TestAWaitInVainIsNotRepeatedSoon(t *testing.T) {
+func TestFutileWaitIsNotRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, waits := gatheringWorld(t)
 		defer w.h.Close()

@@ -229,7 +229,7 @@ func TestKeysAreNeeded(t *testing.T) {
 
 // Every answer, including "already so" and a refusal, waits until the state that it is based on is durable. If that
 // fails, the command is decided again.
-func TestAnswersWaitForTheirGround(t *testing.T) {
+func TestAnswersWaitForDurableState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -329,7 +329,7 @@ func TestConflict(t *testing.T) {
 }
 
 // The Handler gives up on a log that always conflicts, and says so.
-func TestConflictForEver(t *testing.T) {
+func TestEndlessConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -384,7 +384,7 @@ func TestUnknownOutcome(t *testing.T) {
 }
 
 // While the disk is full, or a part of the store cannot be read, commands are refused.
-func TestFailuresThatPass(t *testing.T) {
+func TestTemporaryFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure, synced, why error
 		next                 string
@@ -454,7 +454,7 @@ func TestDoubtIsTriedByCommands(t *testing.T) {
 	})
 }
 
-func TestDamageIsForGood(t *testing.T) {
+func TestDamageIsPermanent(t *testing.T) {
 	for name, harm := range map[string]func(w *world){
 		"an append that reports read-only": func(w *world) {
 			w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrReadOnly })
@@ -672,7 +672,7 @@ func TestHistoryBeforeASnapshotIsChecked(t *testing.T) {
 	})
 }
 
-func TestSnapshotsAreTakenOnTheWay(t *testing.T) {
+func TestSnapshotsAreTakenWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.h.Close()
@@ -1006,8 +1006,8 @@ func TestRefusedTextsAreNotStored(t *testing.T) {
 	}
 }
 
-// TestRetryOfALongTextByOneWhoMayNoLonger: a retry gets its answer, like any other retry.
-func TestRetryOfALongTextByOneWhoMayNoLonger(t *testing.T) {
+// TestRetryOfLongTextWithoutPermission: a retry gets its answer, like any other retry.
+func TestRetryOfLongTextWithoutPermission(t *testing.T) {
 	w := newWorld(t)
 	body := `{"title":"T","description":"` + strings.Repeat("x", events.MaxText+1) + `"}`
 	first, err := w.withKey("w", "task:create", body, "long")

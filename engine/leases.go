@@ -297,7 +297,7 @@ func (l *Leases) paused() bool {
 		l.holdUp(before, pause)
 		return false
 	}
-	l.config.Logger.Info("woke from a pause; all leases begin anew", "pause", pause)
+	l.config.Logger.Info("woke from a pause; all leases start again", "pause", pause)
 	l.since = now
 	return true
 }

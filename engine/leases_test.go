@@ -330,7 +330,7 @@ func TestRecovery(t *testing.T) {
 }
 
 // Heard fails if the recovery cannot be written: then the session's command must not be decided.
-func TestRecoveryThatCannotBeWritten(t *testing.T) {
+func TestUnwritableRecovery(t *testing.T) {
 	w := newLeaseWorld(t, lose("w"))
 	w.log.when(func(uint64, []events.Message, func() error) error { return events.ErrFull })
 	var unavailable *UnavailableError
@@ -340,7 +340,7 @@ func TestRecoveryThatCannotBeWritten(t *testing.T) {
 }
 
 // A session that is heard while its loss is being written keeps its item.
-func TestHeardInTheLastMoment(t *testing.T) {
+func TestHeardJustInTime(t *testing.T) {
 	for name, which := range map[string]string{"before its turn": "b", "while it is written": "a"} {
 		t.Run(name, func(t *testing.T) {
 			w := newLeaseWorld(t, named, puller("a"), puller("b"), pushTo("t1"), pushTo("t2"), starts("a"), starts("b"))
@@ -666,7 +666,7 @@ func TestLeasesOfASharedLog(t *testing.T) {
 }
 
 // A session that said it is done is not lost, unless it holds an item.
-func TestTheCompletedAreNotLost(t *testing.T) {
+func TestCompletedSessionsAreNotLost(t *testing.T) {
 	done := func(name string) step { return step{name, "session:complete", `{}`} }
 	w := newLeaseWorld(t, push("t1"), start, done("k"), done("w"))
 	w.l.look(t.Context())
@@ -723,7 +723,7 @@ func TestLeasesOfADamagedLog(t *testing.T) {
 }
 
 // Nothing happens twice because of an unknown outcome, or because two servers find the same thing due.
-func TestLossesHappenOnce(t *testing.T) {
+func TestSessionIsLostOnce(t *testing.T) {
 	w := newLeaseWorld(t, push("t1"), start)
 	w.l.look(t.Context())
 	w.beat("k")
@@ -839,7 +839,7 @@ func TestLeasesRun(t *testing.T) {
 
 // A server that was delayed while its process ran is not a machine that slept: a silent session stays silent, and the
 // delay counts for no lease.
-func TestHeldUpServerIsNoPause(t *testing.T) {
+func TestDelayedServerIsNotASleep(t *testing.T) {
 	w := newLeaseWorld(t, named)
 	w.l.look(t.Context())
 	w.beat(all...)

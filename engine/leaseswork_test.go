@@ -29,7 +29,7 @@ func (w *world) crowd(n int) []string {
 }
 
 // The cost of checking the leases depends on what is alive, not on all sessions and projects that ever existed.
-func TestLeasesLookAtTheLiving(t *testing.T) {
+func TestLeasesCheckLivingSessionsOnly(t *testing.T) {
 	w := newLeaseWorld(t)
 	const ended = 300
 	for _, name := range w.crowd(ended) {
@@ -67,7 +67,7 @@ func (w *world) running() (stop func()) {
 }
 
 // The end of a session makes the leases look for its item, not at all other sessions.
-func TestAnEndLooksForItemsOnly(t *testing.T) {
+func TestSessionEndLooksForItemsOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -87,7 +87,7 @@ func TestAnEndLooksForItemsOnly(t *testing.T) {
 }
 
 // Sessions that end one after another do not delay the check for silent sessions.
-func TestEndsDoNotPutOffTheTimer(t *testing.T) {
+func TestEndsDoNotDelayTheTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()

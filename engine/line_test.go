@@ -104,8 +104,8 @@ func TestOneItemGivesOneTurn(t *testing.T) {
 	})
 }
 
-// TestATurnIsPassedOn: a caller whose wait has ended or was cancelled when its turn comes passes the turn on.
-func TestATurnIsPassedOn(t *testing.T) {
+// TestCancelledTurnIsPassedOn: a caller whose wait has ended or was cancelled when its turn comes passes the turn on.
+func TestCancelledTurnIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -240,9 +240,9 @@ func TestTurnsUnderLoad(t *testing.T) {
 	})
 }
 
-// TestACommitWakesWhomItReaches: a commit does not wake callers that wait for a later sequence, and callers that leave
+// TestCommitWakesItsWaiters: a commit does not wake callers that wait for a later sequence, and callers that leave
 // are forgotten.
-func TestACommitWakesWhomItReaches(t *testing.T) {
+func TestCommitWakesItsWaiters(t *testing.T) {
 	const waiters = 100
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -326,8 +326,9 @@ func TestFinishedQueueEndsTheWait(t *testing.T) {
 	})
 }
 
-// TestAQueueOfDoneTasksEndsTheWait: the wait also ends when others complete or cancel the tasks of the remaining items.
-func TestAQueueOfDoneTasksEndsTheWait(t *testing.T) {
+// TestFinishedQueueOfDoneTasksEndsWait: the wait also ends when others complete or cancel the tasks of the remaining
+// items.
+func TestFinishedQueueOfDoneTasksEndsWait(t *testing.T) {
 	for name, ends := range map[string]step{
 		"completed": {"admin", "task:complete", `{"taskId":"{first}"}`},
 		"cancelled": {"admin", "task:update", `{"taskId":"{first}","status":"cancelled"}`},

@@ -70,7 +70,7 @@ func TestReadCountsItsSteps(t *testing.T) {
 
 // Readers continue while an image of a large state is taken, because that does not take their lock. If it did, this
 // test would hang.
-func TestAnImageKeepsNoReaderOut(t *testing.T) {
+func TestImageDoesNotBlockReaders(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()
 	w.h.mu.Lock()

@@ -53,7 +53,7 @@ func TestEachShareHasOneCommandInARound(t *testing.T) {
 }
 
 // However many expensive commands of one share wait, another share's next command waits for only a few of them.
-func TestDearCommandsWaitForTheirTurn(t *testing.T) {
+func TestExpensiveCommandsWaitTheirTurn(t *testing.T) {
 	const tasks, herd = 300, 200
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

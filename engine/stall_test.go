@@ -14,7 +14,7 @@ const stallAfter = stallTicks * stallTick
 
 // A log that does not answer does not block callers: after two seconds all waiting callers get an error, later callers
 // get it at once, and each command becomes one event however often it was tried.
-func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
+func TestSilentLogDoesNotBlockCallers(t *testing.T) {
 	for name, hold := range map[string]func(*fakeLog, <-chan struct{}){
 		"while it appends": func(l *fakeLog, answers <-chan struct{}) {
 			l.when(func(_ uint64, _ []events.Message, store func() error) error {
@@ -98,7 +98,7 @@ func TestALogThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 }
 
 // A slow log that answers is not reported.
-func TestASlowLogIsNoStall(t *testing.T) {
+func TestSlowLogIsNotAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -118,7 +118,7 @@ func TestASlowLogIsNoStall(t *testing.T) {
 }
 
 // A request that does not return is noticed after many that did.
-func TestAStallIsNoticedInTheMiddleOfTraffic(t *testing.T) {
+func TestStallIsNoticedDuringTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -144,7 +144,7 @@ func TestAStallIsNoticedInTheMiddleOfTraffic(t *testing.T) {
 }
 
 // The answer of a late append ends the stall by itself.
-func TestALateAnswerEndsAStall(t *testing.T) {
+func TestLateAnswerEndsStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		defer w.h.Close()
@@ -166,7 +166,7 @@ func TestALateAnswerEndsAStall(t *testing.T) {
 }
 
 // A stall of one request is never reported for the next.
-func TestOnlyTheRequestThatWasSeenExpires(t *testing.T) {
+func TestOnlyObservedRequestExpires(t *testing.T) {
 	s := newStall()
 	s.begin()
 	seen := s.current()

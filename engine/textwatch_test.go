@@ -40,7 +40,7 @@ func (l *lossyTexts) set(lost bool, err error) {
 }
 
 // The watch reports each lost text once, asks again only for lost texts, and ends when none is lost.
-func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
+func TestLostTextWatchEndsWhenNoneIsLost(t *testing.T) {
 	w := newWorld(t)
 	for _, title := range []string{"One", "Two"} {
 		long := strings.Repeat(title, 30_000)
@@ -88,7 +88,7 @@ func TestTheWatchOverTextsEndsWhenNoneIsLost(t *testing.T) {
 }
 
 // A damaged log is reported elsewhere: the watch reports nothing, and does not check again.
-func TestTheWatchOverTextsEndsWithADamagedLog(t *testing.T) {
+func TestLostTextWatchEndsWithDamagedLog(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("Long", 30_000)
 	w.must("admin", "task:create", w.fillIn(`{"project":"{p}","title":"T","description":"`+long+`"}`))

@@ -250,8 +250,8 @@ func (x *slowCommand) Decide(*projections.State, commands.Call) (events.Data, er
 	return nil, nil
 }
 
-// TestADryRunStopsNoReader: a long dry run, and a commit that waits for it, do not block reads.
-func TestADryRunStopsNoReader(t *testing.T) {
+// TestDryRunDoesNotBlockReaders: a long dry run, and a commit that waits for it, do not block reads.
+func TestDryRunDoesNotBlockReaders(t *testing.T) {
 	w := newWorld(t)
 	defer w.h.Close()
 	slow := &slowCommand{begun: make(chan struct{}), ended: make(chan struct{})}

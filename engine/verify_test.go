@@ -33,7 +33,8 @@ func everything(t testing.TB) *world {
 		{"w", "session:register", `{}`},
 		{
 			"admin", "session:register",
-			`{"project":"{p}","sessionId":"mine","role":"orchestrator","strategy":"dag","status":"idle","env":{"A":"1"},"metadata":{},"agentId":"a","allowedCommands":["task:get"]}`,
+			`{"project":"{p}","sessionId":"mine","role":"orchestrator","strategy":"dag","status":"idle",` +
+				`"env":{"A":"1"},"metadata":{},"agentId":"a","allowedCommands":["task:get"]}`,
 		},
 		{"admin", "session:register", `{"project":"{p}"}`},
 		{"o", "session:spawn", `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["session:spawn"]}`},

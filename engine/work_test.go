@@ -12,7 +12,7 @@ import (
 
 // Request.Worked gets the work of the decision, of the fold of its event, and of a refusal, even if the caller left
 // before the answer.
-func TestWorkIsTold(t *testing.T) {
+func TestWorkIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // if it is never called, this is a deadlock
 		const waiting = 50
 		w := newWorld(t)

@@ -64,7 +64,8 @@ func (e *UnknownTypeError) Error() string {
 	if at := strings.LastIndex(e.Type, ".v"); at >= 0 {
 		for i := range catalogue {
 			if strings.HasPrefix(catalogue[i].Type, e.Type[:at+2]) {
-				return fmt.Sprintf("event type %q is newer than this version of maestro, which knows %q; use a newer maestro", e.Type, catalogue[i].Type)
+				return fmt.Sprintf("event type %q is newer than this version of maestro, which knows %q; "+
+					"use a newer maestro", e.Type, catalogue[i].Type)
 			}
 		}
 	}

@@ -102,8 +102,10 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestUnknownTypeIsNamed(t *testing.T) {
 	for is, want := range map[string]string{
-		"maestro.task.painted.v1": `event type "maestro.task.painted.v1" is unknown to this version of maestro; use a newer maestro`,
-		"maestro.task.created.v7": `event type "maestro.task.created.v7" is newer than this version of maestro, which knows "maestro.task.created.v1"; use a newer maestro`,
+		"maestro.task.painted.v1": `event type "maestro.task.painted.v1" is unknown to this version of ` +
+			`maestro; use a newer maestro`,
+		"maestro.task.created.v7": `event type "maestro.task.created.v7" is newer than this version of maestro, ` +
+			`which knows "maestro.task.created.v1"; use a newer maestro`,
 	} {
 		// Once in our own shape and once in another, for the two decoders.
 		for _, from := range []string{`{"specversion"`, `{ "specversion"`} {

@@ -79,7 +79,7 @@ func ID(source, project, command, key string) uuid.UUID {
 type TooLargeError struct{ Bytes int }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the event would be %d bytes, and the log takes at most %d; say less, or split it", e.Bytes,
+	return fmt.Sprintf("the event would be %d bytes, and the log takes at most %d; shorten it, or split it", e.Bytes,
 		MaxBody)
 }
 

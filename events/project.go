@@ -8,7 +8,7 @@ type ProjectCreated struct {
 	Name        string `json:"name" doc:"as people call it"`
 	WorkingDir  string `json:"workingDir,omitempty" doc:"where its code is, absolute"`
 	Description string `json:"description,omitempty" doc:"what it is for"`
-	Blobs       Blobs  `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Blobs       Blobs  `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 // ProjectUpdated: the fields that are present have new values.
@@ -17,7 +17,7 @@ type ProjectUpdated struct {
 	Name        *string `json:"name,omitempty" doc:"new name"`
 	WorkingDir  *string `json:"workingDir,omitempty" doc:"new working directory"`
 	Description *string `json:"description,omitempty" doc:"new description"`
-	Blobs       Blobs   `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Blobs       Blobs   `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 // ProjectDeleted: the project is removed from the views; its history stays.

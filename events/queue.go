@@ -92,7 +92,7 @@ type QueueItemQuarantined struct {
 type QueueItemMoved struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`
-	Before string `json:"before,omitempty" doc:"the task of the queued item that it stands before now; absent: it stands at the end"`
+	Before string `json:"before,omitempty" doc:"the task that it is directly before now; absent: it is the last"`
 }
 
 // QueueItemRemoved: an item is no longer in its queue; its task may be pushed again.
@@ -115,7 +115,7 @@ var queueEvents = []Entry{
 	entry[QueueItemSkipped]("An item is passed by."),
 	entry[QueueItemRequeued]("An item went back to the end of its queue, with no attempts."),
 	entry[QueueItemReturned]("An item's holder ended or was lost; the item went back to the front."),
-	entry[QueueItemMoved]("A queued item stands somewhere else in its queue."),
+	entry[QueueItemMoved]("A queued item moved to another place in its queue."),
 	entry[QueueItemRemoved]("An item is no longer in its queue."),
 	entry[QueueDeleted]("A queue is gone; its name may be used again."),
 	entry[QueueItemQuarantined]("An item was started too often without an end, and waits for a person."),

@@ -47,14 +47,14 @@ func (k ReportKind) SessionStatus() TaskSessionStatus {
 type SessionReported struct {
 	SessionID        string     `json:"sessionId" doc:"the session that reports"`
 	Kind             ReportKind `json:"kind" doc:"progress, complete, blocked, error or needs-input"`
-	Message          string     `json:"message,omitempty" doc:"its words; absent: sessionStatus moves and no timeline shows it"`
+	Message          string     `json:"message,omitempty" doc:"its words; absent: only sessionStatus changes, no timeline"`
 	TaskIDs          []string   `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
-	SessionCompleted bool       `json:"sessionCompleted,omitempty" doc:"complete without tasks: the session is done too"`
+	SessionCompleted bool       `json:"sessionCompleted,omitempty" doc:"complete without tasks: the session is also done"`
 	Late             bool       `json:"late,omitempty" doc:"it came after the session's end and touches no status"`
-	AfterDone        bool       `json:"afterDone,omitempty" doc:"the session had said that it is done; what it said is completed stays so"`
+	AfterDone        bool       `json:"afterDone,omitempty" doc:"the session had reported that it was done; it still counts as done"`
 	InputID          string     `json:"inputId,omitempty" doc:"needs-input: the question that it opens"`
 	Options          []string   `json:"options,omitempty" doc:"needs-input: the answers to choose from"`
-	Blobs            Blobs      `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Blobs            Blobs      `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 var reportEvents = []Entry{

@@ -59,11 +59,11 @@ type SessionSpawned struct {
 	TaskIDs        []string        `json:"taskIds,omitempty" doc:"its tasks; the first is the primary one"`
 	Started        []string        `json:"started,omitempty" doc:"the tasks that this moved from todo to in_progress"`
 	Unmet          []string        `json:"unmetDependencies,omitempty" doc:"dependencies of its tasks that were not completed"`
-	Strict         bool            `json:"strict,omitempty" doc:"before version 3 of the rules: the spawn asked to be refused if there were any"`
-	Forced         bool            `json:"forced,omitempty" doc:"it was spawned in spite of them; the command forced it"`
+	Strict         bool            `json:"strict,omitempty" doc:"before rules 3: the spawn was to be refused if there were any"`
+	Forced         bool            `json:"forced,omitempty" doc:"forced, in spite of them"`
 	Permissions    Permissions     `json:"permissions" doc:"what it may do"`
 	SpawnedBy      string          `json:"spawnedBy,omitempty" doc:"the session that ordered it; absent: a user"`
-	Queue          string          `json:"queue,omitempty" doc:"queue strategy: the queue that it pulls from; its own has its id"`
+	Queue          string          `json:"queue,omitempty" doc:"queue strategy: where it pulls from; its own has its id"`
 	Queued         []string        `json:"queued,omitempty" doc:"the tasks that were pushed there, in order"`
 	Timeout        int64           `json:"timeout,omitempty" doc:"milliseconds after which it is ended as failed"`
 	Model          string          `json:"model,omitempty" doc:"model of the agent"`
@@ -79,7 +79,7 @@ type SessionRegistered struct {
 	Created        *SessionCreated `json:"created,omitempty" doc:"what it is, if it was not known before"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of the manifest that it begins with"`
 	Role           Role            `json:"role,omitempty" doc:"with a manifest: as what it begins"`
-	Forced         bool            `json:"forced,omitempty" doc:"it was created although dependencies of its tasks were not completed; the command forced it"`
+	Forced         bool            `json:"forced,omitempty" doc:"forced, in spite of open dependencies of its tasks"`
 }
 
 // SessionCreated describes a session that was registered without a spawn.
@@ -87,7 +87,7 @@ type SessionCreated struct {
 	Name        string            `json:"name" doc:"as people call it"`
 	Role        Role              `json:"role" doc:"worker or orchestrator"`
 	Strategy    Strategy          `json:"strategy" doc:"how it works through its tasks"`
-	Status      SessionStatus     `json:"status" doc:"where it stands at first"`
+	Status      SessionStatus     `json:"status" doc:"its first status"`
 	TaskIDs     []string          `json:"taskIds,omitempty" doc:"its tasks"`
 	Permissions Permissions       `json:"permissions" doc:"what it may do"`
 	Env         map[string]string `json:"env,omitempty" doc:"environment, as the client gave it"`
@@ -102,7 +102,7 @@ type SessionUpdated struct {
 	Status    *SessionStatus    `json:"status,omitempty" doc:"idle or working"`
 	AgentID   *string           `json:"agentId,omitempty" doc:"new agent"`
 	TaskIDs   *[]string         `json:"taskIds,omitempty" doc:"new tasks, all of them"`
-	Forced    bool              `json:"forced,omitempty" doc:"it was given tasks although their dependencies were not completed, or it had ended; the command forced it"`
+	Forced    bool              `json:"forced,omitempty" doc:"forced, in spite of open dependencies, or of its end"`
 	Env       map[string]string `json:"env,omitempty" doc:"merged into its environment"`
 	// A session's manifest may be issued again, with the same rights.
 	ManifestDigest *string `json:"manifestDigest,omitempty" doc:"digest of the manifest that counts from now on"`
@@ -132,14 +132,14 @@ type SessionNoted struct {
 	Message   string          `json:"message,omitempty" doc:"as said; absent: a bare event"`
 	TaskID    string          `json:"taskId,omitempty" doc:"the task it is about"`
 	Data      json.RawMessage `json:"data,omitempty" doc:"free, as given"`
-	Blobs     Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Blobs     Blobs           `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 // SessionTaskLinked: the task was linked to the session.
 type SessionTaskLinked struct {
 	SessionID string `json:"sessionId" doc:"the session"`
 	TaskID    string `json:"taskId" doc:"the task"`
-	Forced    bool   `json:"forced,omitempty" doc:"it was linked although its dependencies were not completed, or the session had ended; the command forced it"`
+	Forced    bool   `json:"forced,omitempty" doc:"forced, in spite of open dependencies, or of the session's end"`
 }
 
 // SessionTaskUnlinked: the task was unlinked from the session.

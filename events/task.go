@@ -54,11 +54,11 @@ type TaskCreated struct {
 	InitialPrompt      string          `json:"initialPrompt,omitempty" doc:"what to tell the agent first"`
 	SkillIDs           []string        `json:"skillIds,omitempty" doc:"skills that the work needs"`
 	Model              string          `json:"model,omitempty" doc:"model that should do it"`
-	PlanID             string          `json:"planId,omitempty" doc:"its id in the plan that it comes from, unique in its project"`
+	PlanID             string          `json:"planId,omitempty" doc:"its id in a plan, unique in its project"`
 	Labels             []string        `json:"labels,omitempty" doc:"words that group tasks"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"free, as given"`
-	Forced             bool            `json:"forced,omitempty" doc:"it was created although its parent was completed; the command forced it"`
-	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Forced             bool            `json:"forced,omitempty" doc:"forced, in spite of its completed parent"`
+	Blobs              Blobs           `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 // TaskUpdated: the fields that are present have new values.
@@ -79,9 +79,9 @@ type TaskUpdated struct {
 	Order              *SiblingOrder   `json:"order,omitempty" doc:"new place among its siblings"`
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
-	Forced             bool            `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
-	Notice             *Notice         `json:"notice,omitempty" doc:"who is told that the task is open again, blocked or cancelled"`
-	Blobs              Blobs           `json:"blobs,omitempty" doc:"fields whose whole text is in MAESTRO_BLOBS, by digest"`
+	Forced             bool            `json:"forced,omitempty" doc:"forced, in spite of open tasks below it or of a completed parent"`
+	Notice             *Notice         `json:"notice,omitempty" doc:"who hears that it is open again, blocked or cancelled"`
+	Blobs              Blobs           `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
 // TaskStatusChanged: a caller with the right to do so changed the task's status.
@@ -90,8 +90,8 @@ type TaskStatusChanged struct {
 	From   TaskStatus `json:"from" doc:"status before"`
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
-	Forced bool       `json:"forced,omitempty" doc:"it completed the task although tasks below it were open, or left it open below a completed parent; the command forced it"`
-	Notice *Notice    `json:"notice,omitempty" doc:"who is told that the task is open again, blocked or cancelled"`
+	Forced bool       `json:"forced,omitempty" doc:"forced, in spite of open tasks below it or of a completed parent"`
+	Notice *Notice    `json:"notice,omitempty" doc:"who hears that it is open again, blocked or cancelled"`
 }
 
 // TaskDeleted: the task, and with recursive its descendants, are removed from the views; their history stays.

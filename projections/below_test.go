@@ -9,9 +9,9 @@ import (
 	"maestro/events"
 )
 
-// grownUp returns a state with a root, this many tasks below it, and nine ended sessions that reported on the first of
-// them. The tasks are created without events, which would take long.
-func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
+// largeTree returns a state with a root, this many tasks below it, and nine ended sessions that reported on the first
+// of them. The tasks are created without events, which would take long.
+func largeTree(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 	t.Helper()
 	given := []given{project(), task("root")}
 	var words []StatusReport
@@ -46,9 +46,9 @@ func grownUp(t *testing.T, tasks, spoken int) (s *State, root *Task) {
 
 // The tasks below a task are summed up in portions, however many there are, and the largest project that is allowed is
 // summed up completely.
-func TestSumsAreMadeInPortions(t *testing.T) {
+func TestTotalsAreComputedInPortions(t *testing.T) {
 	const tasks, spoken, portion = 99_999, 79_000, 5000
-	s, root := grownUp(t, tasks, spoken)
+	s, root := largeTree(t, tasks, spoken)
 	inPortions := func(work func(s *State) (done bool)) (portions, most, total uint64) {
 		for done := false; !done; portions++ {
 			reader, steps := s.Reader(math.MaxUint64, nil)

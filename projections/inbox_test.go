@@ -9,8 +9,8 @@ import (
 	"maestro/events"
 )
 
-// drawn draws an inbox: kind, ids, the sequence since which an item waits, the text, and what to do.
-func drawn(items []InboxItem) []string {
+// inboxLines describes an inbox: kind, ids, the sequence since which an item waits, the text, and what to do.
+func inboxLines(items []InboxItem) []string {
 	lines := []string{}
 	for _, x := range items {
 		line := fmt.Sprintf("%s %s/%s", x.Kind, x.SessionID, x.TaskID)
@@ -145,7 +145,8 @@ func TestInbox(t *testing.T) {
 		{"a session failed without tasks", then(fails("w")), nil},
 		{
 			"a session was stopped", then(with, killed("x")),
-			[]string{"unattended x/t1 at 7: Title of t1: no session works on it: session x is stopped → maestro session spawn --task-ids t1"},
+			[]string{"unattended x/t1 at 7: Title of t1: no session works on it: session x is stopped → maestro " +
+				"session spawn --task-ids t1"},
 		},
 		{
 			"a session was out of time", then(with, by("/system", &events.SessionTimedOut{SessionID: "x"})),
@@ -153,13 +154,15 @@ func TestInbox(t *testing.T) {
 		},
 
 		{"said to be done", working(report(worker, "w", events.ReportComplete, "all of it", "t1")), []string{
-			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task reopen t1 "<what is missing>"`,
+			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task ` +
+				`reopen t1 "<what is missing>"`,
 		}},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
 		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
 			moved("t1", events.TaskCancelled)), nil},
 		{"done in a queue", queued(started("w", "w", "t1", 1), finished("w", "w", "t1")), []string{
-			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task reopen t1 "<what is missing>"`,
+			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task ` +
+				`reopen t1 "<what is missing>"`,
 		}},
 
 		{
@@ -177,13 +180,15 @@ func TestInbox(t *testing.T) {
 		{
 			"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+				"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task " +
+					"update t2 --remove-depends-on t1",
 			},
 		},
 		{
 			"stuck behind what was deleted", queued(deleted("t1")),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --remove-depends-on t1",
+				"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task " +
+					"update t2 --remove-depends-on t1",
 			},
 		},
 		{"it waits, and is not stuck", queued(moved("t1", events.TaskInProgress)), nil},
@@ -198,11 +203,14 @@ func TestInbox(t *testing.T) {
 
 		{
 			"stranded", queued(killed("w")),
-			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w"},
+			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session " +
+				"spawn --strategy queue --queue w"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"unstarted w/ at 4: Name of w: it was spawned, and has not begun any work → maestro session exec w -- <command>, or maestro session kill w",
-			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session spawn --strategy queue --queue w",
+			"unstarted w/ at 4: Name of w: it was spawned, and has not begun any work → maestro session exec w -- " +
+				"<command>, or maestro session kill w",
+			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session " +
+				"spawn --strategy queue --queue w",
 		}},
 		{
 			"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{
@@ -210,13 +218,15 @@ func TestInbox(t *testing.T) {
 				TaskID: "t1",
 			})),
 			[]string{
-				"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
+				"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session " +
+					"spawn --strategy queue --queue w",
 			},
 		},
 		{"another serves it", queued(killed("w"), pulls("x", "w")), nil},
 		{"the other is done", queued(killed("w"), pulls("x", "w"), by("/projects/p/sessions/x",
 			&events.SessionCompleted{SessionID: "x"})), []string{
-			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session spawn --strategy queue --queue w",
+			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session " +
+				"spawn --strategy queue --queue w",
 		}},
 		{"what is left there needs nobody", queued(killed("w"), complete, moved("t2", events.TaskCancelled)), nil},
 		{"nothing is left", then(killed("w")), nil},
@@ -238,7 +248,8 @@ func TestInbox(t *testing.T) {
 
 		{
 			"lost", then(report(worker, "w", events.ReportProgress, "begun"), lost("w")),
-			[]string{"lost w/ at 7: Name of w: nothing has been heard from it; it goes on when it is heard again → maestro session kill w"},
+			[]string{"lost w/ at 7: Name of w: nothing has been heard from it; it goes on when it is heard " +
+				"again → maestro session kill w"},
 		},
 		{"heard again", then(lost("w"), recovered("w")), nil},
 		{"lost, and killed", then(lost("w"), killed("w")), nil},
@@ -257,13 +268,14 @@ func TestInbox(t *testing.T) {
 			report(worker, "w", events.ReportBlocked, "no key", "t2"),
 		), []string{
 			`question w/ i1 [] at 9: Name of w: Which? → maestro input answer i1 "…"`,
-			"failed w/t1 at 11: Title of t1: broke again → maestro why t1, or maestro session message w \"…\" --about t1",
+			"failed w/t1 at 11: Title of t1: broke again → maestro why t1, or maestro " +
+				"session message w \"…\" --about t1",
 			`blocked w/t2 at 12: Title of t2: no key → maestro session message w "…" --about t2`,
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 			if got := s.ProjectStatus(s.Project("p")).Inbox; got != len(c.want) {
 				t.Errorf("the project counts %d", got)
 			}

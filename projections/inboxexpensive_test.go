@@ -82,7 +82,7 @@ func TestInboxLooksThroughFailedSessionsOnce(t *testing.T) {
 }
 
 // A search that ends early returns what it found, questions first, and says what it did not look at.
-func TestAStoppedInboxTellsWhatItFound(t *testing.T) {
+func TestStoppedInboxReturnsWhatItFound(t *testing.T) {
 	const depth, sessions, leaves = 20, 10, 300
 	s := hidden(t, depth, sessions, leaves)
 	for until := uint64(100); ; until += 400 {

@@ -7,8 +7,8 @@ import (
 	"maestro/events"
 )
 
-// TestWorkThatNobodyDoes: the inbox shows started tasks that no session works on, and says what to do about them.
-func TestWorkThatNobodyDoes(t *testing.T) {
+// TestUnattendedWork: the inbox shows started tasks that no session works on, and says what to do about them.
+func TestUnattendedWork(t *testing.T) {
 	const (
 		spawnNext = "maestro session spawn --task-ids t1"
 		nobody    = "unattended /t1 at 3: Title of t1: it is in progress, and no session has it → " + spawnNext +
@@ -73,13 +73,13 @@ func TestWorkThatNobodyDoes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 		})
 	}
 }
 
-// TestTheEndOfACommand: the inbox says that the command of a lost session ended, until the session is heard again.
-func TestTheEndOfACommand(t *testing.T) {
+// TestExitedCommand: the inbox says that the command of a lost session ended, until the session is heard again.
+func TestExitedCommand(t *testing.T) {
 	exited := by(admin, &events.SessionNoted{
 		SessionID: "w",
 		Type:      TypeExited,
@@ -88,8 +88,9 @@ func TestTheEndOfACommand(t *testing.T) {
 	})
 	progress := report(worker, "w", events.ReportProgress, "m")
 	const (
-		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete w, or maestro session kill w"
-		gone  = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
+		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete " +
+			"w, or maestro session kill w"
+		gone = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
 	then := continued(project(), spawn("w"), exited)
 	for _, c := range []struct {
@@ -108,14 +109,14 @@ func TestTheEndOfACommand(t *testing.T) {
 		{"killed", then(lost("w"), killed("w")), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			equalLists(t, "inbox", drawn(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
 		})
 	}
 }
 
-// TestWordsOfASession: the report of a session without a task is shown as long as it cannot continue, even after a
+// TestSessionReports: the report of a session without a task is shown as long as it cannot continue, even after a
 // snapshot was decoded.
-func TestWordsOfASession(t *testing.T) {
+func TestSessionReports(t *testing.T) {
 	says := func(kind events.ReportKind, words string, tasks ...string) given {
 		return report(worker, "w", kind, words, tasks...)
 	}
@@ -146,7 +147,7 @@ func TestWordsOfASession(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := stateOf(t, c.story...)
-			equalLists(t, "inbox", drawn(s.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), c.want...)
 			encoded, err := s.Encode()
 			if err != nil {
 				t.Fatal(err)
@@ -155,7 +156,7 @@ func TestWordsOfASession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			equalLists(t, "inbox of the decoded state", drawn(again.Inbox("p", nil)), c.want...)
+			equalLists(t, "inbox of the decoded state", inboxLines(again.Inbox("p", nil)), c.want...)
 		})
 	}
 	status := stateOf(t, then(blocked)...)

@@ -200,7 +200,7 @@ func TestLivingBelowInFamilies(t *testing.T) {
 }
 
 // A search for what is alive or open does not walk past what has ended.
-func TestTheEndedCostNothing(t *testing.T) {
+func TestEndedObjectsCostNothing(t *testing.T) {
 	const ended = 1000
 	story := []given{project(), task("t"), spawn("o", "t")}
 	for i := range ended {

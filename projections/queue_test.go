@@ -321,7 +321,8 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 		view := s.QueueView(real)
 		if gotTop != top || gotPassed != passedOver || view.Ready != ready || view.Waiting != len(queued)-ready ||
 			view.Stats != want {
-			t.Fatalf("%s: queue %s has on top %q after %d, %d ready, %d waiting, %+v\nwant %q after %d, %d ready, %d waiting, %+v",
+			t.Fatalf("%s: queue %s has on top %q after %d, %d ready, %d waiting, %+v\n"+
+				"want %q after %d, %d ready, %d waiting, %+v",
 				where, name, gotTop, gotPassed, view.Ready, view.Waiting, view.Stats, top, passedOver, ready,
 				len(queued)-ready, want)
 		}
@@ -349,8 +350,8 @@ func (m *model) check(t *testing.T, where string, s *State, n *seen) {
 	}
 }
 
-// stir returns a random event of tasks, sessions and queues of project p, which may not fit the state.
-func stir(r *rand.Rand, s *State) given {
+// randomChange returns a random event of tasks, sessions and queues of project p, which may not fit the state.
+func randomChange(r *rand.Rand, s *State) given {
 	tasks := idsOf(s.Tasks("p"), func(x *Task) string { return x.ID })
 	sessions := idsOf(s.Sessions("p"), func(x *Session) string { return x.ID })
 	one := func(from []string) string {
@@ -474,14 +475,14 @@ func TestQueueLine(t *testing.T) {
 				overlay.Commit()
 				m.check(t, where("committed"), base, &n)
 				for range 1 + r.IntN(4) { // decided, and dropped
-					if g := stir(r, overlay); g.data != nil {
+					if g := randomChange(r, overlay); g.data != nil {
 						try(t, overlay, g)
 					}
 				}
 				overlay.Drop()
 				m.check(t, where("dropped"), overlay, &n)
 			}
-			g := stir(r, overlay)
+			g := randomChange(r, overlay)
 			if g.data == nil || !try(t, overlay, g) {
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 
 // A walk through the graph takes the same steps in a folded state and in one from a snapshot: limits of decisions count
 // steps, and the audit counts them again on a state folded from the beginning.
-func TestTheGraphIsTheSameFromASnapshot(t *testing.T) {
+func TestGraphFromSnapshotIsIdentical(t *testing.T) {
 	for seed := range uint64(30) {
 		s, ids := randomGraph(t, seed)
 		content, err := s.Encode()

@@ -8,7 +8,7 @@ import (
 )
 
 // The types of timeline entries that the system writes are reserved, except those that reports write too.
-func TestTypesThatSayWhatWasDecidedAreReserved(t *testing.T) {
+func TestSystemTypesAreReserved(t *testing.T) {
 	reported := []string{"progress", "task_completed", "task_blocked", "error", "needs_input"}
 	story := goldenStory()
 	s := stateOf(t, story...)

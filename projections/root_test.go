@@ -70,8 +70,8 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestMadeIsCounted compares the counts below each root with what exists, after each event of random logs.
-func TestMadeIsCounted(t *testing.T) {
+// TestCreatedObjectsAreCounted compares the counts below each root with what exists, after each event of random logs.
+func TestCreatedObjectsAreCounted(t *testing.T) {
 	below := 0
 	for seed := range uint64(60) {
 		s := New()

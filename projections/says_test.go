@@ -12,7 +12,7 @@ import (
 
 // The reports on a task are the same as in a plain list, whatever is reported, withdrawn and dropped; and no version of
 // a task changes after it was created.
-func TestSaysAreThoseOfAPlainList(t *testing.T) {
+func TestReportsMatchPlainList(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	task := &Task{TaskFields: &TaskFields{}}
 	var plain []StatusReport
@@ -73,7 +73,7 @@ func TestSaysAreThoseOfAPlainList(t *testing.T) {
 }
 
 // A report that is withdrawn and made again is stored once, as after a snapshot.
-func TestWordsTakenBackAndGivenAgain(t *testing.T) {
+func TestWithdrawnAndRepeatedReports(t *testing.T) {
 	s := New()
 	task := &Task{TaskFields: &TaskFields{ID: "t", CreatedSequence: 7}}
 	s.tasks.put(task.ID, task)

@@ -131,7 +131,7 @@ func checkWalks(t *testing.T, s *State, all []string) {
 }
 
 // However many tasks were moved from where they were created, a whole walk skips a bounded number of them.
-func TestAWalkPastMovedTasksIsBounded(t *testing.T) {
+func TestWalkPastMovedTasksIsBounded(t *testing.T) {
 	const moved, placed, steps = 3 * mostElsewhere, 300, 200
 	s := New()
 	apply(t, s, by(admin, &events.ProjectCreated{ProjectID: "p", Name: "Alpha"}))

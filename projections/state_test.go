@@ -504,7 +504,7 @@ func refused(t *testing.T, s *State, next func(*State) *events.Event, says strin
 }
 
 // Events of a random story that do not fit change nothing either.
-func TestMisfitsChangeNothing(t *testing.T) {
+func TestUnfitEventsChangeNothing(t *testing.T) {
 	misfits := 0
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 2))

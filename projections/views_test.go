@@ -1338,12 +1338,15 @@ func TestProjectStatus(t *testing.T) {
 		"project.id": `"p"`, "tasks": `{"completed":1,"in_progress":2}`, "says": `{"completed":2}`,
 		"unconfirmed": `["t1"]`, "sessions": `{"failed":1,"running":1}`,
 		"lost": "[]", "queues": "[]", "inbox": "2",
-		"said":      `[{"taskId":"t2","title":"Title of t2","status":"completed","sessionStatus":"completed","saidBy":"w"}]`,
-		"toConfirm": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"completed","saidBy":"w"}]`,
+		"said": `[{"taskId":"t2","title":"Title of t2","status":"completed","sessionStatus":"completed",` +
+			`"saidBy":"w"}]`,
+		"toConfirm": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"completed",` +
+			`"saidBy":"w"}]`,
 	})
 	s = stateOf(t, project(), task("t1"), spawn("w", "t1"), report(worker, "w", events.ReportBlocked, "m", "t1"))
 	match(t, s.ProjectStatus(s.Project("p")), want{
-		"said":      `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"blocked","saidBy":"w"}]`,
+		"said": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"blocked",` +
+			`"saidBy":"w"}]`,
 		"toConfirm": "[]",
 	})
 	s = stateOf(t, project(), task("t1"), pulls("w", "w", "t1"), spawn("w2"), lost("w"), lost("w2"), killed("w2"))
@@ -1811,7 +1814,7 @@ func TestSessionOfSource(t *testing.T) {
 }
 
 // The words of a session are data: what it reported and was told, and nothing that the state itself says about it.
-func TestWordsAreData(t *testing.T) {
+func TestReportsAreData(t *testing.T) {
 	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1", "t2"), spawn("w2", "t2"),
 		report(worker, "w", events.ReportProgress, "begun", "t1"),
 		report(worker, "w", events.ReportBlocked, "no key"),

@@ -32,9 +32,9 @@ func stepsOf(s *State, see func(*State)) int {
 	return int(*reads) //nolint:gosec // a test reads little
 }
 
-// TestWhatAnItemWaitsForIsBounded: a few dependencies are named, first those that will not be completed, and the others
-// are counted; the cost does not depend on their number.
-func TestWhatAnItemWaitsForIsBounded(t *testing.T) {
+// TestDependenciesOfAnItemAreBounded: a few dependencies are named, first those that will not be completed, and the
+// others are counted; the cost does not depend on their number.
+func TestDependenciesOfAnItemAreBounded(t *testing.T) {
 	for dependencies, want := range map[int]string{
 		1: "waits for hub000 (cancelled)",
 		WaitsNamed: fmt.Sprintf("waits for hub%03d (cancelled), hub000, hub001, hub002, hub003",
@@ -54,8 +54,8 @@ func TestWhatAnItemWaitsForIsBounded(t *testing.T) {
 	}
 }
 
-// TestAnInboxTellsOnlyWhatItLists: items after the cut are found and counted, but no text is made for them.
-func TestAnInboxTellsOnlyWhatItLists(t *testing.T) {
+// TestInboxRendersOnlyListedItems: items after the cut are found and counted, but no text is made for them.
+func TestInboxRendersOnlyListedItems(t *testing.T) {
 	const items, dependencies = 1000, 20
 	s := crowdedQueue(t, items, dependencies)
 	// Finding out that an item is stuck takes a look at each of its dependencies.

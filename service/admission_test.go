@@ -117,7 +117,7 @@ func TestQuotasHoldWithoutHTTP(t *testing.T) {
 }
 
 // A call that an interface admits counts once, and its commands and reads count against the same accounts.
-func TestACallIsAdmittedOnce(t *testing.T) {
+func TestCallIsAdmittedOnce(t *testing.T) {
 	w := bounded(t, "admin-parallel=1", "admin-bodies=100000", "admin-answers=100000")
 	c := w.admin()
 	a, err := w.Admit(t.Context(), c, Demand{Writes: true})

@@ -11,7 +11,7 @@ import (
 )
 
 // The audit works without HTTP: an auditor verifies, exports and lists refusals, and others are refused.
-func TestTheAuditWithoutHTTP(t *testing.T) {
+func TestAuditWithoutHTTP(t *testing.T) {
 	s := newStage(t)
 	s.do(s.admin(), "task:create", `{"project":"`+s.beta+`","title":"elsewhere"}`)
 	auditor := s.token(`{"name":"eye","kind":"auditor"}`)

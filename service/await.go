@@ -147,9 +147,9 @@ func askAgain() *Problem {
 	return &Problem{
 		Kind:       KindUnavailable,
 		Code:       CodeStopping,
-		Message:    "The server is stopping: ask again",
-		Why:        "a server that stops answers who waits before it ends",
-		Next:       "ask again with the same key, until the server is back",
+		Message:    "The server is stopping: try again",
+		Why:        "a server that stops answers waiting calls first",
+		Next:       "try again with the same key until the server is back",
 		RetryAfter: time.Second,
 	}
 }
@@ -210,8 +210,8 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 		Code: "TIMEOUT",
 		Message: "Sequence " + strconv.FormatUint(sequence, 10) + " was not reached in 5 s; the head is " +
 			strconv.FormatUint(head, 10),
-		Why:     "the views have not come that far",
-		Next:    "ask again, or for a lower sequence",
+		Why:     "the views have not reached it yet",
+		Next:    "try again, or ask for a lower sequence",
 		Details: wire.NotReached{Head: head},
 	}
 }

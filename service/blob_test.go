@@ -27,9 +27,9 @@ func (b *failingBlobs) Blob(ctx context.Context, digest string) ([]byte, error) 
 	return b.sizedBlobs.Blob(ctx, digest)
 }
 
-// TestATextIsPaidForByWhoGoesAway: a caller that requests long texts and hangs up pays as if it had read them, and
+// TestAbandonedTextReadIsCharged: a caller that requests long texts and hangs up pays as if it had read them, and
 // nobody pays twice. The server's log does not mention callers that left.
-func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
+func TestAbandonedTextReadIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}
 		w := worldWith(t, &memoryLog{}, blobs)
@@ -86,9 +86,9 @@ func TestATextIsPaidForByWhoGoesAway(t *testing.T) {
 	})
 }
 
-// TestATextThatCannotBeReadNowIsNotGone: the answer says to try again, because the text is found later; a text that the
+// TestUnreadableTextIsNotGone: the answer says to try again, because the text is found later; a text that the
 // log names and the store lacks is lost. However many calls fail, the server's log gets one line a second.
-func TestATextThatCannotBeReadNowIsNotGone(t *testing.T) {
+func TestUnreadableTextIsNotGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		blobs := &failingBlobs{sizedBlobs: sizedBlobs{&countedBlobs{kept: map[string][]byte{}}}}
 		w := worldWith(t, &memoryLog{}, blobs)

@@ -74,7 +74,7 @@ func (c *Caller) OtherIdentity(session string) error {
 		Kind:    KindNotAllowed,
 		Code:    string(commands.CodeNotAllowed),
 		Message: "The request speaks for " + named + ", and its credential is that of " + c.By.String(),
-		Why:     "who acts is known from the credential alone",
+		Why:     "the credential alone identifies the caller",
 		Next:    "use the credential of " + named + ", or name nobody",
 	}
 }

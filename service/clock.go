@@ -39,7 +39,7 @@ func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedCl
 			Kind:    KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
 			Message: "Confirming the clock is not allowed for " + c.By.String(),
-			Why:     "every later event is stamped by it",
+			Why:     "it timestamps every later event",
 			Next:    "use the admin token",
 		}
 	case s.Clock == nil:
@@ -52,7 +52,7 @@ func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedCl
 			Code:    "CLOCK",
 			Message: "The wall clock is not confirmed",
 			Why:     err.Error(),
-			Next:    "set the machine's clock right; until then events go on at the earlier pace",
+			Next:    "correct the machine's clock; until then events go on at the earlier pace",
 		}
 	}
 	if changed {

@@ -12,7 +12,7 @@ import (
 
 // A session that the user spawned for an orchestrator may have permissions that the orchestrator lacks. So the
 // orchestrator gets the secrets only of the sessions that it spawned itself.
-func TestWhoGetsASessionsSecret(t *testing.T) {
+func TestSessionSecretAccess(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)
@@ -56,7 +56,7 @@ func TestWhoGetsASessionsSecret(t *testing.T) {
 }
 
 // A retried spawn shows the secret of the session while it lives, and a retried creation that of the token.
-func TestARetryShowsNoSecretOfWhatHasEnded(t *testing.T) {
+func TestRetryHidesSecretOfEndedSession(t *testing.T) {
 	w := newWorld(t)
 	task, team := w.team()
 	spawn := fmt.Sprintf(`{"taskIds":[%q]}`, task)
@@ -92,7 +92,7 @@ func TestARetryShowsNoSecretOfWhatHasEnded(t *testing.T) {
 }
 
 // A session that has ended is told that it may use what it may use then, and nothing else.
-func TestAnEndedSessionIsToldWhatItMayDo(t *testing.T) {
+func TestEndedSessionLearnsWhatItMayDo(t *testing.T) {
 	w := newWorld(t)
 	_, team := w.team()
 	allowed := func(c *Caller, id string) bool {

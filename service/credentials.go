@@ -116,7 +116,7 @@ func (a authenticator) caller(token string) (*Caller, error) {
 	}
 	generation, err := strconv.Atoi(number)
 	if err != nil {
-		return nil, NotAuthenticated("The token is damaged", "its generation is no number", true)
+		return nil, NotAuthenticated("The token is damaged", "its generation is not a number", true)
 	}
 	c := &Caller{}
 	if session {
@@ -137,7 +137,7 @@ func (a authenticator) holder(public string) (*Caller, error) {
 	name, number, _ := strings.Cut(public, ".")
 	generation, err := strconv.Atoi(number)
 	if err != nil {
-		return nil, NotAuthenticated("The token is damaged", "its generation is no number", true)
+		return nil, NotAuthenticated("The token is damaged", "its generation is not a number", true)
 	}
 	if id, ok := strings.CutPrefix(name, wire.SessionTokenPrefix); ok {
 		return c, a.session(c, id, generation)
@@ -168,7 +168,7 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
 	if token == nil || !token.Live() || token.Generation != generation {
 		return NotAuthenticated("The token '"+safetext.Printable(name)+"' was revoked",
-			"a token that was revoked stays so, and one made later with its name has another secret", true)
+			"a revoked token stays revoked, and a later one with the same name has another secret", true)
 	}
 	if token.Expired(a.now().UnixMilli()) {
 		return expired(token.Name, token.ExpiresAt)

@@ -60,7 +60,7 @@ func (s *Service) damageProblem(ctx context.Context, doing string, damage error)
 	p := &Problem{
 		Kind:    KindUnavailable,
 		Code:    "LOG_DAMAGED",
-		Message: doing + ": the log cannot be read whole",
+		Message: doing + ": not all of the log can be read",
 		Why:     damage.Error(),
 		Next:    engine.Advice(damage),
 	}

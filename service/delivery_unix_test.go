@@ -37,7 +37,7 @@ func homeAt(t *testing.T, dir string) *disk.Root {
 
 // A session's process that damages its outbox does not delay other sessions noticeably, and does not fill the server's
 // log.
-func TestOneOutboxDelaysNoOther(t *testing.T) {
+func TestOutboxesDoNotDelayEachOther(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	h := homeAt(t, dir)
 	for _, session := range []string{"held", "empty"} {

@@ -151,7 +151,7 @@ func (t *turn) reject(ctx context.Context, u outbox.Unproven) error {
 		Code:    commands.CodeNotAllowed,
 		Message: "It has no proof that session '" + t.session + "' said it",
 		Why:     u.Why,
-		Next:    "ask the session whether it said this; the entry is in " + file,
+		Next:    "ask the session whether it sent this; the entry is in " + file,
 	}
 	if t.revoked(u.Entry) {
 		said.Message = "It was signed with the session's old secret; the session must report it again"

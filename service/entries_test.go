@@ -57,7 +57,7 @@ func codeOf(s *stage, err error) string {
 }
 
 // A command gets the same refusals in whatever way it arrives.
-func TestEveryEntryMeetsTheSameRefusals(t *testing.T) {
+func TestEveryEntryGetsSameRefusals(t *testing.T) {
 	const report = `{"message":"m"}`
 	for name, c := range map[string]struct {
 		code     string
@@ -151,7 +151,7 @@ func TestEveryEntryMeetsTheSameRefusals(t *testing.T) {
 
 // A translated command can act for another session only if its caller showed no credential, and can be kept only if its
 // row allows that.
-func TestAMadeCommandIsCheckedToo(t *testing.T) {
+func TestTranslatedCommandIsCheckedToo(t *testing.T) {
 	s := newStage(t)
 	c := *s.worker
 	c.Meta = Meta{Key: "k"}
@@ -183,7 +183,7 @@ func (strictTemplates) Own(string) (string, bool) { return "", false }
 func (strictTemplates) Check(string) error { return errors.New("no phases") }
 
 // Only one function passes commands to the Handler, for all interfaces; the leases send the commands of deadlines.
-func TestOneWayLeadsToTheHandler(t *testing.T) {
+func TestOneFunctionCallsTheHandler(t *testing.T) {
 	ways := 0
 	for _, dir := range []string{".", "../api", "../cmd", "../workers", "../internal/cli"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

@@ -11,7 +11,7 @@ import (
 
 // What a search holds between its portions counts against the budgets of its caller. If they have no room, the call is
 // refused; a search that takes too much of them ends early, and says so. Afterwards nothing counts.
-func TestWhatASearchHoldsIsCounted(t *testing.T) {
+func TestSearchMemoryIsCounted(t *testing.T) {
 	const tasks, room = 6000, 6_000_000
 	w := bounded(t, fmt.Sprintf("session-answers=%d", room))
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

@@ -13,9 +13,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestALargeProjectHidesNoOther: an inbox looks at each project separately, names those that are too large, and shows
+// TestLargeProjectHidesNoOther: an inbox looks at each project separately, names those that are too large, and shows
 // the others.
-func TestALargeProjectHidesNoOther(t *testing.T) {
+func TestLargeProjectHidesNoOther(t *testing.T) {
 	w := newWorld(t)
 	projects := map[string]string{}
 	for name, tasks := range map[string]int{"small": 10, "also": 10, "large": 6000} {
@@ -72,7 +72,7 @@ func (w *world) statusOf(c *Caller, project string) (status projections.ProjectS
 
 // A project that is too large for one read still shows its questions in the inbox, and what was counted in its status;
 // both name what they leave out.
-func TestALargeProjectShowsWhatWasFound(t *testing.T) {
+func TestLargeProjectShowsWhatWasFound(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	asks := w.do(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"taskIds":[%q]}`, project,

@@ -28,7 +28,7 @@ func (w *world) queued(project string, n int, waitsFor []string) (tasks []string
 
 // A page of a queue takes one step for each item of the queue, and the steps of a view only for the items that it
 // shows. The whole queue is shown in short portions.
-func TestAPageOfAQueueShowsWhatIsOnIt(t *testing.T) {
+func TestQueuePageShowsItsItems(t *testing.T) {
 	const items, waits = 900, 20
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)

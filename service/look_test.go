@@ -93,7 +93,7 @@ func TestPagesOfTasksAreTheList(t *testing.T) {
 }
 
 // A page of a filter that finds little ends before it is full, and the next one continues.
-func TestASparsePageEndsEarly(t *testing.T) {
+func TestSparsePageEndsEarly(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	const tasks, wanted = 100, 10
@@ -168,7 +168,7 @@ func TestReadsAreChargedByTheirWork(t *testing.T) {
 }
 
 // An answer in parts ends when its caller leaves, and the later parts are not created.
-func TestAnAnswerEndsWithItsCaller(t *testing.T) {
+func TestAnswerEndsWithCaller(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	for i := range 2*tasksAtOnce + 1 {

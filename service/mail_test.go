@@ -74,7 +74,7 @@ func TestMailIsTheSessionsOwn(t *testing.T) {
 
 // Only those who may read a session's mail see what was written to it, also on its timeline and in causes. Others see
 // that something was written.
-func TestWhatWasWrittenToASessionIsMailEverywhere(t *testing.T) {
+func TestMailIsHiddenEverywhere(t *testing.T) {
 	const message, answer = "the key is under the mat", "hunter2"
 	w := newWorld(t)
 	task, team := w.team()
@@ -163,7 +163,7 @@ func TestOnlyOneFunctionDescribesEvents(t *testing.T) {
 }
 
 // A watch shows everybody that something was written to a session, and its text only to those who read its mail.
-func TestAWatchShowsNoMailOfOthers(t *testing.T) {
+func TestWatchHidesMailOfOthers(t *testing.T) {
 	const message, answer = "the key is under the mat", "hunter2"
 	w := newWorld(t)
 	task, team := w.team()

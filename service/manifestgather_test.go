@@ -65,7 +65,7 @@ func (w *world) leadOf(project, task string) (*Caller, *Admission) {
 
 // A manifest of a task with thousands of tasks around it lists a hundred of each kind, costs as much as that of a task
 // with a hundred, and is gathered in portions.
-func TestAManifestTellsOfFewTasksAround(t *testing.T) {
+func TestManifestListsFewRelatedTasks(t *testing.T) {
 	const many = 20 * manifest.MostAround
 	blobs := &countedBlobs{kept: map[string][]byte{}}
 	w := worldWith(t, &memoryLog{}, sizedBlobs{blobs})
@@ -127,7 +127,7 @@ func (w *world) generate(c *Caller, project, task string) error {
 }
 
 // Deleted tasks stay in the lists of the tasks below a task: the same bound applies to them.
-func TestDeletedTasksAroundAreLookedAtOnlySoLong(t *testing.T) {
+func TestSearchPastDeletedTasksIsBounded(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	root := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"root"}`, project))
@@ -148,7 +148,7 @@ func TestDeletedTasksAroundAreLookedAtOnlySoLong(t *testing.T) {
 }
 
 // A caller with a debt gets no manifest, and nothing is gathered for it.
-func TestWhoOwesGathersNothing(t *testing.T) {
+func TestIndebtedCallerGathersNothing(t *testing.T) {
 	w := bounded(t, "session-commands=0.001/100")
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	hub := w.hub(project, manifest.MostAround)
@@ -215,7 +215,7 @@ func TestManifestsCountWhileTheyAreMade(t *testing.T) {
 }
 
 // A session is told its predecessor's last reports, which are read from the end of a long timeline.
-func TestAPredecessorsStoryIsReadFromItsEnd(t *testing.T) {
+func TestPredecessorTimelineIsReadFromEnd(t *testing.T) {
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	timeline := make(projections.Timeline, 3*newestLooked)
 	for i := range timeline {
@@ -257,7 +257,7 @@ func newestOfTest(
 }
 
 // A prompt contains the predecessor's reports, so a long report is cut.
-func TestAPredecessorsLongWordsAreCut(t *testing.T) {
+func TestPredecessorReportsAreTruncated(t *testing.T) {
 	long := strings.Repeat("€", predecessorBytes)
 	x := &projections.Session{SessionFields: &projections.SessionFields{ID: "x", ProjectID: "p"}}
 	x.EndReason = long
@@ -329,7 +329,7 @@ func TestSessionsBelowAreFoundInPortions(t *testing.T) {
 }
 
 // The earlier event of a refused command's key is searched only in projects where its caller may have written.
-func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
+func TestRetryIsSearchedInCallersProjects(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := w.make(w.admin(), "task:create", fmt.Sprintf(`{"project":%q,"title":"T"}`, project))
@@ -353,7 +353,7 @@ func TestARetryIsLookedForWhereItsCallerWrites(t *testing.T) {
 }
 
 // Checking the quotas of a command ends when its caller leaves.
-func TestQuotasAreAskedForWhoIsThere(t *testing.T) {
+func TestQuotaCheckEndsWithCaller(t *testing.T) {
 	w := newWorld(t)
 	gone, leave := context.WithCancel(t.Context())
 	leave()

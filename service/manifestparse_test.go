@@ -21,7 +21,7 @@ func manyMembers(n int) []byte {
 
 // A caller that has a manifest parsed waits for a turn, and pays for its members and for the file that is written; a
 // dry run writes no file.
-func TestAManifestByItsDigestIsPaidFor(t *testing.T) {
+func TestManifestByDigestIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 		defer w.Handler.Close()

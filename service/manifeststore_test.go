@@ -7,7 +7,7 @@ import (
 
 // A session's manifest is readable by those that may read its mail, in every way: by the session's id, by its digest,
 // and by spawning another session with it.
-func TestWhoReadsASessionsManifest(t *testing.T) {
+func TestManifestReaders(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	task, team := w.team()
 	const document = `{"manifestVersion":"1.0","role":"worker","strategy":"queue","tasks":[],` +

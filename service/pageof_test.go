@@ -99,7 +99,7 @@ func TestPagesMakeWhatIsOnThem(t *testing.T) {
 }
 
 // A cursor continues at the position of its item even if the item is no longer in the list.
-func TestACursorOfNoItem(t *testing.T) {
+func TestCursorOfRemovedItem(t *testing.T) {
 	rest := []restOf{{project: "p", ids: []string{"a", "b"}}, {project: "r", ids: []string{"a", "c", "d"}}}
 	for _, x := range []struct {
 		after    string

@@ -69,7 +69,7 @@ func TestPagesAreTheList(t *testing.T) {
 	}
 }
 
-func TestCursorsThatAreNone(t *testing.T) {
+func TestInvalidCursors(t *testing.T) {
 	for _, text := range []string{"x", "MQ", "eCB5IHo", "!"} {
 		if _, err := parseCursor(text); err == nil {
 			t.Errorf("%q was accepted", text)

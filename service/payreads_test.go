@@ -13,7 +13,7 @@ import (
 
 // Calls that wait for the inbox read it again after each change. However many a session has, and however much there is
 // to read, they leave half of what it may read to its other calls, and to those of its project.
-func TestWaitingForTheInboxIsPaidFor(t *testing.T) {
+func TestInboxWaitIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burst, waits = 400, 10
 		w := bounded(t, fmt.Sprintf("session-reads=1/%d", burst), fmt.Sprintf("project-reads=1/%d", burst))
@@ -60,7 +60,7 @@ func TestWaitingForTheInboxIsPaidFor(t *testing.T) {
 
 // A session that has much work done at once pays for it as far as it can ever owe, and its project no more than that:
 // the project's other sessions go on.
-func TestOneSessionDoesNotUseUpItsProject(t *testing.T) {
+func TestSessionDoesNotExhaustProject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		_, team := w.team()
@@ -94,7 +94,7 @@ func TestOneSessionDoesNotUseUpItsProject(t *testing.T) {
 }
 
 // While others have used up what a project may use, a session that uses little goes on, at a higher price of its own.
-func TestOthersOfAProjectDoNotStopASession(t *testing.T) {
+func TestProjectDebtDoesNotStopSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burst = 200
 		for _, r := range []resource{useReads, useCommands} {

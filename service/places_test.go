@@ -15,7 +15,7 @@ import (
 
 // However many expensive answers one account requests, another account's next one waits for none of them, and a third
 // account's waits for one of each.
-func TestDearWorkIsFair(t *testing.T) {
+func TestExpensiveWorkIsFair(t *testing.T) {
 	const asked = 5
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -153,7 +153,7 @@ func TestPlacesAreFairToProjects(t *testing.T) {
 
 // A place goes to the project that has the fewest, even if it got the last one; and a call that leaves at the moment
 // when it gets a place returns it.
-func TestPlacesAreGivenToWhoHasTheFewest(t *testing.T) {
+func TestPlaceGoesToProjectWithFewest(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no other goroutine runs between two lines of the test
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlaces(2)

@@ -47,7 +47,7 @@ func (w *world) charged(c *Caller, read func(c *Caller) error) int {
 
 // However many tasks and sessions there are, and however long their lists and texts, a list of them holds the state for
 // one portion at a time, and its comparisons are charged.
-func TestAListHoldsTheStateForAPortion(t *testing.T) {
+func TestListHoldsStateForOnePortion(t *testing.T) {
 	const tasks, sessions, labels, text = 600, 300, 20, 4 << 10
 	log := &memoryLog{}
 	w := worldOn(t, log)
@@ -145,7 +145,7 @@ func TestAListHoldsTheStateForAPortion(t *testing.T) {
 }
 
 // A search has few words, and its price grows with its words and with the text.
-func TestASearchIsChargedByItsWords(t *testing.T) {
+func TestSearchIsChargedByWords(t *testing.T) {
 	long := &projections.Task{TaskFields: &projections.TaskFields{Description: strings.Repeat("b", 64<<10)}}
 	for range 1000 {
 		long.Labels = append(long.Labels, strings.Repeat("b", 199))

@@ -59,7 +59,7 @@ type RestartError struct {
 }
 
 func (e *RestartError) Error() string {
-	return fmt.Sprintf("the changes behind %s cannot be given: %s; start again from a snapshot", e.After, e.Why)
+	return fmt.Sprintf("the changes after %s are not available: %s; start again from a snapshot", e.After, e.Why)
 }
 
 // checkPosition refuses a position that is not in this log, or is after its committed head.

@@ -201,7 +201,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 		p = &Problem{
 			Kind:    KindInternal,
 			Code:    "INTERNAL_ERROR",
-			Message: "The server failed at this request",
+			Message: "The server failed to handle this request",
 			Why:     "its log says why",
 			Next:    "try again with the same key; if it fails again, report it",
 		}
@@ -251,7 +251,7 @@ func commonWords(kind Kind) (why, next string) {
 	case KindConflict:
 		return "it conflicts with the current state", "read the current state, then decide"
 	case KindTooLarge:
-		return "a request has at most 1 MiB, an event 768 KiB", "say less, or split it"
+		return "a request has at most 1 MiB, an event 768 KiB", "shorten it, or split it"
 	case KindRule:
 		return "the current state does not allow it", "read the current state, then decide"
 	}

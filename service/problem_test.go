@@ -7,7 +7,7 @@ import (
 )
 
 // A caller that net/http considers gone may still wait for its answer while the server stops: it is told to ask again.
-func TestACallIsAskedAgainAfterAStop(t *testing.T) {
+func TestCallIsRetriedAfterStop(t *testing.T) {
 	s := newStage(t)
 	stopping, stop := context.WithCancel(t.Context())
 	s.Stopping = stopping

@@ -84,7 +84,7 @@ func (q Query) InPages() bool { return queryRules[q].inPages }
 
 // ErrPage refuses a long read to a caller without a credential that may be a page in a browser.
 var ErrPage = errors.New(
-	"a caller without a credential that may be a page in a browser starts no reading of the whole log")
+	"a caller without a credential, which may be a page in a browser, may not read the whole log")
 
 // Ask declares the query of a call, and refuses a query that the caller may not use at all: to a session that has
 // ended, what is not its own; to a caller that may be a page in a browser, a long read. Every Look that follows is for

@@ -9,7 +9,7 @@ import (
 )
 
 // The service decides, for every interface, what a session that has ended may read: without a query, nothing.
-func TestWhatAnEndedSessionAsks(t *testing.T) {
+func TestEndedSessionQueries(t *testing.T) {
 	s := newStage(t)
 	ended := new(*s.worker)
 	ended.Ended = true
@@ -33,7 +33,7 @@ func TestWhatAnEndedSessionAsks(t *testing.T) {
 }
 
 // A caller without a credential that may be a page in a browser cannot read the whole log.
-func TestAPageReadsNoWholeLog(t *testing.T) {
+func TestBrowserPageCannotReadLog(t *testing.T) {
 	s := newStage(t)
 	page := &Caller{By: commands.Admin(commands.AuthnNone), Anonymous: true}
 	if _, err := s.Since(t.Context(), page, &wire.SinceQuery{}); !errors.Is(err, ErrPage) {

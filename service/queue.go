@@ -134,7 +134,7 @@ func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	case item != nil:
 		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item.TaskID)
 	case q.Stats.Queued > 0:
-		top.Message = "Nothing can be started now: what is queued waits for something"
+		top.Message = "Nothing can be started now: the queued items wait for other tasks"
 	default:
 		top.Message = queueEmpty
 	}

@@ -40,7 +40,8 @@ const (
 var quotas = []Quota{
 	{
 		"session-commands", 200, 2000,
-		"commands of one session; each 200 steps of work of one command, and each 16 KiB of its answer, count as one more",
+		"commands of one session; each 200 steps of work of one command, and each 16 KiB of its answer, count as " +
+			"one more",
 	},
 	{"session-bytes", 128 << 10, 8 << 20, "bytes of the requests of one session"},
 	{
@@ -131,7 +132,8 @@ var quotas = []Quota{
 	{"server-connections", 4096, 0, "connections; above it, the server closes one of whoever has most"},
 	{
 		"address-calls", 20, 200,
-		"calls without a valid credential from one address; loopback addresses count as one, and are slowed down above it",
+		"calls without a valid credential from one address; loopback addresses count as one, and are slowed down " +
+			"above it",
 	},
 	{
 		"address-identities", 2000, 10_000,

@@ -11,7 +11,7 @@ import (
 )
 
 // The cost of checking a command against the quotas does not depend on how many sessions and questions ever existed.
-func TestStockCostsNothingOfThePast(t *testing.T) {
+func TestQuotaCheckIgnoresHistory(t *testing.T) {
 	s := newStage(t)
 	if err := s.Limits.Set("project-sessions=10"); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // Knowing a digest gives no access: an orchestrator may spawn a session with a manifest that it stored itself, or that
 // it may read, but not with one of another project, even if that has no task that shows its project.
-func TestADigestOfAnotherProjectIsNoManifest(t *testing.T) {
+func TestDigestGivesNoAccess(t *testing.T) {
 	w := worldWith(t, &memoryLog{}, sizedBlobs{&countedBlobs{kept: map[string][]byte{}}})
 	lead := func(name string) *Caller {
 		project := w.make(w.admin(), "project:create", fmt.Sprintf(`{"name":%q}`, name))

@@ -13,7 +13,7 @@ import (
 
 // A task with tasks below it is deleted with them or not at all, except for older clients; a retry gets the same
 // answer.
-func TestAParentIsNotDeletedAlone(t *testing.T) {
+func TestParentIsDeletedWithSubtasks(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := func(parent string) string {
@@ -52,7 +52,7 @@ func TestAParentIsNotDeletedAlone(t *testing.T) {
 }
 
 // A status shows callers that may list tasks which agent reported what on which task.
-func TestStatusTellsWhoSaysWhat(t *testing.T) {
+func TestStatusNamesReportingAgent(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	var tasks []string
@@ -86,7 +86,7 @@ func TestStatusTellsWhoSaysWhat(t *testing.T) {
 }
 
 // A session's timeline says that a task was removed from it; only the routes of older clients call that completed.
-func TestAnUnlinkedTaskIsNotCompleted(t *testing.T) {
+func TestUnlinkedTaskIsNotCompleted(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)

@@ -45,7 +45,7 @@ func fatState(t *testing.T, tasks, words int) *projections.State {
 }
 
 // A page of large tasks is created in portions of few steps and few bytes, and its memory is counted.
-func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
+func TestLargeViewsAreMadeInPortions(t *testing.T) {
 	const tasks, words = 200, 990
 	w := newWorld(t)
 	state := fatState(t, tasks, words)
@@ -119,7 +119,7 @@ func TestFatViewsAreMadeInSmallPortions(t *testing.T) {
 }
 
 // What a view copies is charged to its reader.
-func TestCopiesOfWordsAreCharged(t *testing.T) {
+func TestCopiedTextsAreCharged(t *testing.T) {
 	const tasks, words = 200, 24
 	w := bounded(t, "session-reads=0.001/1000")
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -161,7 +161,7 @@ func TestCopiesOfWordsAreCharged(t *testing.T) {
 }
 
 // A project whose root alone takes more steps than one look allows can still be read in every way, and on every page.
-func TestALargeRootHidesNothing(t *testing.T) {
+func TestLargeRootHidesNothing(t *testing.T) {
 	const tasks, speakers, most = 1000, 9, 8000
 	log := &memoryLog{}
 	w := worldOn(t, log)

@@ -142,7 +142,7 @@ func (s *Service) checkTemplate(command commands.Command) error {
 			Pointer: "/content",
 			Message: "The template cannot be used: " + err.Error(),
 			Why:     "a workflow has five phases, and names commands by slots only",
-			Next:    "begin with one of Maestro's own: `maestro template get execute-simple`",
+			Next:    "start from a built-in one: `maestro template get execute-simple`",
 		}
 	}
 	return nil

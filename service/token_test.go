@@ -11,7 +11,7 @@ import (
 )
 
 // The answer to a revocation names the tokens that it keeps and the sessions that continue.
-func TestARevocationTellsWhatGoesOn(t *testing.T) {
+func TestRevocationNamesWhatContinues(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
 	task := w.make(w.admin(), "task:create", `{"project":"`+project+`","title":"T"}`)

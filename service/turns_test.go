@@ -75,10 +75,10 @@ func (s *stage) push() {
 	s.do(s.admin(), "queue:push", `{"project":"`+s.alpha+`","queue":"q","taskId":"`+task+`"}`)
 }
 
-// TestAPushAsksTheWriterOnce: however many callers wait for a queue, a push costs the writer one more command, and the
+// TestPushAsksWriterOnce: however many callers wait for a queue, a push costs the writer one more command, and the
 // waiting callers pay for only that one. No caller is forgotten: the next items go to others, and the rest end with the
 // server.
-func TestAPushAsksTheWriterOnce(t *testing.T) {
+func TestPushAsksWriterOnce(t *testing.T) {
 	const sessions, each, items = 16, 4, 8
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
@@ -120,9 +120,9 @@ func TestAPushAsksTheWriterOnce(t *testing.T) {
 	})
 }
 
-// TestAWaitInVainCostsOneCommand: a wait pays for one command at its end, whatever happens to the queue meanwhile, and
+// TestFutileWaitCostsOneCommand: a wait pays for one command at its end, whatever happens to the queue meanwhile, and
 // is refunded if it ends without sending that.
-func TestAWaitInVainCostsOneCommand(t *testing.T) {
+func TestFutileWaitCostsOneCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		if err := s.Limits.Set("session-commands=0.001/100"); err != nil {

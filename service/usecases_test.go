@@ -208,7 +208,7 @@ func (noBlobs) Blob(context.Context, string) ([]byte, error) { return nil, event
 
 // While a copy of the log is sent, it counts as a read of the whole log and as an unread answer; it ends when its
 // credential does.
-func TestACopyOfTheLogCounts(t *testing.T) {
+func TestLogCopyCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		eye := s.token(`{"name":"eye","kind":"auditor"}`)

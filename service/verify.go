@@ -54,7 +54,7 @@ func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Ve
 }
 
 // errJudged ends the reading of a log when nothing after this point can be verified.
-var errJudged = errors.New("nothing behind this can be judged")
+var errJudged = errors.New("nothing after this can be checked")
 
 // verifyLog verifies a log, and the long texts that it names, up to where an image of the live state was taken. health
 // is why the server accepts no writes, or nil. It returns the evidence of damage to the log, if any.

@@ -68,7 +68,7 @@ func AfterEnd(by commands.Actor, row string) error {
 		Code:    commands.CodeNotAllowed,
 		Rule:    row,
 		Message: "Session '" + by.Name + "' has ended",
-		Why:     "after its end a session reads itself, its own tasks, its own questions and its own mail, and nothing else",
+		Why:     "after its end a session may read only itself, its own tasks, its own questions and its own mail",
 		Next:    "stop; the user or the session that spawned this one decides what comes next",
 	}
 }

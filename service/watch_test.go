@@ -374,7 +374,7 @@ func TestWatchWithholdsTheEventOfAnotherProject(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotWatch(t *testing.T) {
+func TestWatchRefusals(t *testing.T) {
 	s := newStage(t)
 	var refusal *commands.Refusal
 	if _, err := s.Watch(t.Context(), s.worker, Position{}, WatchFilter{}); !errors.As(err, &refusal) {

@@ -85,9 +85,9 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	for _, task := range []string{s.task, other} {
 		s.do(done, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`)
 	}
-	next(done, "all is reported: end with `maestro session complete`")
+	next(done, "everything is reported: end with `maestro session complete`")
 	s.do(done, "session:complete", `{}`)
-	next(done, "stop: you said that you are done")
+	next(done, "stop: you reported that you are done")
 	s.do(s.lead, "session:kill", `{"sessionId":"`+done.By.Name+`"}`)
 	if body := s.whoami(done); !strings.HasPrefix(body.Ended, "session '"+s.leadName+"' killed it at ") {
 		t.Errorf("its end: %s", body.Ended)
@@ -102,7 +102,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 		t.Errorf("the held item is %+v", body)
 	}
 	s.do(s.admin(), "task:block", `{"taskId":"`+s.task+`"}`)
-	next(puller, "the task is blocked: `maestro input wait` waits for word that it goes on")
+	next(puller, "the task is blocked: `maestro input wait` waits until you hear that it is unblocked")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+s.task+`"}`)
 	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
 	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you are lost since ") {

@@ -92,12 +92,12 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case x.Ended():
 		return "stop: nothing that you do is accepted any more"
 	case x.Status == events.SessionSaidDone:
-		return "stop: you said that you are done"
+		return "stop: you reported that you are done"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
 		return "`maestro " + string(x.Role) + " init` prints your prompts"
 	case open >= 0 && tasks[open].Status == events.TaskBlocked && may("input:wait") &&
 		(tasks[open].Held || x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker):
-		return "the task is blocked: `maestro input wait` waits for word that it goes on"
+		return "the task is blocked: `maestro input wait` waits until you hear that it is unblocked"
 	case open >= 0 && tasks[open].Held && may("queue:complete"):
 		return "work on " + tasks[open].ID + ", then `maestro queue complete`"
 	case asks && may("input:wait"):
@@ -112,5 +112,5 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open >= 0:
 		return "work on " + tasks[open].ID + ", then `maestro session complete`"
 	}
-	return "all is reported: end with `maestro session complete`"
+	return "everything is reported: end with `maestro session complete`"
 }

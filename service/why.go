@@ -200,7 +200,7 @@ func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
 	says, by := v.SessionStatus(t)
 	if said := t.SaidBy(by); by != "" {
 		reasons = append(reasons,
-			reason{what: fmt.Sprintf("task %s is said to be %s, by %s", t.ID, says, by), sequence: said.Sequence})
+			reason{what: fmt.Sprintf("task %s is reported as %s by %s", t.ID, says, by), sequence: said.Sequence})
 	}
 	items := v.QueuesOf(t.ID)
 	slices.SortStableFunc(items, func(a, b *projections.Item) int {
@@ -357,7 +357,7 @@ func (s *Service) mayFollow(c *Caller, project string) (err error) {
 			Code:    commands.CodeNotAllowed,
 			Rule:    "why",
 			Message: "This event belongs to no project, and may not be read by " + c.By.String(),
-			Why:     "it is for who reads everything",
+			Why:     "only those who may read everything may read it",
 			Next:    "ask the user",
 		}
 	}
@@ -393,7 +393,7 @@ func rootOf(e *events.Event) string {
 		return fmt.Sprintf("a deadline: %s was last heard at %s, and its lease is %s", d.SessionID,
 			time.UnixMilli(d.LastHeard).UTC().Format(time.RFC3339), time.Duration(d.Lease)*time.Millisecond)
 	case *events.SessionTimedOut:
-		return fmt.Sprintf("a deadline: the time of %s was over at %s", d.SessionID,
+		return fmt.Sprintf("a deadline: %s reached its deadline at %s", d.SessionID,
 			time.UnixMilli(d.Deadline).UTC().Format(time.RFC3339))
 	}
 	by, err := commands.ActorOf(e)

@@ -58,8 +58,8 @@ func TestWhyOfATaskInManyQueuesIsBounded(t *testing.T) {
 	}
 }
 
-// TestTheChainsOfAnAnswerAreBoundedTogether: a chain that is cut says where it continues.
-func TestTheChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
+// TestChainsOfAnAnswerAreBoundedTogether: a chain that is cut says where it continues.
+func TestChainsOfAnAnswerAreBoundedTogether(t *testing.T) {
 	s := newStage(t)
 	s.do(s.worker, "report:progress", `{"message":"m"}`) // its session was spawned by one that was spawned
 	said := s.Head()

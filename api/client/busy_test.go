@@ -45,9 +45,9 @@ func pipes(handler http.Handler) *http.Transport {
 	}}
 }
 
-// TestABusyServerIsAskedAgainWhoItIs: while a server has no time to say who it is, a call waits as it does after any
+// TestIdentityOfBusyServerIsRetried: while a server has no time to say who it is, a call waits as it does after any
 // 429. It has sent nothing, and says so when its patience is over.
-func TestABusyServerIsAskedAgainWhoItIs(t *testing.T) {
+func TestIdentityOfBusyServerIsRetried(t *testing.T) {
 	const says = `{"error":true,"code":"RATE_LIMITED","message":"too many","details":{"limit":"address-identities"}}`
 	type ends int
 	const (

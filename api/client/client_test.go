@@ -44,8 +44,8 @@ func (b *busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestTooManyCallsAreTriedAgain: a client that gets 429 retries the same request, and gives up in time.
-func TestTooManyCallsAreTriedAgain(t *testing.T) {
+// TestRateLimitedCallsAreRetried: a client that gets 429 retries the same request, and gives up in time.
+func TestRateLimitedCallsAreRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		busy  busy
 		tries int
@@ -85,8 +85,8 @@ func TestTooManyCallsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWaitingIsTold: a client reports the limit and the duration before it waits.
-func TestWaitingIsTold(t *testing.T) {
+// TestWaitIsReported: a client reports the limit and the duration before it waits.
+func TestWaitIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var told []string
@@ -103,8 +103,8 @@ func TestWaitingIsTold(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForTheServerCanBeEnded: the wait of a client ends with its context.
-func TestWhoWaitsForTheServerCanBeEnded(t *testing.T) {
+// TestWaitForServerEndsWithContext: the wait of a client ends with its context.
+func TestWaitForServerEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -135,8 +135,8 @@ func (b *book) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: header, Body: list}, nil
 }
 
-// TestListsAreReadToTheirEnd: the client joins the pages of a list.
-func TestListsAreReadToTheirEnd(t *testing.T) {
+// TestAllPagesAreRead: the client joins the pages of a list.
+func TestAllPagesAreRead(t *testing.T) {
 	for _, b := range []book{{0, 3, nil}, {1, 3, nil}, {3, 3, nil}, {4, 3, nil}, {10, 3, nil}, {10, 1, nil}} {
 		c := client.New("http://x", "t", client.WithTransport(&b))
 		denials, err := c.Denials(t.Context(), wire.DenialFilter{Limit: "3"})
@@ -166,7 +166,7 @@ func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
 
 // Empty pages may follow each other while a search finds nothing. A list without an end is an error: the other side is
 // not a Maestro server.
-func TestAListWithoutAnEndIsAnError(t *testing.T) {
+func TestEndlessListIsAnError(t *testing.T) {
 	for name, read := range map[string]func(c *client.Client) error{
 		"the whole list": func(c *client.Client) error {
 			_, err := c.Denials(t.Context(), wire.DenialFilter{})

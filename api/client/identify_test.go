@@ -12,9 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// TestTheServerIdentifiesItselfOnceForACall: the call that follows Identify uses the connection on which the server has
+// TestIdentityIsAskedOncePerCall: the call that follows Identify uses the connection on which the server has
 // identified itself, unless it comes so late that the server may have closed it, or goes to another address.
-func TestTheServerIdentifiesItselfOnceForACall(t *testing.T) {
+func TestIdentityIsAskedOncePerCall(t *testing.T) {
 	const token = "mss_sess_0123456789.1.secret"
 	for name, c := range map[string]struct {
 		meanwhile func(*client.Client)

@@ -209,7 +209,7 @@ func reportOf(task string, says *events.TaskSessionStatus) (commands.Command, er
 		}
 	}
 	return nil, service.Invalid("/sessionStatus",
-		"'%s' is not something an agent says; it is working, needs_input, blocked, completed or failed",
+		"'%s' is not a status that an agent reports; it is working, needs_input, blocked, completed or failed",
 		safetext.Printable(string(*says)))
 }
 

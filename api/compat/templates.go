@@ -32,7 +32,7 @@ func (s *compat) templateRoutes() {
 		Method:  http.MethodPost,
 		Path:    "/api/templates/{id}/reset",
 		Name:    "template-reset",
-		Summary: "Reset a template to Maestro's own workflow",
+		Summary: "Reset a template to its original workflow",
 	}}, s.resetTemplate)
 	write(s, op{Route: route.Route{
 		Method:  http.MethodDelete,

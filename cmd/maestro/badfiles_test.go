@@ -53,7 +53,8 @@ func repacked(t *testing.T, backup []byte, name string, edit func(content []byte
 
 // libraryWords are words of libraries' error messages about bad input.
 var libraryWords = regexp.MustCompile(`bufio|token too long|json: (cannot|unknown|invalid)|invalid character|` +
-	`unexpected end of JSON|Go (value|struct)|gzip: |flate: |archive/tar|tar: |illegal base64|encoding/|unexpected EOF|\bEOF\b|strconv|parsing |yaml: |s2: |snappy`)
+	`unexpected end of JSON|Go (value|struct)|gzip: |flate: |archive/tar|tar: |illegal base64|encoding/|unexpected ` +
+	`EOF|\bEOF\b|strconv|parsing |yaml: |s2: |snappy`)
 
 // Whatever is wrong with a file, a command says in its own words what is wrong, why, and what to do next.
 func TestBadFilesAreNamedInPlainWords(t *testing.T) {

@@ -230,7 +230,7 @@ func (s *inside) do(id string, body any) (data map[string]any, at time.Time) {
 // A wall clock that jumps by 30 years while the server runs is reported, does not affect the times of events, and does
 // not delay timeouts. Once it is confirmed, the server follows it. A server that starts with a clock that is behind its
 // log reports that, and its deadlines still take effect.
-func TestWallClockThatLeaps(t *testing.T) {
+func TestWallClockJump(t *testing.T) {
 	const years = 30 * 365 * 24 * time.Hour
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start()
@@ -309,7 +309,7 @@ func TestWallClockBeyondAllEvents(t *testing.T) {
 		if _, at := s.do("project:create", map[string]any{"name": "P"}); time.Since(at).Abs() > clock.Tolerance {
 			t.Errorf("%d: an event has the time %s", year, at)
 		}
-		if _, ready := s.ready(); !strings.Contains(ready, "set the machine's clock right: events cannot have") {
+		if _, ready := s.ready(); !strings.Contains(ready, "correct the machine's clock: events cannot have") {
 			t.Errorf("%d: readyz says %s", year, ready)
 		}
 		if text, _ := s.get("/api/clock", 0); !strings.Contains(text, `"jumped":true`) {

@@ -38,7 +38,7 @@ func another(t *testing.T) (program string, user int, as *syscall.SysProcAttr) {
 
 // A start names each file of a home that its user may not use, with the reason and the command that fixes it, and never
 // advises to delete it.
-func TestFilesThatAStartMayNotUse(t *testing.T) {
+func TestFilesWithoutPermissionAtStart(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")
 	s.do("project:create", map[string]any{"name": "P"})

@@ -49,7 +49,7 @@ func TestExecLeavesNoZombies(t *testing.T) {
 
 // Below a process that was started as a session, a command does not act as the user, even if its environment names no
 // session.
-func TestNoUserBelowASession(t *testing.T) {
+func TestNoUserCommandsBelowASession(t *testing.T) {
 	k := &killed{t: t, home: filepath.Join(t.TempDir(), "home")}
 	k.start()
 	t.Cleanup(func() { _ = k.process.Process.Kill(); _ = k.process.Wait() })

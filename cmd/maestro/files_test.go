@@ -43,7 +43,7 @@ var readers = [][]string{
 }
 
 // All commands report a missing file in the same way, with the same exit code.
-func TestFilesThatDoNotExist(t *testing.T) {
+func TestMissingFiles(t *testing.T) {
 	server := httptest.NewServer(standin.Identified(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":[]}`)
 	}, "mss_s.1.x"))

@@ -268,7 +268,8 @@ func (f *fleet) judgeQueue() {
 	if f.deaths.Load() == 0 || returns == 0 {
 		f.t.Errorf("%d sessions died and %d items came back: the test shows nothing", f.deaths.Load(), returns)
 	}
-	f.t.Logf("%d items, %d starts, %d deaths, %d items came back, %d late completions refused, %d events judged by the oracle",
+	f.t.Logf("%d items, %d starts, %d deaths, %d items came back, %d late completions refused, %d "+
+		"events judged by the oracle",
 		f.items, f.started.Load(), f.deaths.Load(), returns, f.refused.Load(), verdict.Judged)
 }
 

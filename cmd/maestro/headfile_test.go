@@ -12,7 +12,7 @@ import (
 
 // The start and the audit name an unreadable head file and say what to do, even on a server that is read-only because
 // of damage or on request.
-func TestAHeadFileThatCannotBeReadIsNamed(t *testing.T) {
+func TestUnreadableHeadFileIsNamed(t *testing.T) {
 	const next = "compare the log with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`"
 	for what, test := range map[string]struct {
 		damaged bool

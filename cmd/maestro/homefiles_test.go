@@ -13,7 +13,7 @@ import (
 )
 
 // A server whose home loses a file that the next start needs writes it back, or says in /readyz what is missing.
-func TestAServerKeepsTheFilesOfItsHome(t *testing.T) {
+func TestServerKeepsFilesOfItsHome(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")
 	s.do("project:create", map[string]any{"name": "P"})
@@ -94,7 +94,7 @@ func TestBackupsDoNotGoIntoTheHomeByALink(t *testing.T) {
 }
 
 // A head file that cannot be written is named in /readyz as long as that lasts.
-func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
+func TestUnwritableHeadFileIsNamed(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")
 	head := filepath.Join(s.home, "head")
@@ -123,7 +123,7 @@ func TestAHeadFileThatCannotBeWrittenIsNamed(t *testing.T) {
 
 // A start names the leftovers of a killed salvage that was to create this home, and removes files that its server left
 // half written.
-func TestAStartNamesWhatAKilledSalvageLeft(t *testing.T) {
+func TestStartNamesLeftoversOfKilledSalvage(t *testing.T) {
 	s := &inside{t: t, home: used(t)}
 	left := filepath.Join(filepath.Dir(s.home), "."+filepath.Base(s.home)+".salvage-1")
 	half := filepath.Join(s.home, ".head-"+strings.Repeat("A7", 13))

@@ -277,7 +277,7 @@ func exportOf(t *testing.T, dir string, edit func(m *events.Message)) string {
 }
 
 // An export with an event whose subject no stream accepts is refused, and the error names the event.
-func TestARestoreNamesTheEventOfABadSubject(t *testing.T) {
+func TestRestoreNamesEventOfBadSubject(t *testing.T) {
 	dir := used(t)
 	for _, subject := range []string{"", "maestro.ev.a b", "elsewhere"} {
 		file := exportOf(t, dir, func(m *events.Message) { m.Subject = subject })

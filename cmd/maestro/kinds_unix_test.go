@@ -18,7 +18,7 @@ import (
 
 // If a home has a directory or a pipe in place of a file, the error names it and says what to do: in a server that
 // starts, which does not wait for a pipe's other end, in a restore, and in commands that read the home.
-func TestOtherKindsInAHome(t *testing.T) {
+func TestIrregularFilesInHome(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // so that a server ends here
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestOtherKindsInAHome(t *testing.T) {
 			}
 			next := "move it away and start again"
 			if name == "store" || name == "store/jetstream" {
-				next = "`maestro salvage --to NEWHOME` makes a new home of the backups; " +
+				next = "`maestro salvage --to NEWHOME` makes a new home from the backups; " +
 					"or move it away, and restore one"
 			}
 			dir := t.TempDir()

@@ -10,10 +10,10 @@ import (
 const quickEnd = "atexit_sleep_ms=0"
 
 // programs are the programs that the tests run as real processes.
-var programs = map[string]func(){"maestro": unemptied, "hostile": hostile}
+var programs = map[string]func(){"maestro": mainWithoutEmptyVariables, "hostile": hostile}
 
-// unemptied is main for scripts, which cannot unset a variable: it treats an empty variable as unset.
-func unemptied() {
+// mainWithoutEmptyVariables is main for scripts, which cannot unset a variable: it treats an empty variable as unset.
+func mainWithoutEmptyVariables() {
 	for _, name := range []string{"MAESTRO_SESSION_ID", "MAESTRO_TOKEN"} {
 		if os.Getenv(name) == "" {
 			_ = os.Unsetenv(name) // it never fails

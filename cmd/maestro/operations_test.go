@@ -20,7 +20,7 @@ var (
 
 // Every fault that an audit can find has a row in docs/operations.md, and every command in its next step or on that
 // page exists, with its flags.
-func TestEveryFaultHasAWayOut(t *testing.T) {
+func TestEveryFaultHasARemedy(t *testing.T) {
 	content, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func restoreBlocked(t *testing.T, dir string, content []byte, args ...string) ra
 
 // As soon as the log of a restore has its final name, the home knows which backups existed before and what was
 // accepted, and running the same restore again succeeds.
-func TestARestoreThatIsKilledBehindItsLog(t *testing.T) {
+func TestRestoreKilledAfterItsLog(t *testing.T) {
 	dir, _, made := backedUp(t)
 	older, err := os.ReadFile(made[0])
 	if err != nil {

@@ -70,7 +70,7 @@ func pipe(t *testing.T, full bool) (r, w *os.File) {
 
 // A server whose log output nobody reads executes commands, stops writing when its log is damaged, reports the damage,
 // and stops on request.
-func TestNobodyReadsTheLog(t *testing.T) {
+func TestUnreadServerOutput(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	process := s.process()
 	_, process.Stderr = pipe(t, true)
@@ -88,7 +88,7 @@ func TestNobodyReadsTheLog(t *testing.T) {
 }
 
 // A server continues when the reader of its output ends, as in `maestro serve 2>&1 | head -1`.
-func TestTheReaderOfTheLogEnds(t *testing.T) {
+func TestServerOutputReaderEnds(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	process := s.process()
 	r, w := pipe(t, false)

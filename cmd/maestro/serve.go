@@ -200,12 +200,12 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Withdraw()) }()
 	if err := lock.NoteListened(listener.Addr().String()); err != nil {
-		logger.Warn("the next start may take another port", "why", err)
+		logger.Warn("the next start may use another port", "why", err)
 	}
 	files.Keep(lock)
 	defer process.Beside(ctx, files.Run(time.Tick(guard.FilesEvery)))()
 	if o.auth == "off" {
-		logger.Warn("AUTH OFF: every program on this machine is taken for the user, or for the session that it names",
+		logger.Warn("AUTH OFF: every program on this machine is treated as the user, or as the session that it names",
 			"next", "start the server without --auth off")
 	}
 	guard.WarnOfRoom(log.Room(), logger)

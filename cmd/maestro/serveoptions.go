@@ -63,7 +63,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000",
-		"address; port 0 takes a free one; MAESTRO_LISTEN, else listen in config.json of the home, if absent")
+		"address; port 0 picks a free one; MAESTRO_LISTEN, else listen in config.json of the home, if absent")
 	f.StringVar(&o.auth, "auth", "on", "on, or off (on loopback only): callers without a token are trusted")
 	f.StringVar(&o.durability, "durability", "always", "always: fsync before each answer; interval: once a second")
 	f.DurationVar(
@@ -138,7 +138,7 @@ func (o serveOptions) check() error {
 	switch {
 	case err != nil:
 		return failure.Usage("%s must be HOST:PORT, such as 127.0.0.1:3000, not %q", o.listenBy, o.listen).
-			WithNext("write an address and a port from 0 to 65535; port 0 takes a free one")
+			WithNext("write an address and a port from 0 to 65535; port 0 picks a free one")
 	case o.auth != "on" && o.auth != "off":
 		return failure.Usage("--auth is on or off, not %q", o.auth)
 	case !slices.Contains(process.LogFormats, o.logFormat):
@@ -156,11 +156,11 @@ func (o serveOptions) check() error {
 		return nil
 	case o.auth == "off":
 		return failure.Usage("--auth off is for loopback only, and %s %s is not", o.listenBy, o.listen).
-			WithWhy("everybody who reaches the address would be the user")
+			WithWhy("everybody who can reach the address could act as the user")
 	case !o.insecure:
 		return failure.Usage("%s %s is not on loopback", o.listenBy, o.listen).
 			WithWhy("there is no TLS, so tokens could be overheard on the way").
-			WithNext("put a TLS proxy before a loopback address, or say --insecure-bind")
+			WithNext("put a TLS proxy in front of a loopback address, or add --insecure-bind")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // A server that is told to stop while it starts ends like one that is told later, and its error does not ask to repeat
 // a command.
-func TestAServerThatIsToldToStopWhileItStarts(t *testing.T) {
+func TestStopDuringStart(t *testing.T) {
 	home := used(t)
 	for _, args := range [][]string{{}, {"--read-only"}} {
 		ctx, stop := context.WithCancel(t.Context())

@@ -64,7 +64,7 @@ func faultsOf(rows []commands.Row, tree *cobra.Command) []string {
 
 // The permission table and the command line agree: no command is missing from the table, and no list contains a command
 // that does not exist yet.
-func TestTheTableIsTheCommandLine(t *testing.T) {
+func TestTableMatchesCommandLine(t *testing.T) {
 	rows := commands.CurrentRules().Rows()
 	for _, fault := range faultsOf(rows, root()) {
 		t.Error(fault)

@@ -15,7 +15,7 @@ import (
 
 // If a server cannot read its log when it starts, /readyz names the file and the reason, and does not mention salvage.
 // Once the file can be read, the server accepts writes by itself, at the same address, and prints nothing again.
-func TestAStoreThatCannotBeReadIsOpenedLater(t *testing.T) {
+func TestUnreadableStoreIsOpenedLater(t *testing.T) {
 	s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
 	s.start("--backup-every", "off")
 	s.do("project:create", map[string]any{"name": "P"})

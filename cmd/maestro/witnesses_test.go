@@ -53,7 +53,7 @@ func forget(t *testing.T, dir string) {
 
 // If the head file, the note and the snapshots are lost, the automatic backups show that the log ends too early. The
 // restore of an older backup is not such a loss.
-func TestBackupsTellHowFarTheLogWas(t *testing.T) {
+func TestBackupsShowLogLength(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	for what, test := range map[string]struct {
 		change   func(dir string) error
@@ -109,7 +109,7 @@ func TestBackupsTellHowFarTheLogWas(t *testing.T) {
 // A home is replaced by an older copy of itself and continues from there: its log gets longer than the backup's, with
 // other events. The next start is read-only, and a salvage names the backup. A backup that is only older is no such
 // sign.
-func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
+func TestBackupsRevealOlderCopyOfHome(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	older := filepath.Join(t.TempDir(), "older")
 	if got := runHere(t, nil, "restore", made[0], "--home", older); got.code != 0 {
@@ -150,7 +150,7 @@ func TestBackupsTellThatTheLogWasContinuedFromAnOlderCopy(t *testing.T) {
 // A home that a restore or a salvage created has witnesses like any other: the backups made since then reveal an older
 // copy of it, whatever the times of its files, and the loss of its log is noticed. Only the backups that existed when
 // it was created are no witnesses.
-func TestAHomeThatWasMadeHasWitnesses(t *testing.T) {
+func TestCreatedHomeHasWitnesses(t *testing.T) {
 	for how, remade := range map[string]func(t *testing.T, s *inside, made []string){
 		"restored": func(t *testing.T, s *inside, made []string) {
 			err := errors.Join(os.RemoveAll(filepath.Join(s.home, "store")), forgetIfThere(s.home))
@@ -296,7 +296,7 @@ func TestNamesOfSnapshotsAreNoWitnesses(t *testing.T) {
 
 // No salvage begins while a server holds the home, even a server that has not opened its store, or while another
 // salvage creates the same new home.
-func TestASalvageLocksItsHomes(t *testing.T) {
+func TestSalvageLocksItsHomes(t *testing.T) {
 	dir := used(t)
 	h, err := home.Open(dir)
 	if err != nil {
@@ -337,7 +337,7 @@ func TestASalvageLocksItsHomes(t *testing.T) {
 
 // An old head file hides no better witness: a newer snapshot of the log, or the automatic backup with the longest log,
 // whatever time is in its name. A snapshot of another log is no witness.
-func TestTheFurthestWitnessCounts(t *testing.T) {
+func TestFurthestWitnessCounts(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	h, err := home.Open(dir)
 	if err != nil {
@@ -398,7 +398,7 @@ func TestTheFurthestWitnessCounts(t *testing.T) {
 }
 
 // A salvage creates the new home even if the automatic backups cannot be listed, and says how to name them.
-func TestASalvageWithoutAListOfBackups(t *testing.T) {
+func TestSalvageWithoutListOfBackups(t *testing.T) {
 	dir := used(t)
 	place := dir + "-backups"
 	for what, put := range map[string]func() error{
@@ -421,7 +421,7 @@ func TestASalvageWithoutAListOfBackups(t *testing.T) {
 
 // With the server.key of another home, the automatic backups are listed with their signers, and --signer makes the
 // salvage use them.
-func TestASalvageWithTheKeyOfAnotherHome(t *testing.T) {
+func TestSalvageWithKeyOfAnotherHome(t *testing.T) {
 	dir, backups, made := backedUp(t)
 	foreign := filepath.Join(used(t), "server.key")
 	key, err := os.ReadFile(foreign)

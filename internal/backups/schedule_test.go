@@ -126,7 +126,7 @@ func (m *machine) list() []Made {
 	return list
 }
 
-func TestABackupADay(t *testing.T) {
+func TestDailyBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.on(10*24*time.Hour + 30*time.Minute)
@@ -144,7 +144,7 @@ func TestABackupADay(t *testing.T) {
 	})
 }
 
-func TestAMachineThatIsOnForTwoHoursADayGetsItsBackups(t *testing.T) {
+func TestBackupsOnAMachineThatRunsTwoHoursADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		for range 10 {
@@ -157,7 +157,7 @@ func TestAMachineThatIsOnForTwoHoursADayGetsItsBackups(t *testing.T) {
 	})
 }
 
-func TestARestartMakesNoBackup(t *testing.T) {
+func TestRestartMakesNoBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		for range 20 {
@@ -169,7 +169,7 @@ func TestARestartMakesNoBackup(t *testing.T) {
 	})
 }
 
-func TestALogThatDidNotMoveNeedsNoBackup(t *testing.T) {
+func TestUnchangedLogNeedsNoBackup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		s := m.schedule()
@@ -193,7 +193,7 @@ func TestALogThatDidNotMoveNeedsNoBackup(t *testing.T) {
 	})
 }
 
-func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
+func TestFailedBackupIsReportedAndRetried(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail, cure func(*machine)
 		says       string
@@ -264,7 +264,7 @@ func TestAFailedBackupIsReportedAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestPartialBackupsNeverPushOutAWholeOne(t *testing.T) {
+func TestPartialBackupsDisplaceNoCompleteOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.on(3 * 24 * time.Hour)
@@ -282,7 +282,7 @@ func TestPartialBackupsNeverPushOutAWholeOne(t *testing.T) {
 	})
 }
 
-func TestAClockThatWasWrongStopsNoBackup(t *testing.T) {
+func TestWrongClockDoesNotStopBackups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.skew = 30 * 365 * 24 * time.Hour
@@ -296,7 +296,7 @@ func TestAClockThatWasWrongStopsNoBackup(t *testing.T) {
 }
 
 // Backups that a wrong clock dated in the future are removed first: they do not displace new ones.
-func TestBackupsFromTheFuturePushOutNone(t *testing.T) {
+func TestFutureBackupsDisplaceNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.skew = 30 * 365 * 24 * time.Hour
@@ -381,7 +381,7 @@ func TestHomesThatShareADirectory(t *testing.T) {
 }
 
 // An unreadable backup displaces no good one, delays no new one, and is reported.
-func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
+func TestDamagedBackupsDisplaceNoGoodOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.on(24 * time.Hour)
@@ -406,7 +406,7 @@ func TestDamagedBackupsPushOutNoGoodOne(t *testing.T) {
 
 // A bad backup is named until it is removed or corrected: whether or not the log contains its head, from soon after
 // each start, and while no new backup can be made.
-func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
+func TestBadBackupIsNamedUntilFixed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.on(6*24*time.Hour + 30*time.Minute)
@@ -462,7 +462,7 @@ func TestEveryBadBackupIsNamedUntilItIsGoneOrGood(t *testing.T) {
 }
 
 // After a restore of an older backup, the later events exist only in the backups that were made after it.
-func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
+func TestBackupsOfLaterEventsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(t)
 		m.on(3*24*time.Hour + 30*time.Minute)
@@ -484,7 +484,7 @@ func TestBackupsOfEventsThatTheLogDoesNotHoldStay(t *testing.T) {
 }
 
 // The backup just made stays, even if others have later times that a clock may still reach.
-func TestTheBackupJustMadeStays(t *testing.T) {
+func TestNewestBackupIsKept(t *testing.T) {
 	dir := At(t.TempDir(), "", signer)
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	fill := func(f *os.File) (bool, error) { _, err := f.Write([]byte("x")); return false, err }
@@ -525,7 +525,7 @@ func TestFilesOfAHome(t *testing.T) {
 }
 
 // A backup whose name cannot be made durable does not stay, and the error says only why.
-func TestABackupThatIsNotDurable(t *testing.T) {
+func TestUndurableBackupIsRemoved(t *testing.T) {
 	cause := errors.New("the disk is gone")
 	syncDir = func(string) error { return cause }
 	t.Cleanup(func() { syncDir = files.SyncDir })

@@ -61,9 +61,9 @@ func (r *tree) add(pid, parent, flags int, line, environment string) {
 	r.files[dir+"cmdline"], r.files[dir+"environ"] = line, environment
 }
 
-// TestAnAncestorThatEndsHidesNoSession: a process between the session's process and the caller ends at any moment of
+// TestEndedAncestorHidesNoSession: a process between the session's process and the caller ends at any moment of
 // the walk; the session's process is then the caller's parent.
-func TestAnAncestorThatEndsHidesNoSession(t *testing.T) {
+func TestEndedAncestorHidesNoSession(t *testing.T) {
 	const executing = "maestro\x00session\x00exec\x00sess_a\x00--\x00sh\x00"
 	for name, ends := range map[string]func(r *tree){
 		"gone": func(r *tree) {

@@ -17,7 +17,7 @@ import (
 // NewAudit returns the noun audit; more are verbs that need more than a server.
 func NewAudit(a *Run, more ...*cobra.Command) *cobra.Command {
 	verbs := append(more, newAuditHead(a), newAuditExport(a), newAuditDenials(a), newAuditLimits(a), newAuditCan(a))
-	return a.group("audit", "The log: show it, check it, export it", verbs...)
+	return a.group("audit", "Inspect, export and verify the log", verbs...)
 }
 
 // auditHead is `maestro audit head`.
@@ -130,9 +130,9 @@ func CutShort(err error) error {
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
 		Code:    "CUT",
-		Message: "What the server sent is cut short",
+		Message: "The server's answer was cut short",
 		Err:     err,
-		Next:    "run `maestro audit verify`: it says whether the log is damaged, and what to do; if it is not, try again",
+		Next:    "run `maestro audit verify`; if the log is not damaged, try again",
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 func newClock(a *Run) *cobra.Command {
 	return a.group(
 		"clock",
-		"The time that events get, and the machine's wall clock",
+		"Show and confirm the clock that timestamps events",
 		newClockShow(a),
 		newClockConfirm(a),
 	)
@@ -28,7 +28,7 @@ func newClockShow(a *Run) *cobra.Command {
 	c := &clockShow{Run: a}
 	return &cobra.Command{
 		Use:   "show",
-		Short: "Show the time of events beside the machine's wall clock",
+		Short: "Show the time of events and the machine's wall clock",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -54,9 +54,10 @@ func newClockConfirm(a *Run) *cobra.Command {
 		Use:   "confirm",
 		Short: "Confirm the machine's wall clock after it was set, so that events follow it again",
 		Args:  Takes,
-		Long: `Confirm that the machine's clock is right. A server does not follow a wall clock that jumps by more than an hour while it
-runs, because every later event would permanently get a wrong time. Check the machine's clock first, then confirm it. The
-server's log records who confirmed it.`,
+		Long: `Confirm that the machine's clock is right. A server does not follow a wall
+clock that jumps by more than an hour while it runs, because every later event
+would permanently get a wrong time. Check the machine's clock first, then
+confirm it. The server's log records who confirmed it.`,
 		RunE: Running(c.run),
 	}
 }

@@ -18,7 +18,7 @@ var freeText = []string{
 }
 
 // Every placeholder has completions, or is known to be free text, so that a new one is not forgotten.
-func TestWhatIsNamedIsOffered(t *testing.T) {
+func TestPlaceholdersHaveCompletions(t *testing.T) {
 	root := wholeTree()
 	completeFlags(&Run{}, root)
 	known := func(kind string) bool {

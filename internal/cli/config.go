@@ -180,7 +180,7 @@ func sameName(text string, meant []wire.Project) error {
 	f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(text)).
 		WithNext("name one by its id: %s", namedIDs(candidates(meant, ofProject)))
 	if session := makingSession(meant[0]); session != "" {
-		f.Why = "sessions made all of them; session '" + session + "' made " + meant[0].ID
+		f.Why = "sessions created all of them; session '" + session + "' created " + meant[0].ID
 	}
 	return f
 }
@@ -200,10 +200,10 @@ func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
 	name = safetext.OneLine(name)
 	switch session := makingSession(meant); {
 	case session != "":
-		a.Say("maestro: the project %q is %s, which session '%s' made\n", name, meant.ID, session)
+		a.Say("maestro: the project %q is %s, which session '%s' created\n", name, meant.ID, session)
 	case others > 0:
 		more := Many(others, "more project")
-		a.Say("maestro: the project %q is %s; sessions made %s with that name\n", name, meant.ID, more)
+		a.Say("maestro: the project %q is %s; sessions created %s with that name\n", name, meant.ID, more)
 	}
 }
 
@@ -225,8 +225,10 @@ func newProjectUse(a *Run) *cobra.Command {
 		Use:   "use [<project>]",
 		Short: "Choose the current project, by id or name, or show it",
 		Args:  Takes,
-		Long: `Choose the current project. Commands use it when neither --project nor MAESTRO_PROJECT_ID names a project. It is stored
-in the home's config.json, which sessions do not read. Without an argument, the command shows the current project.`,
+		Long: `Choose the current project. Commands use it when neither --project nor
+MAESTRO_PROJECT_ID names a project. It is stored in the home's config.json,
+which sessions do not read. Without an argument, the command shows the current
+project.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.none, "none", false, "forget the current project")
@@ -247,7 +249,7 @@ func (c *projectUse) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case c.none && len(args) > 0:
-		return failure.Usage("--none and a project exclude each other").WithNext("leave one of them out")
+		return failure.Usage("--none and a project cannot be used together").WithNext("leave one of them out")
 	case c.none:
 		set.Project = ""
 	case len(args) == 0:

@@ -32,9 +32,9 @@ func TestConfigIsReadStrictly(t *testing.T) {
 	}
 }
 
-// TestANameMeansTheUsersProject: a session can neither take over the name of a user's project, nor silently redirect a
+// TestNameMeansUsersProject: a session can neither take over the name of a user's project, nor silently redirect a
 // user's command into its own project.
-func TestANameMeansTheUsersProject(t *testing.T) {
+func TestNameMeansUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_user", Name: "Web shop", CreatedBy: "/users/admin"}
 	one := wire.Project{ID: "proj_one", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_1"}
 	two := wire.Project{ID: "proj_two", Name: "Web shop", CreatedBy: "/projects/p/sessions/sess_2"}
@@ -46,10 +46,10 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 		refused bool
 	}{
 		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
-		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions made 2 more projects", false},
+		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions created 2 more projects", false},
 		"two of users":           {[]wire.Project{user, deputy, one}, "", "(Web shop), proj_deputy (Web", true},
-		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' made", false},
-		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' made proj_one", true},
+		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' created", false},
+		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' created proj_one", true},
 	} {
 		list, err := json.Marshal(append([]wire.Project{}, c.there...))
 		if err != nil {
@@ -72,9 +72,9 @@ func TestANameMeansTheUsersProject(t *testing.T) {
 	}
 }
 
-// TestTheBeginningMeansTheUsersProject: nor can it take over the beginning of an id, by creating a project whose id
+// TestPrefixMeansUsersProject: nor can it take over the beginning of an id, by creating a project whose id
 // begins in the same way.
-func TestTheBeginningMeansTheUsersProject(t *testing.T) {
+func TestPrefixMeansUsersProject(t *testing.T) {
 	user := wire.Project{ID: "proj_short11111", Name: "Mine", CreatedBy: "/users/admin"}
 	deputy := wire.Project{ID: "proj_short22222", Name: "Other", CreatedBy: "/users/deputy"}
 	one := wire.Project{ID: "proj_short33333", Name: "Like", CreatedBy: "/projects/p/sessions/sess_1"}
@@ -86,7 +86,7 @@ func TestTheBeginningMeansTheUsersProject(t *testing.T) {
 	}{
 		"beside a session's": {[]wire.Project{one, user, two}, user.ID, ""},
 		"two of users":       {[]wire.Project{user, one, deputy}, "", "(Mine), proj_short22222 (Other)"},
-		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' made"},
+		"one of a session":   {[]wire.Project{one}, one.ID, "which session 'sess_1' created"},
 		"two of sessions":    {[]wire.Project{one, two}, "", "(Like), proj_short44444 (Alike)"},
 	} {
 		list, err := json.Marshal(c.there)

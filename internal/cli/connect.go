@@ -306,7 +306,7 @@ func (a *Run) project(ctx context.Context, named string, tasks ...string) (strin
 			return "", failure.Usage("There is no project in what can be read of the log").
 				WithNext("stop the server, and run `maestro salvage --to NEWHOME`")
 		}
-		none := failure.Usage("There is no project yet").WithNext("make one with `maestro project create NAME`")
+		none := failure.Usage("There is no project yet").WithNext("create one with `maestro project create NAME`")
 		none.Why, none.Err = "a command acts in a project", errNoProject
 		return "", none
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The numbers in docs/contract.md, "CLI", are those of the command line.
-func TestContractIsTrueOfTheCommandLine(t *testing.T) {
+func TestContractMatchesCommandLine(t *testing.T) {
 	content, err := os.ReadFile("../../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)

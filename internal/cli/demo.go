@@ -27,7 +27,7 @@ func newDemo(a *Run) *cobra.Command {
 	c := &demonstration{Run: a}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run a demonstration in a temporary home: a fleet of twelve workers, of which three are killed, and so is the server",
+		Short: "Run a demonstration in a temporary home: twelve workers, three of them and the server killed",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}

@@ -142,14 +142,17 @@ func newAuditCan(a *Run) *cobra.Command {
 	c := &auditCan{Run: a}
 	cmd := &cobra.Command{
 		Use:   "can <actor> [<commandId>] [<target>]",
-		Short: "Say whether an actor may use a command and which row of the permission table decides it, or list all that it may use",
+		Short: "Show whether an actor may use a command, or list all commands that it may use",
 		Args:  Takes,
-		Long: `Show whether an actor may use a command, and which row of the permission table decides that. The exit code is 0 if it
-may, and 4 if not. The actor is a session's id, a token's name, or admin, system or runner. The command id is one such as
-task:complete. The target is the task, session, question, project or queue that the command would act on. The limits show
-how much of each quota is left.
+		Long: `Show whether an actor may use a command, and which row of the permission table
+decides that. The exit code is 0 if it may, and 4 if not. The actor is a
+session's id, a token's name, or admin, system or runner. The command id is one
+such as task:complete. The target is the task, session, question, project or
+queue that the command would act on. The limits show how much of each quota is
+left.
 
-Without a command id, it lists the commands that the actor may use, those that it may not use and why, and its quotas.`,
+Without a command id, it lists the commands that the actor may use, those that
+it may not use and why, and its quotas.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project, where the target names none")

@@ -8,10 +8,10 @@ import (
 )
 
 // A dry run describes each type of event in the imperative, as something still to be done.
-func TestWhatADryRunWouldDo(t *testing.T) {
+func TestDryRunDescriptions(t *testing.T) {
 	verbs := map[string]bool{}
-	for word := range strings.FieldsSeq(`answer change complete create delete end fail give hear link lose move note push
-		quarantine queue receive register remove report reset revoke send skip spawn start unlink update`) {
+	for word := range strings.FieldsSeq(`answer change complete create delete end fail give hear link lose move note
+		push quarantine queue receive register remove report reset revoke send skip spawn start unlink update`) {
 		verbs[word] = true
 	}
 	met := map[string]bool{}

@@ -117,7 +117,7 @@ func explain(err error) explained {
 		return explained{
 			code:    "INTERRUPTED",
 			message: "Interrupted",
-			next:    "try again; a command that is repeated with the same --key happens once",
+			next:    "try again; a command that is repeated with the same --key runs once",
 		}
 	case errors.As(err, &kind):
 		return explained{
@@ -161,7 +161,7 @@ func explain(err error) explained {
 	case errors.As(err, &unreachable):
 		return explained{
 			code:    "NO_CONNECTION",
-			message: "There is no answer from " + unreachable.URL,
+			message: "No answer from " + unreachable.URL,
 			why:     whyUnreached(unreachable.Err),
 			next:    "start the server with `maestro serve`, or set MAESTRO_API_URL to where it listens",
 		}
@@ -199,7 +199,7 @@ func explain(err error) explained {
 		return explained{
 			code:    "TIMED_OUT",
 			message: "The server did not answer in time",
-			next:    "try again; a command that is repeated with the same --key happens once",
+			next:    "try again; a command that is repeated with the same --key runs once",
 		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
 		return explained{code: "FILE", message: err.Error()}
@@ -219,7 +219,7 @@ func whyUnreached(err error) string {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before the answer came"
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return "the time for a connection was over"
+		return "the connection timed out"
 	}
 	return err.Error()
 }

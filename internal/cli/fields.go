@@ -20,7 +20,7 @@ import (
 
 // A flag that sets a field of a command is declared by the field itself:
 //
-//	Dependencies []string `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks that must be completed first"`
+//	Dependencies []string `json:"dependencies,omitempty" flag:"depends-on <taskIds>" doc:"tasks to complete first"`
 //
 // Its name is that of the json tag in kebab-case, unless the flag tag gives another one; the rest of the flag tag is
 // what a value is called; the doc tag is its description. An argument of the command line sets the field that its

@@ -117,14 +117,14 @@ func exists(file string) error {
 	return &failure.Error{
 		Status:  http.StatusConflict,
 		Code:    "CONFLICT",
-		Message: "The file " + file + " is there already, and nothing is overwritten",
+		Message: "The file " + file + " already exists, and is not overwritten",
 		Next:    "choose another name, or move it away",
 	}
 }
 
 // notWritten returns the error for a file that could not be written.
 func notWritten(file string, err error) error {
-	next := "name a place that you may write to"
+	next := "choose a place that you can write to"
 	if files.Full(err) {
 		next = "make room on that disk, or name a file on another one"
 	}

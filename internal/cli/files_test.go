@@ -11,14 +11,14 @@ import (
 )
 
 // The error about a file that cannot be written does not blame the server.
-func TestWritingFailsHere(t *testing.T) {
+func TestWriteErrorsDoNotBlameServer(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "b.tar")
 	broken := iotest.ErrReader(io.ErrUnexpectedEOF)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	sent := io.MultiReader(strings.NewReader("x"), broken)
-	if e := explain(second(WriteNew(t.Context(), file, sent))); e.message != "What the server sent is cut short" {
+	if e := explain(second(WriteNew(t.Context(), file, sent))); e.message != "The server's answer was cut short" {
 		t.Errorf("a connection that breaks off gives %+v", e)
 	}
 	if _, err := WriteNew(ended, file, broken); !errors.Is(err, context.Canceled) {

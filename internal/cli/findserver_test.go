@@ -213,7 +213,7 @@ func strangers(t *testing.T, saw *seen) map[string]string {
 }
 
 // A program that is not the expected Maestro server receives nothing but the request to identify itself.
-func TestStrangersGetNothing(t *testing.T) {
+func TestUnknownServersGetNothing(t *testing.T) {
 	saw := &seen{}
 	for name, address := range strangers(t, saw) {
 		lock, token := heldHome(t)

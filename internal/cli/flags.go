@@ -48,7 +48,7 @@ func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 	for _, group := range flag.Annotations[oneOf] {
 		for name := range strings.FieldsSeq(group) {
 			if name != flag.Name && cmd.Flags().Changed(name) {
-				refused := failure.Usage("--%s and --%s exclude each other", flag.Name, name)
+				refused := failure.Usage("--%s and --%s cannot be used together", flag.Name, name)
 				return &ranError{refused.WithNext("leave one of them out")}
 			}
 		}

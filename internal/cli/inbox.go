@@ -36,12 +36,13 @@ func newInbox(a *Run) *cobra.Command {
 		Use:   "inbox",
 		Short: "Show everything that needs you, starting with what holds up a session",
 		Args:  Takes,
-		Long: `Show everything that needs you: first items that a working session waits for, then items that hold up other work, then
-the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this
-machine knows about come last.
+		Long: `Show everything that needs you: first items that a working session waits for,
+then items that hold up other work, then the rest. Within each group, tasks
+with the highest priority come first, then the longest wait. Items that only
+this machine knows about come last.
 
-With --wait, if nothing needs you, the command waits until something does, or until --timeout (exit code 7). It also ends
-with the process that started it.`,
+With --wait, if nothing needs you, the command waits until something does, or
+until --timeout (exit code 7). It also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -104,7 +105,7 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 			Status:  http.StatusGatewayTimeout,
 			Code:    "TIMED_OUT",
 			Message: "Nothing needed you within " + c.timeout.String(),
-			Next:    "wait on with the same command",
+			Next:    "to keep waiting, run the same command again",
 		}
 	}
 	return items, err
@@ -127,7 +128,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 	defer func() { _ = h.Close() }()
 	aside, err := outbox.SetAside(ctx, h.Root())
 	if err != nil {
-		a.Say("maestro: it cannot be seen whether kept commands were set aside: %s\n", err)
+		a.Say("maestro: cannot tell whether kept commands were set aside: %s\n", err)
 	}
 	var items []wire.InboxItem
 	for _, id := range slices.Sorted(maps.Keys(aside)) {

@@ -9,12 +9,17 @@ import (
 )
 
 // The inbox shows a question in full, on a terminal too, because whoever answers it must have read it.
-func TestTheInboxShowsWholeQuestions(t *testing.T) {
+func TestInboxShowsWholeQuestions(t *testing.T) {
 	question := strings.TrimSpace(strings.Repeat("The checkout uses two rounding modes in different services. ", 8)) +
 		" Which one is right?"
 	var out bytes.Buffer
 	a := &Run{Printer: Printer{Stdout: &out, Screen: &Screen{Width: 80}}}
-	showInbox(a, []wire.InboxItem{{Kind: "question", SessionID: "sess_1", Message: question, Next: "maestro input answer"}})
+	showInbox(a, []wire.InboxItem{{
+		Kind:      "question",
+		SessionID: "sess_1",
+		Message:   question,
+		Next:      "maestro input answer",
+	}})
 	got := strings.Join(strings.Fields(out.String()), " ")
 	if !strings.Contains(got, question) {
 		t.Errorf("the question is not shown in full:\n%s", out.String())

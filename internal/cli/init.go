@@ -36,11 +36,13 @@ func newInit(a *Run, role events.Role) *cobra.Command {
 		Use:   "init",
 		Short: "Check the session's manifest, register the session and print its prompts; run this first",
 		Args:  Takes,
-		Long: `Check this session's manifest against the recorded one, register the session, and print the agent's prompts: the system
-prompt, then the task prompt. With --json, both are members of the answer.
+		Long: `Check this session's manifest against the recorded one, register the session,
+and print the agent's prompts: the system prompt, then the task prompt. With
+--json, both are members of the answer.
 
-A user can create a session from a manifest written by hand. The command checks and stores the manifest, which is then
-like any other, and prints the session's environment.`,
+A user can create a session from a manifest written by hand. The command checks
+and stores the manifest, which is then like any other, and prints the session's
+environment.`,
 		RunE: Running(func(ctx context.Context, _ []string) error { return initSession(ctx, a, role, o) }),
 	}
 	f := cmd.Flags()

@@ -126,14 +126,16 @@ func newInputWait(a *Run) *cobra.Command {
 	c := &inputWait{Run: a}
 	cmd := &cobra.Command{
 		Use:   "wait [<questionId>]",
-		Short: "Wait for mail and print it: answers, messages, and what became of your tasks",
+		Short: "Wait for mail and print it: answers, messages, and changes to your tasks",
 		Args:  Takes,
-		Long: `Wait until there is mail for this session, and print it: answers to its questions, messages from the user and from other
-sessions, and notices that a task of its own was reopened, blocked or cancelled, or is no longer blocked. With a question id, wait
-for the answer to that question only.
+		Long: `Wait until there is mail for this session, and print it: answers to its
+questions, messages from the user and from other sessions, and notices that a
+task of its own was reopened, blocked, unblocked or cancelled. With a question
+id, wait for the answer to that question only.
 
-If no mail arrives before --timeout, the exit code is 7. The command also ends with the process that started it. Mail that
-arrives while no command waits is printed on stderr by the session's next command.`,
+If no mail arrives before --timeout, the exit code is 7. The command also ends
+with the process that started it. Mail that arrives while no command waits is
+printed on stderr by the session's next command.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -165,7 +167,7 @@ func awaitAnswer(
 			Err:     err,
 			Code:    explain(err).code,
 			Message: explain(err).message,
-			Next:    "wait on with `maestro input wait " + id + "` once the server answers",
+			Next:    "keep waiting with `maestro input wait " + id + "` once the server answers",
 		}
 	case err != nil:
 		return question, err
@@ -175,7 +177,8 @@ func awaitAnswer(
 			Code:    "TIMED_OUT",
 			Message: "There was no answer within " + timeout.String(),
 			Why:     "question " + id + " is still open",
-			Next:    "wait on with `maestro input wait " + id + "`, or go on: the answer comes with a later command",
+			Next: "keep waiting with `maestro input wait " + id +
+				"`, or go on: the answer comes with a later command",
 		}
 	case question.Status == wire.InputVoid:
 		return question, &failure.Error{

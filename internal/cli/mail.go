@@ -37,7 +37,7 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 			Status:  http.StatusGatewayTimeout,
 			Code:    "TIMED_OUT",
 			Message: "There was no mail within " + timeout.String(),
-			Next:    "wait on with `maestro input wait`, or go on: mail comes with your next command",
+			Next:    "keep waiting with `maestro input wait`, or go on: mail comes with your next command",
 		}
 	}
 	a.Result(box, func() {
@@ -45,7 +45,7 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 			a.Print("%s\n", wordsOf(mail))
 		}
 		if box.More > 0 {
-			a.Print("more wait: %d; ask again\n", box.More)
+			a.Print("%d more are waiting: run the command again\n", box.More)
 		}
 	})
 	for _, mail := range box.Mail {
@@ -78,7 +78,7 @@ func (a *Run) mailFirst(ctx context.Context) error {
 	return &failure.Error{
 		Status:  http.StatusConflict,
 		Code:    "CONFLICT",
-		Message: "Your session is not ended: there is mail for it",
+		Message: "Your session was not ended: it has unread mail",
 		Why:     "you may have to act on it first",
 		Next:    "read the mail above and act on it, then repeat the command",
 	}
@@ -106,7 +106,7 @@ func (a *Run) showMail(ctx context.Context) {
 		_ = shown(ctx, c, mail.ID)
 	}
 	if box.More > 0 {
-		a.Say("maestro: more wait: %d; your next command shows them\n", box.More)
+		a.Say("maestro: %d more are waiting; your next command shows them\n", box.More)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func newManifest(a *Run) *cobra.Command {
-	return a.group("manifest", "Manifests: what a session is, in one file",
+	return a.group("manifest", "Manifests: files that describe sessions",
 		newManifestGenerate(a), newManifestValidate(a), newManifestMigrate(a), newManifestShow(a), newManifestSchema(a))
 }
 
@@ -28,7 +28,7 @@ func newManifestValidate(a *Run) *cobra.Command {
 	c := &manifestValidate{Run: a}
 	return &cobra.Command{
 		Use:   "validate <file>",
-		Short: "Check a manifest, and say everything that is wrong with it",
+		Short: "Check a manifest, and list everything that is wrong with it",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -63,9 +63,10 @@ func newManifestMigrate(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate <file>",
 		Short: "Convert an older manifest to the current version, and print it",
-		Long:  `Convert an older manifest to the current version, and print it. The file itself changes only with --write.`,
-		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Convert an older manifest to the current version, and print it. The file itself
+changes only with --write.`,
+		Args: Takes,
+		RunE: Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.file, "file", "", "where to write it; printed if absent or -")
 	ValueName(cmd, "file", "<file>")
@@ -109,7 +110,7 @@ func (c *manifestMigrate) run(_ context.Context, args []string) error {
 		if changed {
 			c.Print("Migrated %s to version %s\n", c.file, manifest.Version)
 		} else {
-			c.Print("Nothing to do: %s is of version %s already\n", args[0], manifest.Version)
+			c.Print("Nothing to do: %s already has version %s\n", args[0], manifest.Version)
 		}
 	})
 	return nil

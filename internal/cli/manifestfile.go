@@ -34,7 +34,7 @@ func readFile(a *Run, file string) ([]byte, error) {
 	}
 	if len(content) > manifest.MaxSize {
 		return nil, manifestFailure(file, &manifest.InvalidError{Faults: []manifest.Fault{{Message: fmt.Sprintf(
-			"the document has more than the %d bytes (16 MiB) that a manifest has at most", manifest.MaxSize,
+			"the document is larger than the limit of %d bytes (16 MiB) for a manifest", manifest.MaxSize,
 		)}}})
 	}
 	return content, nil

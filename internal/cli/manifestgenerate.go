@@ -33,10 +33,12 @@ func newManifestGenerate(a *Run) *cobra.Command {
 		Use:   "generate",
 		Short: "Generate a manifest that you can edit and pass to session spawn --manifest",
 		Args:  Takes,
-		Long: `Generate a manifest from tasks on the server, and print it. With --file, the manifest is written to that file, completely
-or not at all, and only you can read it. Spawn a session with it: "maestro session spawn --manifest FILE".
+		Long: `Generate a manifest from tasks on the server, and print it. With --file, the
+manifest is written to that file, completely or not at all, and only you can
+read it. Spawn a session with it: "maestro session spawn --manifest FILE".
 
---context names a JSON file with any of codebaseContext, relatedTasks, projectStandards and custom.`,
+--context names a JSON file with any of codebaseContext, relatedTasks,
+projectStandards and custom.`,
 	}
 	cmd.RunE = Running(c.run)
 	c.fields = bindAs(cmd, &c.o.NewManifest, &commands.SpawnSession{})
@@ -116,8 +118,9 @@ func readContext(a *Run, file string) (json.RawMessage, error) {
 		return nil, err
 	}
 	if !json.Valid(content) {
-		return nil, failure.Usage("The context file %s is no JSON", file).
-			WithNext("it is an object with any of codebaseContext, relatedTasks, projectStandards and custom; see `maestro manifest schema`")
+		return nil, failure.Usage("The context file %s is not JSON", file).
+			WithNext("write an object with any of codebaseContext, relatedTasks, projectStandards and custom; " +
+				"see `maestro manifest schema`")
 	}
 	if _, err := manifest.ParseContext(content); err != nil {
 		return nil, manifestFailure("the context file "+file, err)

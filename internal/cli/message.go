@@ -28,11 +28,13 @@ func newSessionMessage(a *Run) *cobra.Command {
 		Use: `message <sessionId> "<text>"`,
 		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that ` +
 			`spawned you, --all in place of <sessionId> means all that you spawned`,
-		Long: `Send a message to a session, which gets it with its next command. A session may write to the session that spawned it
-("parent"), an orchestrator also to the sessions that it spawned, and a user to any session.
+		Long: `Send a message to a session, which gets it with its next command. A session may
+write to the session that spawned it ("parent"), an orchestrator also to the
+sessions that it spawned, and a user to any session.
 
-With --all, and without <sessionId>, the message goes to a whole team: from an orchestrator to all sessions that it spawned,
-from a user to all sessions of a project, without those that have ended or whose work is done.`,
+With --all, and without <sessionId>, the message goes to a whole team: from an
+orchestrator to all sessions that it spawned, from a user to all sessions of a
+project. Sessions that have ended or whose work is done do not get it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all && len(args) == 1 {
 				return Takes(cmd, []string{"all", args[0]})

@@ -7,7 +7,7 @@ import (
 )
 
 // For a command line that begins with a noun, the tree has only that noun, with the same content as in the whole tree.
-func TestALineHasItsNounAlone(t *testing.T) {
+func TestCommandTreeHasOnlyItsNoun(t *testing.T) {
 	whole := map[string]string{}
 	var tell func(cmd *cobra.Command, into map[string]string)
 	tell = func(cmd *cobra.Command, into map[string]string) {

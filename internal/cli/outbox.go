@@ -120,7 +120,7 @@ func unreached(err error) bool {
 type backlogError struct{ err error }
 
 func (e *backlogError) Error() string {
-	return "what was kept earlier is not through: " + e.err.Error()
+	return "earlier kept commands are not sent yet: " + e.err.Error()
 }
 
 func (e *backlogError) Unwrap() error { return e.err }
@@ -136,7 +136,7 @@ func worthKeeping(id string, body []byte, key string) error {
 	case len(key) > maxKey:
 		return failure.Usage("--key has at most %d characters, this has %d", maxKey, len(key))
 	case len(body) > outbox.MaxBody:
-		return failure.Usage("The command is too long: it has at most 1 MiB").WithNext("say less, or split it")
+		return failure.Usage("The command is too long: it has at most 1 MiB").WithNext("shorten it, or split it")
 	}
 	switch c := command.(type) {
 	case *commands.Report:
@@ -198,14 +198,14 @@ func notKept(missed, failed error) error {
 		Err:     failed,
 		Message: whyNotNow(missed) + ", and the command was NOT kept",
 		Why:     failed.Error(),
-		Next:    "say it again once the server answers",
+		Next:    "run it again once the server answers",
 	}
 	var full *outbox.FullError
 	switch {
 	case errors.As(failed, &full) && full.Err != nil:
-		f.Next = "make room on the disk of MAESTRO_HOME, then say it again"
+		f.Next = "make room on the disk of MAESTRO_HOME, then run it again"
 	case errors.As(failed, &full):
-		f.Next = "wait until the server is there again: your next command delivers what waits; then say it again"
+		f.Next = "wait until the server is there again: your next command delivers what waits; then run it again"
 		f.Details = map[string]any{"waiting": full.Waiting, "bytes": full.Bytes}
 	}
 	return f
@@ -247,7 +247,7 @@ func waitingCommands(a *Run) (box *outbox.Outbox, n int, done func()) {
 	}
 	// Without a home, or without access to it, an agent has kept nothing.
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		a.Say("maestro: it cannot be seen whether commands of this session wait: %s\n", err)
+		a.Say("maestro: cannot tell whether commands of this session are waiting: %s\n", err)
 	}
 	return nil, 0, nil
 }
@@ -280,7 +280,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 			break
 		}
 		a.Say(
-			"maestro: a kept command is damaged and will not be delivered: %s\n  it is now in outbox/%s/%s of the home\n",
+			"maestro: a kept command is damaged and will not be sent: %s\n  it is now in outbox/%s/%s of the home\n",
 			damaged.Why,
 			a.sessionID(),
 			damaged.File,

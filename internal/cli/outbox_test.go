@@ -66,7 +66,7 @@ func report(message string) string {
 }
 
 // A report that the server cannot accept now is kept, with its key, and delivered before the next command.
-func TestKeptGoesFirst(t *testing.T) {
+func TestKeptCommandsGoFirst(t *testing.T) {
 	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
 		s := newSaying(t)
 		s.always(status, saysNo)
@@ -96,7 +96,7 @@ func TestKeptGoesFirst(t *testing.T) {
 }
 
 // A server that cannot identify itself now is sent nothing: a report is kept, and a user gets the error.
-func TestKeptWhileTheServerDoesNotSayWhoItIs(t *testing.T) {
+func TestKeptWhileServerIsUnidentified(t *testing.T) {
 	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		s := newSaying(t)
 		s.always(http.StatusOK, taken)
@@ -265,7 +265,7 @@ func TestForgedIsNotSent(t *testing.T) {
 		t.Errorf("it was delivered: %q", s.asked)
 	}
 	for _, want := range []string{
-		"'task:complete', key 'forged': this command does not wait", "there is no proof that the session said it",
+		"'task:complete', key 'forged': this command does not wait", "nothing proves that the session wrote it",
 		"outbox/s/damaged/000000000002-",
 	} {
 		if !strings.Contains(got.stderr, want) {

@@ -163,7 +163,8 @@ func (p *Printer) takeFile(cmd *cobra.Command) error {
 		return nil
 	}
 	if cmd.Flags().Changed("file") {
-		return &ranError{failure.Usage("--file and --output FILE exclude each other").WithNext("leave --output out")}
+		return &ranError{failure.Usage("--file and --output FILE cannot be used together").
+			WithNext("leave --output out")}
 	}
 	file := p.format
 	p.format = ""

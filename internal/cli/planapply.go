@@ -62,16 +62,18 @@ func newApply(a *Run, use, short string) *cobra.Command {
 		Use:   use,
 		Short: short,
 		Args:  Takes,
-		Long: `Create and update tasks from a plan: a YAML file that lists tasks with ids of its own, parents and dependencies. If the
-project has a task with the plan id of an entry, that task is updated; otherwise a task is created.
+		Long: `Create and update tasks from a plan: a YAML file that lists tasks with their own
+ids, parents and dependencies. If the project already has a task with the plan
+id of an entry, that task is updated; otherwise a task is created.
 
-The file determines every field of its tasks except the status: a field that it omits becomes empty, and an omitted
-priority medium. Siblings get the order that they have in the file. Tasks that are not in the file stay as they are.
+The file determines every field of its tasks except the status: a field that it
+omits becomes empty, and an omitted priority becomes medium. Siblings get their
+order in the file. Tasks that are not in the file stay as they are.
 
-The answer shows what changed. Applying a plan twice changes nothing, and --dry-run only shows the difference. The whole
-plan is checked before anything changes.
+The answer shows what changed. Applying a plan twice changes nothing. --dry-run
+only shows the difference. The whole plan is checked before anything changes.
 
-This plan has every key there is. A task needs only an id and a title:
+This plan shows every key. A task needs only an id and a title:
 
 ` + samplePlan,
 	}
@@ -88,7 +90,7 @@ This plan has every key there is. A task needs only an id and a title:
 
 func (c *planApply) run(ctx context.Context, args []string) error {
 	if c.cmd.Flags().Changed("name") && c.o.project != "" {
-		return failure.Usage("--project and --name exclude each other").WithNext("leave one of them out")
+		return failure.Usage("--project and --name cannot be used together").WithNext("leave one of them out")
 	}
 	c.o.byName = c.cmd.Flags().Changed("name")
 	return applyPlan(ctx, c.Run, args[0], c.o)
@@ -203,7 +205,8 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 	case len(meant) > 1:
 		return sameName(name, meant)
 	case len(projects) > 0:
-		f := failure.Usage("Project %q was made by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
+		f := failure.Usage(
+			"Project %q was created by session '%s': %s", name, makingSession(projects[0]), projects[0].ID).
 			WithNext("use it with --project %s, or create yours with `maestro project create`", projects[0].ID)
 		f.Why = "Maestro puts your plan into a session's project only if you name that project by its id"
 		return f

@@ -31,7 +31,7 @@ func TestPlansHaveTheLimitsOfTheServer(t *testing.T) {
 }
 
 // An apply that stops half way says how to lift the refusal, and how to continue.
-func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
+func TestInterruptedApplySaysHowToContinue(t *testing.T) {
 	i := applying{Diff: &plan.Diff{Done: make([]plan.Applied, 3)}}
 	err := i.interrupted(&client.Error{Status: http.StatusTooManyRequests, Problem: wire.Problem{
 		Code:    "QUOTA_EXCEEDED",
@@ -46,8 +46,8 @@ func TestAnInterruptedApplySaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// TestTheSamplePlanHasEveryKey: the plan in the help can be applied, and uses every key of a plan.
-func TestTheSamplePlanHasEveryKey(t *testing.T) {
+// TestSamplePlanHasEveryKey: the plan in the help can be applied, and uses every key of a plan.
+func TestSamplePlanHasEveryKey(t *testing.T) {
 	sample := regexp.MustCompile(`(?m)^  `).ReplaceAllString(samplePlan, "")
 	p, err := plan.Parse([]byte(sample))
 	if err != nil {

@@ -24,9 +24,10 @@ func newPlanExport(a *Run) *cobra.Command {
 		Use:   "export",
 		Short: "Print the tasks of a project as a plan, a YAML file",
 		Args:  Takes,
-		Long: `Print the tasks of a project as a plan, a YAML file. Edit it, and apply it with "maestro plan apply". A task that does
-not come from a plan is listed under its task id. Siblings are listed in their order. Applying the unchanged file changes
-nothing.`,
+		Long: `Print the tasks of a project as a plan, a YAML file. Edit it, and apply it with
+"maestro plan apply". A task that does not come from a plan is listed under its
+task id. Siblings are listed in their order. Applying the unchanged file
+changes nothing.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)

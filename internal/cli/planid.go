@@ -34,7 +34,7 @@ func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []
 		return "", failure.Usage("%s is a plan id, and the beginning of another task's id", text).
 			WithNext("name one: %s", namedIDs(all))
 	case len(planned) == 1 && planned[0].maker != "":
-		a.Say("maestro: the plan id %q is that of %s, in a project that session '%s' made\n",
+		a.Say("maestro: the plan id %q is that of %s, in a project that session '%s' created\n",
 			text, planned[0].id, planned[0].maker)
 		return planned[0].id, nil
 	default:

@@ -45,7 +45,7 @@ func (c *projectList) run(ctx context.Context, _ []string) error {
 	List(
 		c.Run,
 		projects,
-		"There is no project yet; make one with `maestro project create NAME`",
+		"There is no project yet; create one with `maestro project create NAME`",
 		[]string{"ID", "NAME", "TASKS", "SESSIONS"},
 		func(p wire.Project) []string {
 			return []string{

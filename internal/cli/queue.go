@@ -99,7 +99,7 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if answer.Event == nil && !c.JSON {
-		c.Print("Queue %s exists already\n", safetext.OneLine(c.body.Queue))
+		c.Print("Queue %s already exists\n", safetext.OneLine(c.body.Queue))
 		return nil
 	}
 	c.wrote(answer, c.body.Queue, "Created queue %s", c.body.Queue)

@@ -25,7 +25,7 @@ func newQueueMove(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
-	cmd.Flags().Bool("last", false, "put it after all others, as without a flag")
+	cmd.Flags().Bool("last", false, "put it after all others, which is the default")
 	Exclude(cmd, "first", "last", "before")
 	a.keyFlag(cmd, &c.key)
 	return Tell(cmd, "queue:move", "before", "queue")
@@ -52,8 +52,9 @@ func newQueueRemove(a *Run) *cobra.Command {
 		Use:   "remove <taskId>…",
 		Short: "Remove items that nobody holds from a queue",
 		Args:  Takes,
-		Long: `Remove items that no session holds from a queue. Their tasks stay, and can be pushed again. Each item gets its own
-answer: if some are refused, the others are still removed.`,
+		Long: `Remove items that no session holds from a queue. Their tasks stay, and can be
+pushed again. Each item gets its own answer: if some are refused, the others
+are still removed.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)

@@ -52,7 +52,7 @@ func newQueueTop(a *Run) *cobra.Command {
 	c := &queueTop{Run: a}
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Show the item you hold, or the next one, and what is to be done for it",
+		Short: "Show the item you hold, or the next one, with its task",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -101,7 +101,7 @@ func noNext(n wire.QueueStats) string {
 	case n.Processing > 0:
 		return "No item is left to start; " + Many(n.Processing, "item") + " in progress"
 	}
-	return "The queue is finished: every item that it had has ended"
+	return "The queue is finished: all its items have ended"
 }
 
 // queueTopOf returns the next item of the requested queue.
@@ -181,7 +181,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	case c.filter.Limit != "":
 		c.Say("maestro: %s more\n", Many(queue.more, "item"))
 	default:
-		c.Say("maestro: the queue has %s more, mostly done with, that are not listed\n",
+		c.Say("maestro: the queue has %s more, mostly finished, that are not listed\n",
 			Many(queue.more, "item"))
 	}
 	return nil

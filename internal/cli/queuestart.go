@@ -48,13 +48,16 @@ func newQueueStart(a *Run) *cobra.Command {
 		Use:   "start",
 		Short: "Claim the next item, or show the one you hold; --wait waits until there is one",
 		Args:  Takes,
-		Long: `Claim the next item, and show its task and the results of the task's dependencies. The task moves to in_progress and says
-working. If you already hold an item, the command shows that one. Items whose tasks wait for other tasks are passed over.
-An empty queue is not an error: the exit code is 0, and there is no item.
+		Long: `Claim the next item, and show its task and the results of the task's
+dependencies. The task's status becomes in_progress, and its session status
+working. If you already hold an item, the command shows that one. Items whose
+tasks wait for other tasks are skipped. An empty queue is not an error: the
+exit code is 0, and there is no item.
 
-With --wait, the command waits for an item until --timeout (exit code 7), or until the queue is finished, that is, every
-item that it had has ended, or its task was completed, cancelled or deleted (exit code 0, and no item). It also ends with
-the process that started it.`,
+With --wait, the command waits for an item until --timeout (exit code 7), or
+until the queue is finished (exit code 0, and no item). A queue is finished
+when each of its items has ended, or the item's task was completed, cancelled
+or deleted. The command also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -151,7 +154,7 @@ func showStart(a *Run, answer client.Answer) error {
 	a.Result(shown, func() {
 		switch {
 		case shown.Empty && shown.Finished:
-			a.Print("The queue is finished: every item that it had has ended\n")
+			a.Print("The queue is finished: all its items have ended\n")
 		case shown.Empty:
 			a.Print("The queue has nothing to start%s\n", waitingWords(shown.Waiting))
 		case shown.Held:
@@ -180,7 +183,7 @@ func showWork(a *Run, w *wire.Work) {
 		a.block("Acceptance criteria", listOf(w.Criteria))
 	}
 	a.block("Prompt", w.InitialPrompt)
-	a.block("The task was reopened with these words", w.Reopened)
+	a.block("The task was reopened for this reason", w.Reopened)
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {

@@ -89,7 +89,7 @@ func newQueueComplete(a *Run) *cobra.Command {
 // takesNoSummary refuses a summary, and says which command takes it.
 func takesNoSummary(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return errors.New("`maestro queue complete` takes no summary: say it first with " +
+		return errors.New("`maestro queue complete` takes no summary: report it first with " +
 			"`maestro report complete \"<summary>\" --task <taskId>`")
 	}
 	return Takes(cmd, args)

@@ -223,9 +223,9 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 		switch {
 		case !ok:
 		case reported.Late:
-			on = ", late: the session had ended, so no status moves"
+			on = ", late: the session had ended, so no status changes"
 		case reported.AfterDone && len(tasks) > 0:
-			on = " on " + strings.Join(tasks, ", ") + "; what the session said is completed stays so"
+			on = " on " + strings.Join(tasks, ", ") + "; what the session reported as completed stays completed"
 		case reported.InputID != "":
 			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}

@@ -219,8 +219,8 @@ func (a *Run) tree(below []Noun) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "maestro",
 		Short: "Coordinate fleets of AI coding agents",
-		Long: `Maestro coordinates fleets of AI coding agents: tasks, the sessions that work on them, and a log of everything that
-was said and decided.
+		Long: `Maestro coordinates fleets of AI coding agents: tasks, the sessions that work
+on them, and a log of everything that was said and decided.
 
 Start a server with "maestro serve"; the other commands talk to it.
 
@@ -233,11 +233,13 @@ Environment:
   MAESTRO_HOME           the home; else ~/.maestro
   MAESTRO_LISTEN         where "maestro serve" listens; else what config.json of the home says, else 127.0.0.1:3000
 
-While the server is away, a session's reports are kept in the home, and go out in order with its next command, or when the
-home's server is back. An answer to a session's question comes on stderr with its next command.
+While the server is away, a session's reports are kept in the home. They are
+sent in order with its next command, or when the home's server is back. A
+session's mail is printed on stderr with its next command.
 
-Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5 usage or invalid, 6 conflict, 7 timed out,
-8 done but something is missing, 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 not found, 3 no connection, 4 not allowed, 5
+usage or invalid, 6 conflict, 7 timed out, 8 done but something is missing, 130
+interrupted.`,
 		Args:          Takes,
 		SilenceErrors: true,
 		SilenceUsage:  true,

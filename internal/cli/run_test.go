@@ -76,7 +76,8 @@ func answering(t *testing.T, status int, body string) (env map[string]string, as
 func TestReportIsOneCall(t *testing.T) {
 	const event = `{"sequence":7,"event":null}`
 	tests := map[string][]string{
-		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello","taskIds":["t_aaaaaaaaaa"]}`: {
+		`POST /api/commands/report:progress key=k auth=Bearer mss_s.1.x {"message":"hello",` +
+			`"taskIds":["t_aaaaaaaaaa"]}`: {
 			"report",
 			"progress",
 			"hello",
@@ -137,8 +138,8 @@ func TestReportIsOneCall(t *testing.T) {
 	}
 }
 
-// TestWhatOneCallAnswers: the command prints the server's answer, and sends no other request.
-func TestWhatOneCallAnswers(t *testing.T) {
+// TestCommandPrintsServerAnswer: the command prints the server's answer, and sends no other request.
+func TestCommandPrintsServerAnswer(t *testing.T) {
 	const started = `{"sequence":7,"event":null,"start":{"item":{"taskId":"t","title":"The title",` +
 		`"status":"processing","queue":"q","attempts":1},"held":true,"waiting":2,"queue":"q"}}`
 	const empty = `{"sequence":7,"event":null,"start":{"item":null,"waiting":2,"queue":"q"}}`
@@ -185,7 +186,8 @@ func TestStatusBecomesExitCode(t *testing.T) {
 		504: ExitTimedOut,
 	}
 	for status, want := range tests {
-		body := `{"error":true,"code":"CODE","message":"message","why":"why","next":"next","rule":"row","pointer":"/field"}`
+		body := `{"error":true,"code":"CODE","message":"message","why":"why","next":"next","rule":"row",` +
+			`"pointer":"/field"}`
 		if status == http.StatusOK {
 			body = `{"sequence":1,"event":null}`
 		}

@@ -38,7 +38,7 @@ func pty(t *testing.T, width uint16) *os.File {
 	return terminal
 }
 
-func TestTheScreenIsTheTerminal(t *testing.T) {
+func TestScreenIsTheTerminal(t *testing.T) {
 	for _, x := range []struct {
 		env    map[string]string
 		colour bool

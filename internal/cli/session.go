@@ -57,7 +57,7 @@ func newSessionList(a *Run) *cobra.Command {
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter, ownWord{"status", lostStatus})
 	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
-	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that the session that asks spawned")
+	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that your session spawned")
 	Exclude(cmd, "mine", "spawned-by")
 	a.ListFlags(cmd)
 	return Tell(cmd, "session:list", "mine", "active", "status", "task")
@@ -341,5 +341,5 @@ func newSessionLink(a *Run) *cobra.Command {
 
 func newSessionUnlink(a *Run) *cobra.Command {
 	return newChange(a, &commands.UnlinkTask{}, "unlink <sessionId> <taskId>", "Remove a task from a session",
-		"Took task %[2]s from session %[1]s")
+		"Unlinked task %[2]s from session %[1]s")
 }

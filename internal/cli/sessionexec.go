@@ -43,13 +43,16 @@ func newSessionExec(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec <sessionId> -- <command>...",
 		Short: "Run a command as a session, with heartbeats, and record its exit code",
-		Long: `Run a command as a session. The command gets the session's environment and none of your credentials. While it runs,
-Maestro sends heartbeats for the session and passes signals on to the command. When the command ends, Maestro records its
-exit code on the session's timeline and exits with the same code. If the session ends first, for example by
-"maestro session kill", the command is terminated and the exit code is 4.
+		Long: `Run a command as a session. The command gets the session's environment and none
+of your credentials. While it runs, Maestro sends heartbeats for the session
+and passes signals on to the command. When the command ends, Maestro records
+its exit code on the session's timeline and exits with the same code. If the
+session ends first, for example by "maestro session kill", the command is
+terminated and the exit code is 4.
 
-An agent gets its instructions from "maestro worker init" or "maestro orchestrator init", which the command must run.
-The recipes of the guide have a script that starts Claude Code with them.`,
+An agent gets its instructions from "maestro worker init" or "maestro
+orchestrator init", which the command must run. The recipes of the guide have a
+script that starts Claude Code with them.`,
 		Example: `  maestro session exec sess_k3f9x2m7qa -- ./claude-worker.sh
   maestro session exec "$(maestro session spawn --task-ids task_4096vraqss -q)" -- ./agent.sh --fast`,
 		Args: execTakes,
@@ -117,7 +120,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	c.answered = true // from now on stdout belongs to the command
 	over, stop := c.keepAlive(context.WithoutCancel(ctx), beats, session, first.Lease)
 	err = supervise(cmd, over, func(why error) {
-		c.Say("maestro: Session '%s' is over, and its command is being ended: %s\n", session, why)
+		c.Say("maestro: Session '%s' has ended, so its command is being ended: %s\n", session, why)
 	})
 	stop()
 	if cmd.Process == nil {

@@ -14,8 +14,9 @@ func newSessionHeartbeat(a *Run) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heartbeat [<sessionId>]",
 		Short: "Tell the server that your session is alive; for scripts",
-		Long: `Tell the server that your session is alive. After the first heartbeat, the session is lost if the server hears nothing
-from it for the short lease (1m, or "maestro serve --lease"). Exit code 4 means that the session has ended.
+		Long: `Tell the server that your session is alive. After the first heartbeat, the
+session is lost if the server hears nothing from it for the short lease (1m, or
+"maestro serve --lease"). Exit code 4 means that the session has ended.
 
 "maestro session exec" sends heartbeats automatically.`,
 		Example: "  while maestro session heartbeat; do sleep 10; done",

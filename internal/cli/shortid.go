@@ -246,7 +246,7 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	if len(found) == 1 {
 		if maker := found[0].maker; maker != "" && !a.isSession() {
-			a.Say("maestro: the project %q is %s, which session '%s' made\n", text, found[0].id, maker)
+			a.Say("maestro: the project %q is %s, which session '%s' created\n", text, found[0].id, maker)
 		}
 		return found[0].id, nil
 	}

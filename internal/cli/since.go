@@ -32,9 +32,10 @@ func newSince(a *Run) *cobra.Command {
 		Use:   "since [<sequence|time>]",
 		Short: "Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
 		Args:  Takes,
-		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z, 2026-02-02), or for a duration (2h, 3d).
-Without an argument, it shows what changed since you last ran it in this home (for this project, if you name one); the
-first time, since yesterday.`,
+		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z,
+2026-02-02), or for a duration (2h, 3d). Without an argument, it shows what
+changed since you last ran it in this home (for this project, if you name one);
+the first time, since yesterday.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
@@ -88,7 +89,7 @@ func Beginning(text string) (string, error) {
 		return text, nil
 	}
 	if err != nil {
-		return "", failure.Usage("%q is no sequence, time or duration", text).
+		return "", failure.Usage("%q is not a sequence, a time or a duration", text).
 			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	if ago < 0 {

@@ -3,7 +3,7 @@ package cli
 import "testing"
 
 // The description of an object does not repeat its id. A name that contains the id is shown unchanged.
-func TestWordsAboutAnObjectLeaveItsIDOut(t *testing.T) {
+func TestDescriptionOmitsItsID(t *testing.T) {
 	for words, want := range map[string]string{
 		`spawned worker sess_1 "Worker for task_1" for task_1`: `spawned worker sess_1 "Worker for task_1" for it`,
 		`completed task task_1`:                                `completed`,

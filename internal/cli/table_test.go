@@ -161,7 +161,7 @@ func TestStatusesHaveColours(t *testing.T) {
 	}
 }
 
-func TestTimesAreSpokenOnATerminalOnly(t *testing.T) {
+func TestRelativeTimesOnTerminalOnly(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for _, x := range []struct {
 		apart time.Duration

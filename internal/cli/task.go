@@ -114,7 +114,7 @@ func (c *taskDelete) run(ctx context.Context, args []string) error {
 func newTask(a *Run) *cobra.Command {
 	return a.group(
 		"task",
-		"Tasks: what is to be done, decided by people and orchestrators",
+		"Tasks: the work, and what is decided about it",
 		newTaskList(a),
 		newTaskGet(a),
 		newTaskCreate(a),

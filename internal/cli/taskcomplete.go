@@ -26,8 +26,9 @@ func newTaskComplete(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete <taskId>…",
 		Short: "Confirm that tasks are done",
-		Long: `Confirm that tasks are done: the named tasks or, with --said-done, all tasks that agents reported as completed and nobody
-has confirmed. Each task gets its own answer: if some are refused, the others are still completed.`,
+		Long: `Confirm that tasks are done: the named tasks or, with --said-done, all tasks
+that agents reported as completed and nobody has confirmed. Each task gets its
+own answer: if some are refused, the others are still completed.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.saidDone && len(args) == 0 {
 				return nil
@@ -52,7 +53,7 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case c.saidDone && len(args) > 0:
-		return failure.Usage("--said-done and named tasks exclude each other").WithNext("leave one of them out")
+		return failure.Usage("--said-done and named tasks cannot be used together").WithNext("leave one of them out")
 	case c.saidDone:
 		return c.completeSaidDone(ctx, of, words)
 	case len(args) == 1:

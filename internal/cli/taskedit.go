@@ -37,10 +37,11 @@ func newTaskEdit(a *Run) *cobra.Command {
 		Use:   "edit <taskId>",
 		Short: "Edit a task's title, description and criteria in your editor",
 		Args:  Takes,
-		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is the program named by VISUAL, else EDITOR,
-else vi. The name may have arguments ("code --wait"); no shell interprets them. Your changes are sent when the editor
-exits with code 0. If you change nothing, nothing is sent. If your text cannot be used, it stays in a file; --file
-continues with it.`,
+		Long: `Edit a task's title, description and acceptance criteria as YAML. The editor is
+the program named by VISUAL, else EDITOR, else vi. The name may have arguments
+("code --wait"); no shell interprets them. Your changes are sent when the
+editor exits with code 0. If you change nothing, nothing is sent. If your text
+cannot be used, it stays in a file; --file continues with it.`,
 		RunE: Running(c.run),
 	}
 	a.keyFlag(cmd, &c.key)

@@ -54,9 +54,9 @@ func newTaskList(a *Run) *cobra.Command {
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
-	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of the session that asks")
+	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of your session")
 	cmd.Flags().StringVar(&c.filter.Order, "order", "",
-		"dependencies: each task after those that it depends on; siblings: as siblings stand; else in order of creation")
+		"dependencies: each task after those that it depends on; siblings: in their order; else by creation")
 	choice(cmd, "order", "dependencies", "siblings")
 	Exclude(cmd, "mine", "session")
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the ids only")
@@ -325,7 +325,7 @@ func Who(source string) string {
 }
 
 func newTaskReport(a *Run) *cobra.Command {
-	cmd := a.group("report", "Say how work on one task goes, as `maestro report KIND --task ID`")
+	cmd := a.group("report", "Report on one task, like `maestro report KIND --task ID`")
 	for _, kind := range reportKinds() {
 		cmd.AddCommand(newTaskReporting(a, kind))
 	}

@@ -31,11 +31,12 @@ func newTaskMove(a *Run) *cobra.Command {
 		Use:   "move <taskId>",
 		Short: "Move a task below another, or before or after a sibling",
 		Args:  Takes,
-		Long: `Move a task below another parent, before or after a sibling, or both. The sibling must have the same parent, or the parent
-that --parent names.
+		Long: `Move a task below another parent, before or after a sibling, or both. The
+sibling must have the same parent, or the parent that --parent names.
 
-"task tree", "task children" and "plan export" show siblings in their order. "task list" shows tasks in order of creation;
---order siblings changes that. If no task was moved, both orders are the same.`,
+"task tree", "task children" and "plan export" show siblings in their order.
+"task list" shows tasks in order of creation, unless you add --order siblings.
+If no task was ever moved, both orders are the same.`,
 		RunE: Running(c.run),
 	}
 	c.fields = bindAs(cmd, &c.body, &commands.UpdateTask{})

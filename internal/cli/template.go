@@ -37,7 +37,7 @@ func newTemplateList(a *Run) *cobra.Command {
 	c := &templateList{Run: a}
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the templates, Maestro's own first",
+		Short: "List the templates, built-in ones first",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -96,7 +96,7 @@ func templateText(a *Run, file string) (string, error) {
 	}
 	if err := prompt.CheckTemplate(string(content)); err != nil {
 		return "", failure.Usage("The template cannot be used: %s", err).
-			WithNext("begin with one of Maestro's own: `maestro template get execute-simple`")
+			WithNext("start from a built-in one: `maestro template get execute-simple`")
 	}
 	return string(content), nil
 }
@@ -153,7 +153,7 @@ func newTemplateUpdate(a *Run) *cobra.Command {
 	c := &templateUpdate{Run: a}
 	cmd := &cobra.Command{
 		Use:   "update <templateId>",
-		Short: "Change a template's name or workflow; Maestro's own templates too",
+		Short: "Change a template's name or workflow; built-in templates too",
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
@@ -180,12 +180,12 @@ func (c *templateUpdate) run(ctx context.Context, args []string) error {
 
 func newTemplateReset(a *Run) *cobra.Command {
 	return newChange(a, &commands.ResetTemplate{}, "reset <templateId>",
-		"Restore the original workflow of one of Maestro's own templates", "Reset template %[1]s")
+		"Restore the original workflow of a built-in template", "Reset template %[1]s")
 }
 
 func newTemplateDelete(a *Run) *cobra.Command {
 	return newChange(a, &commands.DeleteTemplate{}, "delete <templateId>",
-		"Delete a template; Maestro's own cannot be deleted", "Deleted template %[1]s")
+		"Delete a template; built-in ones cannot be deleted", "Deleted template %[1]s")
 }
 
 // storedTemplates are the workflows for prompts, as the server has them.

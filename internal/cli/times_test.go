@@ -8,8 +8,8 @@ import (
 	"maestro/events"
 )
 
-// TestTimesAreText: in JSON output every time is in RFC 3339, at any depth, and nothing else changes.
-func TestTimesAreText(t *testing.T) {
+// TestJSONTimesAreText: in JSON output every time is in RFC 3339, at any depth, and nothing else changes.
+func TestJSONTimesAreText(t *testing.T) {
 	type inner struct {
 		At   events.Millis  `json:"at"`
 		None *events.Millis `json:"none"`

@@ -47,15 +47,17 @@ func newTokenCreate(a *Run) *cobra.Command {
 		Use:   "create",
 		Short: "Create a named token, and print its secret",
 		Args:  Takes,
-		Long: `Create a named token. An admin token may do what you may, an auditor token reads everything and writes nothing, and a
-read-only token reads the projects that it names.
+		Long: `Create a named token. An admin token may do what you may, an auditor token
+reads everything and writes nothing, and a read-only token reads the projects
+named by --project.
 
-With --expires, the server refuses the token after that time, and ends its open calls. A token that expires can only
-create tokens that expire no later. Sessions that it spawned keep running with their own secrets; 'maestro token list' and
-'maestro status' name them.
+With --expires, the server refuses the token after that time, and ends its open
+calls. A token that expires can only create tokens that expire no later.
+Sessions that it spawned keep running with their own secrets; 'maestro token
+list' and 'maestro status' name them.
 
-The secret is not stored. To print it again, repeat the command with the same --key.
-With --quiet, the command prints only the secret.`,
+The secret is not stored. To print it again, repeat the command with the same
+--key. With --quiet, the command prints only the secret.`,
 		RunE: Running(c.run),
 	}
 	bind(cmd, &c.body)
@@ -168,10 +170,10 @@ func (c *tokenList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{"NAME", "KIND", "STATUS", "MADE BY", "USED", "PROJECTS"}
+	columns := []string{"NAME", "KIND", "STATUS", "CREATED BY", "USED", "PROJECTS"}
 	List(c.Run, tokens, "There are no named tokens", columns, func(t wire.TokenView) []string {
 		return []string{
-			t.Name, string(t.Kind), c.tokenState(t), "made by " + Who(t.CreatedBy), c.tokenUse(t),
+			t.Name, string(t.Kind), c.tokenState(t), "created by " + Who(t.CreatedBy), c.tokenUse(t),
 			strings.Join(t.ProjectIDs, ", "),
 		}
 	})
@@ -212,13 +214,15 @@ func newTokenRevoke(a *Run) *cobra.Command {
 	c := &tokenRevoke{Run: a}
 	cmd := &cobra.Command{
 		Use:   "revoke [<name>]",
-		Short: "Revoke a token and those that it made, or replace a session's secret",
+		Short: "Revoke a token and the tokens created with it, or replace a session's secret",
 		Args:  Takes,
-		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or revoke a session's secret.
-Their open calls end. With --keep-children, the tokens created with it stay valid; to revoke those too, revoke the token
-again without --keep-children.
+		Long: `Revoke a named token and all tokens created with it, directly or indirectly; or
+revoke a session's secret. Their open calls end. With --keep-children, the
+tokens created with it stay valid; to revoke those too, revoke the token again
+without --keep-children.
 
-Sessions that the token spawned keep running; the command prints how many there are.`,
+Sessions that the token spawned keep running; the command prints how many there
+are.`,
 		RunE: Running(c.run),
 	}
 	treeFlag(cmd, &c.tree, "with --session: revoke")
@@ -263,7 +267,7 @@ func showRevoked(a *Run, answer client.Answer, name string) error {
 	}
 	with := ""
 	if revoked, ok := data.(*events.TokenRevoked); ok {
-		with = Prefixed(", and those that it made: ", strings.Join(revoked.Children, ", "))
+		with = Prefixed(", and the tokens created with it: ", strings.Join(revoked.Children, ", "))
 	}
 	a.wrote(answer, name, "Revoked the token %s%s", name, with)
 	left := answer.Revoked
@@ -271,7 +275,7 @@ func showRevoked(a *Run, answer client.Answer, name string) error {
 		return nil
 	}
 	if len(left.Kept) > 0 {
-		a.Print("The tokens that it made stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
+		a.Print("The tokens created with it stay valid: %s; to revoke them, run `maestro token revoke %s`\n",
 			strings.Join(left.Kept, ", "), name)
 	}
 	if left.Running > 0 {

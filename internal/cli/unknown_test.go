@@ -22,7 +22,7 @@ func wholeTree() *cobra.Command {
 }
 
 // A word that people try leads to the command that they mean.
-func TestWordsThatPeopleTry(t *testing.T) {
+func TestCommonGuesses(t *testing.T) {
 	root := wholeTree()
 	for line, want := range map[string]string{
 		"done":            "task complete",
@@ -82,7 +82,7 @@ func TestWordsThatPeopleTry(t *testing.T) {
 }
 
 // A suggested command exists, and the word that leads to it is no command.
-func TestWhatWordsMeanExists(t *testing.T) {
+func TestSuggestedCommandsExist(t *testing.T) {
 	root := wholeTree()
 	find := func(line string) (cmd *cobra.Command, rest []string) {
 		cmd, rest, err := root.Find(strings.Fields(line))

@@ -110,7 +110,7 @@ func AtLeastOne(cmd *cobra.Command, flag string, value int) error {
 // timeoutOfWait refuses --timeout without --wait, where it has no meaning.
 func timeoutOfWait(cmd *cobra.Command, wait bool, timeout time.Duration) error {
 	if cmd.Flags().Changed("timeout") && !wait {
-		return failure.Usage("--timeout is how long to wait, and nothing is waited for").
+		return failure.Usage("--timeout has no effect without --wait").
 			WithNext("add --wait, or leave --timeout out")
 	}
 	return positive(cmd, "timeout", timeout)

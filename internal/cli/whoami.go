@@ -31,15 +31,17 @@ func newWhoami(a *Run) *cobra.Command {
 		Use:   "whoami",
 		Short: "Show who you are to the server",
 		Args:  Takes,
-		Long: `Show who you are to the server. A session also sees its tasks and what to do next and, if it has ended, when and by whom
-it was ended.
+		Long: `Show who you are to the server. A session also sees its tasks and what to do
+next and, if it has ended, when and by whom it was ended.
 
-With --all, also show how the server identifies you, and the commands that you may use. With --system-prompt, print the
-text for an agent: a session's system prompt or, for a user, the list of commands.`,
+With --all, also show how the server identifies you, and the commands that you
+may use. With --system-prompt, print the text for an agent: a session's system
+prompt or, for a user, the list of commands.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.asPrompt, "system-prompt", false, "print the text for an agent")
-	cmd.Flags().BoolVar(&c.all, "all", false, "also show how the server knows you, and the commands that you may use")
+	cmd.Flags().BoolVar(&c.all, "all", false,
+		"also show how the server identifies you, and the commands that you may use")
 	Exclude(cmd, "all", "system-prompt")
 	return Tell(cmd, "whoami")
 }

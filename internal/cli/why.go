@@ -23,9 +23,11 @@ func newWhy(a *Run) *cobra.Command {
 		Use:   "why <id>",
 		Short: "Show why something is as it is: the chain of causes back to a person or a deadline",
 		Args:  Takes,
-		Long: `Show why something is in its current state. The id is that of a task, a session, a question, a project or an event, the
-sequence of an event, or a queue's item as <queue>/<taskId>. Each line shows an event's sequence, its time, its actor and
-what happened; the event on the line below caused it. States with the same causes share one chain.`,
+		Long: `Show why something is in its current state. The id is that of a task, a
+session, a question, a project or an event, the sequence of an event, or a
+queue's item as <queue>/<taskId>. Each line shows an event's sequence, its
+time, its actor and what happened; the event on the line below caused it.
+States with the same cause share one chain.`,
 		RunE: Running(c.run),
 	}, "why")
 }

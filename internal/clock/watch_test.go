@@ -10,7 +10,7 @@ import (
 )
 
 // The server's log reports once that the wall clock jumped, and once that it is right again.
-func TestAWatchSaysWhenTheClockIsWrong(t *testing.T) {
+func TestWatchReportsWrongClock(t *testing.T) {
 	wall, boot := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Duration(0)
 	c := New(func() time.Time { return wall }, func() time.Duration { return boot })
 	var log bytes.Buffer

@@ -13,7 +13,8 @@ func (s Status) Explain() (what, next string) {
 			"the wall clock shows %s, and by the time since this machine started it is %s: it moved by %s",
 			stamp(s.Wall), stamp(s.Now), Span(s.Moved),
 		)
-		next = "events go on at the earlier pace; set the machine's clock right, or confirm it with `maestro clock confirm`"
+		next = "events go on at the earlier pace; correct the machine's clock, or confirm it with " +
+			"`maestro clock confirm`"
 		return what, next
 	case ahead > Tolerance:
 		what = behind(s, ahead)

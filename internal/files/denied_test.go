@@ -11,7 +11,7 @@ import (
 
 // The operating system reports a directory denied by an attribute and one denied by its mode in the same way: only the
 // mode distinguishes them.
-func TestAnAttributeIsNotTakenForTheMode(t *testing.T) {
+func TestAttributeIsNotMistakenForMode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	for mode, want := range map[fs.FileMode]string{0o700: "lsattr -d", 0o500: "chmod u+rwx " + dir} {
 		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700), os.Chmod(dir, mode)); err != nil {

@@ -81,7 +81,7 @@ func OpenOrCreate(root *disk.Root, name string, flag int) (*os.File, error) {
 			return f, err
 		}
 	}
-	return nil, &IrregularError{Name: name, Why: "is made and removed all the time"}
+	return nil, &IrregularError{Name: name, Why: "is created and removed repeatedly"}
 }
 
 // Create creates an empty file that only this user can read, replacing any file, link or pipe with the same name.

@@ -44,7 +44,7 @@ var errInjected = errors.New("injected")
 
 // At whichever step a process is killed, the directory is vacant for the next process, or complete. A failure leaves
 // nothing behind.
-func TestADirectoryIsFilledAsAWhole(t *testing.T) {
+func TestDirectoryIsFilledAtomically(t *testing.T) {
 	whole := []string{"admin.token", LostAndFound, "store", "version"}
 	for step := 1; ; step++ {
 		for _, killed := range []bool{true, false} {
@@ -94,7 +94,7 @@ func TestADirectoryIsFilledAsAWhole(t *testing.T) {
 }
 
 // Files that somebody else put there stay, and nothing is added to them.
-func TestADirectoryThatIsTakenIsNotFilled(t *testing.T) {
+func TestOccupiedDirectoryIsNotFilled(t *testing.T) {
 	dir, scratch := filled(t)
 	must(t, os.WriteFile(filepath.Join(dir, "version"), []byte("theirs"), 0o600))
 	if err := FillInPlace(scratch.Path, "store"); !errors.Is(err, os.ErrExist) {

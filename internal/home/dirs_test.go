@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAHomeHasALogOnceItsStoreHasStreams(t *testing.T) {
+func TestHomeHasLogOnceStoreHasStreams(t *testing.T) {
 	dir := t.TempDir()
 	if HasLog(dir) {
 		t.Error("an empty directory has a log")

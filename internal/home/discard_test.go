@@ -26,7 +26,7 @@ func whileWaiting(t *testing.T, do func()) {
 }
 
 // A process that waits for a home does not hold it if it is discarded meanwhile: another process may recreate it.
-func TestAHomeThatIsDiscarded(t *testing.T) {
+func TestDiscardedHome(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
 	waiting, err := Open(h.Dir())
@@ -51,7 +51,7 @@ func TestAHomeThatIsDiscarded(t *testing.T) {
 }
 
 // If a lock file was replaced, the lock is on the file that is there now: only one process gets it.
-func TestALockFileThatIsReplaced(t *testing.T) {
+func TestReplacedLockFile(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
 	other, err := Open(h.Dir())
@@ -75,7 +75,7 @@ func TestALockFileThatIsReplaced(t *testing.T) {
 }
 
 // If a file loses its name between open and lock, the lock is taken again, on the file that has the name.
-func TestALockWithoutItsName(t *testing.T) {
+func TestUnlinkedLockFile(t *testing.T) {
 	h := made(t)
 	_ = locked(t, h).Release()
 	opened := 0
@@ -98,7 +98,7 @@ func TestALockWithoutItsName(t *testing.T) {
 
 // A home that another process has taken meanwhile stays, and its contents are no error for the process that discards
 // it.
-func TestADiscardedHomeThatIsTaken(t *testing.T) {
+func TestDiscardedHomeTakenByAnother(t *testing.T) {
 	h := made(t)
 	lock := locked(t, h)
 	// The first steps of Discard.
@@ -120,7 +120,7 @@ func TestADiscardedHomeThatIsTaken(t *testing.T) {
 }
 
 // A home whose lock file was deleted is still held by its server and by its readers.
-func TestAHomeWithoutItsLockIsHeld(t *testing.T) {
+func TestHomeWithoutLockFileIsHeld(t *testing.T) {
 	h := made(t)
 	pause = func(time.Duration) {}
 	t.Cleanup(func() { pause = time.Sleep })

@@ -10,7 +10,7 @@ import (
 )
 
 // A home counts as gone if anything else takes the place of it, of its lock, or of a directory above it.
-func TestHomeUnderOtherKinds(t *testing.T) {
+func TestHomeBelowIrregularPaths(t *testing.T) {
 	for name, put := range map[string]func(path string) error{
 		"nothing":          func(string) error { return nil },
 		"a plain file":     func(path string) error { return os.WriteFile(path, nil, 0o600) },

@@ -148,10 +148,10 @@ func TestBadSecrets(t *testing.T) {
 		mode                fs.FileMode
 		want                string
 	}{
-		{"empty token", adminTokenFile, "", 0o600, "holds no token"},
-		{"cut token", adminTokenFile, "msu_abc\n", 0o600, "holds no token"},
+		{"empty token", adminTokenFile, "", 0o600, "does not contain a token"},
+		{"cut token", adminTokenFile, "msu_abc\n", 0o600, "does not contain a token"},
 		{"token for all", adminTokenFile, "msu_" + strings.Repeat("x", 43), 0o644, "chmod 600"},
-		{"cut key", serverKeyFile, "abcd\n", 0o600, "holds no key"},
+		{"cut key", serverKeyFile, "abcd\n", 0o600, "does not contain a key"},
 		{"key for the group", serverKeyFile, strings.Repeat("ab", 32), 0o640, "chmod 600"},
 	}
 	for _, test := range tests {

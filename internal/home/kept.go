@@ -152,9 +152,9 @@ func (k *Kept) lookAt(f *keptFile) (loss Loss, lost bool) {
 		return loss, true
 	}
 	if f.name == adminTokenFile && !open {
-		loss.Next = "restart the server: its next start makes a new token, and the old one is no longer valid then"
+		loss.Next = "restart the server: its next start creates a new token, and the old one is then no longer valid"
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			loss.Next = "put the old token back; or delete the file and restart the server, which makes a new one"
+			loss.Next = "put the old token back; or delete the file and restart the server, which creates a new one"
 		}
 		return loss, true
 	}

@@ -30,7 +30,7 @@ func served(t *testing.T) (*Lock, Secrets) {
 
 // Files that the next start needs are written back, and whatever was in their place is kept. The admin token is not
 // written back, because deleting it is the way to get a new one.
-func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
+func TestRunningServerRestoresKnownFiles(t *testing.T) {
 	for what, change := range map[string]func(path string) error{
 		"deleted": os.Remove,
 		"changed": func(path string) error { return os.WriteFile(path, []byte("other\n"), 0o600) },
@@ -92,7 +92,7 @@ func TestFilesThatARunningServerKnowsAreKept(t *testing.T) {
 }
 
 // Files that were set aside are not overwritten, however often a file is changed.
-func TestWhatIsSetAsideIsKept(t *testing.T) {
+func TestSetAsideFilesAreKept(t *testing.T) {
 	lock, _ := served(t)
 	kept := lock.Keep()
 	path := filepath.Join(lock.Dir(), serverKeyFile)
@@ -223,7 +223,7 @@ func TestNotesAndListsAreKept(t *testing.T) {
 }
 
 // A lost list is not restarted with the next line. An empty list has no file, and the missing file is not reported.
-func TestListsThatAreLostInBetween(t *testing.T) {
+func TestLostListsAreNotRestarted(t *testing.T) {
 	lock, _ := served(t)
 	if err := lock.Beats().Keep([]string{"sess_a"}); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func (e *KindError) Error() string {
 // Next says what to do.
 func (e *KindError) Next() string {
 	if e.Log {
-		return "`maestro salvage --to NEWHOME` makes a new home of the backups; or move it away, and restore one"
+		return "`maestro salvage --to NEWHOME` makes a new home from the backups; or move it away, and restore one"
 	}
 	return "move it away and start again"
 }

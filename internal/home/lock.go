@@ -155,7 +155,7 @@ func (h *Home) lock(
 			return nil, fmt.Errorf("lock the home %s: %w", h.dir, err)
 		}
 	}
-	return nil, fmt.Errorf("lock the home %s: another process replaces its lock file all the time", h.dir)
+	return nil, fmt.Errorf("lock the home %s: another process keeps replacing its lock file", h.dir)
 }
 
 // isLock reports whether f is the current lock file.

@@ -34,7 +34,7 @@ func plainFiles(t *testing.T, dir string) map[string]string {
 
 // A file that cannot be read at the moment is left where it is, whatever the error, and is correct once the error has
 // passed.
-func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
+func TestUnreadableFileIsLeft(t *testing.T) {
 	for _, why := range []error{
 		syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.ENOMEM, syscall.ESTALE, syscall.EACCES,
 	} {
@@ -73,7 +73,7 @@ func TestAFileThatCannotBeReadNowIsLeft(t *testing.T) {
 }
 
 // A changed file keeps its name until its replacement is durable: whichever step fails, one of the two is in its place.
-func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
+func TestFileIsReplacedBeforeItIsMoved(t *testing.T) {
 	for step := 1; ; step++ {
 		lock, _ := served(t)
 		kept := lock.Keep()
@@ -112,7 +112,7 @@ func TestAFileIsReplacedBeforeItIsMovedAway(t *testing.T) {
 }
 
 // If a home's key is missing, the error names the file beside it that contains the key.
-func TestAKeyThatWasSetAsideIsNamed(t *testing.T) {
+func TestSetAsideKeyIsNamed(t *testing.T) {
 	lock, _ := served(t)
 	path := filepath.Join(lock.Dir(), serverKeyFile)
 	if err := os.WriteFile(path+changedSuffix, []byte(strings.Repeat("ab", secretBytes)), 0o600); err != nil {

@@ -36,8 +36,8 @@ func (h *Home) AdminToken() (string, error) {
 	token := strings.TrimSpace(string(content))
 	if !strings.HasPrefix(token, wire.UserTokenPrefix) || len(token) < len(wire.UserTokenPrefix)+secretBytes {
 		return "", &Problem{
-			What: fmt.Sprintf("The file %s holds no token", filepath.Join(h.dir, adminTokenFile)),
-			Next: "delete it, and the server makes a new one at its next start",
+			What: fmt.Sprintf("The file %s does not contain a token", filepath.Join(h.dir, adminTokenFile)),
+			Next: "delete it: the server creates a new one at its next start",
 		}
 	}
 	return token, nil
@@ -193,7 +193,7 @@ func (h *Home) serverKey() ([]byte, error) {
 	key, err := hex.DecodeString(strings.TrimSpace(string(content)))
 	if err != nil || len(key) != secretBytes {
 		return nil, &Problem{
-			What: fmt.Sprintf("The file %s holds no key", filepath.Join(h.dir, serverKeyFile)),
+			What: fmt.Sprintf("The file %s does not contain a key", filepath.Join(h.dir, serverKeyFile)),
 			Next: "restore it, or delete it and start once with --new-key: then every session needs a new secret",
 		}
 	}

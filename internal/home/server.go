@@ -32,7 +32,7 @@ func (h *Home) Server() (Server, error) {
 	var server Server
 	if err := json.Unmarshal(content, &server); err != nil || server.Address == "" {
 		return Server{}, &Problem{
-			What: fmt.Sprintf("The file %s names no server", filepath.Join(h.dir, serverFile)),
+			What: fmt.Sprintf("The file %s does not name a server", filepath.Join(h.dir, serverFile)),
 			Next: "delete it, or set MAESTRO_API_URL",
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestAStoreIsWholeInItsHome: a home is not served if any part of its store is a link to something. A link to nothing
+// TestStoreHasNoLinks: a home is not served if any part of its store is a link to something. A link to nothing
 // is reported when the target is opened, and the batches of a stream may be a link into memory.
-func TestAStoreIsWholeInItsHome(t *testing.T) {
+func TestStoreHasNoLinks(t *testing.T) {
 	streams := filepath.Join("store", "jetstream", "$G", "streams", "MAESTRO")
 	for path, want := range map[string]bool{
 		"store":                                   true,

@@ -33,7 +33,7 @@ func count(dropped int) []byte { return fmt.Appendf(nil, "dropped %d\n", dropped
 
 // Writing never waits for a reader, and closing waits a bounded time. Lines that do not fit are counted, and the others
 // arrive in order once somebody reads.
-func TestNobodyReads(t *testing.T) {
+func TestWriterNeverWaitsForReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{open: make(chan struct{})}
 		q := NewQueue(r, count)

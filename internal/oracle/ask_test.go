@@ -163,7 +163,7 @@ func TestAskWithBadCredentials(t *testing.T) {
 }
 
 // Every command that may become an event can be asked for, and every event comes from such a command.
-func TestEveryCommandIsAsked(t *testing.T) {
+func TestEveryCommandHasAnAsk(t *testing.T) {
 	var made []string
 	for _, blank := range known {
 		for _, id := range blank().commands() {

@@ -8,15 +8,15 @@ import (
 // After each event, the judge's counts of items equal a count of all of them.
 func TestCountsMatchItems(t *testing.T) {
 	s := base(t)
-	tellWork(s)
-	tellOrchestrator(s)
-	tellQueue(s)
-	tellNamedQueue(s)
+	workStory(s)
+	orchestratorStory(s)
+	queueStory(s)
+	namedQueueStory(s)
 	s.await(2, 3, false)
 	s.add(admin, "task.updated", `{"taskId":"w0","dependencies":["a","alone"]}`)
 	s.add(admin, "task.updated", `{"taskId":"w1","dependencies":["alone","alone"]}`)
 	s.add(admin, "task.deleted", `{"taskId":"w2","recursive":true,"descendants":[]}`)
-	tellEnds(s)
+	endsStory(s)
 	j, most := New(), 0
 	for i, line := range s.lines {
 		text, err := json.Marshal(line)

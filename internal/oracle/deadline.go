@@ -11,12 +11,12 @@ func (f *sessionLost) commands() []string       { return []string{"session:lost"
 
 func (f *sessionLost) judge(c *trial) {
 	if s := c.aLiveSession(f.SessionID); s != nil && s.lost {
-		c.fault(ruleLease, "session %s was lost before", s.id)
+		c.fault(ruleLease, "session %s was already lost", s.id)
 	}
 	if f.Lease <= 0 || f.LastHeard+f.Lease > c.event.Time.UnixMilli() {
 		c.fault(
 			ruleLease,
-			"it was heard at %d with a lease of %d ms, which was not over at %d",
+			"the session was heard at %d with a lease of %d ms, which had not expired at %d",
 			f.LastHeard,
 			f.Lease,
 			c.event.Time.UnixMilli(),
@@ -40,7 +40,7 @@ func (f *sessionRecovered) commands() []string       { return []string{"session:
 
 func (f *sessionRecovered) judge(c *trial) {
 	if s := c.aLiveSession(f.SessionID); s != nil && !s.lost {
-		c.fault(ruleLease, "session %s was not lost", s.id)
+		c.fault(ruleLease, "session %s recovers, but was not lost", s.id)
 	}
 }
 
@@ -66,10 +66,12 @@ func (f *sessionTimedOut) judge(c *trial) {
 	if s.timeout == 0 {
 		c.fault(ruleTimeout, "session %s has no timeout", s.id)
 	} else if deadline := s.born.Add(s.timeout).UnixMilli(); f.Deadline != deadline {
-		c.fault(ruleTimeout, "it says deadline %d, and that of session %s is %d", f.Deadline, s.id, deadline)
+		c.fault(ruleTimeout,
+			"the event gives deadline %d, but the deadline of session %s is %d", f.Deadline, s.id, deadline)
 	}
 	if f.Deadline > c.event.Time.UnixMilli() {
-		c.fault(ruleTimeout, "its deadline %d was not over at %d", f.Deadline, c.event.Time.UnixMilli())
+		c.fault(ruleTimeout,
+			"the session timed out before its deadline: %d, at %d", f.Deadline, c.event.Time.UnixMilli())
 	}
 }
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -37,14 +38,14 @@ type event struct {
 func readEvent(body []byte) (*event, error) {
 	e := new(event)
 	if err := json.Unmarshal(body, e); err != nil {
-		return nil, fmt.Errorf("its body is no event: %w", syntax.Plain(err))
+		return nil, fmt.Errorf("the body is not an event: %w", syntax.Plain(err))
 	}
 	return e, nil
 }
 
 func decodeData(data json.RawMessage, into fact) error {
 	if len(data) == 0 {
-		return fmt.Errorf("there is none")
+		return errors.New("the data is missing")
 	}
 	return syntax.Plain(json.Unmarshal(data, into))
 }
@@ -82,11 +83,11 @@ func parseSource(source string) actor {
 func (c *trial) identity() {
 	id := c.event.ID
 	if _, twice := c.roots[id]; twice {
-		c.fault(ruleID, "an earlier event has the id %q", id)
+		c.fault(ruleID, "the id %q was already used by an earlier event", id)
 		return
 	}
 	if id == "" {
-		c.fault(ruleEnvelope, "it has no id")
+		c.fault(ruleEnvelope, "the event has no id")
 		return
 	}
 	c.roots[id] = id
@@ -94,7 +95,8 @@ func (c *trial) identity() {
 
 func (c *trial) clock() {
 	if c.event.Time.Before(c.lastTime) {
-		c.fault(ruleTime, "it is of %s, and an event before it of %s", stamp(c.event.Time), stamp(c.lastTime))
+		c.fault(ruleTime,
+			"its time %s is before the time %s of an earlier event", stamp(c.event.Time), stamp(c.lastTime))
 		return
 	}
 	c.lastTime = c.event.Time
@@ -107,7 +109,8 @@ func (c *trial) age() {
 		return
 	}
 	if version < c.rulesVersion {
-		c.fault(ruleOlder, "it was decided by rules %d, but an earlier event by rules %d", version, c.rulesVersion)
+		c.fault(ruleOlder,
+			"it was decided by version %d of the rules, but an earlier event by version %d", version, c.rulesVersion)
 		return
 	}
 	c.rulesVersion = version
@@ -123,7 +126,7 @@ func (c *trial) envelope(l line, what fact) {
 	kind, id := what.about()
 	wrong := func(attribute, is, want string) {
 		if is != want {
-			c.fault(ruleEnvelope, "its %s is %q, not %q", attribute, is, want)
+			c.fault(ruleEnvelope, "%s is %q, expected %q", attribute, is, want)
 		}
 	}
 	wrong("specversion", e.SpecVersion, "1.0")
@@ -136,18 +139,18 @@ func (c *trial) envelope(l line, what fact) {
 		"maestro.ev."+streamToken(e.Project)+"."+streamToken(kind)+"."+streamToken(id),
 	)
 	if c.by.kind == "" {
-		c.fault(ruleEnvelope, "its source %q is none of a session, a user, a runner and the system", e.Source)
+		c.fault(ruleEnvelope, "source %q is not a session, a user, a runner or the system", e.Source)
 	}
 	if !requestHash().MatchString(e.RequestHash) {
-		c.fault(ruleEnvelope, "its requesthash %q is not 32 hexadecimal digits", e.RequestHash)
+		c.fault(ruleEnvelope, "requesthash %q is not 32 hexadecimal digits", e.RequestHash)
 	}
 	if e.Rules == "" {
-		c.fault(ruleEnvelope, "it does not say by which rules it was decided")
+		c.fault(ruleEnvelope, "the version of the rules is missing")
 	}
 	// Nobody authenticates the system.
 	unasked := e.Authn == "" && c.by.kind == bySystem
 	if e.Authn != "token" && e.Authn != "socket" && e.Authn != "none" && !unasked {
-		c.fault(ruleEnvelope, "its authn is %q, not token, socket or none", e.Authn)
+		c.fault(ruleEnvelope, "authn is %q, expected token, socket or none", e.Authn)
 	}
 }
 
@@ -156,15 +159,15 @@ func (c *trial) exact(body []byte) {
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(new(event)); err != nil {
-		c.fault(ruleEnvelope, "it has fields that the documents do not name: %s", err)
+		c.fault(ruleEnvelope, "it has undocumented fields: %s", err)
 	}
 	var written struct{ Time, OccurredAt string }
 	_ = json.Unmarshal(body, &written) // readEvent has read it
 	if written.Time != stamp(c.event.Time) {
-		c.fault(ruleEnvelope, "its time is written as %q, not %q", written.Time, stamp(c.event.Time))
+		c.fault(ruleEnvelope, "time is written as %q, expected %q", written.Time, stamp(c.event.Time))
 	}
 	if written.OccurredAt != "" && written.OccurredAt != stamp(c.event.OccurredAt) {
-		c.fault(ruleEnvelope, "its occurredat is written as %q, not %q", written.OccurredAt, stamp(c.event.OccurredAt))
+		c.fault(ruleEnvelope, "occurredat is written as %q, expected %q", written.OccurredAt, stamp(c.event.OccurredAt))
 	}
 }
 
@@ -190,19 +193,19 @@ func (c *trial) causes() {
 	e := c.event
 	if e.CausationID == "" {
 		if e.CorrelationID != "" {
-			c.fault(ruleCause, "it has a correlationid and no causationid")
+			c.fault(ruleCause, "it has a correlationid but no causationid")
 		}
 		if c.by.kind == bySession {
-			c.fault(ruleCause, "it is a session's, and says not what led to it")
+			c.fault(ruleCause, "it comes from a session, but has no causationid")
 		}
 		return
 	}
 	root, there := c.roots[e.CausationID]
 	switch {
 	case !there || e.CausationID == e.ID:
-		c.fault(ruleCause, "its cause %q is no earlier event", e.CausationID)
+		c.fault(ruleCause, "causationid %q is not the id of an earlier event", e.CausationID)
 	case e.CorrelationID != root:
-		c.fault(ruleCause, "its correlationid is %q, and its chain of causes began with %q", e.CorrelationID, root)
+		c.fault(ruleCause, "correlationid is %q, but the chain of causes began with %q", e.CorrelationID, root)
 	}
 	if e.CorrelationID != "" {
 		c.roots[e.ID] = e.CorrelationID

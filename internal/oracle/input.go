@@ -15,11 +15,11 @@ type question struct {
 func (c *trial) aQuestion(id, sessionID string) *question {
 	q := c.questions[id]
 	if q == nil {
-		c.fault(ruleExists, "there is no question %q", id)
+		c.fault(ruleExists, "question %q does not exist", id)
 		return nil
 	}
 	if q.session != sessionID {
-		c.fault(ruleQuestion, "session %s asked it, not %s", q.session, sessionID)
+		c.fault(ruleQuestion, "the question was asked by session %s, not by %s", q.session, sessionID)
 	}
 	return q
 }
@@ -41,13 +41,13 @@ func (f *inputAnswered) judge(c *trial) {
 	}
 	c.spawner(c.aLiveSession(q.session))
 	if q.answered {
-		c.fault(ruleQuestion, "question %s has its answer", f.InputID)
+		c.fault(ruleQuestion, "question %s was already answered", f.InputID)
 	}
 	if n := c.answersFor(q.session); c.thirdOn() && c.by.kind == bySession && n >= maxMail {
-		c.fault(ruleLimit, "%d answers wait for session %s", n, q.session)
+		c.fault(ruleLimit, "%d unread answers already wait for session %s", n, q.session)
 	}
 	if len(q.options) > 0 && !f.Other && !slices.Contains(q.options, f.Answer) {
-		c.fault(ruleQuestion, "%q is none of the options %q", f.Answer, q.options)
+		c.fault(ruleQuestion, "answer %q is not one of the options %q", f.Answer, q.options)
 	}
 }
 
@@ -87,7 +87,7 @@ func (f *inputDelivered) judge(c *trial) {
 	}
 	c.aLiveSession(q.session)
 	if !q.answered || q.delivered {
-		c.fault(ruleQuestion, "question %s has no answer, or its answer was delivered before", f.InputID)
+		c.fault(ruleQuestion, "question %s has no answer, or its answer was already delivered", f.InputID)
 	}
 }
 

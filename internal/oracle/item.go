@@ -13,7 +13,7 @@ func (c *trial) pulls(sessionID, name string) *session {
 		c.notDeleted(s)
 	}
 	if s != nil && s.queue != (queueKey{c.event.Project, name}) {
-		c.fault(rulePull, "session %s pulls from queue %q, not from %q", s.id, s.queue.name, name)
+		c.fault(rulePull, "session %s pulls from queue %q, not %q", s.id, s.queue.name, name)
 	}
 	return s
 }
@@ -39,12 +39,13 @@ func (f *itemStarted) judge(c *trial) {
 		return
 	}
 	if i.state != queued {
-		c.fault(ruleHolder, "the item is %s%s", i.state, heldBy(i))
+		c.fault(ruleHolder, "the item is not queued: it is %s%s", i.state, heldBy(i))
 	} else {
 		f.inOrder(c, q, i)
 	}
 	if f.Attempt != i.attempts+1 {
-		c.fault(ruleAttempt, "it says attempt %d, and the item was started %d times", f.Attempt, i.attempts)
+		c.fault(ruleAttempt,
+			"the event says attempt %d, but the item was started %d times before", f.Attempt, i.attempts)
 	}
 }
 
@@ -58,7 +59,7 @@ func heldBy(i *item) string {
 // judgeHolder judges that the session may take an item.
 func (f *itemStarted) judgeHolder(c *trial, s *session) {
 	if s.ended != "" && s.ended != endDeleted && c.by.kind != bySession {
-		c.fault(rulePull, "session %s had ended (%s)", s.id, s.ended)
+		c.fault(rulePull, "session %s had already ended (%s)", s.id, s.ended)
 	}
 	if s.lost {
 		c.fault(rulePull, "session %s is lost", s.id)
@@ -67,7 +68,7 @@ func (f *itemStarted) judgeHolder(c *trial, s *session) {
 		c.fault(ruleHolder, "session %s holds task %s", s.id, s.holds.task)
 	}
 	if s.isDone() && c.thirdOn() {
-		c.fault(rulePull, "session %s had said that it is done", s.id)
+		c.fault(rulePull, "session %s had reported that it is done", s.id)
 	}
 }
 
@@ -76,7 +77,7 @@ func (f *itemStarted) inOrder(c *trial, q *queue, i *item) {
 		return
 	}
 	if _, before := c.first(q); f.PassedOver != before {
-		c.fault(rulePassed, "it says that %d items were passed over, and %d stood before it", f.PassedOver, before)
+		c.fault(rulePassed, "the event says that %d items were skipped, but %d were before it", f.PassedOver, before)
 	}
 }
 
@@ -89,12 +90,12 @@ func (c *trial) firstInLine(q *queue, i *item) bool {
 	case !c.eligible(q, i):
 		c.fault(
 			ruleOrder,
-			"task %s is not to be started: it is %s, or waits for a dependency",
+			"task %s cannot be started: it is %s, or waits for a dependency",
 			i.task,
 			c.statusOf(i.task),
 		)
 	default:
-		c.fault(ruleOrder, "task %s stands before task %s", first.task, i.task)
+		c.fault(ruleOrder, "task %s is before task %s in the queue", first.task, i.task)
 	}
 	return false
 }
@@ -192,14 +193,14 @@ func (f *itemSkipped) judge(c *trial) {
 	// A user skips the next item of a named queue, without a session.
 	if f.SessionID != "" || c.by.kind != byUser {
 		if s := c.pulls(f.SessionID, f.Queue); s != nil && s.holds != nil {
-			c.fault(ruleHolder, "session %s holds task %s, and skips another", s.id, s.holds.task)
+			c.fault(ruleHolder, "session %s holds task %s, but skips another", s.id, s.holds.task)
 		}
 	}
 	q, i := c.anItem(f.Queue, f.TaskID)
 	switch {
 	case i == nil:
 	case i.state != queued:
-		c.fault(ruleHolder, "the item is %s%s", i.state, heldBy(i))
+		c.fault(ruleHolder, "the item is not queued: it is %s%s", i.state, heldBy(i))
 	default:
 		c.firstInLine(q, i)
 	}
@@ -275,10 +276,13 @@ func (f *itemLost) judge(c *trial) (*queue, *item) {
 		)
 	}
 	if f.Attempt != i.attempts {
-		c.fault(ruleAttempt, "it says attempt %d, and the item was started %d times", f.Attempt, i.attempts)
+		c.fault(ruleAttempt,
+			"the event says attempt %d, but the item was started %d times before", f.Attempt, i.attempts)
 	}
 	if s := c.aSession(f.SessionID); s != nil && !slices.Contains(s.fates(), f.Reason) {
-		c.fault(ruleReturn, "it says that session %s is %q, which is %q", s.id, f.Reason, strings.Join(s.fates(), ", "))
+		c.fault(ruleReturn,
+			"the event gives the state of session %s as %q, but it is %q", s.id, f.Reason, strings.Join(s.fates(),
+				", "))
 	}
 	return q, i
 }
@@ -310,7 +314,8 @@ func (f *itemReturned) commands() []string { return []string{"queue:return"} }
 
 func (f *itemReturned) judge(c *trial) {
 	if q, i := f.itemLost.judge(c); i != nil && i.attempts >= q.maxAttempts {
-		c.fault(ruleReturn, "the item was started %d times of %d, and goes back once more", i.attempts, q.maxAttempts)
+		c.fault(ruleReturn,
+			"the item was started %d times of at most %d, but is returned to the queue", i.attempts, q.maxAttempts)
 	}
 }
 
@@ -332,7 +337,8 @@ func (f *itemQuarantined) commands() []string { return []string{"queue:quarantin
 
 func (f *itemQuarantined) judge(c *trial) {
 	if q, i := f.itemLost.judge(c); i != nil && i.attempts < q.maxAttempts {
-		c.fault(ruleReturn, "the item was started %d times of %d, and is quarantined", i.attempts, q.maxAttempts)
+		c.fault(ruleReturn,
+			"the item was started only %d times of at most %d, but is quarantined", i.attempts, q.maxAttempts)
 	}
 }
 

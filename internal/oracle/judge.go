@@ -102,7 +102,7 @@ func Read(r io.Reader) (Verdict, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return j.Verdict(), fmt.Errorf("read the export behind line %d: %w", j.verdict.Events, syntax.Plain(err))
+		return j.Verdict(), fmt.Errorf("read the export after line %d: %w", j.verdict.Events, syntax.Plain(err))
 	}
 	return j.Verdict(), nil
 }
@@ -163,13 +163,13 @@ func (j *Judge) event(l line, e *event) {
 	if blank == nil {
 		// The effects of an unknown type are unknown too.
 		j.judging = false
-		c.fault(ruleType, "%q is no type of event that the documents know", e.Type)
+		c.fault(ruleType, "event type %q is not documented", e.Type)
 		return
 	}
 	what := blank()
 	if err := decodeData(e.Data, what); err != nil {
 		j.judging = false
-		c.fault(ruleEnvelope, "its data is not that of a %s: %s", e.Type, err)
+		c.fault(ruleEnvelope, "the data does not fit type %s: %s", e.Type, err)
 		return
 	}
 	c.envelope(l, what)

@@ -71,13 +71,13 @@ func (c *trial) list(name string, value json.RawMessage) {
 	most, bounded := maxEntries[name]
 	var list []json.RawMessage
 	if bounded && json.Unmarshal(value, &list) == nil && len(list) > most {
-		c.fault(ruleLimit, "%s has %d entries, and at most %d", name, len(list), most)
+		c.fault(ruleLimit, "%s has %d entries; the limit is %d", name, len(list), most)
 	}
 }
 
 func (c *trial) free(name string, value json.RawMessage) {
 	if len(value) > maxFree {
-		c.fault(ruleLimit, "%s has %d bytes, and at most %d", name, len(value), maxFree)
+		c.fault(ruleLimit, "%s has %d bytes; the limit is %d", name, len(value), maxFree)
 		return
 	}
 	decoder := json.NewDecoder(bytes.NewReader(value))
@@ -90,13 +90,13 @@ func (c *trial) free(name string, value json.RawMessage) {
 		switch token {
 		case json.Delim('{'), json.Delim('['):
 			if names[len(names)-1]++; len(names) > maxFreeLevels {
-				c.fault(ruleLimit, "%s is more than %d levels deep", name, maxFreeLevels)
+				c.fault(ruleLimit, "%s is nested more than %d levels deep", name, maxFreeLevels)
 				return
 			}
 			names = append(names, 0)
 		case json.Delim('}'):
 			if held := names[len(names)-1]; held > 2*maxFreeNames {
-				c.fault(ruleLimit, "an object in %s has %d names, and at most %d", name, held/2, maxFreeNames)
+				c.fault(ruleLimit, "an object in %s has %d names; the limit is %d", name, held/2, maxFreeNames)
 				return
 			}
 			names = names[:len(names)-1]
@@ -118,7 +118,8 @@ func (c *trial) env(value json.RawMessage) {
 		size += len(name) + len(text)
 	}
 	if len(env) > maxEnv || size > maxFree {
-		c.fault(ruleLimit, "an environment has %d variables of %d bytes, and at most %d of %d", len(env), size, maxEnv,
+		c.fault(ruleLimit, "the environment has %d variables of %d bytes; the limit "+
+			"is %d variables of %d bytes", len(env), size, maxEnv,
 			maxFree)
 	}
 }
@@ -128,7 +129,7 @@ func (c *trial) deep(parent string) {
 	levels := 1
 	c.above(parent, func(string) bool { levels++; return c.hasLimits() && levels > maxTaskDepth })
 	if c.hasLimits() && levels > maxTaskDepth {
-		c.fault(ruleLimit, "it is more than %d levels deep", maxTaskDepth)
+		c.fault(ruleLimit, "the task is nested more than %d levels deep", maxTaskDepth)
 	}
 }
 
@@ -140,7 +141,7 @@ func (c *trial) awaited(t *task, dependencies []string) {
 	for _, id := range dependencies {
 		if d := c.tasks[id]; d != nil && (t == nil || !slices.Contains(t.dependencies, id)) &&
 			len(d.dependents) >= maxDependents {
-			c.fault(ruleLimit, "%d tasks depend on %s already, which is all that may", len(d.dependents), id)
+			c.fault(ruleLimit, "%d tasks already depend on %s, which is the limit", len(d.dependents), id)
 		}
 	}
 	if t == nil {
@@ -168,7 +169,7 @@ func (c *trial) spoken(tasks []string) {
 		}
 	}
 	if c.hasLimits() && words > maxWords {
-		c.fault(ruleLimit, "it looks at %d words of sessions, and at most %d may be", words, maxWords)
+		c.fault(ruleLimit, "it reads %d reports of sessions; the limit is %d", words, maxWords)
 	}
 }
 
@@ -185,7 +186,7 @@ func (c *trial) enters(q *queue, tasks []string) {
 			}
 		}
 		if n > maxTrusted {
-			c.fault(ruleLimit, "%d items would stand in queues that trust reports, and at most %d may", n, maxTrusted)
+			c.fault(ruleLimit, "%d items would be in queues that trust reports; the limit is %d", n, maxTrusted)
 		}
 	}
 	var dependencies []string
@@ -227,7 +228,8 @@ func (c *trial) takes(tasks []string) {
 		}
 	}
 	if items > maxDeletedItems || followed > maxFollowed {
-		c.fault(ruleLimit, "%d items and %d dependencies hang on what it takes, and at most %d and %d may", items,
+		c.fault(ruleLimit,
+			"%d items and %d dependencies wait for the tasks that it removes; the limits are %d and %d", items,
 			followed, maxDeletedItems, maxFollowed)
 	}
 }

@@ -156,7 +156,7 @@ func limitPlants() []plant {
 }
 
 // A report on tasks with more words than the limit allows is a fault; one at the limit is not.
-func TestWordsOfAReportAreBounded(t *testing.T) {
+func TestReportTextsAreBounded(t *testing.T) {
 	s := base(t)
 	s.words(49_800)
 	s.report(orch, "progress", `,"taskIds":`+ids("said", 200)) // of 49,800

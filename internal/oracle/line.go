@@ -17,7 +17,8 @@ type hash [sha256.Size]byte
 // UnmarshalText parses the 64 hexadecimal digits.
 func (h *hash) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(h)) {
-		return fmt.Errorf("a hash has %d hexadecimal digits, this has %d characters", hex.EncodedLen(len(h)), len(text))
+		return fmt.Errorf(
+			"a hash has %d hexadecimal digits, but this one has %d characters", hex.EncodedLen(len(h)), len(text))
 	}
 	_, err := hex.Decode(h[:], text)
 	return err
@@ -57,10 +58,10 @@ func readLine(text []byte) (line, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&l); err != nil {
-		return line{}, fmt.Errorf("it is no line of an export: %w", syntax.Plain(err))
+		return line{}, fmt.Errorf("it is not a line of an export: %w", syntax.Plain(err))
 	}
 	if len(bytes.TrimSpace(text[decoder.InputOffset():])) > 0 {
-		return line{}, errors.New("it is no line of an export: something stands behind the object")
+		return line{}, errors.New("it is not a line of an export: something follows the object")
 	}
 	bodies := 0
 	for _, there := range []bool{l.Event != nil, l.Raw != nil, l.BodyHash != nil} {
@@ -70,7 +71,7 @@ func readLine(text []byte) (line, error) {
 	}
 	if bodies != 1 || (l.PrevHash == nil) != (l.BodyHash == nil) || l.Sequence == 0 || l.Hash == nil {
 		return line{}, errors.New(
-			"it is no line of an export: it needs a sequence, a hash, and either an event or prevhash and bodyhash",
+			"it is not a line of an export: it needs a sequence, a hash, and either an event or prevhash and bodyhash",
 		)
 	}
 	return l, nil
@@ -86,12 +87,13 @@ type chain struct {
 func (j *Judge) link(l line, prev, body hash) {
 	if l.Sequence != j.chain.sequence+1 {
 		j.judging = false
-		j.fault(l.Sequence, ruleChain, "it comes after sequence %d: the events between are missing", j.chain.sequence)
+		j.fault(l.Sequence, ruleChain,
+			"the previous line has sequence %d: the events in between are missing", j.chain.sequence)
 	} else if prev != j.chain.hash {
-		j.fault(l.Sequence, ruleChain, "it follows hash %s, and what stands before it has %s", prev, j.chain.hash)
+		j.fault(l.Sequence, ruleChain, "prevhash is %s, but the previous event has hash %s", prev, j.chain.hash)
 	}
 	if sum := next(prev, body); sum != *l.Hash {
-		j.fault(l.Sequence, ruleChain, "its line says hash %s, but it hashes to %s", l.Hash, sum)
+		j.fault(l.Sequence, ruleChain, "the line gives hash %s, but the computed hash is %s", l.Hash, sum)
 	}
 	j.chain = chain{sequence: l.Sequence, hash: *l.Hash}
 }

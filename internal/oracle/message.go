@@ -39,18 +39,19 @@ func (f *sessionMessaged) judge(c *trial) {
 	}
 	c.correspondent(s)
 	if s.mail[f.MessageID].event != "" || c.questions[f.MessageID] != nil || f.MessageID == "" {
-		c.fault(ruleExists, "the message %q was there before", f.MessageID)
+		c.fault(ruleExists, "message %q already exists", f.MessageID)
 	}
 	if strings.TrimSpace(f.Text) == "" {
 		c.fault(ruleSession, "the message is empty")
 	}
 	if s.mailFull(c.by) || len(f.Text) > maxMessage {
-		c.fault(ruleLimit, "%d messages wait for session %s, and this one has %d bytes", len(s.mail), s.id, len(f.Text))
+		c.fault(ruleLimit, "%d messages already wait for session %s, or this one is too long: %d bytes",
+			len(s.mail), s.id, len(f.Text))
 	}
 	if t := c.tasks[f.About]; f.About != "" && (t == nil || t.deleted) {
-		c.fault(ruleExists, "there is no task %q", f.About)
+		c.fault(ruleExists, "task %q does not exist", f.About)
 	} else if f.About != "" && !c.tellsOf(t) {
-		c.fault(ruleScope, "task %s is of project %q, which its sender does not work in", f.About, t.project)
+		c.fault(ruleScope, "task %s is in project %q, in which the sender does not work", f.About, t.project)
 	}
 }
 

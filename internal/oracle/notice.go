@@ -67,12 +67,12 @@ func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
 		n = &notice{}
 	}
 	if !slices.Equal(n.SessionIDs, must) {
-		c.fault(ruleNotice, "it tells %q what became of the task, and it concerns %q", n.SessionIDs, must)
+		c.fault(ruleNotice, "it notifies sessions %q, but must notify %q", n.SessionIDs, must)
 	}
 	for _, id := range n.SessionIDs {
 		s := c.sessions[id]
 		if n.MailID == "" || c.questions[n.MailID] != nil || s != nil && s.mail[n.MailID].event != "" {
-			c.fault(ruleExists, "the mail %q was there before", n.MailID)
+			c.fault(ruleExists, "mail %q already exists", n.MailID)
 		}
 	}
 }

@@ -25,14 +25,14 @@ func noFault(t *testing.T, s *story) {
 // A long story without a fault. It has every type of event.
 func TestGoodStory(t *testing.T) {
 	s := base(t)
-	tellWork(s)
-	tellOrchestrator(s)
-	tellQueue(s)
-	tellNamedQueue(s)
-	tellManifests(s)
-	tellEnds(s)
-	tellTokens(s)
-	tellTemplates(s)
+	workStory(s)
+	orchestratorStory(s)
+	queueStory(s)
+	namedQueueStory(s)
+	manifestsStory(s)
+	endsStory(s)
+	tokensStory(s)
+	templatesStory(s)
 	noFault(t, s)
 
 	told := map[string]bool{}
@@ -50,8 +50,8 @@ func TestGoodStory(t *testing.T) {
 	}
 }
 
-// tellWork: a worker reports, asks, and is answered.
-func tellWork(s *story) {
+// workStory: a worker reports, asks, and is answered.
+func workStory(s *story) {
 	s.add(work, "session.registered", `{"sessionId":"work"}`)
 	s.report(work, "progress", `,"taskIds":["b","d"]`)
 	s.add(
@@ -85,8 +85,8 @@ func tellWork(s *story) {
 	s.report(work, "complete", `,"taskIds":["b"]`)
 }
 
-// tellOrchestrator: an orchestrator decides, reopens, spawns another, and creates a project of its own.
-func tellOrchestrator(s *story) {
+// orchestratorStory: an orchestrator decides, reopens, spawns another, and creates a project of its own.
+func orchestratorStory(s *story) {
 	s.status(orch, "b", "in_progress", "completed")
 	s.reopen(orch, "b", "completed", "m1")
 	reopened := s.last
@@ -134,8 +134,8 @@ func tellOrchestrator(s *story) {
 	s.add(orch, "project.deleted", `{"projectId":"p3"}`, with("partitionkey", "p3"))
 }
 
-// tellManifests: sessions start with their latest manifest, each in its own role.
-func tellManifests(s *story) {
+// manifestsStory: sessions start with their latest manifest, each in its own role.
+func manifestsStory(s *story) {
 	first, second := `"manifestDigest":"sha256-`+strings.Repeat(
 		"1",
 		64,
@@ -166,8 +166,8 @@ func tellManifests(s *story) {
 	}
 }
 
-// tellQueue: items in order; one fails, is requeued and skipped, and one waits for its dependency.
-func tellQueue(s *story) {
+// queueStory: items in order; one fails, is requeued and skipped, and one waits for its dependency.
+func queueStory(s *story) {
 	s.start(pull, "pull", "e", 1, 1) // c waits for b
 	s.item(pull, "completed", "pull", "e", "pull", "")
 	s.start(pull, "pull", "f", 1, 1)
@@ -185,8 +185,8 @@ func tellQueue(s *story) {
 	) // by the user for the session
 }
 
-// tellNamedQueue: several sessions pull from one queue that trusts reports; the items of lost and ended ones return.
-func tellNamedQueue(s *story) {
+// namedQueueStory: several sessions pull from one queue that trusts reports; the items of lost and ended ones return.
+func namedQueueStory(s *story) {
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
 	for _, id := range []string{"q1", "q2", "q3"} {
 		s.task(id, "")
@@ -195,9 +195,8 @@ func tellNamedQueue(s *story) {
 	s.task("q4", `,"dependencies":["q3"]`)
 	s.spawn(
 		"h1",
-		`"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],"unmetDependencies":["q3"],`+byDefault(
-			"Q",
-		),
+		`"role":"worker","strategy":"queue","queue":"pool","taskIds":["q2","q4"],"queued":["q4"],`+
+			`"unmetDependencies":["q3"],`+byDefault("Q"),
 	)
 	s.puller("h2", "pool").puller("h3", "pool")
 	s.start(source("h1"), "pool", "q1", 1, 0).start(source("h2"), "pool", "q2", 1, 0)
@@ -217,11 +216,11 @@ func tellNamedQueue(s *story) {
 	s.add(admin, "task.deleted", `{"taskId":"q5"}`)
 	s.add(admin, "queue.item_requeued", `{"queue":"pool","taskId":"q1"}`)
 	s.start(source("h2"), "pool", "q1", 1, 0)
-	tellChangedQueue(s)
+	changedQueueStory(s)
 }
 
-// tellChangedQueue: items move and are removed, and the queue is deleted and created again.
-func tellChangedQueue(s *story) {
+// changedQueueStory: items move and are removed, and the queue is deleted and created again.
+func changedQueueStory(s *story) {
 	s.add(admin, "queue.created", `{"queue":"moved","maxAttempts":3}`)
 	for _, id := range []string{"m1", "m2", "m3"} {
 		s.task(id, "")
@@ -242,7 +241,7 @@ func tellChangedQueue(s *story) {
 
 // A session that skips the item that it holds loses its report on the task. A session that skips the next item in line,
 // without holding it, keeps its report.
-func TestSkipInLineLeavesWord(t *testing.T) {
+func TestSkipWithoutHoldingKeepsReport(t *testing.T) {
 	s := base(t)
 	s.add(admin, "queue.created", `{"queue":"pool","trustReports":true,"maxAttempts":2}`)
 	s.task("q1", "").task("q2", `,"dependencies":["q1"]`)
@@ -254,8 +253,8 @@ func TestSkipInLineLeavesWord(t *testing.T) {
 	noFault(t, s)
 }
 
-// tellEnds: a session times out, and its later reports are late.
-func tellEnds(s *story) {
+// endsStory: a session times out, and its later reports are late.
+func endsStory(s *story) {
 	s.wait(time.Hour)
 	s.add(system, "session.timed_out", fmt.Sprintf(`{"sessionId":"pull","deadline":%d}`, s.deadline("pull", time.Hour)))
 	s.item(system, "returned", "pull", "c", "pull", `,"attempt":1,"reason":"failed"`)
@@ -274,7 +273,7 @@ func tellEnds(s *story) {
 	s.add(admin, "project.updated", `{"projectId":"p1","name":"Uno"}`)
 }
 
-func tellTokens(s *story) {
+func tokensStory(s *story) {
 	s.add(admin, "token.created", `{"name":"eve","kind":"admin","generation":1}`)
 	s.add("/users/eve", "token.created", `{"name":"ci","kind":"read-only","projectIds":["p1"],"generation":1}`)
 	s.add(admin, "token.revoked", `{"name":"eve","generation":1}`)
@@ -284,8 +283,8 @@ func tellTokens(s *story) {
 	s.add("/users/eve", "task.created", `{"taskId":"last","title":"Last","priority":"low"}`)
 }
 
-// tellTemplates: one is created and deleted; a built-in one is changed and reset, more than once.
-func tellTemplates(s *story) {
+// templatesStory: one is created and deleted; a built-in one is changed and reset, more than once.
+func templatesStory(s *story) {
 	s.add(admin, "template.created", `{"templateId":"mine","name":"Mine","role":"worker","content":"Do it."}`)
 	s.add("/users/eve", "template.updated", `{"templateId":"mine","name":"Ours","content":"Do more."}`)
 	s.add(admin, "template.updated", `{"templateId":"execute-tree","name":"Climb"}`)
@@ -336,7 +335,7 @@ func TestFirstRules(t *testing.T) {
 	}
 }
 
-func TestWithheldBodiesEndTheJudgement(t *testing.T) {
+func TestWithheldBodiesEndTheVerdict(t *testing.T) {
 	s := base(t)
 	s.withhold(2)
 	s.report(work, "progress", `,"taskIds":["e"]`) // a withheld event may have given it the task
@@ -356,7 +355,7 @@ func TestWithheldBodiesEndTheJudgement(t *testing.T) {
 	}
 }
 
-func TestLinesThatCannotBeRead(t *testing.T) {
+func TestUnreadableLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON":          `{`,
 		"unknown member":   `{"sequence":1,"hash":"` + strings.Repeat("0", 64) + `","event":{},"more":1}`,

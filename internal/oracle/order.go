@@ -14,9 +14,13 @@ func (f *taskUpdated) leaves(t *task) (parent, status string) {
 
 // ordered judges that only a forced event leaves a task open below a completed one, or completed above open ones.
 func (c *trial) ordered(t *task, parent, to string, forced bool) {
-	if out := c.outOfOrder(t, parent, to); c.thirdOn() && out != forced {
-		c.fault(ruleFinish, "task %s and its parent, or those below it, are out of order: %t, forced: %t", t.id, out,
-			forced)
+	switch out := c.outOfOrder(t, parent, to); {
+	case !c.thirdOn():
+	case out && !forced:
+		c.fault(ruleFinish, "task %s is left open below a completed parent, or completed above open subtasks, "+
+			"without force", t.id)
+	case !out && forced:
+		c.fault(ruleFinish, "task %s is forced without need: its parent and its subtasks allow the change", t.id)
 	}
 }
 

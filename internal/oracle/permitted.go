@@ -10,7 +10,7 @@ func (c *trial) system(what fact) {
 	if areSystemCommands(what.commands()) != (c.by.kind == bySystem) {
 		c.fault(
 			ruleSystem,
-			"%s is from %s; what a passed deadline asks for is the system's, and nothing else is",
+			"%s comes from %s: the system writes exactly the events of passed deadlines",
 			c.event.Type,
 			c.event.Source,
 		)
@@ -27,7 +27,7 @@ func (c *trial) permitted(what fact) {
 	case c.by.kind == bySession:
 		c.session(what.commands())
 	case c.by.kind == byRunner:
-		c.fault(rulePermitted, "a runner does not write %s", c.event.Type)
+		c.fault(rulePermitted, "a runner may not write %s", c.event.Type)
 	}
 	c.projectLives(what)
 }
@@ -38,10 +38,10 @@ func (c *trial) thirdOn() bool { return c.event.Rules != "1" && c.event.Rules !=
 func (c *trial) user(commands []string) {
 	t := c.tokens[c.by.id]
 	if c.by.id != "admin" && (!t.good(c.at()) || t.kind != "admin") {
-		c.fault(ruleUser, "there is no live admin token %q", c.by.id)
+		c.fault(ruleUser, "%q is not a valid admin token", c.by.id)
 	}
 	if !slices.ContainsFunc(commands, func(id string) bool { return mayUse(id, "U") }) {
-		c.fault(rulePermitted, "%s is not the user's", strings.Join(commands, ", "))
+		c.fault(rulePermitted, "the user may not use %s", strings.Join(commands, ", "))
 	}
 }
 
@@ -55,16 +55,16 @@ func (c *trial) session(commands []string) {
 	if s == nil {
 		c.fault(
 			rulePermitted,
-			"there is no session %q, and a session whose permissions are unknown may do nothing",
+			"session %q does not exist, so it has no permissions",
 			c.by.id,
 		)
 		return
 	}
 	if s.project != c.by.project {
-		c.fault(ruleScope, "session %s is of project %q, not of %q", s.id, s.project, c.by.project)
+		c.fault(ruleScope, "session %s belongs to project %q, not to %q", s.id, s.project, c.by.project)
 	}
 	if s.ended != "" && !strings.HasPrefix(commands[0], "report:") {
-		c.fault(ruleEnded, "session %s had ended (%s)", s.id, s.ended)
+		c.fault(ruleEnded, "session %s had already ended (%s)", s.id, s.ended)
 	}
 	c.listed(s, commands)
 	if commands[0] != "project:create" {
@@ -103,7 +103,7 @@ func (c *trial) scope(s *session, commands []string) {
 	if p := c.projects[in]; ends(commands) && p != nil && c.below(c.sessions[p.creator]) {
 		return
 	}
-	c.fault(ruleScope, "session %s is of project %q and writes in %q", s.id, s.project, in)
+	c.fault(ruleScope, "session %s of project %q may not write in project %q", s.id, s.project, in)
 }
 
 // worksIn reports whether a project is a session's own, or was created by an orchestrator session.
@@ -133,14 +133,14 @@ func (c *trial) projectLives(what fact) {
 		return
 	}
 	if p := c.projects[c.event.Project]; p == nil || p.deleted {
-		c.fault(ruleExists, "there is no project %q", c.event.Project)
+		c.fault(ruleExists, "project %q does not exist", c.event.Project)
 	}
 }
 
 // own judges that a session acts for itself.
 func (c *trial) own(sessionID string) {
 	if c.by.kind == bySession && c.by.id != sessionID {
-		c.fault(ruleOwn, "session %s speaks for session %s", c.by.id, sessionID)
+		c.fault(ruleOwn, "session %s may not act for session %s", c.by.id, sessionID)
 	}
 }
 
@@ -164,7 +164,8 @@ func (c *trial) below(s *session) bool {
 // inProject judges that an object of the event belongs to the event's project.
 func (c *trial) inProject(what, id, project string) {
 	if project != c.event.Project {
-		c.fault(ruleScope, "%s %s is of project %q, and the event of %q", what, id, project, c.event.Project)
+		c.fault(ruleScope,
+			"%s %s belongs to project %q, but the event to project %q", what, id, project, c.event.Project)
 	}
 }
 
@@ -172,7 +173,7 @@ func (c *trial) inProject(what, id, project string) {
 func (c *trial) aSession(id string) *session {
 	s := c.sessions[id]
 	if s == nil {
-		c.fault(ruleExists, "there is no session %q", id)
+		c.fault(ruleExists, "session %q does not exist", id)
 		return nil
 	}
 	c.inProject("session", id, s.project)
@@ -184,7 +185,7 @@ func (c *trial) aLiveSession(id string) *session {
 	s := c.aSession(id)
 	// The permission check has already reported an ended session that acts itself.
 	if s != nil && s.ended != "" && (c.by.kind != bySession || c.by.id != id) {
-		c.fault(ruleEnded, "session %s had ended (%s)", id, s.ended)
+		c.fault(ruleEnded, "session %s had already ended (%s)", id, s.ended)
 	}
 	return s
 }
@@ -200,7 +201,7 @@ func (c *trial) notDeleted(s *session) {
 func (c *trial) aTask(id string) *task {
 	t := c.tasks[id]
 	if t == nil || t.deleted {
-		c.fault(ruleExists, "there is no task %q", id)
+		c.fault(ruleExists, "task %q does not exist", id)
 		return t
 	}
 	c.inProject("task", id, t.project)

@@ -98,7 +98,7 @@ func noteOf(source, kind string, options ...option) func(*story) {
 }
 
 // Notes of the system's types are no fault by older rules or by the user; notes of the types of reports never are.
-func TestNotesOfOtherTypesAreNoFault(t *testing.T) {
+func TestNotesOfOtherTypesAreAllowed(t *testing.T) {
 	s := base(t).allBy("2")
 	noteOf(work, "session_lost")(s)
 	s.by("3")

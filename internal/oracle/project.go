@@ -20,7 +20,7 @@ func (f *projectCreated) commands() []string       { return []string{"project:cr
 
 func (f *projectCreated) judge(c *trial) {
 	if c.projects[f.ProjectID] != nil || f.ProjectID == "" {
-		c.fault(ruleExists, "a project %q was there before", f.ProjectID)
+		c.fault(ruleExists, "project %q already exists", f.ProjectID)
 	}
 	if strings.TrimSpace(f.Name) == "" {
 		c.fault(ruleProject, "the new project has no name")

@@ -181,7 +181,7 @@ func (j *Judge) addQueue(key queueKey, q *queue) {
 func (c *trial) aQueue(name string) *queue {
 	q := c.queues[queueKey{c.event.Project, name}]
 	if q == nil {
-		c.fault(ruleExists, "there is no queue %q", name)
+		c.fault(ruleExists, "queue %q does not exist", name)
 	}
 	return q
 }
@@ -212,10 +212,10 @@ func (f *queueCreated) commands() []string       { return []string{"queue:create
 
 func (f *queueCreated) judge(c *trial) {
 	if f.Queue == "" || c.queues[queueKey{c.event.Project, f.Queue}] != nil {
-		c.fault(ruleQueue, "the project has a queue %q", f.Queue)
+		c.fault(ruleQueue, "queue %q already exists in the project", f.Queue)
 	}
 	if f.MaxAttempts < 1 {
-		c.fault(ruleQueue, "its items have %d attempts", f.MaxAttempts)
+		c.fault(ruleQueue, "%d is not a valid number of attempts", f.MaxAttempts)
 	}
 }
 
@@ -238,7 +238,7 @@ func (f *itemPushed) judge(c *trial) {
 	c.workable(f.TaskID)
 	q := c.aQueue(f.Queue)
 	if i := q.itemOf(f.TaskID); i != nil {
-		c.fault(ruleQueue, "task %s stands in queue %s already (%s)", f.TaskID, f.Queue, i.state)
+		c.fault(ruleQueue, "task %s is already in queue %s (%s)", f.TaskID, f.Queue, i.state)
 	}
 	c.enters(q, []string{f.TaskID})
 }

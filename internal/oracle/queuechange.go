@@ -26,13 +26,13 @@ func (f *itemMoved) judge(c *trial) {
 		c.fault(ruleMoved, "the item is %s, not queued", i.state)
 	}
 	if len(q.line()) > maxMoved {
-		c.fault(ruleLimit, "%d items are queued", len(q.line()))
+		c.fault(ruleLimit, "%d items are queued, so no item can move", len(q.line()))
 	}
 	if f.Before == "" {
 		return
 	}
 	if other := q.itemOf(f.Before); other == nil || other.state != queued || other == i {
-		c.fault(ruleMoved, "it moves before %q, which is no other queued item", f.Before)
+		c.fault(ruleMoved, "the item moves before %q, which is not another queued item", f.Before)
 	}
 }
 
@@ -116,11 +116,11 @@ func (f *queueDeleted) judge(c *trial) {
 	switch {
 	case q == nil:
 	case q.session != "":
-		c.fault(ruleMoved, "it is the own queue of session %s", q.session)
+		c.fault(ruleMoved, "the queue belongs to session %s", q.session)
 	case q.open > 0:
-		c.fault(ruleMoved, "%d items are queued or held", q.open)
+		c.fault(ruleMoved, "the queue is not empty: %d items are queued or held", q.open)
 	case len(q.items) > maxDeletedItems:
-		c.fault(ruleLimit, "the queue has %d items", len(q.items))
+		c.fault(ruleLimit, "the queue has %d items, which are too many to delete", len(q.items))
 	}
 }
 

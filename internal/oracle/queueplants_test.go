@@ -67,7 +67,7 @@ func linePlants() []plant {
 				"pull", "f", "pull", "")
 		}},
 		{
-			"a returned item is at the end", broken(ruleOrder), givenBack,
+			"a returned item is at the end", broken(ruleOrder), returnedItem,
 			func(s *story) { s.start(source("pull2"), "pull", "f", 1, 1) },
 		},
 		{"returned items are in the order of their return", broken(ruleOrder), func(s *story) {
@@ -113,8 +113,8 @@ func linePlants() []plant {
 	}
 }
 
-// givenBack: a killed session held e, which is returned; pull2 pulls from the same queue.
-func givenBack(s *story) {
+// returnedItem: a killed session held e, which is returned; pull2 pulls from the same queue.
+func returnedItem(s *story) {
 	s.puller("dead", "pull").puller("pull2", "pull").start(source("dead"), "pull", "e", 1, 1).kill("dead")
 	s.item(system, "returned", "pull", "e", "dead", `,"attempt":1,"reason":"stopped"`)
 }
@@ -209,7 +209,7 @@ func itemPlants() []plant {
 			s.start(pull, "pull", "e", 2,
 				1)
 		}},
-		{"a second start has attempt 1", broken(ruleAttempt), givenBack, func(s *story) {
+		{"a second start has attempt 1", broken(ruleAttempt), returnedItem, func(s *story) {
 			s.start(pull, "pull", "e",
 				1, 0)
 		}},

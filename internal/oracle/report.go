@@ -28,15 +28,17 @@ func (f *sessionReported) judge(c *trial) {
 	c.own(f.SessionID)
 	s := c.aSession(f.SessionID)
 	if says[f.Kind] == "" {
-		c.fault(ruleReport, "%q is no kind of report", f.Kind)
+		c.fault(ruleReport, "%q is not a kind of report", f.Kind)
 	}
 	if s != nil {
 		f.late(c, s)
 		f.completes(c, s)
 		after := f.Kind == "progress" && s.status == completed && s.ended == "" && c.thirdOn()
-		if after != f.AfterDone {
-			c.fault(ruleReport, "session %s had said that it is done: %t, and the report says: %t", s.id, after,
-				f.AfterDone)
+		switch {
+		case after && !f.AfterDone:
+			c.fault(ruleReport, "session %s had reported that it is done, but afterDone is missing", s.id)
+		case !after && f.AfterDone:
+			c.fault(ruleReport, "afterDone is set, but session %s had not reported that it is done", s.id)
 		}
 		for _, id := range f.TaskIDs {
 			f.task(c, s, id)
@@ -51,15 +53,15 @@ func (f *sessionReported) judge(c *trial) {
 func (f *sessionReported) late(c *trial, s *session) {
 	switch {
 	case f.Late && s.ended == "":
-		c.fault(ruleLate, "it is marked late, and session %s had not ended", s.id)
+		c.fault(ruleLate, "it is marked late, but session %s had not ended", s.id)
 	case !f.Late && s.ended != "":
-		c.fault(ruleLate, "session %s had ended (%s), and it is not marked late", s.id, s.ended)
+		c.fault(ruleLate, "session %s had ended (%s), but the report is not marked late", s.id, s.ended)
 	}
 	if f.Late && s.ended != "" && c.thirdOn() {
 		f.kept(c, s)
 	}
 	if f.Late && (f.SessionCompleted || f.InputID != "") {
-		c.fault(ruleLate, "it is late, and completes its session or opens a question")
+		c.fault(ruleLate, "a late report may not complete its session or open a question")
 	}
 }
 
@@ -89,15 +91,16 @@ func (f *sessionReported) kept(c *trial, s *session) {
 	said := c.event.OccurredAt
 	switch {
 	case said.IsZero():
-		c.fault(ruleLate, "it came after the end of session %s and does not say when it was said", s.id)
+		c.fault(ruleLate, "it came after the end of session %s, but has no occurredat", s.id)
 	case said.Before(s.born):
-		c.fault(ruleLate, "it was said at %s, and session %s was created at %s", stamp(said), s.id, stamp(s.born))
+		c.fault(ruleLate, "it was written at %s, before session %s was created at %s", stamp(said), s.id, stamp(s.born))
 	case said.After(s.endedAt):
-		c.fault(ruleLate, "it was said at %s, and session %s had ended at %s", stamp(said), s.id, stamp(s.endedAt))
+		c.fault(ruleLate, "it was written at %s, after session %s had ended at %s", stamp(said), s.id, stamp(s.endedAt))
 	case s.late >= maxLate:
-		c.fault(ruleLimit, "session %s had delivered %d reports after its end", s.id, s.late)
+		c.fault(ruleLimit, "session %s had already delivered %d reports after its end", s.id, s.late)
 	case s.lateBytes+f.size() > maxLateBytes:
-		c.fault(ruleLimit, "session %s had delivered %d bytes of reports after its end, and this one has %d", s.id,
+		c.fault(ruleLimit,
+			"session %s had already delivered %d bytes of reports after its end, and this one has %d", s.id,
 			s.lateBytes, f.size())
 	}
 }
@@ -106,10 +109,10 @@ func (f *sessionReported) kept(c *trial, s *session) {
 func (f *sessionReported) completes(c *trial, s *session) {
 	whole := f.Kind == "complete" && len(f.TaskIDs) == 0
 	if f.SessionCompleted && !whole {
-		c.fault(ruleReport, "a report %s of %d tasks does not complete the session", f.Kind, len(f.TaskIDs))
+		c.fault(ruleReport, "a report of kind %s on %d tasks may not complete the session", f.Kind, len(f.TaskIDs))
 	}
 	if whole && !f.SessionCompleted && !f.Late && !s.saidDone && s.ended == "" {
-		c.fault(ruleReport, "it is complete without tasks, and does not complete the session")
+		c.fault(ruleReport, "a report of kind complete without tasks must complete the session")
 	}
 }
 
@@ -117,11 +120,11 @@ func (f *sessionReported) completes(c *trial, s *session) {
 func (f *sessionReported) task(c *trial, s *session, id string) {
 	t := c.tasks[id]
 	if t == nil || t.deleted && !f.Late {
-		c.fault(ruleExists, "there is no task %q", id)
+		c.fault(ruleExists, "task %q does not exist", id)
 		return
 	}
 	if !c.mayReport(s, t) {
-		c.fault(ruleReportTasks, "session %s reports on task %s, which is not one of those that it may", s.id, id)
+		c.fault(ruleReportTasks, "session %s may not report on task %s", s.id, id)
 	}
 }
 
@@ -137,13 +140,13 @@ func (c *trial) mayReport(s *session, t *task) bool {
 // asks judges the question that the report opens.
 func (f *sessionReported) asks(c *trial) {
 	if f.Kind != "needs-input" && (f.InputID != "" || len(f.Options) > 0) {
-		c.fault(ruleReport, "a report %s opens no question", f.Kind)
+		c.fault(ruleReport, "a report of kind %s may not open a question", f.Kind)
 	}
 	if f.InputID == "" {
 		return
 	}
 	if c.questions[f.InputID] != nil {
-		c.fault(ruleQuestion, "question %s was there before", f.InputID)
+		c.fault(ruleQuestion, "question %s already exists", f.InputID)
 	}
 }
 

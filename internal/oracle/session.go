@@ -93,12 +93,12 @@ type permissions struct {
 func (c *trial) may(role, strategy string, p permissions) {
 	letter := letterOf(role, strategy)
 	if letter == "" {
-		c.fault(rulePermissions, "a session cannot be a %s with the strategy %s", role, strategy)
+		c.fault(rulePermissions, "a session cannot be a %s with strategy %s", role, strategy)
 		return
 	}
 	for _, id := range coreList(letter) {
 		if !slices.Contains(p.Commands, id) {
-			c.fault(rulePermissions, "its list lacks %s, which is core", id)
+			c.fault(rulePermissions, "the permissions lack the core command %s", id)
 		}
 	}
 	allowed := func(id string) bool {
@@ -109,7 +109,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 		allowed = func(id string) bool { return slices.Contains(list, id) }
 		for _, id := range list {
 			if !slices.Contains(p.Commands, id) {
-				c.fault(rulePermissions, "its list is the default of its role and lacks %s", id)
+				c.fault(rulePermissions, "the permissions are the default ones, but lack %s", id)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 		if !allowed(id) || seen[id] {
 			c.fault(
 				rulePermissions,
-				"its list has %s, which is not for a %s with the strategy %s, or stands there twice",
+				"the permissions contain %s, which a %s with strategy %s may not have, or contain it twice",
 				id,
 				role,
 				strategy,
@@ -131,7 +131,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 // isNew judges that no session ever had the id: ids are not reused.
 func (c *trial) isNew(sessionID string) {
 	if c.sessions[sessionID] != nil || sessionID == "" {
-		c.fault(ruleExists, "a session %q was there before", sessionID)
+		c.fault(ruleExists, "session %q already exists", sessionID)
 	}
 }
 
@@ -200,7 +200,7 @@ func (f *sessionRegistered) judge(c *trial) {
 		return
 	}
 	if f.Role != "" {
-		c.fault(ruleManifest, "it makes session %q and says that it begins as %s", f.SessionID, f.Role)
+		c.fault(ruleManifest, "it creates session %q, so it cannot also start it as %s", f.SessionID, f.Role)
 	}
 	c.isNew(f.SessionID)
 	c.may(f.Created.Role, f.Created.Strategy, f.Created.Permissions)
@@ -215,11 +215,12 @@ func (f *sessionRegistered) begin(c *trial, s *session) {
 	switch {
 	case s == nil || !f.begins():
 	case f.Role != s.role:
-		c.fault(ruleManifest, "session %s is a %s, and begins as %q", s.id, s.role, f.Role)
+		c.fault(ruleManifest, "session %s is a %s, but starts as %q", s.id, s.role, f.Role)
 	case s.manifest == "":
-		c.fault(ruleManifest, "session %s has no manifest to begin with", s.id)
+		c.fault(ruleManifest, "session %s has no manifest to start with", s.id)
 	case f.Manifest != s.manifest:
-		c.fault(ruleManifest, "session %s begins with %q, and was given %s", s.id, f.Manifest, s.manifest)
+		c.fault(ruleManifest,
+			"session %s starts with manifest %q, but its manifest is %s", s.id, f.Manifest, s.manifest)
 	}
 }
 
@@ -228,7 +229,7 @@ var digestForm = lazyregexp.New(`^sha256-[0-9a-f]{64}$`)
 // aDigest judges that a text is a blob's digest, or empty.
 func (c *trial) aDigest(digest string) {
 	if digest != "" && !digestForm().MatchString(digest) {
-		c.fault(ruleManifest, "%q is no digest of a manifest", digest)
+		c.fault(ruleManifest, "%q is not the digest of a manifest", digest)
 	}
 }
 
@@ -271,16 +272,16 @@ func (f *sessionUpdated) judge(c *trial) {
 	if f.TaskIDs != nil {
 		c.gives(s, *f.TaskIDs, f.Forced)
 	} else if f.Forced {
-		c.fault(ruleWork, "it gives no tasks, and is forced")
+		c.fault(ruleWork, "it is forced, but assigns no tasks")
 	}
 	if f.Status == nil {
 		return
 	}
 	if *f.Status != idle && *f.Status != working {
-		c.fault(ruleSession, "an update makes a session idle or working, not %s", *f.Status)
+		c.fault(ruleSession, "an update can only set a session to idle or working, not %s", *f.Status)
 	}
 	if s != nil && s.ended != "" && s.ended != endDeleted {
-		c.fault(ruleEnded, "session %s had ended (%s), and its status stays", s.id, s.ended)
+		c.fault(ruleEnded, "session %s had ended (%s), so its status cannot change", s.id, s.ended)
 	}
 }
 
@@ -337,7 +338,7 @@ func (f *sessionKilled) judge(c *trial) {
 		c.spawner(s)
 	}
 	if f.Status != endStopped && f.Status != endFailed {
-		c.fault(ruleSession, "a killed session is stopped or failed, not %q", f.Status)
+		c.fault(ruleSession, "a killed session must become stopped or failed, not %q", f.Status)
 	}
 }
 
@@ -379,7 +380,8 @@ func (f *sessionNoted) judge(c *trial) {
 	if s := c.aSession(f.SessionID); c.by.kind != bySession {
 		c.notDeleted(s)
 	} else if c.thirdOn() && f.decided() {
-		c.fault(ruleNote, "session %s writes a note of type %q, which says what was decided", c.by.id, f.Type)
+		c.fault(ruleNote,
+			"session %s may not write a note of type %q, which is reserved for decisions", c.by.id, f.Type)
 	}
 }
 

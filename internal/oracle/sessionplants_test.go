@@ -122,7 +122,8 @@ func spawnPlants() []plant {
 		spawned("a spawn does not start its task", ruleStatus, worker+`,"taskIds":["free"]`),
 		{"a queue session's spawn starts its task", broken(ruleStatus), nothing, func(s *story) {
 			s.spawn("x",
-				`"role":"worker","strategy":"queue","queue":"x","taskIds":["free"],"queued":["free"],"started":["free"],`+byDefault("Q"))
+				`"role":"worker","strategy":"queue","queue":"x","taskIds":["free"],"queued":["free"],`+
+					`"started":["free"],`+byDefault("Q"))
 		}},
 	}
 }

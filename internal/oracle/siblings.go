@@ -72,21 +72,21 @@ func (f *taskUpdated) siblings(c *trial, t *task) {
 	other := c.tasks[o.sibling()]
 	switch {
 	case o.Before != "" && o.After != "":
-		c.fault(ruleTask, "task %s is put both before and after another", t.id)
+		c.fault(ruleTask, "task %s cannot move both before and after a sibling", t.id)
 		return
 	case other == nil || other.deleted || other == t || other.project != t.project || c.shownBelow(other) != parent:
-		c.fault(ruleTask, "task %s is put next to %q, which is no sibling", t.id, o.sibling())
+		c.fault(ruleTask, "task %s cannot move next to %q, which is not a sibling", t.id, o.sibling())
 		return
 	case o.open:
 		return
 	}
 	if !orderKeys().MatchString(o.Key) || len(o.Key) > maxOrderKey {
-		c.fault(ruleTask, "the key %q is none that a place among siblings has", o.Key)
+		c.fault(ruleTask, "%q is not a valid key for the order of siblings", o.Key)
 	}
 	all := c.placed(t, o)
 	at := slices.Index(all, t.id)
 	if at > 0 && c.tasks[all[at-1]].key() >= o.Key || at+1 < len(all) && c.tasks[all[at+1]].key() <= o.Key {
-		c.fault(ruleTask, "the key %q does not put task %s next to %s", o.Key, t.id, o.sibling())
+		c.fault(ruleTask, "key %q does not place task %s next to %s", o.Key, t.id, o.sibling())
 	}
 }
 

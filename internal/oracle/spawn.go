@@ -38,7 +38,7 @@ func (f *sessionSpawned) judge(c *trial) {
 	f.queues(c)
 	c.aDigest(f.Manifest)
 	if f.Timeout < 0 {
-		c.fault(ruleSpawn, "its timeout is %d ms", f.Timeout)
+		c.fault(ruleSpawn, "a timeout of %d ms is not valid", f.Timeout)
 	}
 }
 
@@ -47,7 +47,7 @@ func (f *sessionSpawned) judge(c *trial) {
 func (f *sessionSpawned) spawner(c *trial) {
 	if c.by.kind == bySession {
 		if f.SpawnedBy != c.by.id {
-			c.fault(ruleSpawn, "it says that %q spawned it, and comes from %s", f.SpawnedBy, c.event.Source)
+			c.fault(ruleSpawn, "spawnedBy is %q, but the event comes from %s", f.SpawnedBy, c.event.Source)
 		}
 		f.gives(c, c.sessions[c.by.id])
 		return
@@ -57,7 +57,7 @@ func (f *sessionSpawned) spawner(c *trial) {
 	}
 	s := c.sessions[f.SpawnedBy]
 	if s == nil || s.ended == endDeleted || s.project != c.event.Project {
-		c.fault(ruleSpawn, "it says that %q spawned it, which is no session of project %q", f.SpawnedBy,
+		c.fault(ruleSpawn, "spawnedBy is %q, which is not a session of project %q", f.SpawnedBy,
 			c.event.Project)
 	}
 }
@@ -74,7 +74,8 @@ func (f *sessionSpawned) gives(c *trial, s *session) {
 	}
 	for _, id := range f.Permissions.Commands {
 		if !s.commands[id] && !slices.Contains(own, id) {
-			c.fault(rulePermissions, "orchestrator %s gives session %s %s, which it may not use itself", s.id,
+			c.fault(rulePermissions,
+				"orchestrator %s may not give session %s the command %s, which it may not use itself", s.id,
 				f.SessionID, id)
 		}
 	}
@@ -87,16 +88,16 @@ func (f *sessionSpawned) starts(c *trial) {
 		t := c.tasks[id]
 		switch {
 		case f.Strategy == "queue":
-			c.fault(ruleStatus, "it starts task %s, which starting the item does", id)
+			c.fault(ruleStatus, "it starts task %s, but a queued task starts with its item", id)
 		case !slices.Contains(f.TaskIDs, id) || slices.Contains(f.Started[:i], id):
-			c.fault(ruleSpawn, "it starts %q, which is none of its tasks, or twice", id)
+			c.fault(ruleSpawn, "it starts %q, which is not one of its tasks, or starts it twice", id)
 		case t != nil && t.status != todo:
-			c.fault(ruleStatus, "it starts task %s, whose status was %s", id, t.status)
+			c.fault(ruleStatus, "it starts task %s, whose status is %s", id, t.status)
 		}
 	}
 	for _, id := range f.TaskIDs {
 		if t := c.tasks[id]; f.Strategy != "queue" && t != nil && t.status == todo && !slices.Contains(f.Started, id) {
-			c.fault(ruleStatus, "task %s was todo, and it does not start it", id)
+			c.fault(ruleStatus, "task %s is todo, but the spawn does not start it", id)
 		}
 	}
 }
@@ -104,10 +105,14 @@ func (f *sessionSpawned) starts(c *trial) {
 // unmet judges the unmet dependencies that it lists.
 func (f *sessionSpawned) unmet(c *trial) {
 	if f.Strict && len(f.Unmet) > 0 {
-		c.fault(ruleSpawn, "it was to be refused if dependencies were not satisfied")
+		c.fault(ruleSpawn, "the spawn required satisfied dependencies, but some are open")
 	}
-	if c.thirdOn() && f.waits() != f.Forced {
-		c.fault(ruleSpawn, "dependencies that are not satisfied: %d, forced: %t", len(f.Unmet), f.Forced)
+	switch {
+	case !c.thirdOn():
+	case f.waits() && !f.Forced:
+		c.fault(ruleSpawn, "its tasks have open dependencies, and it is not forced: %q", f.Unmet)
+	case !f.waits() && f.Forced:
+		c.fault(ruleSpawn, "it is forced without need: nothing that it starts has open dependencies")
 	}
 	var open []string
 	for _, id := range f.TaskIDs {
@@ -117,14 +122,14 @@ func (f *sessionSpawned) unmet(c *trial) {
 	}
 	for _, id := range f.Unmet {
 		if !slices.Contains(open, id) || c.satisfied(id, false) {
-			c.fault(ruleSpawn, "it says that dependency %q is not satisfied", id)
+			c.fault(ruleSpawn, "it lists dependency %q as open, but it is not", id)
 		}
 	}
 	// A queue that trusts reports may count it as met. The session does not wait for its own tasks.
 	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	for _, id := range open {
 		if !slices.Contains(f.TaskIDs, id) && !c.satisfied(id, q != nil && q.trust) && !slices.Contains(f.Unmet, id) {
-			c.fault(ruleSpawn, "dependency %s is not satisfied, and it does not say so", id)
+			c.fault(ruleSpawn, "it does not list dependency %s, which is open", id)
 		}
 	}
 }
@@ -140,13 +145,13 @@ func (f *sessionSpawned) queues(c *trial) {
 	// Version 1 of the rules gave sessions no queues.
 	if f.Strategy != "queue" || c.event.Rules == "1" {
 		if f.Queue != "" || len(f.Queued) > 0 {
-			c.fault(ruleSpawn, "it has a queue, and not the strategy")
+			c.fault(ruleSpawn, "it names a queue, but its strategy is not queue")
 		}
 		return
 	}
 	q := c.queues[queueKey{c.event.Project, f.Queue}]
 	if q == nil && !f.ownQueue() {
-		c.fault(ruleSpawn, "it pulls from %q, which is no queue", f.Queue)
+		c.fault(ruleSpawn, "it pulls from %q, which is not a queue", f.Queue)
 	}
 	var want []string
 	for _, id := range f.TaskIDs {
@@ -155,7 +160,7 @@ func (f *sessionSpawned) queues(c *trial) {
 		}
 	}
 	if !slices.Equal(f.Queued, want) {
-		c.fault(ruleSpawn, "it pushes %q, and its tasks that do not stand there yet are %q", f.Queued, want)
+		c.fault(ruleSpawn, "it pushes %q, but its tasks that are not yet in the queue are %q", f.Queued, want)
 	}
 	c.enters(q, f.Queued)
 }

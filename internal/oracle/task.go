@@ -126,7 +126,7 @@ func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
 
 func (c *trial) title(title string) {
 	if n := utf8.RuneCountInString(title); n < 1 || n > 200 || strings.TrimSpace(title) == "" {
-		c.fault(ruleTask, "a title has 1 to 200 characters, and this has %d", n)
+		c.fault(ruleTask, "a title must have 1 to 200 characters, but this one has %d", n)
 	}
 }
 
@@ -145,7 +145,7 @@ func (f *taskCreated) commands() []string       { return []string{"task:create"}
 
 func (f *taskCreated) judge(c *trial) {
 	if c.tasks[f.TaskID] != nil || f.TaskID == "" {
-		c.fault(ruleExists, "a task %q was there before", f.TaskID)
+		c.fault(ruleExists, "task %q already exists", f.TaskID)
 	}
 	c.title(f.Title)
 	c.parent(f.ParentID, c.event.Project)
@@ -156,8 +156,12 @@ func (f *taskCreated) judge(c *trial) {
 		}
 	}
 	c.deep(f.ParentID)
-	if over := c.isCompleted(f.ParentID); c.thirdOn() && over != f.Forced {
-		c.fault(ruleFinish, "its parent is completed: %t, and its creation is forced: %t", over, f.Forced)
+	switch over := c.isCompleted(f.ParentID); {
+	case !c.thirdOn():
+	case over && !f.Forced:
+		c.fault(ruleFinish, "it is created below the completed task %s without force", f.ParentID)
+	case !over && f.Forced:
+		c.fault(ruleFinish, "it is forced without need: its parent is not completed")
 	}
 	c.awaited(nil, f.Dependencies)
 }
@@ -229,7 +233,8 @@ func (f *taskUpdated) judge(c *trial) {
 		c.moves(t, f.Status.From, f.Status.To)
 		c.notified(f.Notice, t, f.Status.To, false)
 		if f.Status.From == f.Status.To {
-			c.fault(ruleStatus, "its status moves from %s to %s", f.Status.From, f.Status.To)
+			c.fault(ruleStatus,
+				"the update sets the status from %s to %s, which changes nothing", f.Status.From, f.Status.To)
 		}
 	}
 	if t != nil {
@@ -248,7 +253,7 @@ func (f *taskUpdated) newDependencies(c *trial, t *task) {
 			c.fault(ruleTask, "it depends on %q, which does not exist", id)
 		}
 		if c.waitsFor(id, f.TaskID, map[string]bool{}) {
-			c.fault(ruleTask, "it depends on %s, which waits for it", id)
+			c.fault(ruleTask, "it depends on %s, which depends on it", id)
 		}
 	}
 }
@@ -291,20 +296,20 @@ var taskStatuses = []string{todo, inProgress, completed, cancelled, blocked}
 // moves judges a change of a task's status, by any command.
 func (c *trial) moves(t *task, from, to string) {
 	if t != nil && from != t.status {
-		c.fault(ruleStatus, "it moves task %s from %s, and its status was %s", t.id, from, t.status)
+		c.fault(ruleStatus, "it changes the status of task %s from %s, but the status is %s", t.id, from, t.status)
 	}
 	if !slices.Contains(taskStatuses, to) {
-		c.fault(ruleStatus, "%q is no status of a task", to)
+		c.fault(ruleStatus, "%q is not a status of a task", to)
 	}
 	if c.by.kind == byUser {
 		return
 	}
 	if s := c.sessions[c.by.id]; c.by.kind != bySession || s == nil || s.letter != "O" {
-		c.fault(ruleStatusOwner, "%s moves a task's status, which is the user's and an orchestrator's", c.event.Source)
+		c.fault(ruleStatusOwner, "%s may not change a task's status: only users and orchestrators may", c.event.Source)
 	} else if to == cancelled {
-		c.fault(ruleStatusOwner, "an orchestrator cancels a task, which only the user may")
+		c.fault(ruleStatusOwner, "an orchestrator may not cancel a task: only a user may")
 	} else if t != nil && t.status == cancelled && from != to && c.thirdOn() {
-		c.fault(ruleStatusOwner, "an orchestrator takes the cancellation of task %s back, which only the user may",
+		c.fault(ruleStatusOwner, "an orchestrator may not reverse the cancellation of task %s: only a user may",
 			t.id)
 	}
 }
@@ -359,12 +364,12 @@ func (f *taskStatusChanged) judge(c *trial) {
 	c.notified(f.Notice, t, f.To, f.To == inProgress)
 	switch {
 	case t != nil && f.To == blocked && f.From == blocked && (!c.thirdOn() || f.Reason == "" || f.Reason == t.reason):
-		c.fault(ruleStatus, "task %s is blocked already, and gets no other reason", f.TaskID)
+		c.fault(ruleStatus, "task %s is already blocked, and the reason cannot change", f.TaskID)
 	case f.To == completed, f.To == blocked:
 	case f.To != inProgress:
-		c.fault(ruleStatus, "no command leads to %q this way", f.To)
+		c.fault(ruleStatus, "no command changes a status to %q in this way", f.To)
 	case t != nil && !t.reopenable():
-		c.fault(ruleStatus, "task %s is reopened, and was neither completed, blocked, nor said to be done", f.TaskID)
+		c.fault(ruleStatus, "task %s cannot be reopened: it was not completed, blocked or reported as done", f.TaskID)
 	}
 }
 
@@ -412,20 +417,20 @@ func (f *taskDeleted) commands() []string       { return []string{"task:delete"}
 func (f *taskDeleted) judge(c *trial) {
 	c.aTask(f.TaskID)
 	if t := c.tasks[f.TaskID]; t != nil && f.Title != "" && f.Title != t.title {
-		c.fault(ruleTask, "it says that the title of task %s was %q, which was %q", f.TaskID, f.Title, t.title)
+		c.fault(ruleTask, "the event gives the title of task %s as %q, but it is %q", f.TaskID, f.Title, t.title)
 	}
 	if !f.Recursive && len(f.Descendants) > 0 {
-		c.fault(ruleTask, "descendants go with task %s, and it is not recursive", f.TaskID)
+		c.fault(ruleTask, "subtasks are deleted with task %s, but the deletion is not recursive", f.TaskID)
 	}
 	gone := map[string]bool{f.TaskID: true}
 	for _, id := range f.Descendants {
 		t := c.tasks[id]
 		if t == nil || t.deleted || gone[id] || !c.above(t.parent, func(id string) bool { return id == f.TaskID }) {
-			c.fault(ruleTask, "%q is no descendant of task %s that is still there", id, f.TaskID)
+			c.fault(ruleTask, "%q is not an existing descendant of task %s", id, f.TaskID)
 			continue
 		}
 		if p := c.tasks[t.parent]; !gone[t.parent] && p != nil && !p.deleted {
-			c.fault(ruleTask, "task %s is deleted before its parent %s", id, t.parent)
+			c.fault(ruleTask, "task %s must be listed after its parent %s", id, t.parent)
 		}
 		gone[id] = true
 	}
@@ -439,7 +444,7 @@ func (f *taskDeleted) judge(c *trial) {
 func (f *taskDeleted) complete(c *trial, gone map[string]bool) {
 	for _, t := range c.tasks {
 		if !t.deleted && !gone[t.id] && gone[t.parent] {
-			c.fault(ruleTask, "task %s stands below and stays", t.id)
+			c.fault(ruleTask, "task %s is a descendant, but is not deleted", t.id)
 			return
 		}
 	}

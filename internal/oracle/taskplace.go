@@ -10,7 +10,7 @@ import (
 // parent judges the parent that a task gets; "" is none.
 func (c *trial) parent(id, project string) {
 	if p := c.tasks[id]; id != "" && (p == nil || p.deleted || p.project != project) {
-		c.fault(ruleTask, "its parent %q is no task of the project", id)
+		c.fault(ruleTask, "parent %q is not a task of the project", id)
 	}
 }
 
@@ -23,14 +23,14 @@ func (c *trial) planID(task, id, project string) {
 		return
 	}
 	if strings.ContainsAny(id, " \t\n") {
-		c.fault(ruleTask, "its plan id %q contains a space", id)
+		c.fault(ruleTask, "plan id %q contains a space", id)
 	}
 	if c.thirdOn() && (c.tasks[id] != nil && id != task || taskIDs().MatchString(id)) {
-		c.fault(rulePlanID, "its plan id %q is the own id of a task, or may become one", id)
+		c.fault(rulePlanID, "plan id %q is the id of a task, or could become one", id)
 	}
 	for _, t := range c.tasks {
 		if t.planID == id && t.id != task && t.project == project && !t.deleted {
-			c.fault(rulePlanID, "task %s has the plan id %q already", t.id, id)
+			c.fault(rulePlanID, "task %s already has the plan id %q", t.id, id)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (f *taskUpdated) place(c *trial, t *task) {
 	above := map[string]bool{}
 	c.above(*f.ParentID, func(id string) bool { above[id] = true; return false })
 	if above[t.id] {
-		c.fault(ruleTask, "task %s moves below itself", t.id)
+		c.fault(ruleTask, "task %s cannot move below itself", t.id)
 		return
 	}
 	moving := c.moving(t.id)
@@ -55,13 +55,13 @@ func (f *taskUpdated) place(c *trial, t *task) {
 		}
 		for _, id := range waitsFor {
 			if above[id] {
-				c.fault(ruleTask, "task %s moves below %s, which it waits for", part.id, id)
+				c.fault(ruleTask, "task %s cannot move below %s, which it depends on", part.id, id)
 			}
 		}
 	}
 	levels := moving[len(moving)-1].level + len(above)
 	if len(above) > 0 && levels > maxTaskDepth {
-		c.fault(ruleLimit, "the tasks below it are %d levels deep", levels)
+		c.fault(ruleLimit, "the subtasks would be nested %d levels deep", levels)
 	}
 }
 

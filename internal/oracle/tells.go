@@ -38,11 +38,11 @@ func (j *Judge) Tells(command Command, body []byte) string {
 	must := a.propose()
 	switch {
 	case must == nil:
-		return "it is the event of a command that has none"
+		return "its command should not become an event"
 	case reflect.TypeOf(must) != reflect.TypeOf(is):
-		return fmt.Sprintf("it is a %T, and its command makes a %T", is, must)
+		return fmt.Sprintf("it is a %T, but its command becomes a %T", is, must)
 	case e.Project != a.event.Project && fresh != e.Project:
-		return fmt.Sprintf("it is of project %q, and its command of %q", e.Project, a.event.Project)
+		return fmt.Sprintf("it belongs to project %q, but its command to project %q", e.Project, a.event.Project)
 	}
 	return differ(members(is), members(must))
 }

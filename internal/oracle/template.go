@@ -28,17 +28,17 @@ type template struct {
 func (c *trial) aTemplate(id string) {
 	t := c.templates[id]
 	if !slices.Contains(ownTemplates, id) && (t == nil || t.deleted) {
-		c.fault(ruleExists, "there is no template %q", id)
+		c.fault(ruleExists, "template %q does not exist", id)
 	}
 }
 
 // templateTexts judges an event's template texts.
 func (c *trial) templateTexts(name, content *string) {
 	if name != nil && strings.TrimSpace(*name) == "" {
-		c.fault(ruleTemplate, "a template has a name")
+		c.fault(ruleTemplate, "the template has no name")
 	}
 	if content != nil && strings.TrimSpace(*content) == "" {
-		c.fault(ruleTemplate, "a template has a content")
+		c.fault(ruleTemplate, "the template has no content")
 	}
 }
 
@@ -54,10 +54,10 @@ func (f *templateCreated) commands() []string       { return []string{"template:
 
 func (f *templateCreated) judge(c *trial) {
 	if c.templates[f.TemplateID] != nil || slices.Contains(ownTemplates, f.TemplateID) {
-		c.fault(ruleExists, "there is or was a template %q", f.TemplateID)
+		c.fault(ruleExists, "template %q already exists or existed", f.TemplateID)
 	}
 	if f.Role != "worker" && f.Role != "orchestrator" {
-		c.fault(ruleTemplate, "a template is for workers or for orchestrators, not for %q", f.Role)
+		c.fault(ruleTemplate, "a template must be for workers or orchestrators, not for %q", f.Role)
 	}
 	c.templateTexts(&f.Name, &f.Content)
 }
@@ -85,7 +85,7 @@ func (f *templateUpdated) commands() []string       { return []string{"template:
 func (f *templateUpdated) judge(c *trial) {
 	c.aTemplate(f.TemplateID)
 	if f.Name == nil && f.Content == nil {
-		c.fault(ruleTemplate, "it changes nothing")
+		c.fault(ruleTemplate, "the update changes nothing")
 	}
 	c.templateTexts(f.Name, f.Content)
 }
@@ -117,7 +117,7 @@ func (f *templateReset) judge(c *trial) {
 	c.aTemplate(f.TemplateID)
 	t := c.templates[f.TemplateID]
 	if slices.Contains(ownTemplates, f.TemplateID) && t == nil || t != nil && !t.deleted && !t.changed {
-		c.fault(ruleTemplate, "the content of template %s is the one that it came with", f.TemplateID)
+		c.fault(ruleTemplate, "template %s already has its original content", f.TemplateID)
 	}
 }
 
@@ -138,7 +138,7 @@ func (f *templateDeleted) commands() []string       { return []string{"template:
 func (f *templateDeleted) judge(c *trial) {
 	c.aTemplate(f.TemplateID)
 	if slices.Contains(ownTemplates, f.TemplateID) {
-		c.fault(ruleTemplate, "template %s is Maestro's own, and stays", f.TemplateID)
+		c.fault(ruleTemplate, "template %s is built in, and cannot be deleted", f.TemplateID)
 	}
 }
 

@@ -38,18 +38,18 @@ func (f *tokenCreated) commands() []string       { return []string{"token:create
 
 func (f *tokenCreated) judge(c *trial) {
 	if f.Name == "" || f.Name == "admin" {
-		c.fault(ruleToken, "no token is named %q", f.Name)
+		c.fault(ruleToken, "%q is not a valid name for a token", f.Name)
 	}
 	if c.thirdOn() && slices.Contains(reservedTokens, f.Name) {
-		c.fault(ruleToken, "%q names another actor", f.Name)
+		c.fault(ruleToken, "%q is the name of another actor", f.Name)
 	}
 	if !slices.Contains([]string{"admin", "auditor", "read-only"}, f.Kind) {
-		c.fault(ruleToken, "%q is no kind of token", f.Kind)
+		c.fault(ruleToken, "%q is not a kind of token", f.Kind)
 	}
 	if (f.Kind == "read-only") != (len(f.ProjectIDs) > 0) {
 		c.fault(
 			ruleToken,
-			"a token of kind %s has %d projects; read-only ones have some, others none",
+			"a token of kind %s cannot have %d projects: a read-only token has at least one, any other has none",
 			f.Kind,
 			len(f.ProjectIDs),
 		)
@@ -58,11 +58,11 @@ func (f *tokenCreated) judge(c *trial) {
 	if t := c.tokens[f.Name]; t != nil {
 		generation = t.generation + 1
 		if t.good(c.at()) {
-			c.fault(ruleToken, "there is a live token %s", f.Name)
+			c.fault(ruleToken, "a valid token %s already exists", f.Name)
 		}
 	}
 	if f.Generation != generation {
-		c.fault(ruleToken, "it says generation %d, and it is the token's %d.", f.Generation, generation)
+		c.fault(ruleToken, "the event says generation %d, expected %d", f.Generation, generation)
 	}
 	f.expiry(c)
 }
@@ -70,11 +70,11 @@ func (f *tokenCreated) judge(c *trial) {
 // expiry judges that the token has a lifetime, and does not outlive the one that created it.
 func (f *tokenCreated) expiry(c *trial) {
 	if f.ExpiresAt != 0 && f.ExpiresAt <= c.at() {
-		c.fault(ruleToken, "it is made at %d and expires at %d", c.at(), f.ExpiresAt)
+		c.fault(ruleToken, "it is created at %d, but expires at %d", c.at(), f.ExpiresAt)
 	}
 	if maker := c.tokens[c.by.id]; c.by.kind == byUser && maker != nil && maker.expires != 0 &&
 		(f.ExpiresAt == 0 || f.ExpiresAt > maker.expires) {
-		c.fault(ruleToken, "it expires at %d, and the token that makes it at %d", f.ExpiresAt, maker.expires)
+		c.fault(ruleToken, "it expires at %d, after the token that creates it at %d", f.ExpiresAt, maker.expires)
 	}
 }
 
@@ -110,12 +110,12 @@ func (f *tokenRevoked) commands() []string { return []string{"token:revoke"} }
 
 func (f *tokenRevoked) judge(c *trial) {
 	if (f.Name == "") == (f.SessionID == "") {
-		c.fault(ruleToken, "it revokes either a named token or a session's secret")
+		c.fault(ruleToken, "it must revoke either a named token or a session's secret")
 		return
 	}
 	if f.SessionID != "" {
 		if len(f.Children) > 0 {
-			c.fault(ruleToken, "a session's secret has no children, and it names %v", f.Children)
+			c.fault(ruleToken, "a session's secret has no children, but the event names %v", f.Children)
 		}
 		f.checkSession(c)
 		return
@@ -123,14 +123,14 @@ func (f *tokenRevoked) judge(c *trial) {
 	t := c.tokens[f.Name]
 	// A token that is already revoked can be named again, to revoke the children that it kept.
 	if t == nil || !t.live && len(f.Children) == 0 {
-		c.fault(ruleToken, "there is no live token %q", f.Name)
+		c.fault(ruleToken, "%q is not a valid token", f.Name)
 		return
 	}
 	// The documents do not say whether it names the old generation or the next one.
 	if f.Generation != t.generation && f.Generation != t.generation+1 {
 		c.fault(
 			ruleToken,
-			"it says generation %d, and the secret so far was of generation %d",
+			"the event says generation %d, but the current secret has generation %d",
 			f.Generation,
 			t.generation,
 		)
@@ -149,18 +149,18 @@ func (f *tokenRevoked) children(c *trial) {
 	}
 	if len(f.Children) == 0 {
 		if c.thirdOn() && len(within) > 0 && c.by.kind == byUser && (c.by.id == f.Name || within[c.by.id]) {
-			c.fault(ruleToken, "%s keeps the tokens that %s made", c.by.id, f.Name)
+			c.fault(ruleToken, "%s may not keep the tokens that %s created", c.by.id, f.Name)
 		}
 		return
 	}
 	for i, name := range f.Children {
 		if !within[name] || slices.Contains(f.Children[:i], name) {
-			c.fault(ruleToken, "it revokes %q too, which %s did not make", name, f.Name)
+			c.fault(ruleToken, "it also revokes %q, which %s did not create", name, f.Name)
 		}
 	}
 	for name := range within {
 		if !slices.Contains(f.Children, name) {
-			c.fault(ruleToken, "it revokes some of the tokens that %s made, and not %q", f.Name, name)
+			c.fault(ruleToken, "it revokes some of the tokens that %s created, but not %q", f.Name, name)
 		}
 	}
 }
@@ -168,13 +168,13 @@ func (f *tokenRevoked) children(c *trial) {
 func (f *tokenRevoked) checkSession(c *trial) {
 	s := c.sessions[f.SessionID]
 	if s == nil {
-		c.fault(ruleExists, "there is no session %q", f.SessionID)
+		c.fault(ruleExists, "session %q does not exist", f.SessionID)
 		return
 	}
 	if f.Generation != s.generation+1 {
 		c.fault(
 			ruleToken,
-			"it says generation %d, and the secret so far was of generation %d",
+			"the event says generation %d, but the current secret has generation %d",
 			f.Generation,
 			s.generation,
 		)

@@ -17,8 +17,11 @@ func (c *trial) gives(s *session, tasks []string, forced bool) {
 		return
 	}
 	c.workable(c.added(s, tasks)...)
-	if early := c.early(s, tasks); early != forced {
-		c.fault(ruleWork, "it gives work before its time: %t, forced: %t", early, forced)
+	switch early := c.early(s, tasks); {
+	case early && !forced:
+		c.fault(ruleWork, "it assigns tasks with open dependencies, or to an ended session, without force")
+	case !early && forced:
+		c.fault(ruleWork, "it is forced without need: the tasks can be assigned")
 	}
 }
 

@@ -68,9 +68,9 @@ func TestPlansAreBounded(t *testing.T) {
 				strings.Repeat("x", 600<<10) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
 			"line 3: the task has 1",
 		},
-		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan uses no aliases"},
-		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan uses no aliases"},
-		{"a key twice", oneTask + "  metadata: {a: 1, a: 2}\n", `the key "a" is there twice`},
+		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan may not use aliases"},
+		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan may not use aliases"},
+		{"a key twice", oneTask + "  metadata: {a: 1, a: 2}\n", `the key "a" appears twice`},
 		{"a key that is a number", oneTask + "  metadata: {a: {1: 2}}\n", "cannot be written as a JSON object"},
 	} {
 		_, err := Parse([]byte(c.plan))

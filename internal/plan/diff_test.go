@@ -54,7 +54,7 @@ func TestDiffOfAPlanAndAProject(t *testing.T) {
 
 // An entry with a task's own id means that task, whatever plan ids exist. In another project it becomes a task whose
 // plan id is not the id of a task, and applying the file again finds it.
-func TestAnOwnIDComesBeforeAPlanID(t *testing.T) {
+func TestTaskIDComesBeforePlanID(t *testing.T) {
 	const own = "task_0123456789"
 	p, err := plan.Parse([]byte("tasks:\n  - id: " + own + "\n    title: A\n"))
 	if err != nil {

@@ -71,7 +71,7 @@ func (r *free) value(node *yaml.Node, level int) (any, error) {
 		}
 		return list, nil
 	case yaml.AliasNode: // a short file could expand to an endless one
-		return nil, faultAt(node, "a plan uses no aliases")
+		return nil, faultAt(node, "a plan may not use aliases")
 	case yaml.ScalarNode, yaml.DocumentNode:
 	}
 	var value any
@@ -88,12 +88,12 @@ func (r *free) object(node *yaml.Node, level int) (map[string]any, error) {
 		key := node.Content[i]
 		switch tag := key.ShortTag(); {
 		case key.Kind == yaml.AliasNode || tag == "!!merge":
-			return nil, faultAt(key, "a plan uses no aliases")
+			return nil, faultAt(key, "a plan may not use aliases")
 		case key.Kind != yaml.ScalarNode || level > 1 && tag != "!!str":
 			return nil, faultAt(key, "this cannot be written as a JSON object: a key is %s", kindOf(key))
 		}
 		if _, again := object[key.Value]; again {
-			return nil, faultAt(key, "this cannot be written as a JSON object: the key %q is there twice", key.Value)
+			return nil, faultAt(key, "this cannot be written as a JSON object: the key %q appears twice", key.Value)
 		}
 		value, err := r.value(node.Content[i+1], level+1)
 		if err != nil {

@@ -78,7 +78,7 @@ func (p *parser) document(content []byte) {
 		p.fault(1, "", "a plan has at most %d bytes, this has %d", MaxBytes, len(content))
 		return
 	case !utf8.Valid(content):
-		p.fault(1, "", "a plan is UTF-8 text, and this is not")
+		p.fault(1, "", "a plan must be UTF-8 text, and this is not")
 		return
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
@@ -158,7 +158,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 				return
 			}
 			if parent != "" && named != parent {
-				p.fault(n.Line, at, "it stands among the tasks of %q and names %q as its parent", parent, named)
+				p.fault(n.Line, at, "it is listed below %q, but names %q as its parent", parent, named)
 				return
 			}
 			t.Parent = named
@@ -349,7 +349,7 @@ func kindOf(node *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.AliasNode:
-		return "an alias, and a plan uses none"
+		return "an alias, which a plan may not use"
 	case yaml.ScalarNode:
 		if node.Value == "" {
 			return "nothing"

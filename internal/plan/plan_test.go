@@ -88,7 +88,7 @@ func TestFaults(t *testing.T) {
 		{"no tasks", "name: x\n", []string{"line 1: a plan needs tasks"}},
 		{"empty tasks", "name: x\ntasks: []\n", []string{"line 2: a plan needs tasks"}},
 		{"not YAML", "tasks:\n  - id: a\n title: b\n", []string{"line 2: this is not YAML: did not find expected key"}},
-		{"not UTF-8", "name: \xff\n", []string{"line 1: a plan is UTF-8 text, and this is not"}},
+		{"not UTF-8", "name: \xff\n", []string{"line 1: a plan must be UTF-8 text, and this is not"}},
 		{
 			"two documents", "tasks: [{id: a, title: A}]\n---\ntasks: []\n",
 			[]string{"line 2: a plan is one YAML document, and here a second one begins"},
@@ -115,7 +115,8 @@ tasks:
 			`line 5: the id "a" is taken by the task in line 4`,
 			`line 7: there is no task "nobody" to depend on`,
 			`line 8: "urgent" is not a priority; it is low, medium, high or critical`,
-			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
+			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, ` +
+				`initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
 			`line 11: at most 200 characters, this has 201`,
 			`line 12: there is no task "nowhere" to be its parent`,
 			`line 13: the id "with space" contains a space`,
@@ -128,11 +129,11 @@ tasks:
 		},
 		{
 			"alias", "tasks:\n- &x\n  id: a\n  title: A\n- *x\n",
-			[]string{"line 5: expected keys and values, found an alias, and a plan uses none"},
+			[]string{"line 5: expected keys and values, found an alias, which a plan may not use"},
 		},
 		{
 			"alias in metadata", "tasks:\n- id: a\n  title: A\n  metadata: {x: &y [1], z: *y}\n",
-			[]string{"line 4: a plan uses no aliases"},
+			[]string{"line 4: a plan may not use aliases"},
 		},
 		{
 			"metadata no JSON", "tasks:\n- id: a\n  title: A\n  metadata: {x: .nan}\n",
@@ -146,7 +147,7 @@ tasks:
 			"other parent",
 			"tasks:\n- id: a\n  title: A\n  tasks:\n  - {id: b, title: B, parent: c}\n- {id: c, title: C}\n",
 			[]string{
-				`line 5: it stands among the tasks of "a" and names "c" as its parent`,
+				`line 5: it is listed below "a", but names "c" as its parent`,
 			},
 		},
 		{"itself", "tasks:\n- {id: a, title: A, dependencies: [a]}\n", []string{"line 2: a cycle: a waits for a"}},
@@ -155,7 +156,8 @@ tasks:
 		}},
 		{
 			"two circles",
-			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
+			"tasks:\n- {id: a, title: A, dependencies: [b]}\n- {id: b, title: B, dependencies: [c]}\n" +
+				"- {id: c, title: C, dependencies: [a]}\n- {id: d, title: D, dependencies: [d]}\n",
 			[]string{
 				"line 2: a cycle: a waits for b, which waits for c, which waits for a",
 				"line 5: a cycle: d waits for d",
@@ -170,7 +172,8 @@ tasks:
 		},
 		{
 			"a child that waits for its parent",
-			"tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n      title: C\n      dependencies: [a]\n",
+			"tasks:\n- id: a\n  title: A\n  tasks:\n  - id: b\n    title: B\n    tasks:\n    - id: c\n" +
+				"      title: C\n      dependencies: [a]\n",
 			[]string{
 				`line 10: task "c" cannot wait for "a", which it is part of`,
 			},
@@ -310,7 +313,7 @@ func TestManyFaults(t *testing.T) {
 }
 
 // Parse reads what YAML writes: the same tasks, whatever their texts contain.
-func TestAnExportIsRead(t *testing.T) {
+func TestExportedPlanIsParsed(t *testing.T) {
 	texts := []string{
 		"plain", "2026", "yes", "null", "~", "- a list", "a: b # c", `"quoted"`, "'single'", "two\nlines\n",
 		"  spaces  ", "trailing\n\n", "\n", "\ttab", "{flow}", "[x]", "&anchor", "*alias", "!tag", "%directive", "@at",

@@ -124,8 +124,8 @@ func cutRecords(n int) func(*testing.T, *lived, string) error {
 	}
 }
 
-// TestSalvageDoubtsANoteThatIsTooOld: an older copy of the store that was put into the home contains its own note.
-func TestSalvageDoubtsANoteThatIsTooOld(t *testing.T) {
+// TestSalvageDistrustsOldNote: an older copy of the store that was put into the home contains its own note.
+func TestSalvageDistrustsOldNote(t *testing.T) {
 	original := shared(t)
 	l := original.copied(t)
 	path := filepath.Join(l.dir, "store", "clean.json")
@@ -145,9 +145,9 @@ func TestSalvageDoubtsANoteThatIsTooOld(t *testing.T) {
 	}
 }
 
-// TestSalvageBelievesNoNumberAlone: a number in a name or in the head file counts as the length of the log only if a
+// TestSalvageVerifiesNumbers: a number in a name or in the head file counts as the length of the log only if a
 // log can be that long, and no loop counts up to it.
-func TestSalvageBelievesNoNumberAlone(t *testing.T) {
+func TestSalvageVerifiesNumbers(t *testing.T) {
 	original := shared(t)
 	for _, c := range []struct {
 		name, path, content string

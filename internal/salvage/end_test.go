@@ -128,8 +128,8 @@ func TestSalvageKnowsWhereTheLogEnded(t *testing.T) {
 	}
 }
 
-// TestSalvageTakesWhatIsLeft: anything in the place of a file or a directory is named, and the rest is salvaged.
-func TestSalvageTakesWhatIsLeft(t *testing.T) {
+// TestSalvageTakesWhatRemains: anything in the place of a file or a directory is named, and the rest is salvaged.
+func TestSalvageTakesWhatRemains(t *testing.T) {
 	original := shared(t)
 	replace := func(path string, make func(path string) error) error {
 		return errors.Join(os.RemoveAll(path), make(path))
@@ -252,9 +252,9 @@ func TestSalvageRefusesBeforeItBegins(t *testing.T) {
 	}
 }
 
-// TestTwoSalvagesToOnePlace: the second fails before it begins. One that began at the same time, but ends later, fails
+// TestConcurrentSalvages: the second fails before it begins. One that began at the same time, but ends later, fails
 // at its end. The result of the first stays.
-func TestTwoSalvagesToOnePlace(t *testing.T) {
+func TestConcurrentSalvages(t *testing.T) {
 	l := shared(t)
 	damaged, err := home.Open(l.dir)
 	if err != nil {

@@ -35,7 +35,7 @@ func (l *lived) grow(t *testing.T, names ...string) (block []byte, head events.H
 
 // Two servers wrote to one block, as with a copy of hard links. The chain that the head file recorded is the home's,
 // wherever it is in the block and however long the other one is; without a head file it is unknown.
-func TestSalvageFollowsTheChainThatTheHeadFileSaw(t *testing.T) {
+func TestSalvageFollowsChainOfHeadFile(t *testing.T) {
 	own, other := []string{"O1", "O2", "O3"}, []string{"C1", "C2", "C3", "C4", "C5"}
 	for name, test := range map[string]struct {
 		own, other []string

@@ -211,8 +211,8 @@ func TestSalvageOfWhatANewerMaestroWrote(t *testing.T) {
 	}
 }
 
-// TestSalvageOfBackupsThatOnlyANewerOneReads: they may contain the missing events or long texts.
-func TestSalvageOfBackupsThatOnlyANewerOneReads(t *testing.T) {
+// TestSalvageOfBackupsOfNewerVersion: they may contain the missing events or long texts.
+func TestSalvageOfBackupsOfNewerVersion(t *testing.T) {
 	var archive bytes.Buffer
 	packed := gzip.NewWriter(&archive)
 	entries := tar.NewWriter(packed)

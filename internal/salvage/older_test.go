@@ -82,9 +82,9 @@ func TestSalvageOfAnOlderCopy(t *testing.T) {
 	}
 }
 
-// TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked: a backup elsewhere with later events shows that something is
+// TestSalvagedHomeExcusesSearchedBackupsOnly: a backup elsewhere with later events shows that something is
 // missing, even if the first server is given its directory.
-func TestASalvagedHomeExcusesOnlyTheBackupsThatWereAsked(t *testing.T) {
+func TestSalvagedHomeExcusesSearchedBackupsOnly(t *testing.T) {
 	now, older := longer(t, func(body []byte) []byte { return body })
 	path := automatic(t, now, now.files["newer.tar.gz"])
 	made, ok := backups.Named(path)

@@ -13,9 +13,9 @@ import (
 	"maestro/internal/home"
 )
 
-// TestSalvageMakesAHomeThatStarts: files that a server would refuse are named instead of copied, and with a lost key
+// TestSalvagedHomeStarts: files that a server would refuse are named instead of copied, and with a lost key
 // the new home is not whole.
-func TestSalvageMakesAHomeThatStarts(t *testing.T) {
+func TestSalvagedHomeStarts(t *testing.T) {
 	original := shared(t)
 	junk := func(path string) error { return os.WriteFile(path, []byte("junk"), 0o600) }
 	for _, c := range []struct {

@@ -202,7 +202,7 @@ func (s *salvage) build() (err error) {
 		s.note("what an earlier salvage left cannot be removed: %s", err)
 	}
 	for _, dir := range left {
-		s.note("removed %s, which a salvage left that was killed", dir)
+		s.note("removed %s, left by a salvage that was killed", dir)
 	}
 	scratch, err := files.NewScratch(to, ScratchPurpose)
 	if err != nil {

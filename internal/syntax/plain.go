@@ -60,7 +60,7 @@ func describeJSON(err error) string {
 	case errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"):
 		return cutShort
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("it is not JSON from byte %d on", syntax.Offset)
+		return fmt.Sprintf("it stops being JSON at byte %d", syntax.Offset)
 	case errors.As(err, &kind):
 		where := "it"
 		if kind.Field != "" {
@@ -124,7 +124,7 @@ func describeArchive(err error) string {
 	case errors.Is(err, bufio.ErrTooLong):
 		return "a line is longer than Maestro writes one"
 	case errors.Is(err, gzip.ErrHeader):
-		return "it does not begin as a compressed file does"
+		return "it does not begin like a compressed file"
 	case errors.Is(err, gzip.ErrChecksum):
 		return "its content does not have the checksum at its end"
 	case errors.As(err, &corrupt):
@@ -146,7 +146,7 @@ func describeValue(err error) string {
 	case errors.As(err, &coded):
 		return fmt.Sprintf("its base64 is wrong at byte %d", int64(coded))
 	case errors.As(err, &digit):
-		return fmt.Sprintf("%q is no hexadecimal digit", rune(digit))
+		return fmt.Sprintf("%q is not a hexadecimal digit", rune(digit))
 	case errors.Is(err, hex.ErrLength):
 		return "its hexadecimal digits come in an odd number"
 	case errors.As(err, &number) && errors.Is(number.Err, strconv.ErrRange):
@@ -154,7 +154,7 @@ func describeValue(err error) string {
 	case errors.As(err, &number):
 		return fmt.Sprintf("%s is no number", strconv.Quote(number.Num))
 	case errors.As(err, &moment):
-		return fmt.Sprintf("%s is no time such as 2006-01-02T15:04:05Z", strconv.Quote(moment.Value))
+		return fmt.Sprintf("%s is not a time such as 2006-01-02T15:04:05Z", strconv.Quote(moment.Value))
 	}
 	return ""
 }

@@ -67,8 +67,8 @@ func TestPlainWords(t *testing.T) {
 		{json.Unmarshal([]byte(`{"text":`), new(any)), "it is cut short"},
 		{json.Unmarshal([]byte(``), new(any)), "it is cut short"},
 		{decode(``), "it is cut short"},
-		{decode(`{"text":}`), "it is not JSON from byte 9 on"},
-		{decode(`nope`), "it is not JSON from byte 2 on"},
+		{decode(`{"text":}`), "it stops being JSON at byte 9"},
+		{decode(`nope`), "it stops being JSON at byte 2"},
 		{decode(`{"tixt":1}`), `there is no field "tixt"`},
 		{decode(`[]`), "it is a list, and must be an object"},
 		{decode(`{"text":1}`), `the field "text" is a number, and must be a text`},
@@ -83,7 +83,7 @@ func TestPlainWords(t *testing.T) {
 		{decode(`{"raw":"!!"}`), "its base64 is wrong at byte 0"},
 		{
 			unpack(func([]byte) []byte { return []byte("hello, this is no archive") }),
-			"it does not begin as a compressed file does",
+			"it does not begin like a compressed file",
 		},
 		{unpack(func(b []byte) []byte { return b[:len(b)-9] }), "it is cut short"},
 		{
@@ -96,14 +96,14 @@ func TestPlainWords(t *testing.T) {
 			"the header of an entry in the archive is damaged",
 		},
 		{ignore(base64.StdEncoding.DecodeString("ab!!")), "its base64 is wrong at byte 2"},
-		{ignore(hex.DecodeString("zz")), "'z' is no hexadecimal digit"},
+		{ignore(hex.DecodeString("zz")), "'z' is not a hexadecimal digit"},
 		{ignore(hex.DecodeString("abc")), "its hexadecimal digits come in an odd number"},
 		{ignore(strconv.ParseInt("x", 10, 64)), `"x" is no number`},
 		{
 			ignore(strconv.ParseInt(strings.Repeat("9", 30), 10, 64)),
 			`the number "999999999999999999999999999999" is out of range`,
 		},
-		{ignore(time.Parse(time.RFC3339, "today")), `"today" is no time such as 2006-01-02T15:04:05Z`},
+		{ignore(time.Parse(time.RFC3339, "today")), `"today" is not a time such as 2006-01-02T15:04:05Z`},
 		{fmt.Errorf("behind it: %w", io.ErrUnexpectedEOF), "it is cut short"},
 	} {
 		got := Plain(c.err)

@@ -9,7 +9,7 @@ import (
 )
 
 // The encoder without reflection writes the same as encoding/json.
-func TestDoneIsWrittenAsItIsDeclared(t *testing.T) {
+func TestEncoderMatchesJSON(t *testing.T) {
 	event := json.RawMessage(`{"id":"e","data":{"message":"<b>&"}}`)
 	for name, done := range map[string]wire.Done{
 		"already so": {Outcome: wire.Outcome{Sequence: 7}},

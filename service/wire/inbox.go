@@ -8,11 +8,11 @@ import (
 // InboxFilter selects the things that need a person.
 type InboxFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
-	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session, and all of them; without it, a session's items are bounded"`
+	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session, without a limit"`
 	Kind      string `query:"kind" flag:"kind question|blocked|failed|unconfirmed|quarantined|stuck|stranded|unattended|unstarted|exited|lost|late|refused|unread" doc:"of this kind"`
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Wait      string `query:"wait" doc:"if there is nothing, wait until there is, at most so long, such as 25s"`
-	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else longest wait first"`
+	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else by wait"`
 }
 
 // Kinds returns the kinds that a filter may name.

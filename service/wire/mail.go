@@ -26,11 +26,11 @@ const (
 // became of one of its tasks.
 type Mail struct {
 	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
-	Kind MailKind `json:"kind" doc:"answer, message, or what became of a task: reopened, unblocked, blocked or cancelled"`
+	Kind MailKind `json:"kind" doc:"answer, message, or a task's change: reopened, unblocked, blocked or cancelled"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
 	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
 	// Cut says that Text is longer. The question, or the task, has all of it.
-	Cut bool `json:"cut,omitempty" doc:"true: the text is longer; the question, or the task that it is about, has all of it"`
+	Cut bool `json:"cut,omitempty" doc:"true: the question, or the task that it is about, has the whole text"`
 	// Question is set for an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
 	// About is set for everything but an answer.

@@ -9,7 +9,7 @@ import (
 )
 
 // A request for a manifest has the same fields as a spawn, with the same Go and JSON names and types.
-func TestAManifestIsAskedForAsASpawnIs(t *testing.T) {
+func TestManifestRequestMatchesSpawn(t *testing.T) {
 	spawn := reflect.TypeFor[commands.SpawnSession]()
 	fields := 0
 	for _, asked := range reflect.VisibleFields(reflect.TypeFor[NewManifest]()) {

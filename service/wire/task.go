@@ -9,19 +9,19 @@ type TaskID struct {
 type TaskFilter struct {
 	ProjectID     string `query:"projectId" doc:"of this project"`
 	Status        string `query:"status" flag:"status todo|in_progress|completed|blocked|cancelled" doc:"with this status"`
-	ParentID      string `query:"parentId" flag:"parent <taskId>" doc:"directly below this task; the word null: root tasks"`
+	ParentID      string `query:"parentId" flag:"parent <taskId>" doc:"directly below this task; null: root tasks"`
 	SessionID     string `query:"sessionId" flag:"session <sessionId>" doc:"that this session has or had"`
-	SessionStatus string `query:"sessionStatus" flag:"says working|needs_input|blocked|completed|failed" doc:"that an agent reports as this"`
-	Unconfirmed   string `query:"unconfirmed" flag:"unconfirmed true" doc:"true: that are reported as completed and that nobody has confirmed"`
+	SessionStatus string `query:"sessionStatus" flag:"says working|needs_input|blocked|completed|failed" doc:"with this report of an agent"`
+	Unconfirmed   string `query:"unconfirmed" flag:"unconfirmed true" doc:"true: that are reported as completed and not confirmed"`
 	Priority      string `query:"priority" flag:"priority low|medium|high|critical" doc:"with this priority"`
-	Ready         string `query:"ready" flag:"ready true" doc:"true: that can be started: todo, and all that they depend on completed"`
+	Ready         string `query:"ready" flag:"ready true" doc:"true: that are todo, with all dependencies completed"`
 	Label         string `query:"label" flag:"label <label>" doc:"with this label"`
 	PlanID        string `query:"planId" flag:"plan-id <id>" doc:"with this id in a plan"`
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
-	Search        string `query:"search" flag:"search \"<words>\"" doc:"with these words, at most 8, in title, description, labels or plan id, in any case"`
+	Search        string `query:"search" flag:"search \"<words>\"" doc:"with all of up to 8 words in title, description, labels or plan id"`
 	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit         string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; siblings: as siblings stand, of one project; else in order of creation"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; siblings: in their order; else by creation"`
 }
 
 // TreeOf asks for the tasks of a project, or for those below a task.

@@ -22,10 +22,10 @@ type Whoami struct {
 	SpawnedBy   string               `json:"spawnedBy,omitempty" doc:"the session that spawned a session"`
 	Queue       string               `json:"queue,omitempty" doc:"the queue that a session pulls from"`
 	Status      events.SessionStatus `json:"status,omitempty" doc:"a session's"`
-	Tasks       []OwnTask            `json:"tasks,omitempty" doc:"a session's tasks, the item that it holds first; at most 10"`
-	TasksMore   int                  `json:"tasksMore,omitempty" doc:"how many tasks it has beside those that are listed"`
+	Tasks       []OwnTask            `json:"tasks,omitempty" doc:"its tasks, at most 10, the held item first"`
+	TasksMore   int                  `json:"tasksMore,omitempty" doc:"how many more tasks it has"`
 	Ended       string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
-	Lost        string               `json:"lost,omitempty" doc:"when a session was lost last and heard again, if that is recent"`
+	Lost        string               `json:"lost,omitempty" doc:"when it was last lost, and heard again, if recent"`
 	Next        string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`
 }
 

@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 		{"version as a number", []string{`"1.0"`, `1.0`}, []string{"/manifestVersion: must be a text, not a number"}},
 		{
 			"null", top(`"skills":null`),
-			[]string{"/skills: must be a list, not null; what there is none of is left out"},
+			[]string{"/skills: must be a list, not null; leave it out instead"},
 		},
 		{"null where it may be", nil, nil},
 		{"another case", []string{`"title"`, `"Title"`}, []string{
@@ -55,21 +55,22 @@ func TestFaults(t *testing.T) {
 			"underscores", task(`"session_ids":[]`),
 			[]string{`/tasks/0/session_ids: there is no such member; the name is "sessionIds", in just these letters`},
 		},
-		{"unknown", top(`"a/b~c":{}`), []string{"/a~1b~0c: there is no such member; what is free goes into metadata"}},
-		{"twice", top(`"role":"worker"`), []string{"/role: the name is there twice; leave one out"}},
-		{"twice, by an escape", top(`"r\u006fle":"worker"`), []string{"/role: the name is there twice"}},
+		{"unknown", top(`"a/b~c":{}`), []string{"/a~1b~0c: there is no such member; put your own data into a task"}},
+		{"twice", top(`"role":"worker"`), []string{"/role: the name appears twice; remove one"}},
+		{"twice, by an escape", top(`"r\u006fle":"worker"`), []string{"/role: the name appears twice"}},
 		{
 			"twice in what is free", task(`"metadata":{"a":[{"b":1,"b":2}]}`),
-			[]string{"/tasks/0/metadata/a/0/b: the name is there twice"},
+			[]string{"/tasks/0/metadata/a/0/b: the name appears twice"},
 		},
 		{
 			"twice among many", task(`"metadata":{` + many(40) + `,"m3":0}`),
-			[]string{"/tasks/0/metadata/m3: the name is there twice"},
+			[]string{"/tasks/0/metadata/m3: the name appears twice"},
 		},
 		{"many", task(`"metadata":{` + many(40) + `,"n":{` + many(40) + `}}`), nil},
 		{
 			"unknown in what is known",
-			top(`"context":{"codebaseContext":{"x":1},"projectStandards":{"x":1,"codeStyle":{"x":1},"testing":{}},"relatedTasks":[{"x":1}],"y":2}`),
+			top(`"context":{"codebaseContext":{"x":1},"projectStandards":{"x":1,"codeStyle":{"x":1},"testing":{}},` +
+				`"relatedTasks":[{"x":1}],"y":2}`),
 			[]string{
 				"/context/codebaseContext/x: ", "/context/projectStandards/x: ",
 				"/context/projectStandards/codeStyle/x: ",
@@ -84,10 +85,11 @@ func TestFaults(t *testing.T) {
 			`/role: must be "worker" or "orchestrator", not "boss"`, "/tasks/0/id: must be an id: not empty",
 			"/session/model: must be a text, not a number",
 		}},
-		{"half a pair", []string{`"Fix bug"`, `"\ud800"`}, []string{"/tasks/0/title: holds half of a surrogate pair"}},
+		{"half a pair", []string{`"Fix bug"`, `"\ud800"`}, []string{
+			"/tasks/0/title: contains half of a surrogate pair"}},
 		{
 			"half a pair in what is free", task(`"metadata":{"a":"\udc00\ud800"}`),
-			[]string{"/tasks/0/metadata/a: holds half of a surrogate pair"},
+			[]string{"/tasks/0/metadata/a: contains half of a surrogate pair"},
 		},
 		{"a pair", []string{`"Fix bug"`, `"\ud83d\ude00"`}, nil},
 		{
@@ -125,18 +127,20 @@ func TestFaults(t *testing.T) {
 			"/tasks: must not be empty; only a worker",
 		}},
 		{"half a pair in a name", top(`"\udc00":1`), []string{
-			"/\uFFFD: the name holds half of a surrogate pair",
+			"/\uFFFD: the name contains half of a surrogate pair",
 			"/\uFFFD: there is no such member",
 		}},
 		{
 			"task beside tasks",
-			top(`"task":{"id":"t0","title":"a","description":"b","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z"}`),
+			top(`"task":{"id":"t0","title":"a","description":"b","acceptanceCriteria":["c"],"projectId":"p",` +
+				`"createdAt":"2026-02-02T10:00:00Z"}`),
 			[]string{`/task: cannot stand beside "tasks"`},
 		},
 		{
 			"a model of another maker",
 			[]string{`"sonnet"`, `"gemini-2.5-pro"`},
-			[]string{`/session/model: must be "sonnet", "opus" or "haiku", or the full name of a model that claude runs, not "gemini-2.5-pro"`},
+			[]string{`/session/model: must be "sonnet", "opus" or "haiku", or the full name of a model that ` +
+				`claude runs, not "gemini-2.5-pro"`},
 		},
 		{"a full name", []string{`"sonnet"`, `"us.anthropic.claude-sonnet-4-5-20250929-v1:0"`}, nil},
 		{"a full name of codex", append(session(`"agent":"codex"`), `"sonnet"`, `"gpt-5-codex"`), nil},
@@ -146,14 +150,17 @@ func TestFaults(t *testing.T) {
 		{"a flag as a model", []string{`"sonnet"`, `"--claude-"`}, []string{"/session/model: must be "}},
 		{
 			"agent", session(`"agent":"cursor"`),
-			[]string{`/session/agent: must be "claude", "codex", "gemini" or "auto", or one that is configured, not "cursor"`},
+			[]string{`/session/agent: must be "claude", "codex", "gemini" or "auto", or one that ` +
+				`is configured, not "cursor"`},
 		},
 		{
 			"commands",
-			session(`"allowedCommands":["task:get","task:fly","session:spawn","audit:verify","queue:list","orchestrator:init","session:lost","task list"]`),
+			session(`"allowedCommands":["task:get","task:fly","session:spawn","audit:verify","queue:list",` +
+				`"orchestrator:init","session:lost","task list"]`),
 			[]string{
 				`/session/allowedCommands/1: "task:fly" cannot be allowed: there is no such command`,
-				`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: only orchestrator, user may use it; leave it out`,
+				`/session/allowedCommands/2: "session:spawn" cannot be allowed to a session in the column of worker: ` +
+					`only orchestrator, user may use it; leave it out`,
 				"/session/allowedCommands/3: ", "/session/allowedCommands/4: ", "/session/allowedCommands/5: ",
 				"/session/allowedCommands/6: ",
 				`/session/allowedCommands/7: must be a command id`,
@@ -229,11 +236,12 @@ func many(n int) string {
 	return strings.Join(names, ",")
 }
 
-func TestWhatIsNoJSON(t *testing.T) {
+func TestInvalidJSON(t *testing.T) {
+	const control = `line 2, column 9: a control character in a text must be escaped, as \u000a`
 	for document, want := range map[string]string{
 		"":                                 "the document is empty",
 		" \n":                              "the document is empty",
-		"{\n \"é\": \"x\n":                 `line 2, column 9: a control character in a text must be escaped, as \u000a`,
+		"{\n \"é\": \"x\n":                 control,
 		"{\n \"é\" 1}":                     "line 2, column 6: ':' is expected, not '1'",
 		"\xef\xbb\xbf" + minimal:           "the document begins with a byte order mark",
 		"\xff\xfe{\x00}\x00":               "byte 1 is not UTF-8",
@@ -293,12 +301,14 @@ func TestFaultsAreBounded(t *testing.T) {
 }
 
 // Each cycle is one fault, and a task that only leads to a cycle is not.
-func TestCircles(t *testing.T) {
+func TestCycles(t *testing.T) {
 	task := func(id string, dependencies ...string) string {
-		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p","createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,
+		return fmt.Sprintf(`{"id":%q,"title":"t","description":"d","acceptanceCriteria":["c"],"projectId":"p",`+
+			`"createdAt":"2026-02-02T10:00:00Z","dependencies":[%s]}`,
 			id, strings.Join(dependencies, ","))
 	}
-	document := `{"manifestVersion":"1.0","role":"worker","session":{"model":"opus","permissionMode":"readOnly"},"tasks":[` + strings.Join([]string{
+	document := `{"manifestVersion":"1.0","role":"worker","session":{"model":"opus","permissionMode":"readOnly"},` +
+		`"tasks":[` + strings.Join([]string{
 		task("way", `"a"`, `"free"`, `"away"`), task("free"), task("a", `"free"`, `"b"`), task("b", `"c"`),
 		task("c", `"a"`, `"b"`), task("a"),
 	}, ",") + `]}`

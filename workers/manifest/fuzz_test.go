@@ -101,7 +101,7 @@ func allocated(call func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestWhatIsTooLargeCostsNothing(t *testing.T) {
+func TestOversizedDocumentCostsNothing(t *testing.T) {
 	large := []byte(`{"manifestVersion":"` + strings.Repeat("x", 50<<20) + `"}`)
 	var err error
 	if used := allocated(func() { _, err = Parse(large) }); used > 64<<10 {

@@ -116,7 +116,7 @@ func or[T ~string](value, otherwise T) T {
 
 // unreadable finds raw values that are not JSON, with which the manifest could not be written.
 func unreadable(m *Manifest) error {
-	const message = "must be an object; it is no JSON"
+	const message = "must be an object, but it is not JSON"
 	for i, task := range m.Tasks {
 		if task.Metadata != nil && !json.Valid(task.Metadata) {
 			return &InvalidError{Faults: []Fault{{"/tasks/" + strconv.Itoa(i) + "/metadata", message}}}

@@ -270,7 +270,7 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 	}
 }
 
-func TestTheInitialPromptIsTold(t *testing.T) {
+func TestInitialPromptIsIncluded(t *testing.T) {
 	task := TaskSource{
 		ID:            "t1",
 		Title:         "a",
@@ -301,7 +301,7 @@ func TestTheInitialPromptIsTold(t *testing.T) {
 	}
 }
 
-func TestOnlySoManyTasksBelowAreTold(t *testing.T) {
+func TestSubtasksAreLimited(t *testing.T) {
 	from := Source{Tasks: []TaskSource{{ID: "t1", Title: "a", ProjectID: "p"}}}
 	for i := range MostAround + 7 {
 		from.Around = append(from.Around, TaskSource{ID: fmt.Sprint("c", i), Title: "c", ParentID: "t1"})

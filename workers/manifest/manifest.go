@@ -19,9 +19,9 @@ type Manifest struct {
 	ManifestVersion string      `json:"manifestVersion" is:"version" doc:"version of the schema"`
 	Role            events.Role `json:"role" is:"role" use:"role" doc:"worker or orchestrator"`
 	// Strategy is the strategy as written; "" for the role's default. Axes resolves it.
-	Strategy events.Strategy `json:"strategy,omitempty" is:"strategy" use:"strategy" doc:"how it works through its tasks: a worker's simple (default), queue or tree, an orchestrator's default (also called simple), intelligent-batching or dag"`
+	Strategy events.Strategy `json:"strategy,omitempty" is:"strategy" use:"strategy" doc:"worker: simple (default), queue or tree; orchestrator: default (or simple), intelligent-batching or dag"`
 	// Tasks are never nil after Parse and Generate.
-	Tasks      []Task   `json:"tasks" use:"tasks" doc:"what it works on; the first is the primary one; only a worker with the queue strategy may have none"`
+	Tasks      []Task   `json:"tasks" use:"tasks" doc:"its tasks, the primary one first; only a queue worker may have none"`
 	Skills     []string `json:"skills,omitempty" is:"id" doc:"skills to load"`
 	Session    Session  `json:"session" doc:"how the agent is run"`
 	Context    *Context `json:"context,omitempty" doc:"what else it should know"`
@@ -37,12 +37,12 @@ type Task struct {
 	ParentID           *string  `json:"parentId" null:"root" is:"id" use:"parent" doc:"the task above it, or null; it may be outside the manifest"`
 	AcceptanceCriteria []string `json:"acceptanceCriteria" atLeast:"1" doc:"what must be true when it is complete"`
 	Dependencies       []string `json:"dependencies,omitempty" is:"id" use:"dependency" doc:"tasks that must be completed first; they may be outside the manifest"`
-	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how pressing it is"`
+	Priority           string   `json:"priority,omitempty" is:"priority" doc:"how urgent it is"`
 	ProjectID          string   `json:"projectId" is:"id" doc:"its project"`
 	// CreatedAt is the time as written.
 	CreatedAt       string            `json:"createdAt" is:"time" doc:"when it was created, with a zone"`
 	Metadata        json.RawMessage   `json:"metadata,omitempty" doc:"free"`
-	Status          events.TaskStatus `json:"status,omitempty" is:"status" doc:"where it stood; the server knows where it stands"`
+	Status          events.TaskStatus `json:"status,omitempty" is:"status" doc:"its status at the time; the server knows the current one"`
 	SessionIDs      []string          `json:"sessionIds,omitempty" is:"id" doc:"sessions that work or worked on it"`
 	ActiveSessionID string            `json:"activeSessionId,omitempty" is:"id" doc:"the session at work on it"`
 }
@@ -59,23 +59,23 @@ const (
 
 // Session configures the agent. A default tag is the default in a generated manifest.
 type Session struct {
-	Model          string         `json:"model" is:"model" use:"model" default:"sonnet" doc:"sonnet, opus, haiku, or a full name of the agent's maker"`
-	PermissionMode PermissionMode `json:"permissionMode" is:"acceptEdits|interactive|readOnly" default:"acceptEdits" doc:"what becomes of what the agent would ask a person"`
+	Model          string         `json:"model" is:"model" use:"model" default:"sonnet" doc:"sonnet, opus, haiku, or the full name of a model"`
+	PermissionMode PermissionMode `json:"permissionMode" is:"acceptEdits|interactive|readOnly" default:"acceptEdits" doc:"what happens when a step needs permission"`
 	ThinkingMode   string         `json:"thinkingMode,omitempty" is:"auto|interleaved|disabled" default:"auto" doc:"how it thinks"`
 	// MaxTurns is 0 for no limit.
 	MaxTurns int `json:"maxTurns,omitempty" is:"turns" doc:"turns after which it ends"`
 	// Timeout is 0 for none.
-	Timeout          int64  `json:"timeout,omitempty" is:"milliseconds" doc:"milliseconds after which it is ended; 0 for never"`
+	Timeout          int64  `json:"timeout,omitempty" is:"milliseconds" doc:"end it after this many milliseconds; 0: never"`
 	WorkingDirectory string `json:"workingDirectory,omitempty" doc:"where it works"`
 	// AllowedCommands is nil for the commands of role and strategy; with an empty list only the core commands are left.
-	AllowedCommands *[]string `json:"allowedCommands,omitempty" is:"command" use:"command" doc:"exactly these commands and the core ones; absent: those of role and strategy"`
+	AllowedCommands *[]string `json:"allowedCommands,omitempty" is:"command" use:"command" doc:"exactly these and the core ones; absent: by role and strategy"`
 	// Agent is "" for claude.
-	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, one that is configured, or auto: by the kind of the task"`
+	Agent string `json:"agent,omitempty" is:"agent" use:"agent" doc:"claude (default), codex, gemini, a configured one, or auto: by the task"`
 }
 
 // Context is further information for the agent.
 type Context struct {
-	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known of the code"`
+	CodebaseContext  *CodebaseContext  `json:"codebaseContext,omitempty" doc:"what is known about the code"`
 	RelatedTasks     []RelatedTask     `json:"relatedTasks,omitempty" doc:"tasks beside those of the session"`
 	ProjectStandards *ProjectStandards `json:"projectStandards,omitempty" doc:"the project's conventions"`
 	Custom           json.RawMessage   `json:"custom,omitempty" doc:"free"`
@@ -116,7 +116,7 @@ type RelatedTask struct {
 	ID           string `json:"id" is:"id" doc:"the task"`
 	Title        string `json:"title" doc:"its title"`
 	Status       string `json:"status" is:"relatedStatus" doc:"where it stood"`
-	Relationship string `json:"relationship" is:"relationship" doc:"what it is to the session's tasks: a dependency of theirs, related, blocking: it waits for them, or blocks: it holds them"`
+	Relationship string `json:"relationship" is:"relationship" doc:"dependency, related, blocking (it waits for the session's tasks) or blocks (they wait for it)"`
 	Summary      string `json:"summary,omitempty" doc:"what came of it"`
 	Description  string `json:"description,omitempty" doc:"what it is about"`
 }

@@ -175,7 +175,7 @@ func (p *parser) value(s *shape, into reflect.Value) bool {
 	case found == aNull && s.nullable:
 		return p.word("null")
 	case found == aNull:
-		p.fault(at, "must be %s, not null; what there is none of is left out", s.kind)
+		p.fault(at, "must be %s, not null; leave it out instead", s.kind)
 		return p.skip()
 	case found != s.kind.plain():
 		p.fault(at, "must be %s, not %s", s.kind, found)
@@ -301,7 +301,7 @@ func (s *shape) unknown(name string) string {
 			return "there is no such member; the name is " + quoted(f.name) + ", in just these letters"
 		}
 	}
-	return "there is no such member; what is free goes into metadata of a task or into context.custom"
+	return "there is no such member; put your own data into a task's metadata or into context.custom"
 }
 
 func (p *parser) items(s *shape, into reflect.Value) bool {
@@ -340,7 +340,7 @@ func (p *parser) string(s *shape, into reflect.Value) bool {
 		return false
 	}
 	if !whole {
-		p.fault(at, "holds half of a surrogate pair, which is no character")
+		p.fault(at, "contains half of a surrogate pair, which is not a character")
 		return true
 	}
 	if wrong := s.rule.faultOf(text); wrong != "" {

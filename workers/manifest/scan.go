@@ -116,10 +116,10 @@ func (s *scanner) object(member func(name string, at int) bool) bool {
 		s.path = append(s.path, step{name, -1})
 		read := member
 		if !whole {
-			s.fault(at, "the name holds half of a surrogate pair, which is no character")
+			s.fault(at, "the name contains half of a surrogate pair, which is not a character")
 		}
 		if s.repeats(first, &many, name) {
-			s.fault(at, "the name is there twice; leave one out")
+			s.fault(at, "the name appears twice; remove one")
 			read = func(string, int) bool { return s.skip() }
 		}
 		if !read(name, at) {
@@ -346,7 +346,7 @@ func (s *scanner) skip() bool {
 		at := s.at
 		_, whole, ok := s.text(false)
 		if ok && !whole {
-			s.fault(at, "holds half of a surrogate pair, which is no character")
+			s.fault(at, "contains half of a surrogate pair, which is not a character")
 		}
 		return ok
 	case 't':

@@ -96,7 +96,8 @@ func (e Entry) refused(secret string) string {
 	case !commands.MayWait(e.Command):
 		return "this command does not wait; only reports, tracked files and the end of a session do"
 	case !e.proven(secret):
-		return "there is no proof that the session said it: another process wrote it, or the session's secret was revoked since"
+		return "nothing proves that the session wrote it: another process did, or the session's secret has been " +
+			"revoked since"
 	}
 	return ""
 }

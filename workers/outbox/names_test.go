@@ -124,7 +124,7 @@ type lost struct{ Disk }
 func (lost) Read(string, int64) ([]byte, error) { return nil, fs.ErrNotExist }
 
 // A listing that never shrinks ends a delivery with an error that names the file.
-func TestEntriesThatAreListedAndMissing(t *testing.T) {
+func TestListedButMissingEntries(t *testing.T) {
 	o := opened(t, home(t, t.TempDir()), "s")
 	keep(t, o, "1")
 	o.disk = &counted{Disk: lost{o.disk}, t: t}
@@ -160,7 +160,7 @@ func TestDeliveryEndsWithItsContext(t *testing.T) {
 }
 
 // An entry that somebody removes by hand does not stop the others.
-func TestAnEntryThatIsTakenAway(t *testing.T) {
+func TestRemovedEntryDoesNotStopOthers(t *testing.T) {
 	dir := t.TempDir()
 	o := opened(t, home(t, dir), "s")
 	keep(t, o, "1")

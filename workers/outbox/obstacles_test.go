@@ -204,7 +204,7 @@ func TestKeepingWhileEmptyOutboxesAreRemoved(t *testing.T) {
 }
 
 // A lock that another process never releases delays only its own session, for as long as the caller allows.
-func TestALockThatIsHeld(t *testing.T) {
+func TestHeldLock(t *testing.T) {
 	root := home(t, t.TempDir())
 	unlock, err := directory{home: root, dir: "outbox/s"}.Lock(t.Context(), deliverLock)
 	if err != nil {
@@ -220,7 +220,7 @@ func TestALockThatIsHeld(t *testing.T) {
 }
 
 // A lock on a file that was removed after it was opened does not count: the next process locks another file.
-func TestALockThatWasRemoved(t *testing.T) {
+func TestRemovedLock(t *testing.T) {
 	dir := t.TempDir()
 	d := directory{home: home(t, dir), dir: "outbox/s"}
 	f, err := d.lockFile(keepingLock)

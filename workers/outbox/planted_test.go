@@ -31,7 +31,8 @@ var plants = []struct {
 }{
 	{"an entry is removed before it is sent", "lost", []edit{{
 		delivery, "	if err := send(ctx, entry); err != nil {\n",
-		"	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n	if err := send(ctx, entry); err != nil {\n",
+		"	if err := o.disk.Remove(at.file()); err != nil {\n		return err\n	}\n" +
+			"	if err := send(ctx, entry); err != nil {\n",
 	}}},
 	{
 		"an entry that got no answer counts as sent", "lost",

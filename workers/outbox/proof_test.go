@@ -169,7 +169,7 @@ func TestWithoutTheSecret(t *testing.T) {
 }
 
 // Things with the name of an entry that are not entries: links, pipes, and names that do not match.
-func TestFilesThatLie(t *testing.T) {
+func TestFakeEntries(t *testing.T) {
 	dir := t.TempDir()
 	root := home(t, dir)
 	box := filepath.Join(dir, "outbox", "s")

@@ -268,7 +268,8 @@ func outline(document []byte) (string, error) {
 // unseen reports whether no prompt may contain a character. It is written independently of the code.
 func unseen(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 ||
-		strings.ContainsRune("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff", r) ||
+		strings.ContainsRune("\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e", r) ||
+		strings.ContainsRune("\u2066\u2067\u2068\u2069\ufeff\ufffe\uffff", r) ||
 		r >= 0xe0000 && r < 0xe0080
 }
 
@@ -373,8 +374,8 @@ func TestQueueWithoutTasks(t *testing.T) {
 // words finds what looks like a command line of Maestro.
 var words = regexp.MustCompile(`maestro((?: [a-z][a-z-]*)+)`)
 
-// strangers returns the commands in a text that a session with these axes may not use, or that do not exist.
-func strangers(text string, a axes) (found []string) {
+// forbiddenCommands returns the commands in a text that a session with these axes may not use, or that do not exist.
+func forbiddenCommands(text string, a axes) (found []string) {
 	for _, match := range words.FindAllStringSubmatch(text, -1) {
 		line := strings.Fields(match[1])
 		n := len(line)
@@ -412,8 +413,8 @@ func lists(n int) []*[]string {
 	return lists
 }
 
-// TestNoStrangers: whatever permissions a session has, no text names a command that it may not use.
-func TestNoStrangers(t *testing.T) {
+// TestPromptsNameNoForbiddenCommands: whatever permissions a session has, no text names a command that it may not use.
+func TestPromptsNameNoForbiddenCommands(t *testing.T) {
 	all := lists(100)
 	for _, kind := range kinds {
 		for _, mode := range []manifest.PermissionMode{manifest.AcceptEdits, manifest.Interactive, manifest.ReadOnly} {
@@ -426,7 +427,7 @@ func TestNoStrangers(t *testing.T) {
 				}
 				system, task := prompts(t, m, session)
 				for _, text := range [][]byte{system, task} {
-					if found := strangers(string(text), a); found != nil {
+					if found := forbiddenCommands(string(text), a); found != nil {
 						t.Fatalf("%s, %s, list %d: %q", kind.name, mode, i, found)
 					}
 				}
@@ -436,7 +437,7 @@ func TestNoStrangers(t *testing.T) {
 						t.Fatalf("%s has %s: %s", kind.name, id, why)
 					}
 				}
-				if found := strangers(Brief(string(m.Role), string(m.Strategy), a.Commands), a); found != nil {
+				if found := forbiddenCommands(Brief(string(m.Role), string(m.Strategy), a.Commands), a); found != nil {
 					t.Fatalf("%s, the brief: %q", kind.name, found)
 				}
 			}
@@ -446,8 +447,9 @@ func TestNoStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planted := "run `maestro session spawn --task-ids T`, or maestro task frobnicate, or `maestro task complete T`; `maestro task get T` and `maestro report progress` are fine"
-	if got := strangers(planted, worker); !slices.Equal(got, []string{
+	planted := "run `maestro session spawn --task-ids T`, or maestro task frobnicate, or `maestro task complete T`; " +
+		"`maestro task get T` and `maestro report progress` are fine"
+	if got := forbiddenCommands(planted, worker); !slices.Equal(got, []string{
 		"maestro session spawn",
 		"maestro task frobnicate", "maestro task complete",
 	}) {
@@ -455,9 +457,9 @@ func TestNoStrangers(t *testing.T) {
 	}
 }
 
-// TestToldAll: with the default lists, every command of this binary is listed, in the table's order, and the workflow's
-// key commands are among them.
-func TestToldAll(t *testing.T) {
+// TestPromptsListEveryCommand: with the default lists, every command of this binary is listed, in the table's order,
+// and the workflow's key commands are among them.
+func TestPromptsListEveryCommand(t *testing.T) {
 	key := map[string][]string{
 		"execute-simple": {
 			"report:progress", "report:needs-input", "report:blocked", "report:error",
@@ -738,7 +740,8 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			func(m *manifest.Manifest) { m.TemplateID = "instruction" },
-			`there is no template "instruction"; leave templateId out for the workflow of mode execute and strategy simple`,
+			`there is no template "instruction"; leave templateId out for the workflow of mode ` +
+				`execute and strategy simple`,
 		},
 	}
 	for _, test := range tests {
@@ -782,9 +785,9 @@ func TestPredecessor(t *testing.T) {
 	}
 }
 
-// TestTaskIDsAreToldOnce: fields of a generated manifest that are only for older clients are not shown beside the
+// TestTaskIDsAppearOnce: fields of a generated manifest that are only for older clients are not shown beside the
 // tasks.
-func TestTaskIDsAreToldOnce(t *testing.T) {
+func TestTaskIDsAppearOnce(t *testing.T) {
 	m := full(events.RoleWorker, events.StrategySimple)
 	ids, err := json.Marshal(m.TaskIDs())
 	if err != nil {
@@ -809,10 +812,15 @@ func TestBrief(t *testing.T) {
 		"session:resume",
 	})
 	const want = "## Maestro Commands\n\n**Role:** worker\n**Strategy:** simple\n\n### Core\n\n" +
-		"- `maestro whoami`: Show who you are to the server\n- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
-		"### Report\n\n- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task reports those tasks as working\n\n" +
+		"- `maestro whoami`: Show who you are to the server\n" +
+		"- `maestro commands [--check <commandId>]`: List the commands that you may use, or check one\n\n" +
+		"### Report\n\n" +
+		"- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task " +
+		"reports those tasks as working\n\n" +
 		"### Task\n\n- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
-		"### Overview\n\n- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; what needs you comes first\n\n"
+		"### Overview\n\n" +
+		"- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; " +
+		"what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",

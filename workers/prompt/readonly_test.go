@@ -106,7 +106,8 @@ func TestInitialPrompt(t *testing.T) {
 	m := full("worker", "simple")
 	m.Context.Custom = json.RawMessage(
 		`{"initialPrompt":"Start <here>","other":1,"predecessor":{"last":["a: one","b: two"],` +
-			`"words":[{"kind":"complete","taskIds":["t1","t2"],"text":"it <works>","cut":true},{"kind":"message","text":"well"}]}}`)
+			`"words":[{"kind":"complete","taskIds":["t1","t2"],"text":"it <works>","cut":true},{"kind":"message",` +
+			`"text":"well"}]}}`)
 	_, task := prompts(t, m, session)
 	primary, rest, _ := strings.Cut(string(task), "</task>")
 	if !strings.Contains(primary, "<initial_prompt>Start &lt;here&gt;</initial_prompt>") ||

@@ -153,7 +153,7 @@ var syntaxes = map[string]usage{
 	},
 	"queue:top": {
 		"queue top",
-		"Show the item you hold, or the next one, and what is to be done for it",
+		"Show the item you hold, or the next one, with its task",
 	},
 	"queue:list": {
 		"queue list [--status queued|processing|completed|failed|skipped|quarantined] [--limit " +
@@ -231,7 +231,7 @@ var syntaxes = map[string]usage{
 	},
 	"input:wait": {
 		"input wait [<questionId>] [--timeout <duration>]",
-		"Wait for mail and print it: answers, messages, and what became of your tasks",
+		"Wait for mail and print it: answers, messages, and changes to your tasks",
 	},
 	"queue:create": {
 		"queue create <name> [--trust-reports] [--max-attempts <number>]",
@@ -272,7 +272,7 @@ var syntaxes = map[string]usage{
 	},
 	"template:list": {
 		"template list",
-		"List the templates, Maestro's own first",
+		"List the templates, built-in ones first",
 	},
 	"template:get": {
 		"template get <templateId>",
@@ -284,15 +284,15 @@ var syntaxes = map[string]usage{
 	},
 	"template:update": {
 		`template update <templateId> [--name "<name>"] [--file <file>]`,
-		"Change a template's name or workflow; Maestro's own templates too",
+		"Change a template's name or workflow; built-in templates too",
 	},
 	"template:reset": {
 		"template reset <templateId>",
-		"Restore the original workflow of one of Maestro's own templates",
+		"Restore the original workflow of a built-in template",
 	},
 	"template:delete": {
 		"template delete <templateId>",
-		"Delete a template; Maestro's own cannot be deleted",
+		"Delete a template; built-in ones cannot be deleted",
 	},
 	"since": {
 		"since [<sequence|time>]",
@@ -326,8 +326,7 @@ var syntaxes = map[string]usage{
 	},
 	"audit:can": {
 		"audit can <actor> [<commandId>] [<target>]",
-		"Say whether an actor may use a command and which row of the permission table decides it, " +
-			"or list all that it may use",
+		"Show whether an actor may use a command, or list all commands that it may use",
 	},
 	"token:create": {
 		"token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",
@@ -339,6 +338,6 @@ var syntaxes = map[string]usage{
 	},
 	"token:revoke": {
 		"token revoke [<name>] [--session <sessionId>] [--keep-children]",
-		"Revoke a token and those that it made, or replace a session's secret",
+		"Revoke a token and the tokens created with it, or replace a session's secret",
 	},
 }

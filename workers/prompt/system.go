@@ -139,6 +139,6 @@ func projectOf(m *manifest.Manifest, s Session) string {
 // permissionModes describe what an agent may do without asking.
 var permissionModes = map[manifest.PermissionMode]string{
 	manifest.AcceptEdits: "You may change files without asking.",
-	manifest.Interactive: "What needs a permission becomes a question to the user, and is denied if nobody answers in time.",
+	manifest.Interactive: "If a step needs permission, the user is asked; without an answer in time, it is denied.",
 	manifest.ReadOnly:    "You may look at everything and change nothing: your result is what you report.",
 }

@@ -207,7 +207,8 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	}
 	w.start("predecessor")
 	w.text("note",
-		"Another session worked on this before you and has ended. This is what it said last; what it left behind counts more than what it said.")
+		"Another session worked on this before you and has ended. These are its last words; trust what you find in "+
+			"the files more than what it said.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
 			if words := wordsIn(e); words != nil {

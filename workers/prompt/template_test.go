@@ -38,26 +38,34 @@ func TestBuiltInTemplates(t *testing.T) {
 }
 
 func TestCheckTemplate(t *testing.T) {
+	const (
+		order   = "stands here; the headings are, in this order, analyze, plan, execute_or_delegate, report, complete"
+		words   = "names a command in words; write it as a slot, such as {{task:get TASK_ID}}"
+		noSlot  = "it is neither a command id nor one of session, project, project-name, queue, task"
+		noStep  = `it begins neither a step ("- ") nor goes on with one (two spaces)`
+		flags   = "there are @several, @tasks, @children, @queue, @skills, @predecessor, @read-only, @interactive"
+		bracket = "has a bracket that opens or closes nothing"
+	)
 	for text, want := range map[string]string{
 		"":                                  "there is no [analyze]",
 		"- step\n":                          "line 1: there is no heading above it",
-		"[plan]\n":                          "line 1: [plan] stands here; the headings are, in this order, analyze, plan, execute_or_delegate, report, complete",
-		in("step"):                          `line 3: it begins neither a step ("- ") nor goes on with one (two spaces)`,
-		in("- run `maestro session spawn`"): "line 3: \"run `maestro session spawn`\" names a command in words; write it as a slot, such as {{task:get TASK_ID}}",
-		in("- maestro\n  session spawn"):    `line 3: "maestro session spawn" names a command in words; write it as a slot, such as {{task:get TASK_ID}}`,
-		in("- maestro {{queue}}"):           `line 3: "maestro " names a command in words; write it as a slot, such as {{task:get TASK_ID}}`,
-		in("- {{no:such}}"):                 `line 3: there is no slot "no:such": it is neither a command id nor one of session, project, project-name, queue, task`,
-		in("- {{queue now}}"):               `line 3: there is no slot "queue": it is neither a command id nor one of session, project, project-name, queue, task`,
+		"[plan]\n":                          "line 1: [plan] " + order,
+		in("step"):                          "line 3: " + noStep,
+		in("- run `maestro session spawn`"): "line 3: \"run `maestro session spawn`\" " + words,
+		in("- maestro\n  session spawn"):    `line 3: "maestro session spawn" ` + words,
+		in("- maestro {{queue}}"):           `line 3: "maestro " ` + words,
+		in("- {{no:such}}"):                 `line 3: there is no slot "no:such": ` + noSlot,
+		in("- {{queue now}}"):               `line 3: there is no slot "queue": ` + noSlot,
 		in("- {{task:get"):                  `line 3: "{{task:get" has no }}`,
 		in("- a [[b"):                       `line 3: "[[b" has no ]]`,
-		in("- a ]] b"):                      `line 3: "a ]] b" has a bracket that opens or closes nothing`,
-		in("- a } b"):                       `line 3: "a } b" has a bracket that opens or closes nothing`,
-		in("- ?@nosuch b"):                  `line 3: "@nosuch" is unknown; there are @several, @tasks, @children, @queue, @skills, @predecessor, @read-only, @interactive`,
+		in("- a ]] b"):                      `line 3: "a ]] b" ` + bracket,
+		in("- a } b"):                       `line 3: "a } b" ` + bracket,
+		in("- ?@nosuch b"):                  `line 3: "@nosuch" is unknown; ` + flags,
 		in("- !no:such b"):                  `line 3: "no:such" is no command id`,
 		strings.Replace(in(""), "- Plan.", "- {{task:get X}}\n- ?@several x",
 			1): "[plan] has no step that is never left out",
 		strings.Replace(in(""), "[report]", "[repört]",
-			1): "line 8: [repört] stands here; the headings are, in this order, analyze, plan, execute_or_delegate, report, complete",
+			1): "line 8: [repört] " + order,
 		in("- ok {{task:get X}} [[ ?task:tree and {{task:tree}}]] {{queue}}."): "",
 	} {
 		got := ""

@@ -26,13 +26,15 @@ func NewBackup(a *cli.Run) *cobra.Command {
 	c := &backup{Run: a}
 	return &cobra.Command{
 		Use:   "backup <file>",
-		Short: "Write the log and its texts into a new file, and no secrets",
+		Short: "Write the log and its texts, without secrets, to a new file",
 		Args:  cli.Takes,
-		Long: `Write the log and its long texts to a new file, sign it with the home's key, and read it back. The backup does not contain
-the user's token and the server's key: a home that is made from it gets its own, so you have to spawn its sessions again.
+		Long: `Write the log and its long texts to a new file, sign it with the home's key,
+and read it back. The backup does not contain the user's token or the server's
+key: a home restored from it gets new ones, so you have to spawn its sessions
+again.
 
-A lost long text does not prevent the backup: the file contains everything else and names the text, and the exit code is
-8.`,
+A missing long text does not prevent the backup: the file contains everything
+else and names the text, and the exit code is 8.`,
 		RunE: cli.Running(c.run),
 	}
 }
@@ -73,7 +75,7 @@ func wroteBackup(a *cli.Run, file string, size int64) error {
 			Status:  http.StatusInternalServerError,
 			Code:    "BACKUP_FAILED",
 			Err:     err,
-			Message: "The file " + file + " was written and cannot be read back",
+			Message: "The file " + file + " was written, but cannot be read back",
 			Next:    "delete it, check the disk, and run it again",
 		}
 	}

@@ -33,11 +33,11 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 			Code:    "FILE",
 			Message: file + " is a backup, or another archive",
 			Why:     what + " reads exports only",
-			Next: "make a home of it with `maestro restore " + cli.Quoted(file) +
+			Next: "restore it with `maestro restore " + cli.Quoted(file) +
 				" --home DIR`, and ask the server of that home",
 		}
 	}
-	return notAnExport(file, errors.New("it does not begin as an export does"))
+	return notAnExport(file, errors.New("it does not begin like an export"))
 }
 
 func notAnExport(file string, err error) error {
@@ -65,7 +65,7 @@ func notWhole(file string, err error) error {
 	case errors.As(err, &backup) && backup.Foreign:
 		f.Message = fmt.Sprintf("The file %s is neither a backup nor an export", file)
 		f.Next = "name a file that `maestro backup` or `maestro audit export` wrote"
-		f.Why = "it begins neither as an archive nor as an export does"
+		f.Why = "it begins neither like an archive nor like an export"
 		if backup.Entry != "" {
 			f.Why = fmt.Sprintf("it is an archive of something else: %s", backup.Err)
 		}

@@ -87,7 +87,7 @@ func (r *restoring) finishKilled(lock *home.Lock, in *bufio.Reader) (bool, error
 	}
 	was.Home = r.options.home
 	r.Run.Result(was, func() {
-		r.Run.Print("A run of this restore that was killed had put the log in place: nothing is missing\n")
+		r.Run.Print("An earlier run of this restore was killed after it had put the log in place: nothing is missing\n")
 		r.sayRestored(was)
 		r.sayStart(was)
 	})

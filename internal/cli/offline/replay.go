@@ -44,15 +44,17 @@ func newAuditReplay(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 		Long: `Show what happened, from the server's log or from an export.
 
-With --session or --task, it shows everything that was said and decided about it. Otherwise it shows the history of the
-project, or of all projects. --from and --at say where the history begins and ends; --limit shows only its newest events.
-Each line shows an event's sequence, its time, its actor and what happened.
+With --session or --task, it shows everything that was said and decided about
+it. Otherwise it shows the history of the project, or of all projects. --from
+and --at say where the history begins and ends; --limit shows only its newest
+events. Each line shows an event's sequence, its time, its actor and what
+happened.
 
 With --at alone, or with --project, it shows the board as it was then.`,
 		RunE: cli.Running(c.run),
 	}
-	cmd.Flags().StringVar(&c.o.session, "session", "", "the story of this session")
-	cmd.Flags().StringVar(&c.o.task, "task", "", "the story of this task")
+	cmd.Flags().StringVar(&c.o.session, "session", "", "the history of this session")
+	cmd.Flags().StringVar(&c.o.task, "task", "", "the history of this task")
 	cmd.Flags().StringVar(&c.o.project, "project", "", "only this project; else MAESTRO_PROJECT_ID, else all")
 	cmd.Flags().StringVar(&c.o.from, "from", "", "the first event: a sequence, a time, or a duration ago such as 10m")
 	cmd.Flags().StringVar(&c.o.at, "at", "", "the last event: a sequence, a time, or a duration ago such as 10m")
@@ -95,7 +97,7 @@ func parseMoment(flag, text string) (moment, error) {
 		at, err = time.Parse(time.RFC3339Nano, began)
 	}
 	if err != nil {
-		return moment{}, failure.Usage("--%s %q is no sequence above 0, time or duration", flag, text).
+		return moment{}, failure.Usage("--%s %q is not a sequence above 0, a time or a duration", flag, text).
 			WithNext("give one such as 42, 2026-02-02T10:00:00Z, 2026-02-02, 10m or 3d")
 	}
 	return moment{time: at}, nil
@@ -286,7 +288,7 @@ func unreadable(behind uint64, err error) error {
 		Status:  http.StatusUnprocessableEntity,
 		Code:    "FILE",
 		Err:     err,
-		Message: fmt.Sprintf("The export cannot be read behind event %d", behind),
+		Message: fmt.Sprintf("The export cannot be read after event %d", behind),
 		Why:     err.Error(),
 		Next:    "name a file as `maestro audit export` wrote it",
 	}

@@ -48,11 +48,13 @@ func NewRestore(a *cli.Run) *cobra.Command {
 		Use:   "restore <file>",
 		Short: "Make a new home from a backup or an export; no server may hold it",
 		Args:  cli.Takes,
-		Long: `Make a new home from a backup, or from an export of the whole log. The command decides every event again, compares every
-long text with its digest, and checks the signature. It refuses a file with a fault, and leaves nothing behind.
+		Long: `Make a new home from a backup, or from an export of the whole log. The command
+decides every event again, compares every long text with its digest, and checks
+the signature. If it finds a fault, it refuses the file and creates nothing.
 
-An export has no signature, so a home that has a key accepts one only with --accept-faults: compare it with --head. It
-contains no long texts either: take them from a backup with --texts-from, or do without them with --accept-faults.`,
+An export has no signature, so a home that has a key accepts one only with
+--accept-faults: compare it with --head. It contains no long texts either: take
+them from a backup with --texts-from, or go without them with --accept-faults.`,
 		RunE: cli.Running(c.run),
 	}
 	f := cmd.Flags()
@@ -134,7 +136,7 @@ func restoreHome(ctx context.Context, a *cli.Run, file string, o restoreOptions)
 		return restoreFailed(o.home, err)
 	}
 	for _, dir := range left {
-		a.Say("Removed %s, which a restore left that was killed\n", dir)
+		a.Say("Removed %s, left by a restore that was killed\n", dir)
 	}
 	r := &restoring{
 		Run:      a,
@@ -228,7 +230,7 @@ func restoreFailed(dir string, err error) error {
 		Status:  http.StatusInternalServerError,
 		Code:    "RESTORE_FAILED",
 		Message: "The home " + dir + " could not be made",
-		Next:    "nothing was left behind; look at the reason, and run it again",
+		Next:    "nothing was left behind; fix the cause, and run it again",
 		Err:     err,
 	}
 }

@@ -162,13 +162,13 @@ func (r *restoring) accept() error {
 	for _, fault := range r.verdict.Faults {
 		why.WriteString(faultLine(fault) + "\n")
 	}
-	next := "use another backup; or restore it all the same with --accept-faults, which notes the faults in the home"
+	next := "use another backup; or restore it anyway with --accept-faults, which records the faults in the home"
 	if !r.judging {
 		next = "use another file; the log cannot be served as it is, so --accept-faults does not help"
 	}
 	switch rules := rulesOf(r.verdict.Faults); {
 	case newer != nil:
-		next = "use a newer maestro: a newer version wrote this log, and a server of this version would not start with it"
+		next = "use a newer maestro: a newer version wrote this log, and a server of this version would refuse it"
 	case slices.Equal(rules, []engine.FaultRule{engine.FaultText}):
 		next = "take the texts from a backup that has them: `" + r.command("--texts-from BACKUP") +
 			"`; or go without them with --accept-faults"

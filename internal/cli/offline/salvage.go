@@ -44,19 +44,24 @@ func NewSalvage(a *cli.Run) *cobra.Command {
 	c := &salvaging{Run: a}
 	cmd := &cobra.Command{
 		Use:   "salvage [<home>]",
-		Short: "Make a new home out of a damaged one, with all that can be read",
+		Short: "Make a new home from a damaged one, with everything that can be read",
 		Args:  cli.Takes,
-		Long: `Make a new home from a damaged one. Stop the server first. The command only reads the damaged home.
+		Long: `Make a new home from a damaged one. Stop the server first. The command only
+reads the damaged home.
 
-It builds the new log event by event, from the damaged store or, where that lacks one, from backups and exports: those
-named by --with, and the home's automatic backups. The hash chain proves which event belongs where. The new log ends
-where no source has the next event; what can be read after that gap goes into salvaged-events.ndjson in the new home.
-Secrets and kept reports are copied, so running sessions keep their tokens. salvage.json in the new home says what was
-recovered and what is missing.
+It builds the new log event by event, from the damaged store or, where that
+lacks one, from backups and exports: those named by --with, and the home's
+automatic backups. The hash chain proves which event belongs where. The new log
+ends where no source has the next event; what can be read after that gap goes
+into salvaged-events.ndjson in the new home. Secrets and kept reports are
+copied, so running sessions keep their tokens. salvage.json in the new home
+says what was recovered and what is missing.
 
-Exit code 0: everything that was acknowledged is in the new home. 8: the new home was created, but it lacks what is
-listed, or nobody knows where the log ended, or only a newer maestro, which is named, can serve or salvage it. With any
-other exit code no home was created. 1: it could not be, such as on a full disk. 6: --to is not empty, or is inside the
+Exit code 0: everything that was acknowledged is in the new home. 8: the new
+home was created, but something is missing and listed, or it is not known where
+the log ended, or only a newer version of maestro, which is named, can serve or
+salvage it. With any other exit code no home was created. 1: it failed, for
+example because the disk is full. 6: --to is not empty, or is inside the
 damaged home, or another salvage is writing to it.`,
 		RunE: cli.Running(c.run),
 	}
@@ -288,8 +293,8 @@ func notSalvaged(to string, err error) error {
 		Status:  http.StatusInternalServerError,
 		Code:    "SALVAGE_FAILED",
 		Err:     err,
-		Message: "The home could not be salvaged; nothing was made",
-		Next:    "look at the reason, and run it again; --to names another place for the new home",
+		Message: "The home could not be salvaged; nothing was created",
+		Next:    "fix the cause, and run it again; --to names another place for the new home",
 	}
 }
 
@@ -342,7 +347,7 @@ func lacking(report *salvage.Report) string {
 	known.Newer = ""
 	known.EndUnknown = false
 	if known.Whole() {
-		return "whether this is all that was acknowledged is not known"
+		return "it is not known whether this is everything that was acknowledged"
 	}
 	return "not everything is there"
 }

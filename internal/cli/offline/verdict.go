@@ -266,7 +266,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 	a.Result(v, func() {
 		switch {
 		case v.Events == 0:
-			a.Print("The log is empty: there is nothing to judge\n")
+			a.Print("The log is empty: there is nothing to check\n")
 		case v.Decided < v.Events:
 			a.Print(
 				"The chain is intact: %s, %s made again with the same result, the others not judged\n",
@@ -342,7 +342,7 @@ func newAuditVerify(a *cli.Run) *cobra.Command {
 		RunE:  cli.Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.byOracle, "oracle", false,
-		"judge by the documents alone, with code that shares nothing with what decides")
+		"judge by the documents alone, with code that is independent of the server's")
 	cmd.Flags().StringVar(&c.signer, "signer", "", "who must have signed the backup, as 'maestro backup' prints it")
 	cmd.Flags().StringVar(&c.witness, "from-head", "",
 		"a head that was kept elsewhere: the log must pass through it")

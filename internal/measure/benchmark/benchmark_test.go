@@ -9,7 +9,7 @@ import (
 )
 
 // A figure is the median of the rounds' ratios, and is compared with its goal as an upper or a lower bound.
-func TestFiguresAreHeldAgainstTheirGoals(t *testing.T) {
+func TestFiguresAreComparedWithGoals(t *testing.T) {
 	product, baseline := []float64{10, 30, 20}, []float64{10, 10, 40} // 1, 3, 0.5
 	for _, c := range []struct {
 		check Check

@@ -46,12 +46,12 @@ func newProductOn(ctx context.Context, log engine.Log) (*product, error) {
 		return nil, err
 	}
 	project := made.(*events.ProjectCreated).ProjectID
-	if made, err = p.do(ctx, admin, &commands.CreateTask{ProjectRef: commands.ProjectRef{Project: project}, Title: "Task"},
-		"task"); err != nil {
+	in := commands.ProjectRef{Project: project}
+	if made, err = p.do(ctx, admin, &commands.CreateTask{ProjectRef: in, Title: "Task"}, "task"); err != nil {
 		return nil, err
 	}
 	p.task = made.(*events.TaskCreated).TaskID
-	spawn := &commands.SpawnSession{ProjectRef: commands.ProjectRef{Project: project}, TaskIDs: []string{p.task}}
+	spawn := &commands.SpawnSession{ProjectRef: in, TaskIDs: []string{p.task}}
 	if made, err = p.do(ctx, admin, spawn, "session"); err != nil {
 		return nil, err
 	}

@@ -38,9 +38,11 @@ func New(a *cli.Run) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure this machine: the product against the layers below it, in turns",
 		Args:  cli.Takes,
-		Long: `Compare the product with JetStream, net/http and the operating system without it: in the same run, on the same disk,
-taking turns. Every figure is a ratio. The exit code is 1 if a figure misses its goal. One figure needs the Go command,
-which builds the empty program that a whole command is compared with; without Go it is left out.`,
+		Long: `Compare the product with JetStream, net/http and the operating system without
+it: in the same run, on the same disk, taking turns. Every figure is a ratio.
+The exit code is 1 if a figure misses its goal. One figure needs the Go command,
+which builds the empty program that a whole command is compared with; without Go
+it is left out.`,
 		RunE: cli.Running(func(ctx context.Context, _ []string) error { return bench(ctx, a, o) }),
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "a directory on the disk to measure; the current one if absent")

@@ -90,7 +90,7 @@ func TestBaseline(t *testing.T) {
 }
 
 // The measured handler needs the same configuration as a server's, and knows the session of the benchmark.
-func TestTheWholeAPIIsMeasured(t *testing.T) {
+func TestWholeAPIIsMeasured(t *testing.T) {
 	if _, _, err := wholeAPI(nil, nil, "", "s"); err == nil {
 		t.Error("a handler was created from nothing")
 	}

@@ -65,11 +65,11 @@ func (f *Files) Run(tick <-chan time.Time) func(context.Context) {
 			}
 			for _, loss := range f.kept.Load().Look() {
 				if loss.Restored {
-					f.Logger.Warn("a file of the home is as it was again", "path", loss.Path, "what", loss.What,
+					f.Logger.Warn("a file of the home was restored", "path", loss.Path, "what", loss.What,
 						"next", loss.Next)
 					continue
 				}
-				f.Logger.Error("the next start needs a file of the home that is not as it was", "path", loss.Path,
+				f.Logger.Error("a file of the home that the next start needs has changed", "path", loss.Path,
 					"what", loss.What, "next", loss.Next)
 			}
 		}

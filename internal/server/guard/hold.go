@@ -52,8 +52,8 @@ func unfinished(dir, left string) error {
 	return &failure.Error{
 		Status:  http.StatusConflict,
 		Code:    "CONFLICT",
-		Message: "The home " + dir + " is not whole: a salvage that was to make it was killed",
-		Why:     "what it had made so far is in " + left,
+		Message: "The home " + dir + " is incomplete: the salvage that was creating it was killed",
+		Why:     "what it had created so far is in " + left,
 		Next: "run the salvage again, with the same --to: it removes what was left. Or empty the directory, if you " +
 			"want no salvage there",
 	}

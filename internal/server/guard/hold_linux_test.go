@@ -10,7 +10,7 @@ import (
 )
 
 // If another process holds a home, no file of it stays open.
-func TestAHeldHomeIsClosed(t *testing.T) {
+func TestHeldHomeIsClosed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	lock, err := Hold(dir)
 	if err != nil {

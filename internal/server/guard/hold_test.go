@@ -13,7 +13,7 @@ import (
 )
 
 // A directory that a killed salvage was to fill is not a home: no log is started there, and nothing is written.
-func TestAHalfSalvagedHomeIsNotHeld(t *testing.T) {
+func TestHalfSalvagedHomeIsNotHeld(t *testing.T) {
 	dir := t.TempDir()
 	left := filepath.Join(dir, ".salvage-4711")
 	if err := errors.Join(os.Chmod(dir, 0o700), os.Mkdir(left, 0o700)); err != nil {

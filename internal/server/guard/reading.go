@@ -23,7 +23,7 @@ func OpenForReading(dir string) (*home.Reading, error) {
 			Code:    "NOT_FOUND",
 			Message: "There is no home at " + dir,
 			Err:     err,
-			Why:     "with --read-only none is made",
+			Why:     "with --read-only none is created",
 			Next:    "name one with MAESTRO_HOME",
 		}
 	}
@@ -64,11 +64,12 @@ func ReadSecrets(reading *home.Reading, authOff bool, logger *slog.Logger) (home
 			Code:    "NO_TOKEN",
 			Message: "The home has no admin.token",
 			Err:     err,
-			Why:     "with --read-only none is made, and nobody could read anything",
+			Why:     "with --read-only none is created, and nobody could read anything",
 			Next:    "put the token back, or add --auth off, which lets everybody on this machine read",
 		}
 	}
-	logger.Warn("a secret is missing in the home, and none is made; callers who need it are not known here", "why", err)
+	logger.Warn("a secret is missing in the home, and none is created; callers who need it cannot be authenticated",
+		"why", err)
 	if secrets.AdminToken == "" {
 		secrets.AdminToken = rand.Text() // known to nobody
 	}

@@ -26,7 +26,7 @@ func On(ctx context.Context, address, last string) (net.Listener, error) {
 			Code:    "LISTEN",
 			Message: "The server cannot listen on " + address,
 			Err:     err,
-			Next:    "stop what listens there, or choose another address with --listen; port 0 takes a free one",
+			Next:    "stop what listens there, or choose another address with --listen; port 0 picks a free one",
 		}
 	}
 	return listener, nil

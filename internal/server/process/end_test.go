@@ -9,7 +9,7 @@ import (
 )
 
 // A server that cannot stop is ended anyway, but not before it was told to stop and its time is over.
-func TestAServerThatCannotStopEnds(t *testing.T) {
+func TestStuckServerIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var ended atomic.Bool

@@ -30,6 +30,6 @@ func (m ServiceManager) tell(state string) {
 		_ = conn.Close() // it is sent
 	}
 	if err != nil {
-		m.Logger.Warn("the service manager is not told of the server's state", "socket", m.Socket, "why", err)
+		m.Logger.Warn("the service manager could not be told the server's state", "socket", m.Socket, "why", err)
 	}
 }

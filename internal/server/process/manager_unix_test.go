@@ -14,7 +14,7 @@ import (
 
 // A service manager is told what happens. If it is gone, the log says so; a server without a service manager sends
 // nothing.
-func TestTheServiceManagerIsTold(t *testing.T) {
+func TestServiceManagerIsNotified(t *testing.T) {
 	dir, err := os.MkdirTemp("", "sd") // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	manager.Stopping()
-	if !strings.Contains(log.String(), "is not told") || !strings.Contains(log.String(), socket) {
+	if !strings.Contains(log.String(), "could not be told") || !strings.Contains(log.String(), socket) {
 		t.Errorf("the log says %q", log.String())
 	}
 }

@@ -34,7 +34,7 @@ func Check(wall time.Time) error {
 		Code:    "CLOCK",
 		Message: "The server does not start: the machine's clock shows " + wall.UTC().Format(time.RFC3339),
 		Why:     fmt.Sprintf("events have times of the years %d to %d", events.FirstYear, events.LastYear),
-		Next:    "set the machine's clock right, and start the server again",
+		Next:    "correct the machine's clock, and start the server again",
 		Err:     err,
 	}
 }
@@ -42,7 +42,7 @@ func Check(wall time.Time) error {
 func status(s clock.Status) wire.ClockStatus {
 	what, next := s.Explain()
 	if what != "" && events.CheckClock(s.Wall) != nil {
-		next = "set the machine's clock right: events cannot have the time that it shows, and go on at the earlier pace"
+		next = "correct the machine's clock: events cannot have the time that it shows, and go on at the earlier pace"
 	}
 	return wire.ClockStatus{
 		Time:    s.Now,

@@ -13,7 +13,7 @@ import (
 
 // No server starts with a clock whose time no event can have. Such a time is shown as the nearest one that JSON can
 // express.
-func TestAClockBeyondAllEvents(t *testing.T) {
+func TestClockBeyondEventTimes(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	if err := Check(now); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // An unreadable head file is set aside. If the home is gone, or the server writes nothing, it stays where it is.
-func TestADamagedHeadFileIsKept(t *testing.T) {
+func TestDamagedHeadFileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
 	if err := os.WriteFile(path, []byte("junk"), 0o600); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestADamagedHeadFileIsKept(t *testing.T) {
 }
 
 // No snapshot is saved before the events that it contains are on the disk.
-func TestNoSnapshotOfWhatIsNotFirm(t *testing.T) {
+func TestNoSnapshotBeforeSync(t *testing.T) {
 	notFirm := errors.New("not firm")
 	err := Snapshots{Firm: func() error { return notFirm }}.Save(context.Background(), events.Snapshot{})
 	if !errors.Is(err, notFirm) {

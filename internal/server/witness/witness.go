@@ -92,7 +92,8 @@ func Backups(
 		}
 		what := "an automatic backup saw more of the log than the head file and the snapshots"
 		if head.Sequence <= known {
-			what = "an automatic backup holds other events than the log: the log was continued from an older copy of the home"
+			what = "an automatic backup holds other events than the log: the log was continued from an older copy of " +
+				"the home"
 		}
 		logger.Warn(what, "file", made.Path, "head", head.Sequence, "known", known,
 			"next", "if the server is read-only now, run `"+salvageFrom(dir)+"`; if you want the log as it is, "+

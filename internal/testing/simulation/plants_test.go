@@ -54,10 +54,12 @@ func answerEarly(condition string) []edit {
 		},
 		{
 			writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n",
-			"	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n		default:\n		}\n	}\n",
+			"	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n" +
+				"		default:\n		}\n	}\n",
 		},
 	}, beforeAppend("		for i, r := range d.results {\n			if "+condition+
-		" {\n				select {\n				case d.batch[i].done <- r:\n				default:\n				}\n			}\n		}\n")...)
+		" {\n				select {\n				case d.batch[i].done <- r:\n				default:\n"+
+		"				}\n			}\n		}\n")...)
 }
 
 // row widens or narrows a row of the permission table.
@@ -149,8 +151,12 @@ var plants = []plant{
 `)},
 	{
 		"events found in the log are acknowledged without a sync",
-		afterAppend(`		if errors.Is(err, events.ErrUnknown) && h.config.Log.Read(ctx, d.ground+1, d.ground+uint64(len(d.messages)), func(events.Message) error { return nil }) == nil {
-			err = nil
+		afterAppend(`		if errors.Is(err, events.ErrUnknown) {
+			last := d.ground + uint64(len(d.messages))
+			skip := func(events.Message) error { return nil }
+			if h.config.Log.Read(ctx, d.ground+1, last, skip) == nil {
+				err = nil
+			}
 		}
 `),
 	},
@@ -234,7 +240,8 @@ var plants = []plant{
 	}}},
 	{"a commit adds its timeline entries twice", []edit{{
 		"projections/state.go", "	s.under.untabled = s.untabled\n",
-		"	before := len(s.under.entries)\n	s.under.untabled = s.untabled\n	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
+		"	before := len(s.under.entries)\n	s.under.untabled = s.untabled\n" +
+			"	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
 	}}},
 	{"catching up skips an event", []edit{{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
@@ -242,7 +249,8 @@ var plants = []plant{
 	}}},
 	{"a commit forgets the sessions that it changed", []edit{{
 		"projections/state.go",
-		"	clear(s.fresh)\n	for _, layer := range s.layers {\n		layer.settle()\n", "	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+		"	clear(s.fresh)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+		"	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
 	}}},
 	{"every event has the prevhash of the first one", []edit{{
 		writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
@@ -374,7 +382,8 @@ var plants = []plant{
 		row("report:progress", "agents", "agents | RoleUser"), row("report:blocked", "agents", "agents | RoleUser"),
 		{
 			"commands/report.go", "	if c.By.Kind != ActorSession || session == nil {\n",
-			"	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n			session = x\n		}\n	}\n	if session == nil {\n",
+			"	if c.By.Kind == ActorUser {\n		for x := range s.Sessions(c.Project) {\n" +
+				"			session = x\n		}\n	}\n	if session == nil {\n",
 		},
 	}},
 	{"an orchestrator kills a session that it did not spawn", []edit{{
@@ -581,7 +590,10 @@ var plants = []plant{
 	{"an item that a session holds is started by another", []edit{
 		{
 			queues, "	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
-			"	for item := range s.Held() {\n		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n	return &events.QueueItemStarted{",
+			"	for item := range s.Held() {\n" +
+				"		if top == nil && item.ProjectID == q.ProjectID && item.Queue == q.Name {\n" +
+				"			top = item\n		}\n	}\n	if top == nil {\n		return nil, nil\n	}\n" +
+				"	return &events.QueueItemStarted{",
 		},
 		{
 			foldQueue, "	item, err := s.item(f, d.Queue, d.TaskID, events.ItemQueued)\n",
@@ -603,7 +615,8 @@ var plants = []plant{
 		"a session completes an item that it no longer holds",
 		[]edit{{
 			finishes, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
-			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
+			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n" +
+				"	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
 		}},
 	},
 	{"a session that reported its completion starts an item", []edit{{
@@ -639,8 +652,13 @@ var plants = []plant{
 		"a returned item goes to the end of the queue",
 		[]edit{{
 			foldReturn,
-			"	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place &^= notReturned\n",
-			"	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n	s.changeItem(f, item, func(i *Item) {\n		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
+			"	s.changeItem(f, item, func(i *Item) {\n" +
+				"		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n" +
+				"		i.Place &^= notReturned\n",
+			"	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n" +
+				"		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n" +
+				"	s.changeItem(f, item, func(i *Item) {\n" +
+				"		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
 		}},
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
@@ -817,7 +835,8 @@ var plants = []plant{
 		"an answer is delivered before it is given",
 		[]edit{{
 			inputs, "	case projections.InputAnswered:\n		return &events.InputDelivered",
-			"	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n		return &events.InputDelivered",
+			"	case projections.InputAnswered, projections.InputOpen, projections.InputVoid:\n" +
+				"		return &events.InputDelivered",
 		}, {
 			inputs, "	case projections.InputOpen, projections.InputVoid:\n	}\n	return nil, forbidden",
 			"	}\n	return nil, forbidden",
@@ -851,8 +870,9 @@ var plants = []plant{
 		inputs, "if own := s.Session(c.By.Name); own != nil", "if own := s.Session(spawnerOf(s, c)); own != nil",
 	}, {
 		inputs, "// validOptions checks",
-		"func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n		" +
-			"if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n// validOptions checks",
+		"func spawnerOf(s *projections.State, c Call) string {\n	for x := range s.Sessions(c.By.Project) {\n" +
+			"		if x.Mail != nil {\n			return x.ID\n		}\n	}\n	return c.By.Name\n}\n\n" +
+			"// validOptions checks",
 	}}},
 	{"a delivered message stays undelivered in the views", []edit{{
 		"projections/message.go",
@@ -891,7 +911,8 @@ var plants = []plant{
 		{begins, "	case session.Role != x.Role:\n", "	case false:\n"},
 		{
 			permit, "	if !ok {\n		return nil\n	}\n	column, canonical",
-			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n	column, canonical",
+			"	if !ok || id == \"worker:init\" || id == \"orchestrator:init\" {\n		return nil\n	}\n" +
+				"	column, canonical",
 		},
 	}},
 	{"a session starts another", []edit{{
@@ -946,7 +967,8 @@ var plants = []plant{
 		"a refusal is recorded after its answer",
 		[]edit{{
 			writer,
-			"		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n",
+			"		if err != nil {\n			p.done <- result{err: err}\n			return\n		}\n" +
+				"		refusal.Recorded = true\n		p.done <- r\n	})\n", "	})\n	p.done <- r\n",
 		}},
 	},
 	{
@@ -978,7 +1000,9 @@ var plants = []plant{
 	{"the texts of refusals are not shortened", []edit{{denials, "	denial.bound()\n", ""}}},
 	{"the oldest refusal of all actors is dropped first", []edit{{
 		shares,
-		"		loser := s.heap[0].actors[0]\n		of := plainDenial\n		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {\n			of = keptDenial\n		}\n",
+		"		loser := s.heap[0].actors[0]\n		of := plainDenial\n" +
+			"		if len(loser.records[keptDenial]) > len(loser.records[plainDenial]) {\n" +
+			"			of = keptDenial\n		}\n",
 		"		oldest := s.all.Front().Value.(*denialRecord)\n		loser, of := oldest.actor, oldest.sort()\n",
 	}}},
 	{"a project created by a session has its own share of the records", []edit{{

@@ -86,7 +86,8 @@ func report(t *testing.T, plan Plan, result Result) {
 	}
 	short, shortest := Shrink(t, plan, 2000)
 	t.Errorf(
-		"seed %d breaks a promise: %v\n%s\n\nshortened from %d steps to %d (servers: %d, everything held: %t, a snapshot every %d):\n%s",
+		"seed %d breaks a promise: %v\n%s\n\n"+
+			"shortened from %d steps to %d (servers: %d, everything held: %t, a snapshot every %d):\n%s",
 		plan.Seed,
 		result.Failure,
 		again,

@@ -12,7 +12,7 @@ import (
 )
 
 // The numbers in docs/contract.md, "Late reports and lost sessions" and "HTTP", are those of the code.
-func TestContractHasTheNumbers(t *testing.T) {
+func TestContractMatchesNumbers(t *testing.T) {
 	content, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)

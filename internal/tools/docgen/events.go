@@ -15,16 +15,16 @@ type attribute struct{ name, value, presence string }
 const (
 	always   = "always"
 	ifAny    = "if any"
-	whenLate = "if it waited"
+	whenLate = "if it was sent late"
 )
 
 var attributes = []attribute{
 	{"specversion", "`1.0`", always},
 	{
-		"id", "UUIDv5 of actor, project, command and idempotency key: a retried command has the same one. " +
+		"id", "UUIDv5 of actor, project, command and idempotency key, so a retried command gets the same id. " +
 			"From the second token of a name on, the actor is `/users/NAME#GENERATION` here", always,
 	},
-	{"source", "who: `/projects/<id>/sessions/<id>`, `/users/<name>`, `/runners/<name>` or `/system`", always},
+	{"source", "who did it: `/projects/<id>/sessions/<id>`, `/users/<name>`, `/runners/<name>` or `/system`", always},
 	{"type", "`maestro.<aggregate>.<past tense>.v<n>`, a literal name", always},
 	{"subject", "what it happened to: `<aggregate>/<id>`", always},
 	{"time", "when it was decided: RFC 3339, UTC, milliseconds; never before the previous event's", always},
@@ -33,35 +33,37 @@ var attributes = []attribute{
 	{"partitionkey", "the project", ifAny},
 	{
 		"causationid",
-		"the event that led to this one: what put a queue's item there, the question of an answer, the end that gave an item back; else the one that made the session which acts", ifAny,
+		"the event that led to this one: for example the push of a queue item, the question of an answer, or the " +
+			"end of the session that returned an item; otherwise the event that created the acting session",
+		ifAny,
 	},
-	{"correlationid", "the first of that chain of causes", ifAny},
+	{"correlationid", "the first event of that chain of causes", ifAny},
 	{"traceparent", "the caller's W3C trace context", ifAny},
 	{
 		"prevhash",
 		"SHA-256(previous event's prevhash ‖ SHA-256(previous body)), 64 hexadecimal digits; zeros at the beginning",
 		always,
 	},
-	{"requesthash", "the first half of the SHA-256 of the command as it was asked for, 32 hexadecimal digits", always},
-	{"rules", "version of the rules that permitted and decided it", always},
-	{"authn", "how the actor was known: `token`, `socket` or `none`", always},
-	{"occurredat", "when it was said, before it waited in an outbox", whenLate},
-	{"data", "what happened: below, by type", always},
+	{"requesthash", "the first half of the SHA-256 of the command as it was sent, 32 hexadecimal digits", always},
+	{"rules", "version of the rules that permitted and decided the command", always},
+	{"authn", "how the actor was authenticated: `token`, `socket` or `none`", always},
+	{"occurredat", "when the command was given, if it then waited in an outbox", whenLate},
+	{"data", "what happened; see the types below", always},
 }
 
 func eventsPage() string {
 	var b strings.Builder
 	b.WriteString("# Events\n\n" + notice)
-	b.WriteString(`Everything that happens is one CloudEvents 1.0 event in structured JSON, in the stream ` +
+	b.WriteString(`Everything that happens is recorded as a CloudEvents 1.0 event in structured JSON, in the stream ` +
 		"`MAESTRO`" + `, under the subject
 ` + "`" + events.SubjectPrefix + "<project>.<aggregate>.<id>`" + ` (in a subject,
 every byte outside ` + "`[A-Za-z0-9_-]`" + ` is written ` + "`=XX`" + `). The log holds exactly these
-bytes: compact, members in the order below. A body has at most ` + fmt.Sprint(events.MaxBody>>10) + ` KiB;
-of a text above ` + fmt.Sprint(events.MaxText>>10) + ` KiB the event holds the beginning, and
-` + "`blobs`" + ` the digest of the whole.
+bytes: compact, with the members in the order below. A body has at most ` + fmt.Sprint(events.MaxBody>>10) + ` KiB.
+Of a text above ` + fmt.Sprint(events.MaxText>>10) + ` KiB the event holds only the beginning;
+` + "`blobs`" + ` holds the digest of the whole text.
 
-A reader that meets a type it does not know, or a newer version of one, stops: it must not show a state that lacks it. A published
-type only gains optional fields.
+A reader that meets a type it does not know, or a newer version of one, stops, because the state that it would show
+is incomplete. A published type only ever gains optional fields.
 
 ## Envelope
 

@@ -10,9 +10,10 @@ import (
 // routesPage returns docs/routes.md: every route of the HTTP interface.
 func routesPage() string {
 	var b strings.Builder
-	b.WriteString("# Routes\n\n" + notice + `How bodies, answers, errors and credentials work is in [contract.md](contract.md#http). Each command id of
-[permissions.md](permissions.md) that writes is a path below ` + "`/api/commands/`" + `. A route needs one of the ids beside it,
-depending on what is asked for: ` + "`whoami`" + ` where a session asks about itself.
+	b.WriteString("# Routes\n\n" + notice + `[contract.md](contract.md#http) describes bodies, answers,
+errors and credentials. Each command of [permissions.md](permissions.md) that writes is also a path below
+` + "`/api/commands/`" + `. The last column names the command that a caller must be allowed to use. If it names several,
+it depends on the request: ` + "`whoami`" + ` is for a session that asks about itself.
 `)
 	native, compat := api.Routes()
 	for _, part := range []struct {

@@ -27,9 +27,9 @@ const mostWired = 70
 // longer are the functions that wire a whole server.
 var longer = []string{"serveOnce", "serveReadOnly"}
 
-// TestTheBinaryOnlyWires: package main contains main and the wiring of serve. A type, a goroutine, a loop over time or
+// TestBinaryOnlyWires: package main contains main and the wiring of serve. A type, a goroutine, a loop over time or
 // another file belongs in a package, where it can be tested without a server.
-func TestTheBinaryOnlyWires(t *testing.T) {
+func TestBinaryOnlyWires(t *testing.T) {
 	paths, err := filepath.Glob("../../../cmd/maestro/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func notWired(t *testing.T, path string, source any) (faults []string) {
 }
 
 // The check rejects a loop for automatic backups in the binary.
-func TestWhatIsNotWiringIsSeen(t *testing.T) {
+func TestNonWiringIsFound(t *testing.T) {
 	const upkeep = `package main
 
 type upkeep struct{ lost []string }

@@ -104,11 +104,11 @@ func sortedKeys(files map[string]*ast.File) (paths []string) {
 
 func TestChoresThatSearchAreFound(t *testing.T) {
 	for source, want := range map[string]string{
-		"func f() { each(list, g) }\nfunc g(x string) { h() }\nfunc h() { slices.Contains(a, b) }":       "p.go h Contains",
-		"func f() { each(list, func(x string) { h() }) }\nfunc h() { slices.Contains(a, b) }":            "p.go h Contains",
-		"func f() { each(list, g) }\nfunc g(x string) { strings.Contains(a, b) }":                        "",
-		"func f() { each(list, g); h() }\nfunc g(x string) { }\nfunc h() { slices.Contains(a, b) }":      "",
-		"type t struct{}\nfunc (x t) f() { each(list, x.g) }\nfunc (t) g(string) { slices.Index(a, b) }": "p.go g Index",
+		"func f() { each(l, g) }\nfunc g(x string) { h() }\nfunc h() { slices.Contains(a, b) }":  "p.go h Contains",
+		"func f() { each(l, func(x string) { h() }) }\nfunc h() { slices.Contains(a, b) }":       "p.go h Contains",
+		"func f() { each(l, g) }\nfunc g(x string) { strings.Contains(a, b) }":                   "",
+		"func f() { each(l, g); h() }\nfunc g(x string) { }\nfunc h() { slices.Contains(a, b) }": "",
+		"type t int\nfunc (x t) f() { each(l, x.g) }\nfunc (t) g(string) { slices.Index(a, b) }": "p.go g Index",
 	} {
 		found := strings.Join(choresThatSearch(t, map[string]string{"p.go": "package p\n\n" + source + "\n"}), ", ")
 		if found != want {

@@ -36,7 +36,7 @@ var (
 
 // Every citation of a document names an existing page and a place on it: a heading, a question in a table of decisions,
 // or the bold beginning of a paragraph. Every link of a page leads to something that exists.
-func TestCitationsLeadSomewhere(t *testing.T) {
+func TestCitationsResolve(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir("../../..", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -217,7 +217,7 @@ func hasPlace(page, words string) bool {
 	return false
 }
 
-func TestWrongCitationsAreSeen(t *testing.T) {
+func TestWrongCitationsAreFound(t *testing.T) {
 	const contract = "docs/contract.md"
 	for _, c := range []struct{ at, text, want string }{
 		{"a.go", `// See docs/contract.md, "Queues".`, ""},

@@ -51,8 +51,8 @@ var ordered = map[string]string{
 	"why.go":            "the layout of chains that share their end",
 }
 
-// TestTheCommandLineOrdersNothing: the command line prints the items of an answer, in the order of the answer.
-func TestTheCommandLineOrdersNothing(t *testing.T) {
+// TestCommandLineDoesNotSort: the command line prints the items of an answer, in the order of the answer.
+func TestCommandLineDoesNotSort(t *testing.T) {
 	used := map[string]bool{}
 	paths, err := filepath.Glob("../../cli/*.go")
 	if err != nil || len(paths) == 0 {
@@ -119,9 +119,9 @@ func f(x []string) { slices.Sorted(nil); by.Strings(x); commands.CurrentRules();
 	}
 }
 
-// TestTheCommandLineDecidesNothing: only the server decides commands. Before a command is kept for an unreachable
+// TestCommandLineDoesNotDecide: only the server decides commands. Before a command is kept for an unreachable
 // server, only the session's manifest can refuse it (commands.PermitListed).
-func TestTheCommandLineDecidesNothing(t *testing.T) {
+func TestCommandLineDoesNotDecide(t *testing.T) {
 	paths, err := filepath.Glob("../../cli/*.go")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d files, %v", len(paths), err)

@@ -32,7 +32,7 @@ var compatible = []struct{ name, words string }{
 
 // NOTICE names every module that the binary links, with the licences of the linked packages. All of these licences are
 // compatible with Apache-2.0.
-func TestNoticeNamesWhatIsLinked(t *testing.T) {
+func TestNoticeNamesLinkedModules(t *testing.T) {
 	want := notice(linkedFiles(t))
 	if *updateNotice {
 		if err := os.WriteFile("../../../NOTICE", []byte(want), 0o644); err != nil {
@@ -61,13 +61,13 @@ func TestNoticeNamesWhatIsLinked(t *testing.T) {
 	}
 }
 
-func TestLicencesAreTold(t *testing.T) {
+func TestLicencesAreRecognised(t *testing.T) {
 	for text, want := range map[string]string{
-		"  Apache License\n  Version 2.0, January 2004\n":                                                 "Apache-2.0",
-		"Redistribution and use in source and binary forms ... Neither the name of x":                     "BSD-3-Clause",
-		"GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007":                                             "",
-		"GNU AFFERO GENERAL PUBLIC LICENSE":                                                               "",
-		"Apache License Version 2.0, January 2004, and parts under the GNU LESSER GENERAL PUBLIC LICENSE": "",
+		"  Apache License\n  Version 2.0, January 2004\n":                                   "Apache-2.0",
+		"Redistribution and use in source and binary forms ... Neither the name of x":       "BSD-3-Clause",
+		"GNU GENERAL PUBLIC LICENSE\nVersion 3, 29 June 2007":                               "",
+		"GNU AFFERO GENERAL PUBLIC LICENSE":                                                 "",
+		"Apache License Version 2.0, and parts under the GNU LESSER GENERAL PUBLIC LICENSE": "",
 	} {
 		if got := licenceOf(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -187,8 +187,8 @@ func notice(modules map[string][]licenceFile) string {
 	var b strings.Builder
 	b.WriteString("Maestro\nCopyright 2026 The Maestro Authors\n\n" +
 		"Licensed under the Apache License, Version 2.0 (LICENSE).\n\n" +
-		"The binary contains the standard library of Go (BSD-3-Clause, the text of golang.org/x/sys below) and these\n" +
-		"modules of others, under their own licences:\n\n")
+		"The binary contains the standard library of Go (BSD-3-Clause, the text of golang.org/x/sys below) and\n" +
+		"these modules of others, under their own licences:\n\n")
 	names := slices.Sorted(maps.Keys(modules))
 	for _, module := range names {
 		var licences []string

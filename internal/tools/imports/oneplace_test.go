@@ -66,9 +66,9 @@ var onePlace = []struct {
 	},
 }
 
-// TestWhatOnePlaceDoes: making texts safe, replacing and locking files, and recognising a full disk are each
+// TestSingleImplementations: making texts safe, replacing and locking files, and recognising a full disk are each
 // implemented in one place.
-func TestWhatOnePlaceDoes(t *testing.T) {
+func TestSingleImplementations(t *testing.T) {
 	used := map[string]bool{}
 	for path, content := range goFiles(t) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "internal/testing/") {
@@ -85,7 +85,8 @@ func TestWhatOnePlaceDoes(t *testing.T) {
 			}
 		}
 	}
-	const wrong = "package p\nfunc f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
+	const wrong = "package p\n" +
+		"func f() { os.Rename(a, b); unix.Flock(1, 2, unix.ENOSPC); strings.ContainsFunc(s, unicode.IsControl) }"
 	if faults := elsewhere(t, "internal/cli/wrong.go", wrong, used); len(faults) != 4 {
 		t.Errorf("of four operations, the check finds %q", faults)
 	}

@@ -15,7 +15,8 @@ import (
 
 // timeNames are the JSON names of fields that are times.
 var timeNames = regexp.MustCompile(
-	`^(?i:at|time|timestamp|since|until|deadline|first|last|lastHeard|lastActivity)$|[a-z](At|Since|Until|Time|Timestamp)$`,
+	`^(?i:at|time|timestamp|since|until|deadline|first|last|lastHeard|lastActivity)$|` +
+		`[a-z](At|Since|Until|Time|Timestamp)$`,
 )
 
 // numbersForTimes are the fields in which a time may be a plain number, with the reason.
