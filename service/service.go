@@ -72,8 +72,8 @@ type Service struct {
 	limited limitedLog
 	// unread logs long texts that could not be read.
 	unread limitedLog
-	// placing has a lock for the manifests of some sessions each: few are placed at a time, and those of one session one
-	// after the other.
+	// placing has a lock for the manifests of some sessions each: few are placed at a time, and those of one session
+	// one after the other.
 	placing [placedAtOnce]sync.Mutex
 	// rendering limits manifests that are being created, ordering answers that are sorted by dependency, turns parts of
 	// long answers, trying dry runs.

@@ -250,7 +250,8 @@ var plants = []plant{
 	{"a commit forgets the sessions that it changed", []edit{{
 		"projections/state.go",
 		"	clear(s.fresh)\n	for _, layer := range s.layers {\n		layer.settle()\n",
-		"	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+		"	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n" +
+			"		layer.settle()\n",
 	}}},
 	{"every event has the prevhash of the first one", []edit{{
 		writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
