@@ -73,6 +73,7 @@ func Limits() []LimitGroup {
 				"They hold for what is new: an older log keeps what it has.",
 			Limits: []Limit{
 				LimitTaskDepth,
+				LimitOrderKey,
 				LimitDependents,
 				LimitGraph,
 				LimitDeleted,

@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -142,7 +144,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	}
 	for n := range p.Tasks {
 		if err := i.apply(ctx, &p.Tasks[n]); err != nil {
-			return i.interrupted(err, p.Tasks[n], len(p.Tasks))
+			return i.interrupted(err, p.Tasks[n], ofMany(len(i.Done), len(p.Tasks), "task")+" are done")
 		}
 	}
 	if err := i.order(ctx, p); err != nil {
@@ -180,6 +182,8 @@ type applying struct {
 	key string
 	// dryRun changes nothing. absent says that the project does not exist yet, user that no session applies the plan.
 	dryRun, absent, user bool
+	// mayMove says that the caller may move tasks, as far as was asked.
+	mayMove bool
 }
 
 func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
@@ -208,17 +212,62 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		f.Why = "Maestro puts your plan into a session's project only if you name that project by its id"
 		return f
 	}
-	answer, err := i.do(ctx, "project:create", &commands.CreateProject{
-		Name:        name,
-		Description: p.Description,
-		WorkingDir:  p.WorkingDir,
-	}, i.key)
+	body := &commands.CreateProject{Name: name, Description: p.Description, WorkingDir: p.WorkingDir}
+	if i.key == "" && !i.dryRun {
+		i.Project, err = i.createNamed(ctx, body)
+		return err
+	}
+	answer, err := i.do(ctx, "project:create", body, i.key)
 	if err != nil {
 		return err
 	}
 	i.absent = i.dryRun
 	i.Project, err = made(answer)
 	return err
+}
+
+// createNamed creates a project, with a key that is made of its name: of two applies at once, one creates it and both
+// use it. A project that had the key before, and was deleted or renamed since, becomes part of the next key.
+func (i *applying) createNamed(ctx context.Context, body *commands.CreateProject) (string, error) {
+	key := "plan-project:" + digest(body.Name)
+	for {
+		answer, err := i.do(ctx, "project:create", body, key)
+		if exitCode(err) == ExitConflict { // the key was used with another description
+			same, err := i.client.Projects(ctx, wire.ProjectFilter{Name: body.Name})
+			if err != nil || len(same) > 0 {
+				return firstOf(same), err
+			}
+			key += ":" + digest(body.Description+"\x00"+body.WorkingDir)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		id, err := made(answer)
+		if err != nil || !answer.Retried {
+			return id, err
+		}
+		project, err := i.client.Project(ctx, id)
+		if err == nil && project.Name == body.Name {
+			return id, nil
+		}
+		if err != nil && exitCode(err) != ExitNotFound {
+			return "", err
+		}
+		key = "plan-project:" + digest(key+"\x00"+id)
+	}
+}
+
+func firstOf(projects []wire.Project) string {
+	if len(projects) == 0 {
+		return ""
+	}
+	return projects[0].ID
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:12])
 }
 
 // look finds the plan's tasks: those with its ids, and those that it names by their ids in the project, as an export
@@ -304,20 +353,49 @@ func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 			there = append(there, t.ID)
 		}
 	}
-	for _, m := range i.Order(p, there) {
-		if !i.dryRun {
-			body, key := i.Place(m)
-			if _, err := i.do(ctx, "task:update", body, key); err != nil {
-				return i.interrupted(err, *m.Task, len(p.Tasks))
-			}
+	moves := i.Order(p, there)
+	for n, m := range moves {
+		if err := i.place(ctx, m); err != nil {
+			return i.interrupted(err, *m.Task, ofMany(len(p.Tasks), len(p.Tasks), "task")+" are done, and "+
+				ofMany(n, len(moves), "move"))
 		}
 		i.Moved(m.Task)
 	}
 	return nil
 }
 
+// place puts a task next to a sibling. A dry run tries it if both stand below their parent already; otherwise it asks
+// once whether the caller may move tasks at all.
+func (i *applying) place(ctx context.Context, m plan.Reorder) error {
+	if !i.dryRun || i.Stand(m) {
+		body, key := i.Place(m)
+		_, err := i.do(ctx, "task:update", body, key)
+		return err
+	}
+	if i.mayMove {
+		return nil
+	}
+	check, err := i.client.CheckCommand(ctx, "task:update")
+	if err != nil {
+		return err
+	}
+	if i.mayMove = check.Allowed; i.mayMove {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "Command 'task:update' is not allowed, and siblings get the order of the plan with it",
+		Why:     check.Why,
+		Next:    check.Next,
+	}
+}
+
+// ofMany returns "2 of 3 tasks".
+func ofMany(n, of int, what string) string { return fmt.Sprintf("%d of %s", n, Many(of, what)) }
+
 // interrupted says how far an apply got.
-func (i *applying) interrupted(err error, t plan.Task, of int) error {
+func (i *applying) interrupted(err error, t plan.Task, done string) error {
 	e := explain(err)
 	if i.dryRun {
 		return &failure.Error{
@@ -329,7 +407,7 @@ func (i *applying) interrupted(err error, t plan.Task, of int) error {
 			Message: fmt.Sprintf("Task %q (line %d) would be refused: %s", t.ID, t.Line, e.message),
 		}
 	}
-	next := fmt.Sprintf("%d of %s are done", len(i.Done), Many(of, "task"))
+	next := done
 	if e.next != "" { // running it again may meet the same refusal
 		next += "; " + e.next
 	}
