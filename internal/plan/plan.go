@@ -130,7 +130,6 @@ const (
 	maxName      = 200
 	maxID        = 128
 	maxList      = 1000
-	maxLabels    = 100
 	maxWaitsFor  = 200   // dependencies of one task
 	maxKeys      = 1000  // in one object of metadata
 	maxLevels    = 64    // of metadata
