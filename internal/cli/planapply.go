@@ -312,6 +312,7 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 		return "", nil
 	}
 	body, key := i.Create(t)
+	rest := plan.SplitCreate(body)
 	answer, err := i.do(ctx, "task:create", body, key)
 	if err == nil && answer.Retried {
 		answer, err = i.do(ctx, "task:create", body, "")
@@ -319,26 +320,41 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	if err != nil || i.dryRun {
 		return "", err
 	}
-	return made(answer)
+	id, err := made(answer)
+	for _, update := range rest {
+		if err == nil {
+			update.TaskID = id
+			_, err = i.do(ctx, "task:update", update, "")
+		}
+	}
+	return id, err
 }
 
 // update sets a task's fields to those of the plan, and names those that changed. The server determines the
 // differences.
 func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([]string, error) {
 	body, key := i.Update(task, t, !i.dryRun)
-	answer, err := i.do(ctx, "task:update", body, key)
-	if err != nil {
-		return nil, err
+	var fields []string
+	for n, part := range append([]*commands.UpdateTask{body}, plan.SplitUpdate(body)...) {
+		if n > 0 && key != "" {
+			key += ":more"
+		}
+		answer, err := i.do(ctx, "task:update", part, key)
+		if err != nil {
+			return nil, err
+		}
+		data, err := dataOf(answer)
+		if err != nil {
+			return nil, err
+		}
+		if update, ok := data.(*events.TaskUpdated); ok {
+			fields = append(fields, update.Fields()...)
+		}
 	}
-	var changed []string
 	if i.dryRun {
-		changed = i.Moves(task, t)
+		fields = append(fields, i.Moves(task, t)...)
 	}
-	data, err := dataOf(answer)
-	if update, ok := data.(*events.TaskUpdated); ok {
-		changed = append(update.Fields(), changed...)
-	}
-	return changed, err
+	return fields, nil
 }
 
 // order sorts siblings into the order of the plan. It runs last, once all tasks are below their parents.

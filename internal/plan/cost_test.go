@@ -68,8 +68,8 @@ func TestPlansAreBounded(t *testing.T) {
 		},
 		{
 			"a task", "tasks:\n- {id: a, title: A}\n- id: b\n  title: B\n  description: " +
-				strings.Repeat("x", 600<<10) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
-			"line 3: the task has 1",
+				strings.Repeat("x", 1<<20) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
+			"line 3: description has 1048578 bytes as JSON",
 		},
 		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan uses no aliases"},
 		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan uses no aliases"},
