@@ -107,7 +107,8 @@ func TestASlowlyReadAnswerEndsWithItsCredential(t *testing.T) {
 				w := openInside(t, limits(t))
 				project := w.project()
 				for range tasks {
-					w.do(adminToken, "task:create", `{"project":"`+project+`","title":"T","description":"`+text+`"}`).is(200)
+					w.do(adminToken, "task:create",
+						`{"project":"`+project+`","title":"T","description":"`+text+`"}`).is(200)
 				}
 				id, token := w.session(adminToken, project, w.task(project), `,"role":"orchestrator"`)
 				conn := serve(t, w.api, limitsOf(t))()

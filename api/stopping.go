@@ -21,8 +21,8 @@ type stoppingBody struct {
 	open bool
 	// busy is marked once the whole body has arrived.
 	busy served
-	// arrived is asked once the whole body has arrived, and may refuse the call: a body may take longer than its sender's
-	// credential is valid. nil for a body that nobody reads.
+	// arrived is asked once the whole body has arrived, and may refuse the call: a body may take longer than its
+	// sender's credential is valid. nil for a body that nobody reads.
 	arrived func() error
 	// counted counts the received bytes, and may refuse the rest; nil if they are not counted.
 	counted interface{ AddBodyBytes(n int64) error }

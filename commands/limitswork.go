@@ -16,8 +16,9 @@ var (
 		Value:  256,
 		Unit:   "digits",
 		Answer: "new keys",
-		Bounds: "the key of a place among siblings, which grows by a digit with at least every four tasks that are put into " +
-			"one gap; where it would be longer, the tasks there get new keys in the same order, and no move is refused",
+		Bounds: "the key of a place among siblings, which grows by a digit with every four tasks, at least, that " +
+			"are put into one gap; where it would be longer, the tasks there get new keys in the same order, and no move is " +
+			"refused",
 	}
 	LimitDependents = Limit{
 		Name:   "dependents",

@@ -291,8 +291,8 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 	return events.Permissions{Commands: cut, Explicit: true}, nil
 }
 
-// beyondLater reports whether an orchestrator may not give a command of a later version, which no list has yet: one that
-// the child's role will not have, or, to another orchestrator, any if it has less than its role itself.
+// beyondLater reports whether an orchestrator may not give a command of a later version, which no list has yet: one
+// that the child's role will not have, or, to another orchestrator, any if it has less than its role itself.
 func beyondLater(spawner *projections.Session, kind sessionKind, id string) bool {
 	row, known := current().Row(id)
 	if !known || !row.Planned {

@@ -49,8 +49,12 @@ func (s *projectServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.made[key], s.projects[id] = id+" "+string(body), project.Name
 		}
 		event, err := (&events.Event{
-			ID: uuid.New(), Source: "/users/admin", Time: time.Unix(1, 0), Project: id,
-			Rules: commands.RulesVersion, Data: &events.ProjectCreated{ProjectID: id, Name: "Shop"},
+			ID:      uuid.New(),
+			Source:  "/users/admin",
+			Time:    time.Unix(1, 0),
+			Project: id,
+			Rules:   commands.RulesVersion,
+			Data:    &events.ProjectCreated{ProjectID: id, Name: "Shop"},
 		}).Append(nil)
 		if err != nil {
 			answer(http.StatusInternalServerError, err.Error())

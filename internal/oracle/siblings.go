@@ -98,7 +98,8 @@ func (f *taskUpdated) siblings(c *trial, t *task) {
 	at := slices.Index(all, t.id)
 	if o.Respaced && len(o.Key) > wholeKey {
 		if want := c.respaced(t, o)[t.id]; o.Key != want {
-			c.fault(ruleTask, "the key %q of task %s is not %q, which it has once all keys there are new", o.Key, t.id, want)
+			c.fault(ruleTask, "the key %q of task %s is not %q, which it has once all keys there are new", o.Key, t.id,
+				want)
 		}
 		return
 	}

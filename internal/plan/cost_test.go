@@ -228,8 +228,9 @@ func TestPlansAreOneDocumentWithoutDirectives(t *testing.T) {
 // What oneDocument lets pass is at most one document to the YAML library, too.
 func FuzzOneDocument(f *testing.F) {
 	for _, seed := range []string{
-		oneTask, "---\na: 1\n...\n", "%YAML 1.1\n---\na", "a: \"\n%b\"\n", "a: |\n %b\n---\n", "\ufeff%a\n---\nb", "#\u0085%a\n---\nb",
-		"'\n...'", "a\r---\rb", " %TAG", "[\n%TAG a\n]", "---\n%TAG ! b\n---\na", "...\n%YAML 1.1\n---\na", "-\n---", "?\n%",
+		oneTask, "---\na: 1\n...\n", "%YAML 1.1\n---\na", "a: \"\n%b\"\n", "a: |\n %b\n---\n", "\ufeff%a\n---\nb",
+		"#\u0085%a\n---\nb", "'\n...'", "a\r---\rb", " %TAG", "[\n%TAG a\n]", "---\n%TAG ! b\n---\na",
+		"...\n%YAML 1.1\n---\na", "-\n---", "?\n%",
 	} {
 		f.Add(seed)
 	}

@@ -176,7 +176,8 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 		p.complete(&t, pointer)
 	}
 	if field, n := t.tooLong(); field != "" {
-		p.fault(node.Line, pointer, "%s has %d bytes as JSON; the server takes at most %d with its name", field, n, MaxTask)
+		p.fault(node.Line, pointer, "%s has %d bytes as JSON; the server takes at most %d with its name", field, n,
+			MaxTask)
 	}
 	p.plan.Tasks[index] = t
 	if below != nil {

@@ -119,7 +119,8 @@ func (d *Diff) Place(m Reorder) (*commands.UpdateTask, string) {
 	return update, d.keys + ":order:" + m.Task.ID
 }
 
-// Stand reports whether a task and its new neighbour exist and have the same parent, so that a dry run can try the move.
+// Stand reports whether a task and its new neighbour exist and have the same parent, so that a dry run can try the
+// move.
 func (d *Diff) Stand(m Reorder) bool {
 	beside := m.After
 	if m.Before != nil {

@@ -35,7 +35,8 @@ func TestTheLongestTaskIsAppliedAgain(t *testing.T) {
 	for i := range labels {
 		labels[i] = fmt.Sprintf("%s%03d", strings.Repeat("l", 190), i)
 	}
-	task := wire.Task{ID: id, Title: "T", Priority: "low", Labels: labels}
+	var task wire.Task
+	task.ID, task.Title, task.Priority, task.Labels = id, "T", "low", labels
 	task.Description, task.InitialPrompt = longest, prompt
 	exported, err := plan.Of(&wire.Project{Name: "P"}, []wire.Task{task}).YAML()
 	if err != nil {
