@@ -17,8 +17,8 @@ var (
 		Unit:   "digits",
 		Answer: "new keys",
 		Bounds: "the key of a place among siblings, which grows by a digit with every four tasks, at least, that " +
-			"are put into one gap; where it would be longer, the tasks there get new keys in the same order, and no move is " +
-			"refused",
+			"are put into one gap; where it would be longer, the tasks there get new keys in the same order, and no " +
+			"move is refused",
 	}
 	LimitDependents = Limit{
 		Name:   "dependents",
