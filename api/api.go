@@ -187,6 +187,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.admission.Leave()
+	if body != nil {
+		body.arrived = func() error { return s.StillGood(c.Caller) }
+	}
 	if body == nil || c.Reads {
 		on.begin()
 	} else {

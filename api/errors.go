@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -117,7 +118,12 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, caller *service.
 
 // write sends the last bytes of an answer. It ignores a client that is gone.
 func (s *server) write(w http.ResponseWriter, body []byte) {
-	if _, err := w.Write(body); err != nil {
+	_, err := w.Write(body)
+	switch {
+	case errors.As(err, new(*lostError)):
+		s.Logger.Error("an answer broke off", "why", err)
+		panic(http.ErrAbortHandler) // otherwise the client takes it for a whole one
+	case err != nil:
 		s.Logger.Debug("a client went away before its answer", "why", err)
 	}
 }

@@ -149,6 +149,13 @@ func (e *unsentError) Error() string { return "the answer was not taken: " + e.e
 
 func (e *unsentError) Unwrap() error { return e.err }
 
+// lostError says that the caller lost the right to an answer while it was sent.
+type lostError struct{ err error }
+
+func (e *lostError) Error() string { return "its caller lost the right to it: " + e.err.Error() }
+
+func (e *lostError) Unwrap() error { return e.err }
+
 // response is an answer in progress: the status is sent with the first byte, so that an answer for which there is no
 // room can still become 429.
 type response struct {
@@ -159,6 +166,8 @@ type response struct {
 	status  int
 	begun   bool
 	sent    int64
+	// since is how many bytes were sent since the caller's right to the answer was last checked.
+	since int
 }
 
 // Unwrap lets http.ResponseController find the connection.
@@ -167,12 +176,44 @@ func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // WriteHeader implements http.ResponseWriter.
 func (w *response) WriteHeader(status int) { w.status = status }
 
-// Write implements http.ResponseWriter.
-func (w *response) Write(b []byte) (int, error) {
+// Write implements http.ResponseWriter. It stops an answer to a read whose caller has lost the right to it meanwhile,
+// because a client that reads slowly takes as long as it wants.
+func (w *response) Write(b []byte) (n int, err error) {
 	w.begin()
-	n, err := w.ResponseWriter.Write(b)
-	w.sent += int64(n)
-	return n, err
+	for {
+		if err := w.mayGoOn(); err != nil {
+			return n, err
+		}
+		part := b[n:min(len(b), n+sendEvery)]
+		written, err := w.ResponseWriter.Write(part)
+		n += written
+		w.since += written
+		w.sent += int64(written)
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
+}
+
+// mayGoOn checks the caller's right to the rest of the answer, once for every sendEvery bytes.
+func (w *response) mayGoOn() error {
+	if w.since < sendEvery || w.call == nil || !w.call.Reads {
+		return nil
+	}
+	w.since = 0
+	if err := w.server.MayGoOn(w.call.Caller); err != nil {
+		return &lostError{err}
+	}
+	return nil
+}
+
+// send writes a part of a rendered answer.
+func (w *response) send(b []byte) error {
+	_, err := w.Write(b)
+	if err == nil || errors.As(err, new(*lostError)) {
+		return err
+	}
+	return &unsentError{err}
 }
 
 func (w *response) begin() {
@@ -230,10 +271,7 @@ func (w *response) render(v any) error {
 			}
 			held += more
 		}
-		if _, err := w.Write(b); err != nil {
-			return &unsentError{err}
-		}
-		return nil
+		return w.send(b)
 	})
 	e.goOn = func() (err error) {
 		turn, err = w.server.Turn(w.request.Context(), w.call.Caller)

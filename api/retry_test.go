@@ -97,11 +97,17 @@ func TestOlderRouteRetryHidesSecret(t *testing.T) {
 	}
 }
 
-// slow starts a request whose body is incomplete, and returns a function that completes it.
+// slow starts a command whose body is incomplete, and returns a function that completes it.
 func (w *world) slow(token, id, body string) (finish func() reply) {
 	w.Helper()
+	return w.slowly(http.MethodPost, "/api/commands/"+id, token, body)
+}
+
+// slowly starts a request whose body is incomplete, and returns a function that completes it.
+func (w *world) slowly(method, path, token, body string) (finish func() reply) {
+	w.Helper()
 	reader, writer := io.Pipe()
-	req, err := http.NewRequestWithContext(w.Context(), http.MethodPost, w.url+"/api/commands/"+id, reader)
+	req, err := http.NewRequestWithContext(w.Context(), method, w.url+path, reader)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -112,12 +118,13 @@ func (w *world) slow(token, id, body string) (finish func() reply) {
 	go func() {
 		resp, err := w.client.Do(req)
 		if err != nil {
-			w.Errorf("%s: %v", id, err)
+			w.Errorf("%s %s: %v", method, path, err)
 			answered <- reply{T: w.T}
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
 		answer, _ := io.ReadAll(resp.Body)
+		_ = reader.Close() // an early answer leaves the body unread
 		answered <- reply{w.T, resp.StatusCode, resp.Header, answer}
 	}()
 	synctest.Wait()

@@ -21,6 +21,9 @@ type stoppingBody struct {
 	open bool
 	// busy is marked once the whole body has arrived.
 	busy served
+	// arrived is asked once the whole body has arrived, and may refuse the call: a body may take longer than its
+	// sender's credential is valid. nil for a body that nobody reads.
+	arrived func() error
 	// counted counts the received bytes, and may refuse the rest; nil if they are not counted.
 	counted interface{ AddBodyBytes(n int64) error }
 	// brought is the number of received bytes. The whole body must have arrived at latest; once more than the free part
@@ -124,6 +127,11 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 		if err == io.EOF {
 			b.busy.begin()
 			b.busy = served{}
+			if b.arrived != nil {
+				if over := b.arrived(); over != nil {
+					return 0, over
+				}
+			}
 		}
 		if err != io.EOF && b.server.Stopping.Err() != nil {
 			return n, service.ErrStopping

@@ -73,6 +73,7 @@ func Limits() []LimitGroup {
 				"They apply to new events only: an older log keeps what it has.",
 			Limits: []Limit{
 				LimitTaskDepth,
+				LimitOrderKey,
 				LimitDependents,
 				LimitGraph,
 				LimitDeleted,

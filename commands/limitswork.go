@@ -11,6 +11,15 @@ var (
 		Answer: answerLimit,
 		Bounds: "levels of tasks from a root down to a new task",
 	}
+	LimitOrderKey = Limit{
+		Name:   "order-key",
+		Value:  256,
+		Unit:   "digits",
+		Answer: "new keys",
+		Bounds: "the key of a place among siblings, which grows by a digit with every four tasks, at least, that " +
+			"are put into one gap; where it would be longer, the tasks there get new keys in the same order, and no " +
+			"move is refused",
+	}
 	LimitDependents = Limit{
 		Name:   "dependents",
 		Value:  1000,

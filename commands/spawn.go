@@ -268,23 +268,43 @@ func (x *SpawnSession) atMostOwn(s *projections.State, c Call, kind sessionKind,
 	for _, id := range permissions.Commands {
 		if slices.Contains(own, id) {
 			cut = append(cut, id)
-			continue
 		}
-		if x.Allowed != nil {
-			if at := slices.IndexFunc(*x.Allowed,
-				func(listed string) bool { return current().canonical(listed) == id }); at >= 0 {
-				refusal := notAllowed("session:spawn", why,
-					"leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
-					"Session '%s' may not give '%s' to %s", c.By.Name, id, child)
-				refusal.Pointer = "/allowedCommands/" + strconv.Itoa(at)
-				return permissions, refusal
+	}
+	if x.Allowed != nil {
+		for at, listed := range *x.Allowed {
+			id := current().canonical(listed)
+			beyond := slices.Contains(permissions.Commands, id) && !slices.Contains(cut, id) ||
+				thirdOn(c.Rules) && beyondLater(spawner, kind, id)
+			if !beyond {
+				continue
 			}
+			refusal := notAllowed("session:spawn", why,
+				"leave out /allowedCommands/"+strconv.Itoa(at)+", or ask the user to spawn the session",
+				"Session '%s' may not give '%s' to %s", c.By.Name, id, child)
+			refusal.Pointer = "/allowedCommands/" + strconv.Itoa(at)
+			return permissions, refusal
 		}
 	}
 	if len(cut) == len(permissions.Commands) {
 		return permissions, nil
 	}
 	return events.Permissions{Commands: cut, Explicit: true}, nil
+}
+
+// beyondLater reports whether an orchestrator may not give a command of a later version, which no list has yet: one
+// that the child's role will not have, or, to another orchestrator, any if it has less than its role itself.
+func beyondLater(spawner *projections.Session, kind sessionKind, id string) bool {
+	row, known := current().Row(id)
+	if !known || !row.Planned {
+		return false
+	}
+	if row.Who&RoleSetOf(kind.role, kind.strategy) == 0 {
+		return true
+	}
+	restricted := slices.ContainsFunc(current().Defaults(RoleOrchestrator), func(id string) bool {
+		return !slices.Contains(spawner.Permissions.Commands, id)
+	})
+	return kind.role == events.RoleOrchestrator && restricted
 }
 
 func (x *SpawnSession) valid() error {

@@ -5,13 +5,8 @@ import (
 	"maestro/projections"
 )
 
-const (
-	// maxOrderKey is the maximum length of the key of a place among siblings, in characters. Each task that is put at
-	// the same place makes the keys there a fraction of a character longer.
-	maxOrderKey = 256
-	// maxBeside is how many places next to a sibling are searched to find out whether the task is there already.
-	maxBeside = 200
-)
+// maxBeside is how many places next to a sibling are searched to find out whether the task is there already.
+const maxBeside = 200
 
 // order returns the place among its siblings that an update gives the task; nil if the update does not move it, or if
 // the task is there already.
@@ -35,18 +30,11 @@ func (x *UpdateTask) order(s *projections.State, c Call, t *projections.Task, pa
 	if standsBeside(s, t, sibling, after) {
 		return nil, nil
 	}
-	key := s.KeyBeside(sibling, after)
-	if len(key) > maxOrderKey {
-		return nil, &Refusal{
-			Code:    CodeLimit,
-			Pointer: pointer,
-			Message: "There is no room left next to task '" + sibling.ID + "'",
-			Why:     "too many tasks were put at this place, one after the other",
-			Next: "reorder the siblings: move each of them, beginning with the first, with --after and the id of the " +
-				"last one",
-		}
+	order := &events.SiblingOrder{Key: s.KeyBeside(sibling, after), Before: x.Before, After: x.After}
+	if int64(len(order.Key)) > LimitOrderKey.Value {
+		order.Key, order.Respaced = s.RespacedKey(t, order.Key), true
 	}
-	return &events.SiblingOrder{Key: key, Before: x.Before, After: x.After}, nil
+	return order, nil
 }
 
 // sibling returns the task next to which another one is put. It must be below the parent that the other one has after

@@ -3574,6 +3574,11 @@ func TestAtMostOwn(t *testing.T) {
 		`"explicit":true`) {
 		t.Errorf("the default was not cut to its own commands: %s", cut)
 	}
+	later := `{"role":"orchestrator","taskIds":["{t2}"],"allowedCommands":["watch"]}`
+	if _, err := w.do("small", "session:spawn", later); code(err) != commands.CodeNotAllowed {
+		t.Errorf("a command of a later version: %v", err)
+	}
+	w.must("o", "session:spawn", later)
 	worker := w.shown(w.must("small", "session:spawn", `{"taskIds":["{t5}"]}`))
 	if !strings.Contains(worker, `"report:progress"`) || strings.Contains(worker, `"explicit":true`) {
 		t.Errorf("a worker gets any worker's set: %s", worker)
@@ -3592,6 +3597,8 @@ func TestWorkerAtMostOwn(t *testing.T) {
 		`["task:get","inbox","report:progress"]`:   "",
 		`[]`:                                       "",
 		`["task:create","queue:start","task:get"]`: "/allowedCommands/1", // only for workers with the queue strategy
+		`["watch"]`:                                "/allowedCommands/0", // of a later version
+		`["task:get","events"]`:                    "/allowedCommands/1",
 	} {
 		_, err := w.do("small", "session:spawn", `{"taskIds":["{t5}"],"allowedCommands":`+list+`}`)
 		var refusal *commands.Refusal

@@ -40,6 +40,10 @@ type SiblingOrder struct {
 	Key    string `json:"key" doc:"16 hexadecimal digits or more"`
 	Before string `json:"before,omitempty" doc:"the sibling directly before which it was put"`
 	After  string `json:"after,omitempty" doc:"the sibling directly after which it was put"`
+	// Respaced: the tasks of the project whose keys are the first 16 digits of Key and a fraction get new keys, with
+	// this task at its place among them. The i-th of n has the fraction i*(2^32/(n+1)), rounded down before it is
+	// multiplied, as 8 hexadecimal digits without zeros at the end.
+	Respaced bool `json:"respaced,omitempty" doc:"there was no room: all tasks there got new keys, in the same order"`
 }
 
 // TaskCreated: a task was created, with status todo.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 
 	"maestro/events"
 )
@@ -258,20 +259,87 @@ func (s *State) next(l *siblings) *Task {
 	return t
 }
 
-// validOrder checks the place among its siblings that a task gets.
-func (s *State) validOrder(d *events.TaskUpdated) error {
-	if d.Order == nil || ValidOrder(d.Order.Key) {
-		return nil
+// When no key between two is short enough, the tasks around them get new ones: all whose keys begin with the same 16
+// digits and have a fraction. Their fractions are then as far apart as possible, and their order stays. Only tasks that
+// were placed next to others have such keys, so this costs no more than their moves did, and it is needed again after
+// hundreds of moves at the earliest.
+const (
+	fractionDigits = 8
+	fractions      = 1 << (4 * fractionDigits)
+)
+
+// crowded returns the tasks of a project, except one, that have the first digits of a key and a fraction, in order.
+func (s *State) crowded(project, key, except string) []string {
+	list, whole := s.ordered.get(orderOf(project)), key[:wholeDigits]
+	first := sort.Search(len(list), func(i int) bool { return s.tasks.get(list[i]).Order > whole })
+	last := sort.Search(len(list), func(i int) bool { return s.tasks.get(list[i]).Order >= whole+"g" })
+	s.work(uint64(max(last-first, 0)))
+	return without(list[first:max(first, last)], []string{except})
+}
+
+// spacedKey returns the key of one of n tasks, the first is 0, whose keys have the first digits of another one.
+func spacedKey(key string, i, n int) string {
+	fraction := strconv.FormatInt(int64(i+1)*(fractions/int64(n+1)), 16)
+	return key[:wholeDigits] + strings.TrimRight(zeros[:fractionDigits-len(fraction)]+fraction, "0")
+}
+
+// RespacedKey returns the key that a task gets, in place of one that is too long, if the tasks there get new keys too.
+func (s *State) RespacedKey(t *Task, key string) string {
+	around := s.crowded(t.ProjectID, key, t.ID)
+	at := sort.Search(len(around), func(i int) bool { return s.tasks.get(around[i]).Order > key })
+	return spacedKey(key, at, len(around)+1)
+}
+
+// respacing returns the tasks that get new keys, and the place among them of the task that is moved.
+func (s *State) respacing(t *Task, key string) (around []string, at int, err error) {
+	around = s.crowded(t.ProjectID, key, t.ID)
+	at, found := sort.Find(len(around)+1, func(i int) int { return cmp.Compare(key, spacedKey(key, i, len(around)+1)) })
+	if !found {
+		return nil, 0, fmt.Errorf("%q is no key of %d tasks that are spaced anew", key, len(around)+1)
 	}
-	return fmt.Errorf("%q is no key that a task can have among its siblings", d.Order.Key)
+	return around, at, nil
+}
+
+// respace gives the tasks around one that is moved their new keys. Nobody is shown a key, and their order stays, so
+// this changes no view.
+func (s *State) respace(t *Task, order *events.SiblingOrder) {
+	if order == nil || !order.Respaced {
+		return
+	}
+	around, at, err := s.respacing(t, order.Key)
+	if err != nil {
+		return // validOrder refused it
+	}
+	for i, id := range around {
+		if i >= at {
+			i++
+		}
+		spaced := *s.tasks.get(id)
+		spaced.Order = spacedKey(order.Key, i, len(around)+1)
+		s.tasks.put(id, &spaced)
+	}
+}
+
+// validOrder checks the place among its siblings that a task gets.
+func (s *State) validOrder(t *Task, order *events.SiblingOrder) error {
+	switch {
+	case order == nil:
+		return nil
+	case !ValidOrder(order.Key):
+		return fmt.Errorf("%q is no key that a task can have among its siblings", order.Key)
+	case order.Respaced:
+		_, _, err := s.respacing(t, order.Key)
+		return err
+	}
+	return nil
 }
 
 // reordered updates the lists of tasks that have a place of their own.
-func (s *State) reordered(before, after *Task) {
-	if before.Order == after.Order && before.ParentID == after.ParentID {
+func (s *State) reordered(before, after *Task, respaced bool) {
+	if before.Order == after.Order && before.ParentID == after.ParentID && !respaced {
 		return
 	}
-	if before.Order != after.Order {
+	if before.Order != after.Order || respaced {
 		s.leaveOrder(before, orderOf(before.ProjectID))
 		s.enterOrder(after, orderOf(after.ProjectID))
 	}

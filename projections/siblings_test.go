@@ -66,6 +66,9 @@ func TestSiblings(t *testing.T) {
 			id, beside, after := list[from], list[to], r.IntN(2) == 0
 			parent := s.Task(id).ParentID
 			order := &events.SiblingOrder{Key: s.KeyBeside(s.Task(beside), after)}
+			if len(order.Key) > wholeDigits+1 && seed%2 == 0 {
+				order.Key, order.Respaced = s.RespacedKey(s.Task(id), order.Key), true
+			}
 			give(&events.TaskUpdated{TaskID: id, Order: order})
 			list = slices.DeleteFunc(list, func(other string) bool { return other == id })
 			at := slices.Index(list, beside)
@@ -200,6 +203,58 @@ func TestKeysAtTheEndsStayShort(t *testing.T) {
 		apply(t, s, by(admin, &events.TaskUpdated{TaskID: id, Order: order}))
 		if got := rootsOf(s); got[0] != roots[1] || len(order.Key) > wholeDigits+1 {
 			t.Fatalf("move %d gives %v with the key %q", i, got, order.Key)
+		}
+	}
+}
+
+// Tasks that get new keys keep their order, all have short keys with room between them, and no view changes.
+func TestRespacing(t *testing.T) {
+	s := stateOf(t, project(), task("a"), task("x"), task("y"), task("z"), task("b"))
+	move := func(id string, long bool) {
+		t.Helper()
+		order := &events.SiblingOrder{Key: s.KeyBeside(s.Task("a"), true)}
+		if long {
+			order.Key, order.Respaced = s.RespacedKey(s.Task(id), order.Key), true
+		}
+		apply(t, s, by(admin, &events.TaskUpdated{TaskID: id, Order: order}))
+	}
+	for i := range 999 {
+		move([]string{"x", "y", "z"}[i%3], false)
+	}
+	if key := s.Task("z").Order; len(key) < 200 {
+		t.Fatalf("the key after all moves is %s", key)
+	}
+	before := rootsOf(s)
+	move("z", true)
+	if got := rootsOf(s); !slices.Equal(got, before) {
+		t.Errorf("%v become %v", before, got)
+	}
+	for _, id := range []string{"x", "y", "z"} {
+		if key := s.Task(id).Order; len(key) > wholeDigits+fractionDigits || !ValidOrder(key) {
+			t.Errorf("%s has the key %s", id, key)
+		}
+	}
+	for _, key := range []string{createdKey(3), createdKey(3) + "1", createdKey(900) + "9", "8"} {
+		order := &events.SiblingOrder{Key: key, Respaced: true}
+		if err := s.taskUpdated(fact{}, &events.TaskUpdated{TaskID: "x", Order: order}); err == nil {
+			t.Errorf("the key %q is accepted for tasks that are spaced anew", key)
+		}
+	}
+}
+
+// However many tasks are spaced anew, their keys are valid, and in order.
+func TestSpacedKeys(t *testing.T) {
+	for _, n := range []int{1, 2, 15, 16, 255, 10_000, 1_000_000} {
+		last := createdKey(7)
+		for i := range n {
+			key := spacedKey(createdKey(7)+"123", i, n)
+			if key <= last || !ValidOrder(key) {
+				t.Fatalf("the key %d of %d is %s, after %s", i, n, key, last)
+			}
+			last = key
+		}
+		if last >= createdKey(8) {
+			t.Errorf("the last of %d is %s", n, last)
 		}
 	}
 }

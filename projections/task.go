@@ -216,12 +216,13 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	if err := s.mayStandBelow(d.TaskID, d.ParentID); err != nil {
 		return err
 	}
-	if err := s.validOrder(d); err != nil {
+	if err := s.validOrder(before, d.Order); err != nil {
 		return err
 	}
 	if err := s.notified(d.Notice); err != nil {
 		return err
 	}
+	s.respace(before, d.Order)
 	s.changeTask(d.TaskID, func(t *Task) {
 		fields := *t.TaskFields
 		t.TaskFields = &fields
@@ -256,7 +257,7 @@ func (s *State) taskUpdated(f fact, d *events.TaskUpdated) error {
 	}
 	after := s.Task(d.TaskID)
 	s.movedBelow(after, before.ParentID)
-	s.reordered(before, after)
+	s.reordered(before, after, d.Order != nil && d.Order.Respaced)
 	s.plannedAnew(after, before.PlanID)
 	entries := 0
 	if len(d.Fields()) > 0 {

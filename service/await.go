@@ -19,10 +19,13 @@ var (
 )
 
 // EndReason returns the answer to a call that ended because its credential or the server did; nil if it did not.
-func (c *Caller) EndReason(good context.Context) error {
-	switch cause := context.Cause(good); {
+func (c *Caller) EndReason(good context.Context) error { return c.explain(context.Cause(good)) }
+
+// explain returns the answer to a call that ended for a cause; nil if the cause does not end calls.
+func (c *Caller) explain(cause error) error {
+	switch {
 	case errors.Is(cause, ErrRevoked):
-		return revokedMeanwhile()
+		return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
 	case errors.Is(cause, ErrExpired):
 		return expired(c.By.Name, c.Expires)
 	case errors.Is(cause, ErrStopping):
@@ -31,23 +34,46 @@ func (c *Caller) EndReason(good context.Context) error {
 	return nil
 }
 
-func revokedMeanwhile() *Problem {
-	return NotAuthenticated("The token was revoked", "it was revoked while this call was open", true)
-}
-
-// good reports whether a caller's credential is still valid.
-func (c *Caller) good(state *projections.State) bool {
+// over returns why a caller's credential is no longer valid: ErrRevoked or ErrExpired; nil if it is valid. No other
+// code decides this after the authentication.
+func (c *Caller) over(state *projections.State, now time.Time) error {
 	switch {
 	case c.Anonymous:
-		return true
+		return nil
 	case c.By.Kind == commands.ActorSession:
-		x := state.Session(c.By.Name)
-		return x == nil || x.Generation == c.By.Generation
+		if x := state.Session(c.By.Name); x != nil && x.Generation != c.By.Generation {
+			return ErrRevoked
+		}
+		return nil
 	case c.By.Name == commands.AdminName:
-		return true
+		return nil
 	}
 	token := state.Token(c.By.Name)
-	return token != nil && token.Live() && token.Generation == c.By.Generation
+	switch {
+	case token == nil || !token.Live() || token.Generation != c.By.Generation:
+		return ErrRevoked
+	case token.Expired(now.UnixMilli()):
+		return ErrExpired
+	}
+	return nil
+}
+
+// StillGood returns the answer to a caller whose credential was revoked or has expired since its authentication; nil if
+// it is valid. An interface asks once the body has arrived, and while it sends a long answer.
+func (s *Service) StillGood(c *Caller) (err error) {
+	s.Handler.View(func(state *projections.State) { err = c.explain(c.over(state, s.Now())) })
+	return err
+}
+
+// MayGoOn is StillGood for the rest of a long answer: it also refuses a session that has ended since, if the query is
+// not about itself.
+func (s *Service) MayGoOn(c *Caller) (err error) {
+	s.Handler.View(func(state *projections.State) {
+		if err = c.explain(c.over(state, s.Now())); err == nil && !c.Ended && s.At(state, c).callerEnded() {
+			err = c.mayLookAfterEnd()
+		}
+	})
+	return err
 }
 
 // WhileGood returns a context that ends when the caller's credential is revoked or expires, or the server stops. The
@@ -66,8 +92,12 @@ func (s *Service) WhileGood(ctx context.Context, c *Caller) (good context.Contex
 	}
 	go func() {
 		defer close(ended)
-		if s.Handler.Await(good, func(state *projections.State) bool { return !c.good(state) }, key) == nil {
-			cancel(ErrRevoked)
+		var over error
+		if s.Handler.Await(good, func(state *projections.State) bool {
+			over = c.over(state, s.Now())
+			return over != nil
+		}, key) == nil {
+			cancel(over)
 		}
 	}()
 	return good, func() {

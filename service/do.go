@@ -164,8 +164,8 @@ func (s *Service) decide(
 	}
 	done.Answer, err = s.execute(ctx, c, request, a.DryRun)
 	c.admission.unused(done.Answer, err)
-	if s.revokedSince(c, err) {
-		return Done{}, revokedMeanwhile()
+	if over := s.endedSince(c, err); over != nil {
+		return Done{}, over
 	}
 	if err == nil {
 		done.Below, err = s.below(ctx, c, request, a.Options)

@@ -112,7 +112,14 @@ func afterEndRows() map[string]bool {
 
 // mayLook refuses to show a session that has ended what it may no longer read; without a query that is everything.
 func (c *Caller) mayLook() error {
-	if !c.Ended || queryRules[c.asks].afterEnd {
+	if !c.Ended {
+		return nil
+	}
+	return c.mayLookAfterEnd()
+}
+
+func (c *Caller) mayLookAfterEnd() error {
+	if queryRules[c.asks].afterEnd {
 		return nil
 	}
 	return AfterEnd(c.By, "status") // the row that reads the project

@@ -5,16 +5,15 @@ import (
 	"errors"
 
 	"maestro/commands"
-	"maestro/projections"
 )
 
 // RecordRefusal records a refusal by the table outside a Handler, such as that of a read, before it is answered. It
-// returns the error to answer with: a caller whose credential was revoked after the call began is told so.
+// returns the error to answer with: a caller whose credential ended after the call began is told so.
 func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
-	if s.revokedSince(c, err) {
-		return revokedMeanwhile()
+	if over := s.endedSince(c, err); over != nil {
+		return over
 	}
 	switch {
 	case s.Denials == nil, c == nil, c.Anonymous && c.Reads:
@@ -44,16 +43,17 @@ func (s *Service) RecordRefusal(ctx context.Context, c *Caller, err error) error
 	return err
 }
 
-// revokedSince reports whether the table refused a caller whose credential was revoked after its authentication.
-func (s *Service) revokedSince(c *Caller, err error) bool {
+// endedSince returns the answer to a caller that was refused because its credential was revoked or has expired after
+// its authentication; nil for any other error.
+func (s *Service) endedSince(c *Caller, err error) error {
 	if c == nil || err == nil {
-		return false
+		return nil
 	}
 	var refusal *commands.Refusal
-	if !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
-		return false
+	var p *Problem
+	if errors.As(err, &refusal) && refusal.Code == commands.CodeNotAllowed ||
+		errors.As(err, &p) && p.Kind == KindNotAllowed {
+		return s.StillGood(c)
 	}
-	good := true
-	s.Handler.View(func(state *projections.State) { good = c.good(state) })
-	return !good
+	return nil
 }

@@ -187,8 +187,8 @@ func (w *Watch) read(ctx context.Context) error {
 			break
 		}
 	}
-	if w.service.revokedSince(w.caller, err) {
-		return revokedMeanwhile()
+	if over := w.service.endedSince(w.caller, err); over != nil {
+		return over
 	}
 	if err != nil {
 		return err

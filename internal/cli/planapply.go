@@ -144,7 +144,7 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	}
 	for n := range p.Tasks {
 		if err := i.apply(ctx, &p.Tasks[n]); err != nil {
-			return i.interrupted(err, p.Tasks[n], len(p.Tasks))
+			return i.interrupted(err, p.Tasks[n], ofMany(len(i.Done), len(p.Tasks), "task")+" are done")
 		}
 	}
 	if err := i.order(ctx, p); err != nil {
@@ -182,6 +182,8 @@ type applying struct {
 	key string
 	// dryRun changes nothing. absent says that the project does not exist yet, user that no session applies the plan.
 	dryRun, absent, user bool
+	// mayMove says that the caller may move tasks, as far as was asked.
+	mayMove bool
 }
 
 func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
@@ -211,11 +213,12 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		f.Why = "Maestro puts your plan into a session's project only if you name that project by its id"
 		return f
 	}
-	answer, err := i.do(ctx, "project:create", &commands.CreateProject{
-		Name:        name,
-		Description: p.Description,
-		WorkingDir:  p.WorkingDir,
-	}, i.key)
+	body := &commands.CreateProject{Name: name, Description: p.Description, WorkingDir: p.WorkingDir}
+	if i.key == "" && !i.dryRun {
+		i.Project, err = i.createNamed(ctx, body)
+		return err
+	}
+	answer, err := i.do(ctx, "project:create", body, i.key)
 	if err != nil {
 		return err
 	}
@@ -266,6 +269,7 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 		return "", nil
 	}
 	body, key := i.Create(t)
+	rest := plan.SplitCreate(body)
 	answer, err := i.do(ctx, "task:create", body, key)
 	if err == nil && answer.Retried {
 		answer, err = i.do(ctx, "task:create", body, "")
@@ -273,26 +277,41 @@ func (i *applying) create(ctx context.Context, t *plan.Task) (string, error) {
 	if err != nil || i.dryRun {
 		return "", err
 	}
-	return made(answer)
+	id, err := made(answer)
+	for _, update := range rest {
+		if err == nil {
+			update.TaskID = id
+			_, err = i.do(ctx, "task:update", update, "")
+		}
+	}
+	return id, err
 }
 
 // update sets a task's fields to those of the plan, and names those that changed. The server determines the
 // differences.
 func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([]string, error) {
 	body, key := i.Update(task, t, !i.dryRun)
-	answer, err := i.do(ctx, "task:update", body, key)
-	if err != nil {
-		return nil, err
+	var fields []string
+	for n, part := range append([]*commands.UpdateTask{body}, plan.SplitUpdate(body)...) {
+		if n > 0 && key != "" {
+			key += ":more"
+		}
+		answer, err := i.do(ctx, "task:update", part, key)
+		if err != nil {
+			return nil, err
+		}
+		data, err := dataOf(answer)
+		if err != nil {
+			return nil, err
+		}
+		if update, ok := data.(*events.TaskUpdated); ok {
+			fields = append(fields, update.Fields()...)
+		}
 	}
-	var changed []string
 	if i.dryRun {
-		changed = i.Moves(task, t)
+		fields = append(fields, i.Moves(task, t)...)
 	}
-	data, err := dataOf(answer)
-	if update, ok := data.(*events.TaskUpdated); ok {
-		changed = append(update.Fields(), changed...)
-	}
-	return changed, err
+	return fields, nil
 }
 
 // order sorts siblings into the order of the plan. It runs last, once all tasks are below their parents.
@@ -307,20 +326,49 @@ func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 			there = append(there, t.ID)
 		}
 	}
-	for _, m := range i.Order(p, there) {
-		if !i.dryRun {
-			body, key := i.Place(m)
-			if _, err := i.do(ctx, "task:update", body, key); err != nil {
-				return i.interrupted(err, *m.Task, len(p.Tasks))
-			}
+	moves := i.Order(p, there)
+	for n, m := range moves {
+		if err := i.place(ctx, m); err != nil {
+			return i.interrupted(err, *m.Task, ofMany(len(p.Tasks), len(p.Tasks), "task")+" are done, and "+
+				ofMany(n, len(moves), "move"))
 		}
 		i.Moved(m.Task)
 	}
 	return nil
 }
 
+// place puts a task next to a sibling. A dry run tries it if both stand below their parent already; otherwise it asks
+// once whether the caller may move tasks at all.
+func (i *applying) place(ctx context.Context, m plan.Reorder) error {
+	if !i.dryRun || i.Stand(m) {
+		body, key := i.Place(m)
+		_, err := i.do(ctx, "task:update", body, key)
+		return err
+	}
+	if i.mayMove {
+		return nil
+	}
+	check, err := i.client.CheckCommand(ctx, "task:update")
+	if err != nil {
+		return err
+	}
+	if i.mayMove = check.Allowed; i.mayMove {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "Command 'task:update' is not allowed, and siblings get the order of the plan with it",
+		Why:     check.Why,
+		Next:    check.Next,
+	}
+}
+
+// ofMany returns "2 of 3 tasks".
+func ofMany(n, of int, what string) string { return fmt.Sprintf("%d of %s", n, Many(of, what)) }
+
 // interrupted says how far an apply got.
-func (i *applying) interrupted(err error, t plan.Task, of int) error {
+func (i *applying) interrupted(err error, t plan.Task, done string) error {
 	e := explain(err)
 	if i.dryRun {
 		return &failure.Error{
@@ -332,7 +380,7 @@ func (i *applying) interrupted(err error, t plan.Task, of int) error {
 			Message: fmt.Sprintf("Task %q (line %d) would be refused: %s", t.ID, t.Line, e.message),
 		}
 	}
-	next := fmt.Sprintf("%d of %s are done", len(i.Done), Many(of, "task"))
+	next := done
 	if e.next != "" { // running it again may meet the same refusal
 		next += "; " + e.next
 	}

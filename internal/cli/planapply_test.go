@@ -37,7 +37,7 @@ func TestInterruptedApplySaysHowToContinue(t *testing.T) {
 		Code:    "QUOTA_EXCEEDED",
 		Message: "There are too many tasks",
 		Next:    "let the user raise the limit",
-	}}, plan.Task{ID: "d", Line: 9}, 5)
+	}}, plan.Task{ID: "d", Line: 9}, ofMany(len(i.Done), 5, "task")+" are done")
 	var told *failure.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Message, "line 9") ||
 		told.Next != "3 of 5 tasks are done; let the user raise the limit; then apply the plan again: it "+

@@ -60,9 +60,25 @@ func (a *asked) spawn() fact {
 			f.Permissions.Commands = slices.DeleteFunc(f.Permissions.Commands, func(id string) bool { return !own[id] })
 			f.Permissions.Explicit = len(f.Permissions.Commands) < all
 		}
+		if a.f.Allowed != nil && slices.ContainsFunc(*a.f.Allowed, a.beyondLater(f.Role, f.Strategy)) {
+			a.refuse(codeAllowed)
+		}
 	}
 	a.work(f)
 	return f
+}
+
+// beyondLater returns which commands of a later version an orchestrator may not give: to a worker, those that its role
+// will not have; to an orchestrator, also all others, if its own list lacks a command of its role.
+func (a *asked) beyondLater(role, strategy string) func(id string) bool {
+	letter, less := letterOf(role, strategy), false
+	if role == "orchestrator" {
+		own := a.sessions[a.by.id].commands
+		less = slices.ContainsFunc(defaultList(letter), func(id string) bool {
+			return !own[id] && !slices.Contains(planned, id)
+		})
+	}
+	return func(id string) bool { return slices.Contains(planned, id) && (less || !mayUse(id, letter)) }
 }
 
 // work determines what a spawn does with the tasks: which it starts, which it queues, and what they wait for.

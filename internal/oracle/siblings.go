@@ -2,24 +2,35 @@ package oracle
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"maestro/internal/lazyregexp"
 )
 
 const (
-	// maxOrderKey is the maximum length of the key of a place among siblings.
-	maxOrderKey = 256
 	// maxBeside is how many places next to a sibling are searched for the task that is put there.
 	maxBeside = 200
+	// wholeKey is the number of digits of a key before its fraction.
+	wholeKey = 16
 )
+
+// maxOrderKey is the maximum length of the key of a place among siblings, if the tasks there keep their keys.
+var maxOrderKey = 256
+
+// LimitOrderKey sets that limit, for a test that cannot create a log with so many moves. Call it before any Judge is
+// used.
+func LimitOrderKey(n int) { maxOrderKey = n }
 
 // siblingOrder is a place among siblings. The documents do not determine the key of a command's result.
 type siblingOrder struct {
 	Key    string `json:"key"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	open   bool
+	// Respaced says that all tasks there get new keys, which the documents do determine.
+	Respaced bool `json:"respaced,omitempty"`
+	open     bool
 }
 
 func (o *siblingOrder) sibling() string {
@@ -80,14 +91,39 @@ func (f *taskUpdated) siblings(c *trial, t *task) {
 	case o.open:
 		return
 	}
-	if !orderKeys().MatchString(o.Key) || len(o.Key) > maxOrderKey {
+	if !orderKeys().MatchString(o.Key) || len(o.Key) > maxOrderKey && !o.Respaced {
 		c.fault(ruleTask, "%q is not a valid key for the order of siblings", o.Key)
 	}
 	all := c.placed(t, o)
 	at := slices.Index(all, t.id)
+	if o.Respaced && len(o.Key) > wholeKey {
+		if want := c.respaced(t, o)[t.id]; o.Key != want {
+			c.fault(ruleTask, "the key %q of task %s is not %q, which it has once all keys there are new", o.Key, t.id,
+				want)
+		}
+		return
+	}
 	if at > 0 && c.tasks[all[at-1]].key() >= o.Key || at+1 < len(all) && c.tasks[all[at+1]].key() <= o.Key {
 		c.fault(ruleTask, "key %q does not place task %s next to %s", o.Key, t.id, o.sibling())
 	}
+}
+
+// respaced returns the new keys of the tasks of a project whose keys have the first 16 digits of a key and a fraction,
+// and of the task that is moved among them.
+func (j *Judge) respaced(t *task, o *siblingOrder) map[string]string {
+	whole := o.Key[:wholeKey]
+	var crowd []string
+	for _, id := range j.placed(t, o) {
+		if key := j.tasks[id].key(); id == t.id || len(key) > wholeKey && strings.HasPrefix(key, whole) {
+			crowd = append(crowd, id)
+		}
+	}
+	keys := map[string]string{}
+	step := uint64(math.MaxUint32+1) / uint64(len(crowd)+1)
+	for i, id := range crowd {
+		keys[id] = strings.TrimRight(fmt.Sprintf("%s%08x", whole, uint64(i+1)*step), "0")
+	}
+	return keys
 }
 
 // wantedOrder returns the place among its siblings that an update requests, nil if the task has it.

@@ -282,6 +282,11 @@ func (f *taskUpdated) fold(c *trial) {
 		t.labels = *f.Labels
 	}
 	if f.Order != nil {
+		if f.Order.Respaced && len(f.Order.Key) > wholeKey {
+			for id, key := range c.respaced(t, f.Order) {
+				c.tasks[id].orderKey = key
+			}
+		}
 		c.order.siblings[t.project] = c.placed(t, f.Order)
 		t.orderKey = f.Order.Key
 	}

@@ -87,6 +87,7 @@ func members(what fact) map[string]any {
 	case *taskUpdated:
 		if place, ok := all["order"].(map[string]any); ok {
 			delete(place, "key") // judged by the resulting place of the task
+			delete(place, "respaced")
 		}
 	case *tokenRevoked:
 		all["children"] = slices.Sorted(slices.Values(what.Children))

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // lines repeats a line n times, each time with its number.
@@ -65,8 +68,8 @@ func TestPlansAreBounded(t *testing.T) {
 		},
 		{
 			"a task", "tasks:\n- {id: a, title: A}\n- id: b\n  title: B\n  description: " +
-				strings.Repeat("x", 600<<10) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
-			"line 3: the task has 1",
+				strings.Repeat("x", 1<<20) + "\n  initialPrompt: " + strings.Repeat("<", 100<<10) + "\n",
+			"line 3: description has 1048578 bytes as JSON",
 		},
 		{"an alias", oneTask + "  metadata: {a: &x [1], b: *x}\n", "a plan may not use aliases"},
 		{"a merge", oneTask + "  metadata: {<<: {a: 1}}\n", "line 4: a plan may not use aliases"},
@@ -158,4 +161,89 @@ func TestParsingAPlanCostsWhatItIsLong(t *testing.T) {
 			t.Errorf("%s: the faults have %d bytes", name, told)
 		}
 	}
+}
+
+// A list that is too long is refused for its length alone: none of its entries is read or compared, so all faults of
+// its entries are absent.
+func TestTooLongListsAreNotRead(t *testing.T) {
+	for key, bad := range map[string]string{
+		"labels": "a,b", "acceptanceCriteria": "[]", "skills": "[]",
+	} {
+		_, err := Parse([]byte(oneTask + "  " + key + ":\n" + strings.Repeat("  - \""+bad+"\"\n", 1001)))
+		if bad == "[]" {
+			_, err = Parse([]byte(oneTask + "  " + key + ":\n" + strings.Repeat("  - []\n", 1001)))
+		}
+		var invalid *InvalidError
+		if !errors.As(err, &invalid) || invalid.Count != 1 || !strings.Contains(err.Error(), "at most 1000") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	labels := strings.TrimSuffix(strings.ReplaceAll(lines(1000, "l%d"), "\n", ","), ",")
+	if p, err := Parse([]byte(oneTask + "  labels: [" + labels + "]\n")); err != nil || len(p.Tasks[0].Labels) != 1000 {
+		t.Errorf("as many labels as a task may have: %v", err)
+	}
+}
+
+// The YAML library never sees directives, all of which it compares with each other, nor a second document, which may
+// begin with some.
+func TestPlansAreOneDocumentWithoutDirectives(t *testing.T) {
+	for name, text := range map[string]string{
+		"directives":                      lines(3, "%%TAG !e%d! tag:e%d,2000:") + "---\n" + oneTask,
+		"a directive after a comment":     "# x\n\n%YAML 1.1\n---\n" + oneTask,
+		"a directive after a mark":        "\ufeff%YAML 1.1\n---\n" + oneTask,
+		"a directive after another break": "#x\u2028%YAML 1.1\n---\n" + oneTask,
+		"one after a carriage return":     "#x\r%YAML 1.1\n---\n" + oneTask,
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "a plan uses no directives") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"another document":       oneTask + "---\n" + oneTask,
+		"an empty one":           oneTask + "---\n",
+		"two beginnings":         "---\n---\n" + oneTask,
+		"directives behind":      oneTask + "...\n%YAML 1.1\n---\n" + oneTask,
+		"text behind":            oneTask + "...\n" + oneTask,
+		"after another break":    oneTask + "\u0085--- a",
+		"a document on its line": oneTask + "--- " + oneTask,
+	} {
+		_, err := Parse([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), "here a second one begins") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"one document":       "# a plan\n---\n" + oneTask + "...\n# that is all\n\n",
+		"percents":           oneTask + "  description: |\n    %TAG\n    ---\n    ...\n",
+		"a mark":             "\ufeff" + oneTask,
+		"dashes":             oneTask + "  description: --- a\n",
+		"a longer beginning": "---\r\n" + strings.ReplaceAll(oneTask, "\n", "\r\n"),
+	} {
+		if _, err := Parse([]byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What oneDocument lets pass is at most one document to the YAML library, too.
+func FuzzOneDocument(f *testing.F) {
+	for _, seed := range []string{
+		oneTask, "---\na: 1\n...\n", "%YAML 1.1\n---\na", "a: \"\n%b\"\n", "a: |\n %b\n---\n", "\ufeff%a\n---\nb",
+		"#\u0085%a\n---\nb", "'\n...'", "a\r---\rb", " %TAG", "[\n%TAG a\n]", "---\n%TAG ! b\n---\na",
+		"...\n%YAML 1.1\n---\na", "-\n---", "?\n%",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if line, _ := oneDocument(text); line > 0 || !utf8.ValidString(text) {
+			return
+		}
+		decoder := yaml.NewDecoder(strings.NewReader(text))
+		documents := 0
+		for ; decoder.Decode(new(yaml.Node)) == nil; documents++ {
+			if documents > 0 {
+				t.Fatalf("%q has more than one document", text)
+			}
+		}
+	})
 }

@@ -81,20 +81,26 @@ func (p *parser) document(content []byte) {
 		p.fault(1, "", "a plan must be UTF-8 text, and this is not")
 		return
 	}
+	if line, wrong := oneDocument(string(content)); line > 0 {
+		p.fault(line, "", "%s", wrong)
+		return
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	var document, second yaml.Node
+	var document yaml.Node
 	err := decoder.Decode(&document)
 	if errors.Is(err, io.EOF) {
 		p.fault(1, "", "the plan is empty")
 		return
 	}
 	if err == nil {
-		if err = decoder.Decode(&second); err == nil {
-			p.fault(second.Line, "", "a plan is one YAML document, and here a second one begins")
+		if err = decoder.Decode(new(yaml.Node)); errors.Is(err, io.EOF) {
+			err = nil
+		} else if err == nil {
+			p.fault(1, "", "a plan is one YAML document, and this has more")
 			return
 		}
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil {
 		line := 1
 		if at := yamlLine().FindStringSubmatch(err.Error()); at != nil && at[1] != "" {
 			line, _ = strconv.Atoi(at[1]) // digits, as matched
@@ -124,7 +130,7 @@ func (p *parser) tasks(node *yaml.Node, pointer, parent string, depth int) {
 		p.fault(node.Line, pointer, "a plan has at most %d levels of tasks", MaxDepth)
 		return
 	}
-	p.list(node, pointer, func(item *yaml.Node, at string) { p.task(item, at, parent, depth) })
+	p.list(node, pointer, 0, "", func(item *yaml.Node, at string) { p.task(item, at, parent, depth) })
 }
 
 func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
@@ -169,8 +175,9 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 	if whole {
 		p.complete(&t, pointer)
 	}
-	if n := t.size(); n > MaxTask {
-		p.fault(node.Line, pointer, "the task has %d bytes as JSON; the server takes at most %d", n, MaxTask)
+	if field, n := t.tooLong(); field != "" {
+		p.fault(node.Line, pointer, "%s has %d bytes as JSON; the server takes at most %d with its name", field, n,
+			MaxTask)
 	}
 	p.plan.Tasks[index] = t
 	if below != nil {
@@ -184,7 +191,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 // waitsFor parses the dependencies of a task.
 func (p *parser) waitsFor(node *yaml.Node, pointer string, index int, t *Task) {
 	seen := map[string]bool{}
-	p.list(node, pointer, func(item *yaml.Node, at string) {
+	p.list(node, pointer, 0, "", func(item *yaml.Node, at string) {
 		id := p.text(item, at)
 		switch {
 		case id == "" || seen[id]:
@@ -257,9 +264,15 @@ func (p *parser) object(node *yaml.Node, pointer string, members map[string]func
 	return true
 }
 
-func (p *parser) list(node *yaml.Node, pointer string, item func(*yaml.Node, string)) {
+// list passes each entry of a list to a function. It reads no entry of a list that is too long: most is the limit, and
+// what names its entries; 0 is no limit here.
+func (p *parser) list(node *yaml.Node, pointer string, most int, what string, item func(*yaml.Node, string)) {
 	if node.Kind != yaml.SequenceNode {
 		p.fault(node.Line, pointer, "expected a list, found %s", kindOf(node))
+		return
+	}
+	if n := len(node.Content); most > 0 && n > most {
+		p.fault(node.Line, pointer, "at most %d %s, these are %d", most, what, n)
 		return
 	}
 	for i, n := range node.Content {
@@ -295,34 +308,30 @@ func (p *parser) line(node *yaml.Node, pointer string, most int) string {
 
 func (p *parser) texts(node *yaml.Node, pointer string) []string {
 	var texts []string
-	p.list(node, pointer, func(item *yaml.Node, at string) {
+	p.list(node, pointer, maxList, "entries", func(item *yaml.Node, at string) {
 		text := p.text(item, at)
 		if len(text) > MaxText {
 			p.fault(item.Line, at, "the text has %d bytes; an entry of a list has at most %d", len(text), MaxText)
 		}
 		texts = append(texts, text)
 	})
-	if len(texts) > maxList {
-		p.fault(node.Line, pointer, "at most %d entries, these are %d", maxList, len(texts))
-	}
 	return texts
 }
 
 // labels parses words that group tasks. The command line takes several, separated by commas.
 func (p *parser) labels(node *yaml.Node, pointer string) []string {
 	var labels []string
-	p.list(node, pointer, func(item *yaml.Node, at string) {
+	seen := map[string]bool{}
+	p.list(node, pointer, maxList, "labels", func(item *yaml.Node, at string) {
 		label := strings.TrimSpace(p.line(item, at, maxName))
 		switch {
 		case label == "" || strings.Contains(label, ","):
 			p.fault(item.Line, at, "%q is not a label; a label is a short text without a comma", label)
-		case !slices.Contains(labels, label):
+		case !seen[label]:
+			seen[label] = true
 			labels = append(labels, label)
 		}
 	})
-	if len(labels) > maxLabels {
-		p.fault(node.Line, pointer, "at most %d labels, these are %d", maxLabels, len(labels))
-	}
 	return labels
 }
 

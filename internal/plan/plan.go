@@ -37,36 +37,6 @@ type Task struct {
 	Line int
 }
 
-// size returns an upper bound of the body of the request that creates the task, in bytes. It does not count what is
-// surely below [MaxTask].
-func (t *Task) size() int {
-	const (
-		each   = 110     // an id with its quotes and comma
-		beside = 2 << 10 // names of fields
-		widest = 6       // bytes of JSON for one byte of a text
-	)
-	texts := [][]string{
-		{t.Title, t.Description, t.Priority, t.InitialPrompt, t.Model},
-		t.AcceptanceCriteria, t.Skills,
-		t.Labels,
-	}
-	n := beside + each*(len(t.Dependencies)+len(t.AcceptanceCriteria)+len(t.Skills)+len(t.Labels)+1) + len(t.Metadata)
-	short := n
-	for _, list := range texts {
-		for _, text := range list {
-			short += widest * len(text)
-		}
-	}
-	if short <= MaxTask {
-		return 0
-	}
-	encoded, err := json.Marshal(texts)
-	if err != nil {
-		return 0 // texts can always be marshalled
-	}
-	return beside + each*(len(t.Dependencies)+1) + len(t.Metadata) + len(encoded)
-}
-
 // Fault is one fault of a plan.
 type Fault struct {
 	Line int `json:"line"`
@@ -117,7 +87,7 @@ const (
 	MaxDepth = 100
 	// MaxDependents bounds the dependents of a task: the server accepts no more.
 	MaxDependents = 1000
-	// MaxTask bounds the request body of a task, MaxText an entry of a list of texts, in bytes.
+	// MaxTask bounds the request body with one field of a task, MaxText an entry of a list of texts, in bytes.
 	MaxTask = 1 << 20
 	MaxText = 64 << 10
 	// MaxFaults is the number of faults at which reading ends.
@@ -130,7 +100,6 @@ const (
 	maxName      = 200
 	maxID        = 128
 	maxList      = 1000
-	maxLabels    = 100
 	maxWaitsFor  = 200   // dependencies of one task
 	maxKeys      = 1000  // in one object of metadata
 	maxLevels    = 64    // of metadata

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"maestro/commands"
+	"maestro/service/wire"
 )
 
 // Reorder puts a task of a plan directly before or after a sibling of the plan.
@@ -49,17 +50,35 @@ func (d *Diff) standsAt(stands map[string]int, t *Task) int {
 func reorder(has []*Task) (moves []Reorder) {
 	stay := longestRising(has)
 	want := slices.SortedFunc(slices.Values(has), func(a, b *Task) int { return cmp.Compare(a.Place, b.Place) })
-	first := slices.IndexFunc(want, func(t *Task) bool { return stay[t] })
-	for i, t := range want {
-		switch {
-		case stay[t]:
-		case i == 0:
-			moves = append(moves, Reorder{Task: t, Before: want[first]})
-		default:
-			moves = append(moves, Reorder{Task: t, After: want[i-1]})
+	var before *Task
+	for i := 0; i < len(want); i++ {
+		from := i
+		for i < len(want) && !stay[want[i]] {
+			i++
 		}
+		if i == len(want) {
+			return between(moves, before, nil, want[from:])
+		}
+		moves = between(moves, before, want[i], want[from:i])
+		before = want[i]
 	}
 	return moves
+}
+
+// between adds the moves that put tasks between two others, one of which may be nil. It begins with the one in the
+// middle: the keys of places grow with the moves into the same gap, and so the gaps are halved.
+func between(moves []Reorder, low, high *Task, tasks []*Task) []Reorder {
+	if len(tasks) == 0 {
+		return moves
+	}
+	half := len(tasks) / 2
+	move := Reorder{Task: tasks[half], After: low}
+	if low == nil {
+		move.Before = high
+	}
+	moves = append(moves, move)
+	moves = between(moves, low, tasks[half], tasks[:half])
+	return between(moves, tasks[half], high, tasks[half+1:])
 }
 
 // longestRising returns a longest subsequence of tasks whose places increase.
@@ -98,6 +117,24 @@ func (d *Diff) Place(m Reorder) (*commands.UpdateTask, string) {
 		return update, ""
 	}
 	return update, d.keys + ":order:" + m.Task.ID
+}
+
+// Stand reports whether a task and its new neighbour exist and have the same parent, so that a dry run can try the
+// move.
+func (d *Diff) Stand(m Reorder) bool {
+	beside := m.After
+	if m.Before != nil {
+		beside = m.Before
+	}
+	one, has := d.there[m.Task.ID]
+	other, too := d.there[beside.ID]
+	parent := func(t wire.Task) string {
+		if t.ParentID == nil {
+			return ""
+		}
+		return *t.ParentID
+	}
+	return has && too && parent(one) == parent(other)
 }
 
 // Moved records that a task got another place among its siblings.

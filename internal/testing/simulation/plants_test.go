@@ -1035,6 +1035,13 @@ var plants = []plant{
 	{"a task is put on the wrong side of its sibling", []edit{{
 		"commands/taskorder.go", "s.KeyBeside(sibling, after)", "s.KeyBeside(sibling, !after)",
 	}}},
+	{"tasks keep their keys where all get new ones", []edit{{
+		"projections/task.go", "	s.respace(before, d.Order)\n", "",
+	}}},
+	{"a task is put at the wrong place where all get new keys", []edit{{
+		"projections/siblings.go", "return spacedKey(key, at, len(around)+1)",
+		"return spacedKey(key, min(at, 0), len(around)+1)",
+	}}},
 	{"a plan id is never released", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},

@@ -14,6 +14,7 @@ func Shrink(t *testing.T, plan Plan, runs int) (Plan, Result) {
 	for _, leave := range []func(*Plan){
 		func(p *Plan) { p.Fan = false },
 		func(p *Plan) { p.Chatter = false },
+		func(p *Plan) { p.Crowd = false },
 		func(p *Plan) { p.Gossip = false },
 		// Gossip and plans need the initial projects, tasks and sessions.
 		func(p *Plan) { p.Furnished = p.Furnished && (p.Gossip || p.Plans) },

@@ -132,6 +132,8 @@ type Plan struct {
 	Fan bool
 	// Chatter has sessions send as many reports on some tasks as the limit allows, and more.
 	Chatter bool
+	// Crowd puts tasks next to the same sibling until the tasks there get new keys.
+	Crowd bool
 	// Leaps makes wall clocks jump by years; the Handlers have a clock that does not follow them.
 	Leaps bool
 	// Lease is the lease of sessions that send heartbeats, Quiet that of sessions that never have.
@@ -192,6 +194,7 @@ func NewPlan(seed uint64) Plan {
 	}
 	p.Fan = rand.New(rand.NewPCG(seed, 0x66616e)).IntN(8) == 0
 	p.Chatter = seed%11 == 8
+	p.Crowd = seed%11 == 9
 	if later := rand.New(rand.NewPCG(seed, 0x6c656170)); later.IntN(3) == 0 {
 		p.Leaps = true
 		for range 1 + later.IntN(5) {

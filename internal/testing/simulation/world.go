@@ -158,6 +158,11 @@ func (w *world) run() *Failure {
 			return f
 		}
 	}
+	if w.plan.Crowd {
+		if f := w.crowd(); f != nil {
+			return f
+		}
+	}
 	for _, s := range w.servers {
 		s.log.Hold(w.hold)
 	}

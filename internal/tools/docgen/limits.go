@@ -22,7 +22,8 @@ var fileLimits = commands.LimitGroup{
 			"all tasks of a plan; one task has the limit `dependencies`"),
 		inPlan("plan-depth", plan.MaxDepth, "levels", "levels of tasks in a plan"),
 		inPlan("plan-dependents", plan.MaxDependents, "dependents", "tasks of a plan that depend on one"),
-		inPlan("plan-task", plan.MaxTask, "bytes", "one task of a plan as JSON"),
+		inPlan("plan-task", plan.MaxTask, "bytes",
+			"each field of a task of a plan as JSON, with its name; a task with more is sent in several commands"),
 		inPlan("plan-text", plan.MaxText, "bytes", "an entry of a list of texts in a plan"),
 		inPlan("plan-faults", plan.MaxFaults, "faults", "faults that are reported; reading ends there"),
 		{

@@ -26,7 +26,7 @@ var nestedSearches = map[string]string{
 	"commands/notice.go noticeOf Message":           "counted; `mail` and 100 sessions",
 	"commands/notice.go toldOf Contains":            "counted; it ends with the last that is told",
 	"commands/spawn.go atMostOwn Contains":          "the rows of the table",
-	"commands/spawn.go atMostOwn IndexFunc":         "`allowed-commands`, once: it returns what it finds",
+	"commands/spawn.go beyondLater Contains":        "the rows of the table",
 	"commands/table.go Hidden Contains":             "the rows of the table",
 	"projections/message.go notified Message":       "counted; `mail` and 100 sessions",
 	"projections/queue.go HeldOnce Contains":        "counted",

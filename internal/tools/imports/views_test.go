@@ -37,6 +37,8 @@ var boundedQueries = []string{
 	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "mayAsk", "permitWatch",
 	// The dependencies of one task (`dependencies`), and some of their results.
 	"workOf",
+	// One look-up.
+	"callerEnded",
 }
 
 // viewsElsewhere are the looks that are bounded in another way.
