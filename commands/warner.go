@@ -20,20 +20,23 @@ type Warning struct {
 }
 
 // Warnings implements Warner.
-func (x *CompleteTask) Warnings(s *projections.State, _ events.Data) []Warning {
+func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	t := s.Task(x.TaskID)
 	if t == nil {
 		return nil
 	}
+	if changed, ok := data.(*events.TaskStatusChanged); ok {
+		warnings = workStopped(s, t.ID, changed.Notice)
+	}
 	unmet := s.UnmetDependencies(t)
 	if len(unmet) == 0 {
-		return nil
+		return warnings
 	}
 	named := unmet[:min(len(unmet), belowNamed)]
-	return []Warning{{
+	return append(warnings, Warning{
 		Text:  "task " + t.ID + " depends on tasks that are not completed: " + someOf(named, len(unmet)),
 		Tasks: named,
-	}}
+	})
 }
 
 // Warnings implements Warner.
@@ -116,6 +119,9 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 // Warnings implements Warner.
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
+	if ok && d.Status != nil && !isOpen(d.Status.To) {
+		return workStopped(s, x.TaskID, d.Notice)
+	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
 	if !changes {
 		return nil

@@ -152,7 +152,36 @@ func (s *Service) listInbox(
 	if err != nil {
 		return nil, sequence, err
 	}
-	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, nil
+	items = sortedInbox(items, in, s.Now().UnixMilli())
+	s.possibleSteps(c, items)
+	return items, sequence, nil
+}
+
+// possibleSteps replaces the steps of items that the caller may not take.
+func (s *Service) possibleSteps(c *Caller, items []projections.InboxItem) {
+	if c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
+		return
+	}
+	may := map[string]bool{}
+	for i := range items {
+		items[i].KeepSteps(func(step string) bool {
+			words := commandWords(step)
+			key := strings.Join(words, " ")
+			if _, known := may[key]; !known {
+				may[key] = s.mayRun(c, words)
+			}
+			return may[key]
+		})
+	}
+}
+
+// commandWords returns the words of a command line that name its command.
+func commandWords(line string) []string {
+	words := named().FindStringSubmatch("`" + line)
+	if words == nil {
+		return []string{""}
+	}
+	return words[1:]
 }
 
 // concerns returns which sessions' items the caller sees; nil for all.
