@@ -94,8 +94,9 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool) (tol
 	return told
 }
 
-// workStopped warns of sessions that are at work on a task that was completed, cancelled or deleted.
-func workStopped(s *projections.State, task string, n *events.Notice) (warnings []Warning) {
+// workStopped warns of sessions that are at work on a task that was completed, cancelled or deleted. tasks are those
+// that there are still.
+func workStopped(s *projections.State, n *events.Notice, tasks ...string) (warnings []Warning) {
 	if n == nil {
 		return nil
 	}
@@ -109,7 +110,7 @@ func workStopped(s *projections.State, task string, n *events.Notice) (warnings 
 		}
 		warnings = append(warnings, Warning{
 			Text:     "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on it: it is told",
-			Tasks:    []string{task},
+			Tasks:    tasks,
 			Sessions: []string{id},
 		})
 	}

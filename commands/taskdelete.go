@@ -73,7 +73,7 @@ func (*DeleteTask) Warnings(s *projections.State, data events.Data) []Warning {
 	if !ok {
 		return nil
 	}
-	return workStopped(s, deleted.TaskID, deleted.Notice)
+	return workStopped(s, deleted.Notice)
 }
 
 // noneDepends refuses to delete tasks that open tasks depend on: a deleted dependency is never completed.

@@ -26,7 +26,7 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 		return nil
 	}
 	if changed, ok := data.(*events.TaskStatusChanged); ok {
-		warnings = workStopped(s, t.ID, changed.Notice)
+		warnings = workStopped(s, changed.Notice, t.ID)
 	}
 	unmet := s.UnmetDependencies(t)
 	if len(unmet) == 0 {
@@ -120,7 +120,7 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
-		return workStopped(s, x.TaskID, d.Notice)
+		return workStopped(s, d.Notice, x.TaskID)
 	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
 	if !changes {

@@ -1131,6 +1131,16 @@ func TestSessionDecisions(t *testing.T) {
 			step{"admin", "session:message", `{"sessionId":"{e}","text":"x"}`},
 			"CONFLICT", "has ended (stopped) | nobody would read",
 		},
+		{
+			"write to a session that said it is done", []step{{"w", "session:complete", `{}`}},
+			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
+			"CONFLICT", "has said that its work is done | it may run no further command",
+		},
+		{
+			"write to a session that said it is done, by force", []step{{"w", "session:complete", `{}`}},
+			step{"admin", "session:message", `{"sessionId":"{w}","text":"x","force":true}`},
+			"session.messaged", `"forced":true`,
+		},
 		{"no text", nil, step{"o", "session:message", `{"sessionId":"{w}","text":" "}`}, "VALIDATION_ERROR", "/text"},
 		{
 			"write about a task of another project", nil,

@@ -66,7 +66,17 @@ const (
 	inboxIdles = 5 * time.Second
 )
 
-// awaitInbox reads again after changes since a sequence, until something needs somebody or the time is over. Each of
+// hasMail reports whether mail waits for a calling session.
+func (s *Service) hasMail(c *Caller) (has bool) {
+	if c.By.Kind != commands.ActorSession {
+		return false
+	}
+	s.Handler.View(func(state *projections.State) { has = len(state.Undelivered(c.By.Name)) > 0 })
+	return has
+}
+
+// awaitInbox reads again after changes since a sequence, until something needs somebody, there is mail for the calling
+// session, or the time is over. Each of
 // these reads is paid for before it begins, by what the caller and its project can spare.
 func (s *Service) awaitInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
@@ -81,7 +91,7 @@ func (s *Service) awaitInbox(
 	}
 	for until := time.Now().Add(wait); ; {
 		left := time.Until(until)
-		if left <= 0 {
+		if left <= 0 || s.hasMail(c) {
 			return items, sequence, nil
 		}
 		err := s.await(ctx, c, min(left, inboxIdles), func(ctx context.Context) error {

@@ -40,8 +40,8 @@ func newInbox(a *Run) *cobra.Command {
 the rest. Within each group, tasks with the highest priority come first, then the longest wait. Items that only this
 machine knows about come last.
 
-With --wait, if nothing needs you, the command waits until something does, or until --timeout (exit code 7). It also ends
-with the process that started it.`,
+With --wait, if nothing needs you, the command waits until something does, or until --timeout (exit code 7). For a session,
+it also ends when there is mail, which it shows. It also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -72,13 +72,16 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}
-	if len(items) == 0 && c.wait {
+	if len(items) == 0 && c.wait && len(c.waiting) == 0 {
 		if items, err = c.await(ctx, filter); err != nil {
 			return err
 		}
 	}
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
+		if c.wait && len(c.waiting) > 0 {
+			none = "There is mail for you"
+		}
 		if filter.Kind != "" {
 			none = "Nothing of this kind needs you"
 		}
@@ -97,7 +100,7 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 	}
 	over, err := inSlices(ctx, c.Run, server, c.timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
 		items, err = server.AwaitInbox(ctx, filter, slice)
-		return len(items) > 0, err
+		return len(items) > 0 || len(c.waiting) > 0, err
 	})
 	if err == nil && over {
 		err = &failure.Error{

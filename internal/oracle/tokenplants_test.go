@@ -56,6 +56,12 @@ func messagePlants() []plant {
 		{"a message to an unrelated session", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
 		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m",
 			"x")},
+		{"a message to a session that said that it is done", broken(ruleEnded), func(s *story) {
+			s.add(work, "session.completed", `{"sessionId":"work"}`)
+		}, write(admin, "work", "m", "x")},
+		{"a message that is forced for no reason", broken(ruleEnded), nothing, func(s *story) {
+			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","forced":true}`)
+		}},
 		{"a message about a task that does not exist", broken(ruleExists), nothing, func(s *story) {
 			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
 		}},

@@ -875,7 +875,7 @@ var plants = []plant{
 		"	for _, id := range n.SessionIDs[:1] {\n		s.mailNotice(",
 	}}},
 	{"a session that is done is notified that its task is completed", []edit{{
-		notices, "(!x.Active() || said == events.SaysCompleted)", "!x.Active()",
+		notices, "(!x.Active() || said == events.SaysCompleted)", "said == \"\" && !x.Active()",
 	}}},
 	{"no session is notified that its task is deleted", []edit{{
 		"commands/taskdelete.go", "	deleted.Notice = noticeTo(s, c, true, gone...)\n", "	_ = gone\n",
