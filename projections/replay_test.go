@@ -24,7 +24,7 @@ const (
 // gets new events.
 const (
 	goldenFormat = 16
-	goldenDigest = "4c95152c4c83949d1274d1060ac102652b4d640a35ead21fc7153e44abba94b3"
+	goldenDigest = "841b2e5ab4d1fade22180dd2561eeeee03bce3c6a0b354cfaf06967002fe0c24"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
