@@ -41,7 +41,7 @@ type SpawnSession struct {
 	Generated string `json:"-"`
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
-	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; its own if absent"`
+	Queue     string `json:"queue,omitempty" doc:"with the queue strategy: the queue that it pulls from; if absent, its own, or the project's only one if it gets no tasks"`
 	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"end it as failed after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }

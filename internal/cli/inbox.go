@@ -164,9 +164,14 @@ const inboxLines = 20
 func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
-		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
-		if about == "" {
-			about = item.Queue
+		about, what := strings.TrimSpace(item.TaskID+" "+item.SessionID), item.What
+		if about == "" && item.Queue != "" {
+			if about = "queue " + item.Queue; what == item.Queue {
+				what = ""
+			}
+		}
+		if what != "" {
+			about += "  " + safetext.Clip(what, 40)
 		}
 		holdsUp := ""
 		if item.HoldsUp > 0 {
@@ -176,8 +181,7 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if mixed {
 			in = ", in " + item.ProjectID
 		}
-		a.Print("%-11s  %s  %s  (waits %s%s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
-			holdsUp, in)
+		a.Print("%-11s  %s  (waits %s%s%s)\n", item.Kind, about, waited(item.Waited), holdsUp, in)
 		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), inboxLines) {
 			a.Print("             %s\n", line)
 		}
