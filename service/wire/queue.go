@@ -38,7 +38,9 @@ type QueueTop struct {
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
 	PassedOver int    `json:"passedOver"`
 	Waiting    int    `json:"waiting"`
-	Queue      string `json:"queue"`
+	// Over counts the queued items whose tasks were completed or cancelled meanwhile.
+	Over  int    `json:"over,omitempty"`
+	Queue string `json:"queue"`
 	// Stats counts the queue's items by status.
 	Stats projections.QueueStats `json:"stats"`
 }
