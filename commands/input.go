@@ -109,13 +109,16 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 			"choose one of them, or add --other to give another answer"
 		return nil, refusal
 	}
-	other := x.Other && !slices.Contains(asked.Options, x.Answer)
-	return &events.InputAnswered{
+	answered := &events.InputAnswered{
 		InputID:   asked.ID,
 		SessionID: asked.SessionID,
 		Answer:    x.Answer,
-		Other:     other,
-	}, nil
+		Other:     x.Other && !slices.Contains(asked.Options, x.Answer),
+	}
+	if thirdOn(c.Rules) {
+		answered.TaskIDs = asked.TaskIDs
+	}
+	return answered, nil
 }
 
 func mailOf(x *projections.Session) int {

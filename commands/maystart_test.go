@@ -57,6 +57,7 @@ var notGiving = map[string]string{
 	"report:error":       "it says what was done",
 	"report:needs-input": "it says what was done",
 	"queue:complete":     "it ends work",
+	"input:answer":       "it names the tasks that its session asked about",
 	"queue:fail":         "it ends work",
 	"queue:skip":         "it ends work",
 	"queue:move":         "the item is in the queue already",

@@ -14,6 +14,7 @@ type MessageSession struct {
 	SessionID string `json:"sessionId,omitempty" doc:"the session to write to; your spawner if absent"`
 	Text      string `json:"text" doc:"the message"`
 	About     string `json:"about,omitempty" flag:"<taskId>" doc:"the task that it is about"`
+	Force     bool   `json:"force,omitempty" doc:"send it even if the session said that its work is done"`
 }
 
 // ID implements Command.
@@ -33,9 +34,12 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	if err != nil {
 		return nil, err
 	}
+	isDone := thirdOn(c.Rules) && !receiver.Active()
 	switch {
 	case receiver.Ended():
-		return nil, x.afterEnd(receiver, c)
+		return nil, x.afterEnd(receiver, c, "has ended ("+string(receiver.Status)+")", "nobody would read the message", "")
+	case isDone && !x.Force:
+		return nil, x.afterEnd(receiver, c, "has said that its work is done", "it may run no further command", "; or send it with --force")
 	case strings.TrimSpace(x.Text) == "":
 		return nil, invalid("/text", "text is required")
 	case int64(len(x.Text)) > LimitMessage.Value:
@@ -62,6 +66,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 		MessageID: id,
 		Text:      x.Text,
 		About:     x.About,
+		Forced:    isDone,
 	}, nil
 }
 
@@ -147,16 +152,16 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 }
 
 // afterEnd refuses a message that nobody would read, and names whom to ask instead.
-func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusal {
+func (x *MessageSession) afterEnd(receiver *projections.Session, c Call, what, why, or string) *Refusal {
 	next := "start a successor, and give it the message: " + SpawnsSuccessor(receiver)
 	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
 		next = "ask the user with `maestro report needs-input \"<question>\"`"
 	}
 	return &Refusal{
 		Code:    CodeConflict,
-		Message: "Session '" + receiver.ID + "' has ended (" + string(receiver.Status) + ")",
-		Why:     "nobody would read the message",
-		Next:    next,
+		Message: "Session '" + receiver.ID + "' " + what,
+		Why:     why,
+		Next:    next + or,
 	}
 }
 
@@ -169,6 +174,7 @@ func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
 		SessionID:  d.SessionID,
 		Text:       d.Text,
 		About:      d.About,
+		Force:      d.Forced,
 	}
 	return true
 }

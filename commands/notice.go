@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -11,22 +12,37 @@ import (
 const mostNotified = 100
 
 // noticeOf returns the living sessions that are notified of a change of a task's status: those that have the task or
-// reported on it, when the task is blocked or cancelled, or is open again after it was done or blocked; nil for any
-// other change. again is set for a command that also opens a task that is only reported as done. It omits the session
-// that makes the change, and sessions with too many unread notices.
+// reported on it, when the task is blocked or cancelled, or is open again after it was done or blocked; those still at
+// work on it, when it is completed; nil for any other change. again is set for a command that also opens a task that is
+// only reported as done. It omits the session that makes the change, and sessions with too many unread notices.
 func noticeOf(
 	s *projections.State, c Call, t *projections.Task, to events.TaskStatus, again bool,
 ) *events.Notice {
 	isUndone := func(status events.TaskStatus) bool {
 		return status == events.TaskTodo || status == events.TaskInProgress
 	}
-	if !thirdOn(c.Rules) || to == events.TaskCompleted || isUndone(to) && isUndone(t.Status) && !again {
+	if isUndone(to) && isUndone(t.Status) && !again {
 		return nil
 	}
-	told := toldOf(s, c, t)
+	return noticeTo(s, c, to == events.TaskCompleted, t)
+}
+
+// noticeTo returns the notice to the sessions that tasks concern; nil if there are none.
+func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.Task) *events.Notice {
+	if !thirdOn(c.Rules) {
+		return nil
+	}
+	var told []string
+	for _, t := range tasks {
+		told = append(told, toldOf(s, c, t, atWork)...)
+	}
 	if told == nil {
 		return nil
 	}
+	s.Worked(len(told))
+	slices.Sort(told)
+	told = slices.Compact(told)
+	told = told[:min(len(told), mostNotified)]
 	taken := func(id string) bool {
 		return s.Input(id) != nil ||
 			slices.ContainsFunc(told, func(session string) bool {
@@ -38,9 +54,10 @@ func noticeOf(
 	return &events.Notice{MailID: newID("msg", c, taken), SessionIDs: told}
 }
 
-// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. It counts the lists
-// of each session that it searches, and stops after the last session to notify.
-func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
+// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. With atWork, it
+// omits those whose work is done, on the task or as a whole. It counts the lists of each session that it searches, and
+// stops after the last session to notify.
+func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool) (told []string) {
 	says := t.AllSays()
 	candidates := slices.Clone(t.SessionIDs)
 	for _, said := range says {
@@ -48,19 +65,23 @@ func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
 	}
 	s.Worked(len(candidates))
 	slices.Sort(candidates)
-	spoke := make(map[string]bool, len(says))
+	spoke := make(map[string]events.TaskSessionStatus, len(says))
 	for _, said := range says {
-		spoke[said.SessionID] = true
+		spoke[said.SessionID] = said.Status
 	}
 	for _, id := range slices.Compact(candidates) {
 		x := s.Session(id)
 		if x == nil || x.Ended() || c.By.Kind == ActorSession && c.By.Name == id {
 			continue
 		}
+		said, hasSpoken := spoke[id]
+		if atWork && (!x.Active() || said == events.SaysCompleted) {
+			continue
+		}
 		if s.Worked(len(x.Mail) / namesPerStep); full(x) {
 			continue
 		}
-		if !spoke[id] {
+		if !hasSpoken {
 			s.Worked(len(x.TaskIDs) / namesPerStep)
 			if !slices.Contains(x.TaskIDs, t.ID) {
 				continue
@@ -71,6 +92,29 @@ func toldOf(s *projections.State, c Call, t *projections.Task) (told []string) {
 		}
 	}
 	return told
+}
+
+// workStopped warns of sessions that are at work on a task that was completed, cancelled or deleted. tasks are those
+// that there are still.
+func workStopped(s *projections.State, n *events.Notice, tasks ...string) (warnings []Warning) {
+	if n == nil {
+		return nil
+	}
+	for _, id := range n.SessionIDs {
+		x := s.Session(id)
+		if x == nil || !x.Active() {
+			continue
+		}
+		if len(warnings) == belowNamed {
+			break
+		}
+		warnings = append(warnings, Warning{
+			Text:     "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on it: it is told",
+			Tasks:    tasks,
+			Sessions: []string{id},
+		})
+	}
+	return warnings
 }
 
 // full reports whether so many unread notices wait for a session that no more are added.

@@ -41,7 +41,7 @@ type SpawnSession struct {
 	Generated string `json:"-"`
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
-	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; its own if absent"`
+	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
 	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
 }

@@ -333,7 +333,8 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	says, _ := s.SessionStatus(t)
-	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted {
+	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted &&
+		!x.saysWhy(c, t) {
 		next := "it is open: to tell its session something, use `maestro session message`"
 		if t.Status == events.TaskCancelled {
 			next = "reverse the cancellation with `maestro task update " + t.ID + " --status todo`"
@@ -359,6 +360,11 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}, nil
 }
 
+// saysWhy reports whether the command gives a reason, or another one, for a task that was reopened before.
+func (x *ReopenTask) saysWhy(c Call, t *projections.Task) bool {
+	return thirdOn(c.Rules) && t.Reopened && x.Reason != "" && x.Reason != t.StatusReasonText()
+}
+
 // Warnings implements Warner.
 func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	t := s.Task(x.TaskID)
@@ -373,13 +379,21 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 			Tasks: []string{t.ID},
 		})
 	}
+	if x.Reason == "" && changed.From != events.TaskBlocked {
+		warnings = append(warnings, Warning{
+			Text: "nobody is told why task " + t.ID + " was reopened: say it with `maestro task reopen " + t.ID +
+				" \"<what is missing>\"`",
+			Tasks: []string{t.ID},
+		})
+	}
 	items := s.QueuesOf(t.ID)
 	for _, item := range items[:min(len(items), belowNamed)] {
 		if item.Status == events.ItemCompleted {
 			warnings = append(warnings, Warning{
 				Text: "task " + t.ID + " is still completed in queue " + item.Queue +
 					": no worker gets it there until the user queues it again with `maestro queue requeue " + t.ID +
-					" --queue " + item.Queue + "`",
+					" --queue " + item.Queue + "`; `maestro session spawn --task-ids " + t.ID +
+					"` gives it to a worker of its own",
 				Tasks: []string{t.ID},
 			})
 		}

@@ -59,7 +59,21 @@ func (x *DeleteTask) Decide(s *projections.State, c Call) (events.Data, error) {
 			return nil, err
 		}
 	}
+	gone := make([]*projections.Task, 0, 1+len(deleted.Descendants))
+	for _, id := range append([]string{t.ID}, deleted.Descendants...) {
+		gone = append(gone, s.Task(id))
+	}
+	deleted.Notice = noticeTo(s, c, true, gone...)
 	return deleted, nil
+}
+
+// Warnings implements Warner.
+func (*DeleteTask) Warnings(s *projections.State, data events.Data) []Warning {
+	deleted, ok := data.(*events.TaskDeleted)
+	if !ok {
+		return nil
+	}
+	return workStopped(s, deleted.Notice)
 }
 
 // noneDepends refuses to delete tasks that open tasks depend on: a deleted dependency is never completed.

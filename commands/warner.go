@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -20,20 +22,23 @@ type Warning struct {
 }
 
 // Warnings implements Warner.
-func (x *CompleteTask) Warnings(s *projections.State, _ events.Data) []Warning {
+func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	t := s.Task(x.TaskID)
 	if t == nil {
 		return nil
 	}
+	if changed, ok := data.(*events.TaskStatusChanged); ok {
+		warnings = workStopped(s, changed.Notice, t.ID)
+	}
 	unmet := s.UnmetDependencies(t)
 	if len(unmet) == 0 {
-		return nil
+		return warnings
 	}
 	named := unmet[:min(len(unmet), belowNamed)]
-	return []Warning{{
+	return append(warnings, Warning{
 		Text:  "task " + t.ID + " depends on tasks that are not completed: " + someOf(named, len(unmet)),
 		Tasks: named,
-	}}
+	})
 }
 
 // Warnings implements Warner.
@@ -53,14 +58,41 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 		case t.Status == events.TaskBlocked:
 			warnings = append(warnings, blocked(id))
 		}
-		for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
-			if x := s.Session(other); other != spawned.SessionID && x != nil && x.Active() {
-				warnings = append(warnings, Warning{
-					Text:     "session " + other + " also has task " + id,
-					Tasks:    []string{id},
-					Sessions: []string{other},
-				})
-			}
+		warnings = append(warnings, alsoHad(s, t, spawned.SessionID, "")...)
+		warnings = append(warnings, alsoQueued(s, id, spawned.Queue)...)
+	}
+	return warnings
+}
+
+// alsoHad warns of other sessions at work that have a task or spoke about it. It omits those that pull from a queue, ""
+// for none.
+func alsoHad(s *projections.State, t *projections.Task, session, queue string) (warnings []Warning) {
+	for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
+		x := s.Session(other)
+		if other == session || x == nil || !x.Active() || queue != "" && x.Queue == queue {
+			continue
+		}
+		if t.SaidBy(other).Status != "" || slices.Contains(x.TaskIDs, t.ID) {
+			warnings = append(warnings, Warning{
+				Text:     "session " + other + " also has task " + t.ID,
+				Tasks:    []string{t.ID},
+				Sessions: []string{other},
+			})
+		}
+	}
+	return warnings
+}
+
+// alsoQueued warns of other queues in which a worker may get a task.
+func alsoQueued(s *projections.State, task, queue string) (warnings []Warning) {
+	items := s.QueuesOf(task)
+	for _, item := range items[:min(len(items), belowNamed)] {
+		if item.Queue != queue && (item.Status == events.ItemQueued || item.Status == events.ItemProcessing) {
+			warnings = append(warnings, Warning{
+				Text: "task " + task + " is also in queue " + item.Queue + ", so two workers may do it: " +
+					"`maestro queue remove " + task + " --queue " + item.Queue + "` takes it out there",
+				Tasks: []string{task},
+			})
 		}
 	}
 	return warnings
@@ -79,15 +111,9 @@ func (x *PushItem) Warnings(s *projections.State, data events.Data) (warnings []
 			Tasks: below,
 		})
 	}
-	items := s.QueuesOf(x.TaskID)
-	for _, item := range items[:min(len(items), belowNamed)] {
-		if item.Queue != pushed.Queue && (item.Status == events.ItemQueued || item.Status == events.ItemProcessing) {
-			warnings = append(warnings, Warning{
-				Text: "task " + x.TaskID + " is also in queue " + item.Queue + ", so two workers may do it: " +
-					"`maestro queue remove " + x.TaskID + " --queue " + item.Queue + "` takes it out there",
-				Tasks: []string{x.TaskID},
-			})
-		}
+	warnings = append(warnings, alsoQueued(s, x.TaskID, pushed.Queue)...)
+	if t := s.Task(x.TaskID); t != nil {
+		warnings = append(warnings, alsoHad(s, t, "", pushed.Queue)...)
 	}
 	return warnings
 }
@@ -116,6 +142,9 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 // Warnings implements Warner.
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
+	if ok && d.Status != nil && !isOpen(d.Status.To) {
+		return workStopped(s, d.Notice, x.TaskID)
+	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
 	if !changes {
 		return nil

@@ -214,6 +214,10 @@ func TestProjectDecisions(t *testing.T) {
 
 func TestTaskDecisions(t *testing.T) {
 	long := strings.Repeat("x", 201)
+	reopened := []step{
+		{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
+		{"admin", "task:reopen", `{"taskId":"{t1}"}`},
+	}
 	decide(t, []decision{
 		{
 			"a worker creates", nil,
@@ -635,28 +639,28 @@ func TestTaskDecisions(t *testing.T) {
 			[]step{{"o", "task:complete", `{"taskId":"{t2}"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}","force":true}`},
 			"task.status_changed",
-			`"to":"completed"}`,
+			`"to":"completed","notice"`,
 		},
 		{
 			"a cancelled task below is not open",
 			[]step{{"admin", "task:update", `{"taskId":"{t2}","status":"cancelled"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
-			`"to":"completed"}`,
+			`"to":"completed","notice"`,
 		},
 		{
 			"a deleted task below is not open",
 			[]step{{"admin", "task:delete", `{"taskId":"{t2}"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
-			`"to":"completed"}`,
+			`"to":"completed","notice"`,
 		},
 		{
 			"a task that moved away is not below it",
 			[]step{{"admin", "task:update", `{"taskId":"{t2}","parentId":"null"}`}},
 			step{"o", "task:complete", `{"taskId":"{t1}"}`},
 			"task.status_changed",
-			`"to":"completed"}`,
+			`"to":"completed","notice"`,
 		},
 		{
 			"a reopened task below is open again",
@@ -779,6 +783,38 @@ func TestTaskDecisions(t *testing.T) {
 			`"to":"in_progress","reason":"r"}`,
 		},
 		{
+			"say why a task was reopened", reopened,
+			step{"admin", "task:reopen", `{"taskId":"{t1}","reason":"r"}`},
+			"task.status_changed",
+			`"from":"in_progress","to":"in_progress","reason":"r","notice":{"mailId":"msg_`,
+		},
+		{
+			"say nothing more about a reopened task", reopened,
+			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
+			"BUSINESS_RULE_ERROR",
+			"is in_progress",
+		},
+		{
+			"a session at work is notified that its task is completed", nil,
+			step{"admin", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"task.status_changed",
+			`"sessionIds":["{w}"]`,
+		},
+		{
+			"a session that is done is not notified that its task is completed",
+			[]step{{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}},
+			step{"admin", "task:complete", `{"taskId":"{t1}","force":true}`},
+			"task.status_changed",
+			`"forced":true}`,
+		},
+		{
+			"a session at work below is notified that its task is deleted",
+			[]step{{"admin", "session:link", `{"sessionId":"{w}","taskId":"{t2}"}`}},
+			step{"admin", "task:delete", `{"taskId":"{t2}"}`},
+			"task.deleted",
+			`"sessionIds":["{w}"]`,
+		},
+		{
 			"reopen a task that is reported as done",
 			[]step{{"w", "report:complete", `{"message":"m","taskIds":["{t1}"]}`}},
 			step{"admin", "task:reopen", `{"taskId":"{t1}"}`},
@@ -789,7 +825,7 @@ func TestTaskDecisions(t *testing.T) {
 			"delete", nil,
 			step{"admin", "task:delete", `{"taskId":"{t1}"}`},
 			"task.deleted",
-			`{"taskId":"{t1}","title":"T1"}`,
+			`{"taskId":"{t1}","title":"T1","notice":{"mailId":"msg_`,
 		},
 		{
 			"delete with the tasks below", nil,
@@ -1096,6 +1132,16 @@ func TestSessionDecisions(t *testing.T) {
 			"write to an ended session", nil,
 			step{"admin", "session:message", `{"sessionId":"{e}","text":"x"}`},
 			"CONFLICT", "has ended (stopped) | nobody would read",
+		},
+		{
+			"write to a session that said it is done", []step{{"w", "session:complete", `{}`}},
+			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
+			"CONFLICT", "has said that its work is done | it may run no further command",
+		},
+		{
+			"write to a session that said it is done, by force", []step{{"w", "session:complete", `{}`}},
+			step{"admin", "session:message", `{"sessionId":"{w}","text":"x","force":true}`},
+			"session.messaged", `"forced":true`,
 		},
 		{"no text", nil, step{"o", "session:message", `{"sessionId":"{w}","text":" "}`}, "VALIDATION_ERROR", "/text"},
 		{

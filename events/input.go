@@ -2,10 +2,11 @@ package events
 
 // InputAnswered: a session's question was answered.
 type InputAnswered struct {
-	InputID   string `json:"inputId" doc:"the question"`
-	SessionID string `json:"sessionId" doc:"the session that asked"`
-	Answer    string `json:"answer" doc:"the answer"`
-	Other     bool   `json:"other,omitempty" doc:"the answer was taken although it is none of the options"`
+	InputID   string   `json:"inputId" doc:"the question"`
+	SessionID string   `json:"sessionId" doc:"the session that asked"`
+	TaskIDs   []string `json:"taskIds,omitempty" doc:"the tasks that the question is about"`
+	Answer    string   `json:"answer" doc:"the answer"`
+	Other     bool     `json:"other,omitempty" doc:"the answer was taken although it is none of the options"`
 }
 
 // InputDelivered: mail was shown to its session: the answer to a question, or a message.

@@ -6,6 +6,7 @@ type SessionMessaged struct {
 	MessageID string `json:"messageId" doc:"the message; input.delivered names it once it was shown"`
 	Text      string `json:"text" doc:"the message"`
 	About     string `json:"about,omitempty" doc:"the task that it is about"`
+	Forced    bool   `json:"forced,omitempty" doc:"the session had said that its work was done; the command forced it"`
 }
 
 var messageEvents = []Entry{

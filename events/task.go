@@ -28,10 +28,10 @@ type StatusChange struct {
 	To   TaskStatus `json:"to" doc:"status after"`
 }
 
-// Notice lists the sessions that are notified by mail of a change of a task's status.
+// Notice lists the sessions that are notified by mail of what became of a task.
 type Notice struct {
 	MailID     string   `json:"mailId" doc:"what input.delivered names once a session was shown it"`
-	SessionIDs []string `json:"sessionIds" doc:"the living sessions that have the task or reported on it, sorted"`
+	SessionIDs []string `json:"sessionIds" doc:"the living sessions that have the task or reported on it, sorted; of a completed or deleted task, only those still at work on it"`
 }
 
 // SiblingOrder is a task's position among its siblings. Siblings are ordered by their keys, which compare as text; the
@@ -84,7 +84,7 @@ type TaskUpdated struct {
 	Metadata           json.RawMessage `json:"metadata,omitempty" doc:"new metadata, whole"`
 	Status             *StatusChange   `json:"status,omitempty" doc:"the move of its status, if it moved"`
 	Forced             bool            `json:"forced,omitempty" doc:"forced, in spite of open tasks below it or of a completed parent"`
-	Notice             *Notice         `json:"notice,omitempty" doc:"who hears that it is open again, blocked or cancelled"`
+	Notice             *Notice         `json:"notice,omitempty" doc:"who hears that it is open again, blocked, cancelled or completed"`
 	Blobs              Blobs           `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`
 }
 
@@ -95,7 +95,7 @@ type TaskStatusChanged struct {
 	To     TaskStatus `json:"to" doc:"status after"`
 	Reason string     `json:"reason,omitempty" doc:"why"`
 	Forced bool       `json:"forced,omitempty" doc:"forced, in spite of open tasks below it or of a completed parent"`
-	Notice *Notice    `json:"notice,omitempty" doc:"who hears that it is open again, blocked or cancelled"`
+	Notice *Notice    `json:"notice,omitempty" doc:"who hears that it is open again, blocked, cancelled or completed"`
 }
 
 // TaskDeleted: the task, and with recursive its descendants, are removed from the views; their history stays.
@@ -104,6 +104,7 @@ type TaskDeleted struct {
 	Recursive   bool     `json:"recursive,omitempty" doc:"its descendants went with it"`
 	Descendants []string `json:"descendants,omitempty" doc:"which they were, parents first"`
 	Title       string   `json:"title,omitempty" doc:"the title that the task had"`
+	Notice      *Notice  `json:"notice,omitempty" doc:"who is told that a task is gone on which it works"`
 }
 
 // Fields names the fields that have new values, in the order of the payload; the status is not among them.
@@ -178,6 +179,9 @@ func (d *TaskUpdated) Describe() string {
 	if d.Status != nil {
 		words += fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To)
 	}
+	if d.Forced {
+		words += " (forced)"
+	}
 	switch {
 	case d.ParentID == nil:
 	case *d.ParentID == "":
@@ -193,7 +197,14 @@ func (d *TaskUpdated) Describe() string {
 
 // Describe implements Data.
 func (d *TaskStatusChanged) Describe() string {
-	return fmt.Sprintf("moved %s: %s → %s", d.TaskID, d.From, d.To) + prefixed(": ", d.Reason)
+	words := fmt.Sprintf("moved %s: %s → %s", d.TaskID, d.From, d.To)
+	if d.From == d.To && d.To == TaskInProgress {
+		words = fmt.Sprintf("said why %s was reopened", d.TaskID)
+	}
+	if d.Forced {
+		words += " (forced)"
+	}
+	return words + prefixed(": ", d.Reason)
 }
 
 // Describe implements Data.

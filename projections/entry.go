@@ -73,7 +73,6 @@ func (f fact) describe(index int) Entry {
 			Type:      typeMessage,
 			SessionID: d.SessionID,
 			TaskID:    d.About,
-			Apart:     d.About != "",
 			What:      "Message",
 			Message:   d.Text,
 		}
@@ -105,8 +104,12 @@ func (f fact) describe(index int) Entry {
 			TaskID:    d.TaskID,
 			What:      "Removed task from session",
 		}
-	case *events.InputAnswered: // the question names the session
-		return Entry{Type: typeAnswered, What: "Answered", Message: d.Answer}
+	case *events.InputAnswered:
+		e := Entry{Type: typeAnswered, SessionID: d.SessionID, What: "Answered", Message: d.Answer}
+		if index < len(d.TaskIDs) {
+			e.TaskID = d.TaskIDs[index]
+		}
+		return e
 	case *events.QueueItemPushed:
 		return describeQueued(d.TaskID, "Queued in "+d.Queue)
 	case *events.QueueItemStarted:
@@ -180,14 +183,14 @@ func (f fact) describeUpdate(d *events.TaskUpdated, index int) Entry {
 	if d.Status == nil || index > 0 {
 		return Entry{}
 	}
-	return f.describeMove(d.TaskID, d.Status.To, "")
+	return f.describeMove(d.TaskID, d.Status.To, "", d.Forced)
 }
 
 // describeStatus describes the entries of a change of a task's status: the change, and what the session that works on
 // the task is told. The state knows that session.
 func (f fact) describeStatus(d *events.TaskStatusChanged, index int) Entry {
 	if index == 0 {
-		return f.describeMove(d.TaskID, d.To, d.Reason)
+		return f.describeMove(d.TaskID, d.To, d.Reason, d.Forced)
 	}
 	return Entry{
 		Type:    typeReopened,
@@ -199,12 +202,16 @@ func (f fact) describeStatus(d *events.TaskStatusChanged, index int) Entry {
 
 // describeMove describes a change of a task's status, on the timelines of the task and of the orchestrator session that
 // made it.
-func (f fact) describeMove(task string, to events.TaskStatus, reason string) Entry {
+func (f fact) describeMove(task string, to events.TaskStatus, reason string, forced bool) Entry {
+	what := movedTo(to)
+	if forced {
+		what += " (forced)"
+	}
 	return Entry{
 		Type:      "task_status_changed",
 		TaskID:    task,
 		SessionID: f.author(),
-		What:      movedTo(to),
+		What:      what,
 		Message:   reason,
 	}
 }

@@ -290,6 +290,25 @@ func (item *InboxItem) Steps() []string {
 	return steps
 }
 
+// KeepSteps removes the steps that its reader may not take. If none is left, the next step is to give the task to a
+// session or, if the reader may not do that either, to ask.
+func (item *InboxItem) KeepSteps(may func(step string) bool) {
+	steps := item.Steps()
+	kept := slices.DeleteFunc(slices.Clone(steps), func(step string) bool { return !may(step) })
+	if len(kept) == len(steps) {
+		return
+	}
+	if spawn := "maestro session spawn --task-ids " + item.TaskID; len(kept) == 0 && item.TaskID != "" && may(spawn) {
+		kept = []string{spawn}
+	}
+	if ask := `maestro report needs-input "<question>"`; len(kept) == 0 && may(ask) {
+		kept = []string{ask}
+	}
+	if item.Next = strings.Join(kept, nextOr); item.Next == "" {
+		item.Next = "ask an admin"
+	}
+}
+
 // goOn returns the command that gets a task going again after a session said that it cannot continue; gone is what
 // became of the session, "" if it still works.
 func (b *inbox) goOn(t *Task, session, gone string) string {
@@ -298,7 +317,7 @@ func (b *inbox) goOn(t *Task, session, gone string) string {
 			return "maestro queue requeue " + t.ID + " --queue " + item.Queue
 		}
 	}
-	if gone == "" {
+	if gone == "" && b.works(session) { // one that said it is done may run no further command
 		return "maestro session message " + session + ` "…" --about ` + t.ID
 	}
 	return "maestro session spawn --task-ids " + t.ID

@@ -1,6 +1,10 @@
 package projections
 
-import "maestro/events"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // expensiveWork is the state of an inbox's most expensive work, which runs last.
 type expensiveWork struct {
@@ -30,10 +34,25 @@ func (t *Task) begun() bool {
 func (b *inbox) worked(t *Task) bool {
 	working, known := b.dear.working[t.ID]
 	if !known {
-		working = b.ActiveSession(t) != ""
+		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.attends(b.Session(id), t) })
 		b.dear.working[t.ID] = working
 	}
 	return working
+}
+
+// attends reports whether a session works on a task that it has or had: it says so, or has the task, and the task's
+// item in the session's queue has not ended.
+func (b *inbox) attends(x *Session, t *Task) bool {
+	b.work(1)
+	if x == nil || !x.Active() {
+		return false
+	}
+	b.lookedThrough(t.Speakers())
+	if t.SaidBy(x.ID).Status != "" {
+		return true
+	}
+	b.lookedThrough(len(x.TaskIDs))
+	return slices.Contains(x.TaskIDs, t.ID) && (x.Queue == "" || b.Item(x.ProjectID, x.Queue, t.ID) == nil)
 }
 
 // lookAtFailed returns a chore that adds the failed sessions that left a task on which nobody works.

@@ -24,10 +24,14 @@ func (b *inbox) quarantined(t *Task) bool {
 	})
 }
 
-// skipped returns the item of the task that a session skipped, nil if there is none.
-func (b *inbox) skipped(t *Task, session string) *Item {
+// ended returns an item of the task that was skipped, or completed before the task was reopened; nil if there is none.
+// It omits the own queues of sessions that are gone: nobody would start the item there.
+func (b *inbox) ended(t *Task) *Item {
 	for _, item := range b.QueuesOf(t.ID) {
-		if item.Status == events.ItemSkipped && item.SessionID == session {
+		q := b.Queue(t.ProjectID, item.Queue)
+		switch {
+		case q == nil || q.SessionID != "" && !b.works(q.SessionID):
+		case item.Status == events.ItemSkipped, item.Status == events.ItemCompleted && b.Requeueable(item):
 			return item
 		}
 	}
@@ -57,6 +61,15 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
 			item.Next += nextOr + "maestro task update " + t.ID + " --status todo"
+		case b.ended(t) != nil:
+			q := b.ended(t)
+			item.Message = "its item in queue " + q.Queue + " was skipped"
+			if q.Status == events.ItemCompleted {
+				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
+			}
+			item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue + nextOr + item.Next
+		case last.Active():
+			item.Message += ": session " + session + " had it, and is at work on something else"
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
 		case last.Ended():
@@ -69,10 +82,6 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
 			item.Next = "maestro task complete " + t.ID + nextOr + item.Next
-			if q := b.skipped(t, session); q != nil {
-				item.Message = "its item in queue " + q.Queue + " was " + string(q.Status)
-				item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue
-			}
 		}
 		return item
 	})

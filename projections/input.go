@@ -117,15 +117,18 @@ func (s *State) inputAnswered(f fact, d *events.InputAnswered) error {
 	if x.AnsweredAt != 0 {
 		return fmt.Errorf("it answers the question %q, which has its answer", x.ID)
 	}
+	if d.SessionID != x.SessionID {
+		return fmt.Errorf("it answers the question %q for session %q, and %q asked it", x.ID, d.SessionID, x.SessionID)
+	}
 	s.changeInput(d.InputID, func(x *Input) {
 		x.Answer, x.AnsweredBy, x.AnsweredAt, x.Answered = d.Answer, f.Source, f.at, f.cause()
 		x.AnsweredSequence = f.sequence
 	})
 	s.closes(x)
 	s.deliver(x.SessionID, x.ID)
-	e := f.entry(0)
-	e.SessionID = x.SessionID
-	s.add(e, false)
+	for index := range max(1, len(d.TaskIDs)) {
+		s.note(f, index)
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,8 @@ const (
 	NoticeUnblocked NoticeKind = "unblocked" // a task is no longer blocked
 	NoticeBlocked   NoticeKind = "blocked"   // a task is blocked
 	NoticeCancelled NoticeKind = "cancelled" // a task is cancelled
+	NoticeCompleted NoticeKind = "completed" // a task on which a session works is completed
+	NoticeDeleted   NoticeKind = "deleted"   // a task on which a session works is deleted
 )
 
 // Message is a message or notice that its session has not received. Received ones are on its timeline.
@@ -131,21 +134,52 @@ func (s *State) notify(f fact, task string, from, to events.TaskStatus, reason s
 		kind = NoticeBlocked
 	case to == events.TaskCancelled:
 		kind = NoticeCancelled
+	case to == events.TaskCompleted:
+		kind = NoticeCompleted
 	case from == events.TaskBlocked:
 		kind = NoticeUnblocked
 	}
 	for _, id := range n.SessionIDs {
-		s.mail(id, Message{
-			ID:       n.MailID,
-			Notice:   kind,
-			From:     f.Source,
-			Text:     reason,
-			About:    task,
-			At:       f.at,
-			Sequence: f.sequence,
-			Sent:     f.cause(),
-		})
+		s.mailNotice(f, id, kind, n.MailID, task, reason)
 	}
+}
+
+// notifyOfDeletion tells each session to notify which of its tasks is deleted: the first of them, parents first.
+func (s *State) notifyOfDeletion(f fact, d *events.TaskDeleted) {
+	if d.Notice == nil {
+		return
+	}
+	about := make(map[string]string, len(d.Notice.SessionIDs))
+	for _, id := range append([]string{d.TaskID}, d.Descendants...) {
+		t := s.Task(id)
+		if t == nil {
+			continue
+		}
+		s.work(uint64(len(t.SessionIDs) + t.Speakers()))
+		for _, session := range t.SessionIDs {
+			about[session] = cmp.Or(about[session], id)
+		}
+		for _, said := range t.AllSays() {
+			about[said.SessionID] = cmp.Or(about[said.SessionID], id)
+		}
+	}
+	for _, id := range d.Notice.SessionIDs {
+		s.mailNotice(f, id, NoticeDeleted, d.Notice.MailID, cmp.Or(about[id], d.TaskID), "")
+	}
+}
+
+// mailNotice puts what became of a task into the mail of a session.
+func (s *State) mailNotice(f fact, session string, kind NoticeKind, id, task, reason string) {
+	s.mail(session, Message{
+		ID:       id,
+		Notice:   kind,
+		From:     f.Source,
+		Text:     reason,
+		About:    task,
+		At:       f.at,
+		Sequence: f.sequence,
+		Sent:     f.cause(),
+	})
 }
 
 // mail appends a message to a session's unread mail.

@@ -20,6 +20,8 @@ type QueueView struct {
 	// Ready counts the queued items that may be started, Waiting those that wait for something.
 	Ready   int `json:"ready"`
 	Waiting int `json:"waiting"`
+	// Over counts the queued items whose tasks were completed or cancelled meanwhile: nobody starts them.
+	Over int `json:"over,omitempty"`
 }
 
 // ItemView shows an item of a queue. Older clients know some of its members.
@@ -63,7 +65,8 @@ func (s *State) QueueView(q *Queue) QueueView {
 		CreatedBy:    q.CreatedBy,
 		Stats:        q.Stats,
 		Ready:        s.ready.get(key).len(),
-		Waiting:      s.waiting.get(key).len(),
+		Waiting:      s.waiting.get(key).len() - s.over.get(key).len(),
+		Over:         s.over.get(key).len(),
 	}
 }
 

@@ -518,7 +518,7 @@ func randomStory(t testing.TB, seed uint64, n int) []given {
 // The tests with random stories need stories that have every type.
 func TestRandomStoriesHaveEveryType(t *testing.T) {
 	have := map[string]int{}
-	for seed := range uint64(40) {
+	for seed := range uint64(80) {
 		for _, g := range randomStory(t, seed, 120) {
 			have[g.data.EventType()]++
 		}

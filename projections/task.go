@@ -27,6 +27,8 @@ type Task struct {
 	StartedAt   int64
 	CompletedAt int64
 	Deleted     bool
+	// Reopened says that the task is in progress because a command opened it again.
+	Reopened bool `json:",omitempty"`
 }
 
 // TaskFields are the fields that a task's creation and its updates set. Immutable.
@@ -147,6 +149,7 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 // moveTo changes the status; the first change to in_progress and to completed is recorded permanently.
 func (t *Task) moveTo(f fact, status events.TaskStatus) {
 	t.Status, t.UpdatedAt, t.StatusSequence, t.StatusAt = status, f.at, f.sequence, f.at
+	t.Reopened = false
 	t.state(nil, t.Result())
 	if status == events.TaskInProgress && t.StartedAt == 0 {
 		t.StartedAt = f.at
@@ -285,6 +288,7 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 			t.state(f.statement(d.Reason, ""), t.Result())
 		}
 		if d.To == events.TaskInProgress {
+			t.Reopened = true
 			t.state(t.StatusReason(), nil)
 			s.work(uint64(t.keepSays(func(said StatusReport) bool { return said.Status != events.SaysCompleted })))
 		}
@@ -303,6 +307,10 @@ func (s *State) taskDeleted(f fact, d *events.TaskDeleted) error {
 	if s.Task(d.TaskID) == nil {
 		return missing("task", d.TaskID)
 	}
+	if err := s.notified(d.Notice); err != nil {
+		return err
+	}
+	s.notifyOfDeletion(f, d)
 	project := s.Task(d.TaskID).ProjectID
 	gone := 0
 	for _, id := range append([]string{d.TaskID}, d.Descendants...) {

@@ -1264,11 +1264,13 @@ func TestMail(t *testing.T) {
 		}
 	}
 	equalLists(t, "on the timeline", shown, "Go on with m1", "Go on with m2")
+	shown = nil
 	for _, e := range taskEntries(s, "t1") {
 		if e.Type == "session_message" {
-			t.Errorf("the task's timeline has the message: %+v", e)
+			shown = append(shown, e.Message)
 		}
 	}
+	equalLists(t, "on the timeline of the task that it is about", shown, "Go on with m1")
 }
 
 func TestTokenView(t *testing.T) {

@@ -66,7 +66,17 @@ const (
 	inboxIdles = 5 * time.Second
 )
 
-// awaitInbox reads again after changes since a sequence, until something needs somebody or the time is over. Each of
+// hasMail reports whether mail waits for a calling session.
+func (s *Service) hasMail(c *Caller) (has bool) {
+	if c.By.Kind != commands.ActorSession {
+		return false
+	}
+	s.Handler.View(func(state *projections.State) { has = len(state.Undelivered(c.By.Name)) > 0 })
+	return has
+}
+
+// awaitInbox reads again after changes since a sequence, until something needs somebody, there is mail for the calling
+// session, or the time is over. Each of
 // these reads is paid for before it begins, by what the caller and its project can spare.
 func (s *Service) awaitInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
@@ -81,7 +91,7 @@ func (s *Service) awaitInbox(
 	}
 	for until := time.Now().Add(wait); ; {
 		left := time.Until(until)
-		if left <= 0 {
+		if left <= 0 || s.hasMail(c) {
 			return items, sequence, nil
 		}
 		err := s.await(ctx, c, min(left, inboxIdles), func(ctx context.Context) error {
@@ -152,7 +162,36 @@ func (s *Service) listInbox(
 	if err != nil {
 		return nil, sequence, err
 	}
-	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, nil
+	items = sortedInbox(items, in, s.Now().UnixMilli())
+	s.possibleSteps(c, items)
+	return items, sequence, nil
+}
+
+// possibleSteps replaces the steps of items that the caller may not take.
+func (s *Service) possibleSteps(c *Caller, items []projections.InboxItem) {
+	if c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
+		return
+	}
+	may := map[string]bool{}
+	for i := range items {
+		items[i].KeepSteps(func(step string) bool {
+			words := commandWords(step)
+			key := strings.Join(words, " ")
+			if _, known := may[key]; !known {
+				may[key] = s.mayRun(c, words)
+			}
+			return may[key]
+		})
+	}
+}
+
+// commandWords returns the words of a command line that name its command.
+func commandWords(line string) []string {
+	words := named().FindStringSubmatch("`" + line)
+	if words == nil {
+		return []string{""}
+	}
+	return words[1:]
 }
 
 // concerns returns which sessions' items the caller sees; nil for all.

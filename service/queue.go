@@ -127,13 +127,13 @@ func (v View) GetQueueTop(in *wire.QueueOf) (wire.QueueTop, error) {
 
 func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	view := v.QueueView(q)
-	top := wire.QueueTop{Queue: q.Name, Waiting: view.Waiting, Stats: view.Stats}
+	top := wire.QueueTop{Queue: q.Name, Waiting: view.Waiting, Over: view.Over, Stats: view.Stats}
 	item, passedOver := v.Top(q)
 	top.PassedOver = passedOver
 	switch {
 	case item != nil:
 		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item.TaskID)
-	case q.Stats.Queued > 0:
+	case q.Stats.Queued > view.Over:
 		top.Message = "Nothing can be started now: the queued items wait for other tasks"
 	default:
 		top.Message = queueEmpty

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"maestro/events"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -34,6 +35,7 @@ func (v View) workOf(task string) *wire.Work {
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	w.Reopened = t.ReopenReason()
+	w.SaidDone = v.saidDone(t)
 	left := workCriteria
 	for _, criterion := range t.AcceptanceCriteria {
 		if left -= len(criterion); left < 0 {
@@ -61,6 +63,25 @@ func (v View) workOf(task string) *wire.Work {
 	w.ResultsMore = max(0, len(t.Dependencies)-workResults)
 	v.Worked((len(w.Description) + len(w.InitialPrompt) + workCriteria - max(left, 0)) / bytesPerStep)
 	return w
+}
+
+// saidDone returns the newest report of another session than the caller that a task is completed; nil if there is none.
+func (v View) saidDone(t *projections.Task) *wire.WorkDone {
+	v.Worked(t.Speakers() / namesPerStep)
+	for _, said := range slices.Backward(t.AllSays()) {
+		if said.Status != events.SaysCompleted || said.SessionID == v.Caller.By.Name {
+			continue
+		}
+		done := &wire.WorkDone{SessionID: said.SessionID}
+		if result := t.ShownResult(); result != nil {
+			if _, by, _ := projections.SessionOfSource(result.By); by == said.SessionID {
+				done.Result, done.Cut = beginning(result.Text, workResult)
+				done.Cut = done.Cut || result.Blob != ""
+			}
+		}
+		return done
+	}
+	return nil
 }
 
 // wholeWork reads the texts of a task that are too long for the state, up to the bound. A text that cannot be read

@@ -5,7 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"maestro/internal/lazyregexp"
 )
+
+// onceExecuted matches a run of `session exec` for a single command of Maestro. It sends a heartbeat, so the session's
+// lease is a minute from then on, and a reader who pauses has lost the session.
+var onceExecuted = lazyregexp.New(`(?m)^\$ maestro session exec \S+ -- maestro .*$`)
 
 // TestGuide runs the commands of each page of the guide, each in its own shell and home.
 func TestGuide(t *testing.T) {
@@ -25,6 +31,9 @@ func TestGuide(t *testing.T) {
 			}
 			page := string(content)
 			existingCommands(t, path, page)
+			for _, line := range onceExecuted().FindAllString(page, -1) {
+				t.Errorf("%s: the session is lost a minute after this command: %s", path, line)
+			}
 			shell := false
 			for line := range strings.Lines(page) {
 				if strings.HasPrefix(line, "```") {

@@ -70,6 +70,7 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		&o.lease, "lease", 0,
 		"how long a session may be silent before it is lost (default 1m for a session that sends heartbeats, else 15m)",
 	)
+	f.Lookup("lease").DefValue = "" // its help says it
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json, on stderr")
 	f.StringVar(&o.logLevel, "log-level", "info", "what the log shows: debug, info, warn or error, and all above it")
 	f.StringSliceVar(&o.origins, "allow-origin", nil,

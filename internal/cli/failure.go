@@ -158,6 +158,13 @@ func explain(err error) explained {
 			why:     denied.Why,
 			next:    denied.Next,
 		}
+	case errors.As(err, &unreachable) && isTimeout(unreachable.Err):
+		return explained{
+			code:    "NO_CONNECTION",
+			message: "The server does not answer at " + unreachable.URL,
+			why:     whyUnreached(unreachable.Err),
+			next:    "it may be stopped or overloaded: look at its process and its log, then repeat the command",
+		}
 	case errors.As(err, &unreachable):
 		return explained{
 			code:    "NO_CONNECTION",
@@ -209,7 +216,6 @@ func explain(err error) explained {
 
 // whyUnreached explains why the server did not answer, without the terms of network calls.
 func whyUnreached(err error) string {
-	var timeout net.Error
 	var name *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -218,10 +224,16 @@ func whyUnreached(err error) string {
 		return "there is no host " + name.Name
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before the answer came"
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case isTimeout(err):
 		return "the connection timed out"
 	}
 	return err.Error()
+}
+
+// isTimeout reports whether no answer came in time.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // onCommandLine returns the part of the command line that sets a pointer's field.

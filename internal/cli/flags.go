@@ -34,6 +34,14 @@ func CheckFlags(cmd *cobra.Command) error {
 }
 
 func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
+	value := flag.Value.String()
+	if flag.Name == "parent" && (value == "" || value == "none") {
+		return &ranError{failure.Usage("--parent %q names no task", value).WithNext("`--parent null` means no parent")}
+	}
+	if (flag.Name == "label" || flag.Annotations[choices] != nil) && strings.Contains(value, ",") {
+		return &ranError{failure.Usage("--%s takes one value, not %q", flag.Name, value).
+			WithNext("run the command once for each of them")}
+	}
 	if isEmpty(flag) && !slices.Contains(mayBeEmpty, flag.Name) && flag.Annotations[emptyMeans] == nil {
 		return &ranError{failure.Usage("--%s is empty", flag.Name).WithNext("leave the flag out, or give it a value")}
 	}

@@ -42,7 +42,8 @@ with the highest priority come first, then the longest wait. Items that only
 this machine knows about come last.
 
 With --wait, if nothing needs you, the command waits until something does, or
-until --timeout (exit code 7). It also ends with the process that started it.`,
+until --timeout (exit code 7). For a session, it also ends when there is mail,
+which it shows. It also ends with the process that started it.`,
 		RunE: Running(c.run),
 	}
 	c.cmd = cmd
@@ -73,13 +74,16 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}
-	if len(items) == 0 && c.wait {
+	if len(items) == 0 && c.wait && len(c.waiting) == 0 {
 		if items, err = c.await(ctx, filter); err != nil {
 			return err
 		}
 	}
 	if c.JSON || c.format == "jsonl" || len(items) == 0 {
 		none := "Nothing needs you"
+		if c.wait && len(c.waiting) > 0 {
+			none = "There is mail for you"
+		}
 		if filter.Kind != "" {
 			none = "Nothing of this kind needs you"
 		}
@@ -98,7 +102,7 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 	}
 	over, err := inSlices(ctx, c.Run, server, c.timeout, func(ctx context.Context, slice time.Duration) (bool, error) {
 		items, err = server.AwaitInbox(ctx, filter, slice)
-		return len(items) > 0, err
+		return len(items) > 0 || len(c.waiting) > 0, err
 	})
 	if err == nil && over {
 		err = &failure.Error{
@@ -162,9 +166,14 @@ const inboxLines = 20
 func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
-		about := strings.TrimSpace(item.TaskID + " " + item.SessionID)
-		if about == "" {
-			about = item.Queue
+		about, what := strings.TrimSpace(item.TaskID+" "+item.SessionID), item.What
+		if about == "" && item.Queue != "" {
+			if about = "queue " + item.Queue; what == item.Queue {
+				what = ""
+			}
+		}
+		if what != "" {
+			about += "  " + safetext.Clip(what, 40)
 		}
 		holdsUp := ""
 		if item.HoldsUp > 0 {
@@ -174,8 +183,7 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if mixed {
 			in = ", in " + item.ProjectID
 		}
-		a.Print("%-11s  %s  %s  (waits %s%s%s)\n", item.Kind, about, safetext.Clip(item.What, 40), waited(item.Waited),
-			holdsUp, in)
+		a.Print("%-11s  %s  (waits %s%s%s)\n", item.Kind, about, waited(item.Waited), holdsUp, in)
 		for _, line := range wrapped(item.Message, a.lineWidth()-len("unconfirmed  "), inboxLines) {
 			a.Print("             %s\n", line)
 		}

@@ -130,6 +130,10 @@ func wordsOf(mail wire.Mail) string {
 		return fmt.Sprintf("task %s was blocked by %s%s", mail.About, from, Prefixed(": ", text))
 	case wire.MailCancelled:
 		return fmt.Sprintf("task %s was cancelled by %s%s", mail.About, from, Prefixed(": ", text))
+	case wire.MailCompleted:
+		return fmt.Sprintf("task %s was completed by %s: no more work on it is needed", mail.About, from)
+	case wire.MailDeleted:
+		return fmt.Sprintf("task %s was deleted by %s: no more work on it is needed", mail.About, from)
 	case wire.MailMessage:
 	}
 	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"maestro/api/client"
+	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 )
@@ -113,7 +114,12 @@ func (a *Run) sayDone(answer client.Answer, id, words string) error {
 		}
 		a.Print("Dry run: would %s\n", toDo(data))
 	default:
-		a.Print(words+"\n", id)
+		if data, err := dataOf(answer); err == nil {
+			if pushed, ok := data.(*events.QueueItemPushed); ok {
+				id += " to queue " + pushed.Queue
+			}
+		}
+		a.Print(words+"%s\n", id, Prefixed("  ", safetext.OneLine(a.titles[id])))
 	}
 	return nil
 }

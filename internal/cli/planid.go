@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 	"slices"
+	"strings"
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -24,7 +28,7 @@ func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []
 	}
 	switch all := slices.Concat(planned, others); {
 	case len(all) == 0:
-		return text, nil
+		return text, a.mistypedPlanID(ctx, c, text)
 	case len(all) > 1 && len(planned) == 0:
 		return "", ambiguous(text, others)
 	case len(all) > 1 && len(others) == 0:
@@ -39,6 +43,46 @@ func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []
 		return planned[0].id, nil
 	default:
 		return all[0].id, nil
+	}
+}
+
+// plansRead is how many tasks are read to find a plan id like a mistyped one.
+const plansRead = 200
+
+// mistypedPlanID returns an error if a text is not the plan id of any task of the current project, but like one;
+// otherwise nil: the server's answer about the text is clearer.
+func (a *Run) mistypedPlanID(ctx context.Context, c *client.Client, text string) error {
+	if a.isSession() || strings.HasPrefix(text, "task_") {
+		return nil
+	}
+	project, err := a.project(ctx, "")
+	if err != nil || project == "" {
+		return nil //nolint:nilerr // without a project, nothing can be suggested
+	}
+	tasks, err := c.FirstTasks(ctx, wire.TaskFilter{ProjectID: project}, plansRead)
+	if err != nil {
+		return ctx.Err()
+	}
+	var plans []string
+	near := ""
+	for _, t := range tasks {
+		if t.PlanID == "" {
+			continue
+		}
+		plans = append(plans, t.PlanID)
+		if near == "" && strings.HasPrefix(t.PlanID, text) {
+			near = t.PlanID
+		}
+	}
+	if near = cmp.Or(near, safetext.Nearest(text, plans)); near == "" {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusNotFound,
+		Code:    "NOT_FOUND",
+		Message: "Task with id '" + safetext.Printable(text) + "' not found",
+		Why:     "no task of the project has this id or plan id",
+		Next:    "did you mean " + near + "? list what exists with `maestro task list`",
 	}
 }
 

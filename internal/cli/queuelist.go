@@ -75,7 +75,11 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 			showWork(c.Run, top.Work)
 		}
 		if top.Item == nil {
-			c.Print("%s%s\n", noNext(top.Stats), waitingWords(top.Waiting))
+			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting))
+			if top.Over > 0 && !c.isSession() {
+				c.Print("The tasks of %s are done; `maestro queue remove <taskId>` takes them out: see `maestro queue list`\n",
+					Many(top.Over, "queued item"))
+			}
 			return
 		}
 		c.Print(
@@ -92,11 +96,11 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 }
 
 // noNext explains why a queue has no item to start next.
-func noNext(n wire.QueueStats) string {
+func noNext(n wire.QueueStats, over int) string {
 	switch {
 	case n == wire.QueueStats{}:
 		return "The queue has no items yet"
-	case n.Queued > 0:
+	case n.Queued > over:
 		return "Nothing can be started now"
 	case n.Processing > 0:
 		return "No item is left to start; " + Many(n.Processing, "item") + " in progress"
@@ -239,14 +243,14 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 		if q.TrustReports {
 			trust = "reports trusted"
 		}
-		return []string{q.Name, statsWords(q.Stats, q.Waiting), trust}
+		return []string{q.Name, statsWords(q.Stats, q.Waiting, q.Over), trust}
 	}
 	columns, row = byProject(queues, func(q wire.Queue) string { return q.ProjectID }, columns, row)
 	List(c.Run, queues, "No queues", columns, row)
 	return nil
 }
 
-func statsWords(n wire.QueueStats, waiting int) string {
+func statsWords(n wire.QueueStats, waiting, over int) string {
 	words := counts(map[string]int{
 		"queued":      n.Queued,
 		"processing":  n.Processing,
@@ -257,6 +261,9 @@ func statsWords(n wire.QueueStats, waiting int) string {
 	}, "queued", "processing", "completed", "failed", "skipped", "quarantined")
 	if waiting > 0 {
 		words += fmt.Sprintf(" (%d of the queued wait)", waiting)
+	}
+	if over > 0 {
+		words += fmt.Sprintf(" (the tasks of %d of the queued are done)", over)
 	}
 	return words
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -184,6 +185,13 @@ func showWork(a *Run, w *wire.Work) {
 	}
 	a.block("Prompt", w.InitialPrompt)
 	a.block("The task was reopened for this reason", w.Reopened)
+	if done := w.SaidDone; done != nil {
+		words := cmp.Or(done.Result, "(it said nothing more)")
+		if done.Cut {
+			words += "… (cut)"
+		}
+		a.block("Session "+done.SessionID+" reported it as completed", words)
+	}
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {

@@ -23,6 +23,8 @@ type Run struct {
 	client *client.Client
 	// moved is the new address of a server that was restarted elsewhere during a wait; otherwise "".
 	moved string
+	// titles are the titles of tasks that a command for many tasks shows with its results, by id.
+	titles map[string]string
 	// Env is the environment, Stdin the input for -.
 	Env   map[string]string
 	Stdin io.Reader

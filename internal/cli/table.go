@@ -21,9 +21,34 @@ const (
 	between = "  "
 )
 
-// titleColumns are the columns that are cut if a table is wider than the terminal: the rest of a title is elsewhere.
-// Ids are never cut, so that they can be copied.
-var titleColumns = []string{"TITLE", "NAME", "NOTE"}
+// If a table is wider than the terminal, detailColumns are cut first, because they only sum up what is elsewhere, and
+// then titleColumns. Ids are cut only if nothing else is left to cut, and those of the first column never, so that
+// they can be copied.
+var (
+	detailColumns = []string{"BELOW"}
+	titleColumns  = []string{"TITLE", "NAME", "NOTE"}
+)
+
+// detailAtLeast is the width to which titles and details are cut before anything else is: "1 of 5…".
+const detailAtLeast = 7
+
+// cutting is a step of the cutting of a table: the columns that it cuts, and their minimum width.
+type cutting struct {
+	columns func(column int) bool
+	least   int
+}
+
+// cuttings returns the steps for columns.
+func cuttings(columns []string) []cutting {
+	in := func(names []string) func(int) bool {
+		return func(i int) bool { return i < len(columns) && slices.Contains(names, columns[i]) }
+	}
+	return []cutting{
+		{in(detailColumns), detailAtLeast},
+		{in(titleColumns), detailAtLeast},
+		{func(i int) bool { return i > 0 && columns != nil }, 1},
+	}
+}
 
 // textColumn is the header of a last column that continues on the next line: its text is what the table is for. The
 // last column of a table without headers is such a column too.
@@ -39,7 +64,6 @@ func (a *Run) table(columns []string, rows [][]string) {
 		return
 	}
 	columns, rows = withoutEmpty(columns, rows)
-	cut := func(i int) bool { return i < len(columns) && slices.Contains(titleColumns, columns[i]) }
 	wraps := columns == nil || slices.Index(columns, textColumn) == len(columns)-1
 	if columns != nil {
 		for _, row := range rows {
@@ -50,9 +74,9 @@ func (a *Run) table(columns []string, rows [][]string) {
 		rows = slices.Insert(slices.Clone(rows), 0, slices.Clone(columns))
 	}
 	if wraps {
-		rows = fitWrapped(rows, screen.Width, cut)
+		rows = fitWrapped(rows, screen.Width, cuttings(columns))
 	} else {
-		fit(rows, screen.Width, cut)
+		fit(rows, screen.Width, cuttings(columns))
 	}
 	a.aligned(rows, func(line, i int, cell string) string {
 		colour := ""
@@ -163,47 +187,47 @@ func widthsOf(rows [][]string) []int {
 	return widths
 }
 
-// fit shortens the cells that may be cut, the longest first, until rows fit a width; nil cuts the last cell of each
-// row.
-func fit(rows [][]string, width int, cut func(column int) bool) {
+// fit shortens cells until rows fit a width, step by step, and in each step the longest first; nil cuts the last cell
+// of each row.
+func fit(rows [][]string, width int, steps []cutting) {
 	widths := widthsOf(rows)
-	if cut == nil {
-		cut = func(i int) bool { return i == len(widths)-1 }
+	if steps == nil {
+		steps = []cutting{{func(i int) bool { return i == len(widths)-1 }, textAtLeast}}
 	}
 	over := -width - len(between)
 	for _, w := range widths {
 		over += w + len(between)
 	}
-	for ; over > 0; over-- {
-		longest := -1
-		for i, w := range widths {
-			if cut(i) && w > textAtLeast && (longest < 0 || w > widths[longest]) {
-				longest = i
+	for _, step := range steps {
+		for ; over > 0; over-- {
+			longest := -1
+			for i, w := range widths {
+				if step.columns(i) && w > step.least && (longest < 0 || w > widths[longest]) {
+					longest = i
+				}
 			}
+			if longest < 0 {
+				break
+			}
+			widths[longest]--
 		}
-		if longest < 0 {
-			break
-		}
-		widths[longest]--
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			if cut(i) {
-				row[i] = displaywidth.TruncateString(cell, widths[i], "…")
-			}
+			row[i] = displaywidth.TruncateString(cell, widths[i], "…")
 		}
 	}
 }
 
 // fitWrapped is fit for rows whose last cell continues on the next line, in a row of its own.
-func fitWrapped(rows [][]string, width int, cut func(column int) bool) [][]string {
+func fitWrapped(rows [][]string, width int, steps []cutting) [][]string {
 	texts := make([]string, len(rows))
 	for n, row := range rows {
 		last := len(row) - 1
 		texts[n] = row[last]
 		row[last] = displaywidth.TruncateString(row[last], wrapAtLeast, "")
 	}
-	fit(rows, width, cut)
+	fit(rows, width, steps)
 	left := width
 	if widths := widthsOf(rows); len(widths) > 0 {
 		for _, w := range widths[:len(widths)-1] {
@@ -213,7 +237,7 @@ func fitWrapped(rows [][]string, width int, cut func(column int) bool) [][]strin
 	var out [][]string
 	for n, row := range rows {
 		last := len(row) - 1
-		lines := wrapped(texts[n], max(left, wrapAtLeast), len(texts[n])+1)
+		lines := wrapped(texts[n], max(left, textAtLeast), len(texts[n])+1)
 		row[last] = ""
 		for i, line := range lines {
 			if i > 0 {

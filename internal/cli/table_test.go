@@ -64,6 +64,29 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	}
 }
 
+// A summary of what is below a task is cut before the title, and no line is wider than the terminal, however narrow.
+func TestDetailsAreCutFirst(t *testing.T) {
+	const below = "1 of 5 completed, 2 in progress, 1 blocked"
+	rows := [][]string{
+		{"task_k3f9x2m7qa", "in_progress", "says completed", "critical", "Style the front page", below},
+		{"task_g0x4t7ba59", "todo", "", "low", "Fix the cause", ""},
+	}
+	for _, width := range []int{40, 60, 80, 100, 120} {
+		got := printed(&Screen{Width: width}, taskColumns, rows)
+		for line := range strings.Lines(got) {
+			if n := displaywidth.String(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d: a line of %d columns: %s", width, n, line)
+			}
+		}
+		if !strings.Contains(got, "task_k3f9x2m7qa") {
+			t.Errorf("%d: an id is cut:\n%s", width, got)
+		}
+		if strings.Contains(got, "Style the front page") != (width >= 80) {
+			t.Errorf("%d: the title is cut before the details:\n%s", width, got)
+		}
+	}
+}
+
 // The main text of a table continues on the next line: on a terminal nothing of it is lost.
 func TestTextsAreWrapped(t *testing.T) {
 	const said = "reported complete on task_sbe6y1eksx: the rounding modes agree now, see https://example.org/" +

@@ -59,7 +59,25 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	case len(args) == 1:
 		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
 	}
+	if err := c.readTitles(ctx, args); err != nil {
+		return err
+	}
 	return c.each(ctx, args, "task:complete", of, c.key, words, afterThoseBelow)
+}
+
+// readTitles reads the titles of tasks, which are shown with what was done to them. A task that cannot be read has none.
+func (c *taskComplete) readTitles(ctx context.Context, ids []string) error {
+	server, err := c.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	c.titles = map[string]string{}
+	for _, id := range ids {
+		if t, err := server.Task(ctx, id); err == nil {
+			c.titles[id] = t.Title
+		}
+	}
+	return nil
 }
 
 func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) any, words string) error {
@@ -76,6 +94,10 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		return err
 	}
 	ids := childrenFirst(said)
+	c.titles = map[string]string{}
+	for _, t := range said {
+		c.titles[t.ID] = t.Title
+	}
 	if len(ids) == 0 && !c.JSON {
 		c.Print("No task of the project is reported as completed and not confirmed\n")
 		return nil

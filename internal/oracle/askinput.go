@@ -38,6 +38,7 @@ func (a *asked) answerInput() fact {
 	return &inputAnswered{
 		InputID:   a.f.InputID,
 		SessionID: q.session,
+		TaskIDs:   q.tasks,
 		Answer:    a.f.Answer,
 		Other:     other,
 	}

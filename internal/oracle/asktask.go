@@ -181,7 +181,8 @@ func (a *asked) moveTask() fact {
 	}
 	to := map[string]string{"task:complete": completed, "task:block": blocked, "task:reopen": inProgress}[a.ID]
 	switch {
-	case to == inProgress && t.status != completed && t.status != blocked && a.shown(t) != completed:
+	case to == inProgress && t.status != completed && t.status != blocked && a.shown(t) != completed &&
+		!a.explains(t, a.f.Reason):
 		return a.no(codeRule)
 	case to != inProgress && to == t.status && (to != blocked || a.f.Reason == "" || a.f.Reason == t.reason):
 		return a.so()
@@ -205,6 +206,7 @@ func (a *asked) deleteTask() fact {
 	if a.f.Recursive {
 		deleted.Descendants = a.below(t.id)
 	}
+	deleted.Notice = noticeTo(a.affected(true, deleted.tasks(a.trial)...), a.fresh)
 	return deleted
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 type question struct {
 	project, session    string
-	options             []string
+	options, tasks      []string
 	answer              string
 	answered, delivered bool
 	// asked and replied are the ids of the events that opened and that answered it.
@@ -25,10 +25,11 @@ func (c *trial) aQuestion(id, sessionID string) *question {
 }
 
 type inputAnswered struct {
-	InputID   string `json:"inputId"`
-	SessionID string `json:"sessionId"`
-	Answer    string `json:"answer"`
-	Other     bool   `json:"other"`
+	InputID   string   `json:"inputId"`
+	SessionID string   `json:"sessionId"`
+	TaskIDs   []string `json:"taskIds"`
+	Answer    string   `json:"answer"`
+	Other     bool     `json:"other"`
 }
 
 func (f *inputAnswered) about() (kind, id string) { return "input", f.InputID }
@@ -40,6 +41,9 @@ func (f *inputAnswered) judge(c *trial) {
 		return
 	}
 	c.spawner(c.aLiveSession(q.session))
+	if c.thirdOn() && !slices.Equal(f.TaskIDs, q.tasks) {
+		c.fault(ruleQuestion, "question %s is about %q, and the answer says %q", f.InputID, q.tasks, f.TaskIDs)
+	}
 	if q.answered {
 		c.fault(ruleQuestion, "question %s was already answered", f.InputID)
 	}

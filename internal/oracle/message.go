@@ -26,6 +26,7 @@ type sessionMessaged struct {
 	MessageID string `json:"messageId"`
 	Text      string `json:"text"`
 	About     string `json:"about"`
+	Forced    bool   `json:"forced"`
 }
 
 func (f *sessionMessaged) about() (kind, id string) { return "session", f.SessionID }
@@ -43,6 +44,9 @@ func (f *sessionMessaged) judge(c *trial) {
 	}
 	if strings.TrimSpace(f.Text) == "" {
 		c.fault(ruleSession, "the message is empty")
+	}
+	if c.thirdOn() && f.Forced != s.isDone() {
+		c.fault(ruleEnded, "session %s is done: %v, and the message is forced: %v", s.id, s.isDone(), f.Forced)
 	}
 	if s.mailFull(c.by) || len(f.Text) > maxMessage {
 		c.fault(ruleLimit, "%d messages already wait for session %s, or this one is too long: %d bytes",
@@ -114,7 +118,7 @@ func (a *asked) messageSession() fact {
 	switch a.correspondent(s); {
 	case a.refused():
 		return nil
-	case s.ended != "":
+	case s.ended != "", s.isDone() && !a.f.Force:
 		return a.no(codeConflict)
 	case strings.TrimSpace(a.f.Text) == "":
 		return a.no(codeInvalid)
@@ -133,5 +137,6 @@ func (a *asked) messageSession() fact {
 		MessageID: a.fresh,
 		Text:      a.f.Text,
 		About:     a.f.About,
+		Forced:    s.isDone(),
 	}
 }

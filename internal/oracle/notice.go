@@ -17,24 +17,42 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// concerned returns the living sessions, sorted, that are notified when a task is blocked or cancelled, or when one
-// that was done or blocked is open again: those that have it or made a statement about it, except the one that moves
-// it. reopens is set for the command that also opens a task that is only reported as completed.
+// concerned returns the living sessions, sorted, that are notified of a move of a task. When it is blocked or cancelled,
+// or one that was done or blocked is open again, those that have it or made a statement about it; when it is completed,
+// those still at work on it. The one that moves it is not among them. reopens is set for a permitted
+// task:reopen, which also opens a task that is only reported as completed, and says why one was reopened.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
-	if !c.thirdOn() || t == nil {
+	if t == nil {
 		return nil
 	}
-	stops := to == blocked || to == cancelled
+	stops := to == blocked || to == cancelled || to == completed
 	done := t.status == completed || t.status == cancelled || t.status == blocked
-	if again := (to == todo || to == inProgress) && (done || reopens && t.reopenable()); !stops && !again {
+	if again := (to == todo || to == inProgress) && (done || reopens); !stops && !again {
+		return nil
+	}
+	return c.affected(to == completed, t)
+}
+
+// affected returns the living sessions, sorted, that have one of the tasks or made a statement about it; with atWork
+// only those that are not done, with the task or as a whole.
+func (c *trial) affected(atWork bool, tasks ...*task) []string {
+	if !c.thirdOn() {
 		return nil
 	}
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(c.sessions)) {
 		s := c.sessions[id]
-		_, spoke := t.words[id]
-		if s.ended == "" && (spoke || slices.Contains(s.tasks, t.id)) && s.notices() < maxNotices &&
-			(c.by.kind != bySession || c.by.id != id) {
+		if s.ended != "" || s.notices() >= maxNotices || c.by.kind == bySession && c.by.id == id ||
+			atWork && s.status == completed {
+			continue
+		}
+		if slices.ContainsFunc(tasks, func(t *task) bool {
+			if t == nil {
+				return false
+			}
+			word, spoke := t.words[id]
+			return (spoke || slices.Contains(s.tasks, t.id)) && (!atWork || word.says != completed)
+		}) {
 			all = append(all, id)
 		}
 	}
@@ -53,7 +71,11 @@ func (s *session) notices() (n int) {
 
 // notify returns the notice of a move; nil if nobody is notified.
 func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
-	told := c.concerned(t, to, reopens)
+	return noticeTo(c.concerned(t, to, reopens), id)
+}
+
+// noticeTo returns the notice to sessions, nil if there are none.
+func noticeTo(told []string, id string) *notice {
 	if told == nil {
 		return nil
 	}
@@ -62,7 +84,11 @@ func (c *trial) notify(t *task, to string, reopens bool, id string) *notice {
 
 // notified judges which sessions an event notifies.
 func (c *trial) notified(n *notice, t *task, to string, reopens bool) {
-	must := c.concerned(t, to, reopens)
+	c.tells(n, c.concerned(t, to, reopens))
+}
+
+// tells judges whether an event notifies exactly these sessions.
+func (c *trial) tells(n *notice, must []string) {
 	if n == nil {
 		n = &notice{}
 	}

@@ -66,7 +66,7 @@ func workStory(s *story) {
 	s.add(
 		orch,
 		"input.answered",
-		`{"inputId":"i1","sessionId":"work","answer":"perhaps","other":true}`,
+		`{"inputId":"i1","sessionId":"work","taskIds":["b"],"answer":"perhaps","other":true}`,
 		s.because(asked),
 	)
 	s.add(work, "input.delivered", `{"inputId":"i1","sessionId":"work"}`, s.because(s.last))

@@ -248,6 +248,11 @@ func actorPlants() []plant {
 			s.report(work, "needs-input", `,"inputId":"i"`)
 			s.add(admin, "input.answered", `{"inputId":"i","sessionId":"work","answer":"x"}`)
 		}, func(s *story) { s.add(admin, "input.delivered", `{"inputId":"i","sessionId":"work"}`) }},
+		{"an answer about another task", broken(ruleQuestion), func(s *story) {
+			s.report(work, "needs-input", `,"inputId":"i"`)
+		}, func(s *story) {
+			s.add(admin, "input.answered", `{"inputId":"i","sessionId":"work","taskIds":["b"],"answer":"x"}`)
+		}},
 		{"a runner writes", broken(rulePermitted), nothing, func(s *story) {
 			s.add("/runners/box", "session.noted", `{"sessionId":"work","type":"x"}`)
 		}},

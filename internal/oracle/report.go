@@ -174,6 +174,7 @@ func (f *sessionReported) fold(c *trial) {
 			project: c.event.Project,
 			session: s.id,
 			options: f.Options,
+			tasks:   f.TaskIDs,
 			asked:   c.event.ID,
 		}
 		c.order.questions = append(c.order.questions, f.InputID)

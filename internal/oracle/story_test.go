@@ -83,6 +83,7 @@ func (s *story) because(cause string) option {
 // add writes an event of project p1, a second after the one before it.
 func (s *story) add(source, short, data string, options ...option) *story {
 	s.t.Helper()
+	data = s.withNotice(source, short, data)
 	s.now = s.now.Add(time.Second)
 	eventType := "maestro." + short + ".v1"
 	e := map[string]any{
@@ -109,6 +110,41 @@ func (s *story) add(source, short, data string, options ...option) *story {
 	}
 	s.append(e, body)
 	return s
+}
+
+// withNotice adds the notice to an event that ends work on a task, unless it has one. To leave it out, write null.
+func (s *story) withNotice(source, short, data string) string {
+	s.t.Helper()
+	var of struct {
+		taskDeleted
+		To     string `json:"to"`
+		Status *move  `json:"status"`
+	}
+	ends := short == "task.deleted" || strings.Contains(data, `"to":"completed"`)
+	if !ends || s.rules != "3" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
+		return data
+	}
+	j := New()
+	for _, l := range bytes.Split(bytes.TrimSpace(s.export()), []byte("\n")) {
+		if j.Line(l) != nil {
+			return data
+		}
+	}
+	c := &trial{
+		Judge: j,
+		by:    parseSource(source),
+		event: &event{Source: source, Rules: "3"},
+	}
+	told := c.affected(true, of.tasks(c)...)
+	if told == nil {
+		return data
+	}
+	s.notices++
+	notice, err := json.Marshal(notice{MailID: fmt.Sprintf("notice-%d", s.notices), SessionIDs: told})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSuffix(data, "}") + `,"notice":` + string(notice) + "}"
 }
 
 // by sets the version of the rules for the following events.

@@ -26,7 +26,9 @@ type task struct {
 	labels []string
 	status string
 	// reason is why its status was last moved, "" if not given.
-	reason       string
+	reason string
+	// reopened says that it is in progress because a command opened it again.
+	reopened     bool
 	deleted      bool
 	dependencies []string
 	// children are the tasks that are or were directly below it.
@@ -90,7 +92,7 @@ func (j *Judge) satisfied(dependency string, trust bool) bool {
 // move sets a task's status, if the task is known.
 func (t *task) move(to string) {
 	if t != nil {
-		t.status, t.reason = to, ""
+		t.status, t.reason, t.reopened = to, "", false
 	}
 }
 
@@ -366,11 +368,13 @@ func (f *taskStatusChanged) judge(c *trial) {
 	if t != nil {
 		c.ordered(t, t.parent, f.To, f.Forced)
 	}
-	c.notified(f.Notice, t, f.To, f.To == inProgress)
+	explains := t != nil && f.To == inProgress && c.explains(t, f.Reason)
+	c.notified(f.Notice, t, f.To, t != nil && f.To == inProgress && t.reopenable() || explains)
 	switch {
 	case t != nil && f.To == blocked && f.From == blocked && (!c.thirdOn() || f.Reason == "" || f.Reason == t.reason):
 		c.fault(ruleStatus, "task %s is already blocked, and the reason cannot change", f.TaskID)
 	case f.To == completed, f.To == blocked:
+	case explains:
 	case f.To != inProgress:
 		c.fault(ruleStatus, "no command changes a status to %q in this way", f.To)
 	case t != nil && !t.reopenable():
@@ -380,6 +384,11 @@ func (f *taskStatusChanged) judge(c *trial) {
 
 // reopenable reports whether the task is completed, blocked, or reported as completed by any session.
 func (t *task) reopenable() bool { return t.saidDone() || t.status == completed || t.status == blocked }
+
+// explains reports whether a reason, or another one, is given for a task that was reopened before.
+func (c *trial) explains(t *task, reason string) bool {
+	return c.thirdOn() && t.reopened && reason != "" && reason != t.reason
+}
 
 // saidDone reports whether any session reports the task as completed.
 func (t *task) saidDone() bool {
@@ -402,6 +411,7 @@ func (f *taskStatusChanged) fold(c *trial) {
 	if f.To != inProgress {
 		return
 	}
+	t.reopened = true
 	for id, w := range t.words {
 		if w.says == completed {
 			t.retract(id)
@@ -414,7 +424,10 @@ type taskDeleted struct {
 	Recursive   bool     `json:"recursive"`
 	Descendants []string `json:"descendants"`
 	Title       string   `json:"title"`
+	Notice      *notice  `json:"notice,omitempty"`
 }
+
+func (f *taskDeleted) made() string { return f.Notice.made() }
 
 func (f *taskDeleted) about() (kind, id string) { return "task", f.TaskID }
 func (f *taskDeleted) commands() []string       { return []string{"task:delete"} }
@@ -439,10 +452,21 @@ func (f *taskDeleted) judge(c *trial) {
 		}
 		gone[id] = true
 	}
+	c.tells(f.Notice, c.affected(true, f.tasks(c)...))
 	if f.Recursive {
 		f.complete(c, gone)
 		c.takes(append([]string{f.TaskID}, f.Descendants...))
 	}
+}
+
+// tasks returns the deleted tasks that there are.
+func (f *taskDeleted) tasks(j *trial) (all []*task) {
+	for _, id := range append([]string{f.TaskID}, f.Descendants...) {
+		if t := j.tasks[id]; t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // complete judges that nothing is left behind below the deleted tasks.
@@ -456,6 +480,7 @@ func (f *taskDeleted) complete(c *trial, gone map[string]bool) {
 }
 
 func (f *taskDeleted) fold(c *trial) {
+	c.deliver(f.Notice)
 	for _, id := range append([]string{f.TaskID}, f.Descendants...) {
 		if t := c.tasks[id]; t != nil {
 			t.deleted = true

@@ -56,6 +56,12 @@ func messagePlants() []plant {
 		{"a message to an unrelated session", broken(ruleSpawner), nothing, write(work, "pull", "m", "x")},
 		{"a message to an ended session", broken(ruleEnded), func(s *story) { s.kill("work") }, write(orch, "work", "m",
 			"x")},
+		{"a message to a session that said that it is done", broken(ruleEnded), func(s *story) {
+			s.add(work, "session.completed", `{"sessionId":"work"}`)
+		}, write(admin, "work", "m", "x")},
+		{"a message that is forced for no reason", broken(ruleEnded), nothing, func(s *story) {
+			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","forced":true}`)
+		}},
 		{"a message about a task that does not exist", broken(ruleExists), nothing, func(s *story) {
 			s.add(orch, "session.messaged", `{"sessionId":"work","messageId":"m","text":"x","about":"none"}`)
 		}},
@@ -88,6 +94,8 @@ func noticePlants() []plant {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"blocked","to":"in_progress"`+notice+`}`)
 		}
 	}
+	saidDone := func(s *story) { s.report(work, "complete", `,"taskIds":["b"]`) }
+	reopened := func(s *story) { saidDone(s); s.reopen(admin, "b", "in_progress", "m1") }
 	return []plant{
 		{"no session is notified that a task is open again", broken(ruleNotice), blocked, opened("")},
 		{
@@ -104,9 +112,22 @@ func noticePlants() []plant {
 		{"no session is notified that a task is cancelled", broken(ruleNotice), nothing, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"in_progress","to":"cancelled"}}`)
 		}},
-		{"a session is notified of a completion", broken(ruleNotice), nothing, func(s *story) {
+		{"no session is notified that its task is completed", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.status_changed",
+				`{"taskId":"b","from":"in_progress","to":"completed","forced":true,"notice":null}`)
+		}},
+		{"a session that is done is notified of the completion", broken(ruleNotice), saidDone, func(s *story) {
 			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"completed","forced":true,`+
 				`"notice":{"mailId":"m","sessionIds":["work"]}}`)
+		}},
+		{"no session is notified that its task is deleted", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.deleted", `{"taskId":"b","notice":null}`)
+		}},
+		{"another session is notified that a task is deleted", broken(ruleNotice), nothing, func(s *story) {
+			s.add(admin, "task.deleted", `{"taskId":"b","notice":{"mailId":"m","sessionIds":["pull","work"]}}`)
+		}},
+		{"no session is told why its task was reopened", broken(ruleNotice), reopened, func(s *story) {
+			s.add(admin, "task.status_changed", `{"taskId":"b","from":"in_progress","to":"in_progress","reason":"no"}`)
 		}},
 		{"an update that unblocks a task notifies no session", broken(ruleNotice), blocked, func(s *story) {
 			s.add(admin, "task.updated", `{"taskId":"b","status":{"from":"blocked","to":"todo"}}`)

@@ -20,13 +20,15 @@ const (
 	MailUnblocked MailKind = "unblocked"
 	MailBlocked   MailKind = "blocked"
 	MailCancelled MailKind = "cancelled"
+	MailCompleted MailKind = "completed"
+	MailDeleted   MailKind = "deleted"
 )
 
 // Mail is a piece of a session's unread mail: the answer to one of its questions, a message, or the notice of what
 // became of one of its tasks.
 type Mail struct {
 	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
-	Kind MailKind `json:"kind" doc:"answer, message, or a task's change: reopened, unblocked, blocked or cancelled"`
+	Kind MailKind `json:"kind" doc:"answer, message, or a task's change: reopened, unblocked, blocked, cancelled, completed or deleted"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
 	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
 	// Cut says that Text is longer. The question, or the task, has all of it.

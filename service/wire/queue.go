@@ -38,7 +38,9 @@ type QueueTop struct {
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
 	PassedOver int    `json:"passedOver"`
 	Waiting    int    `json:"waiting"`
-	Queue      string `json:"queue"`
+	// Over counts the queued items whose tasks were completed or cancelled meanwhile.
+	Over  int    `json:"over,omitempty"`
+	Queue string `json:"queue"`
 	// Stats counts the queue's items by status.
 	Stats projections.QueueStats `json:"stats"`
 }
@@ -53,11 +55,21 @@ type Work struct {
 	InitialPrompt string   `json:"initialPrompt,omitempty"`
 	// Reopened is why the task was reopened, if it was.
 	Reopened string `json:"reopened,omitempty"`
+	// SaidDone is what another session said when it reported the task as completed, nil if none did.
+	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
 	// Cut names the truncated members.
 	Cut []string `json:"cut,omitempty"`
+}
+
+// WorkDone is the report of a session that a task is completed.
+type WorkDone struct {
+	SessionID string `json:"sessionId"`
+	Result    string `json:"result,omitempty"`
+	// Cut says that Result is truncated.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // WorkResult is a task that another one depends on, with the statement of its last completion.

@@ -74,6 +74,7 @@ func (c composer) fillMessage(f *fields, by caller) {
 	if by.kind == "session" && c.chance(25) {
 		f.SessionID = ""
 	}
+	f.Force = c.chance(30)
 	if c.chance(30) {
 		if f.About = c.taskOf(by); c.chance(30) {
 			f.About = c.task()

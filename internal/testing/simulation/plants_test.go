@@ -892,8 +892,17 @@ var plants = []plant{
 	}}},
 	{"an ended session is notified", []edit{{notices, "x == nil || x.Ended() || ", "x == nil || "}}},
 	{"a notice reaches only the first session", []edit{{
-		"projections/message.go", "	for _, id := range n.SessionIDs {\n		s.mail(",
-		"	for _, id := range n.SessionIDs[:1] {\n		s.mail(",
+		"projections/message.go", "	for _, id := range n.SessionIDs {\n		s.mailNotice(",
+		"	for _, id := range n.SessionIDs[:1] {\n		s.mailNotice(",
+	}}},
+	{"a session that is done is notified that its task is completed", []edit{{
+		notices, "(!x.Active() || said == events.SaysCompleted)", "said == \"\" && !x.Active()",
+	}}},
+	{"no session is notified that its task is deleted", []edit{{
+		"commands/taskdelete.go", "	deleted.Notice = noticeTo(s, c, true, gone...)\n", "	_ = gone\n",
+	}}},
+	{"a task is reopened for another reason that nobody gave before", []edit{{
+		"commands/task.go", "t.Reopened && x.Reason", "x.Reason",
 	}}},
 
 	// Manifests.
