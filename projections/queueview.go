@@ -20,7 +20,7 @@ type QueueView struct {
 	// Ready counts the queued items that may be started, Waiting those that wait for something.
 	Ready   int `json:"ready"`
 	Waiting int `json:"waiting"`
-	// Over counts the queued items whose tasks were completed or cancelled meanwhile: nobody starts them.
+	// Over counts those of the waiting items whose tasks were completed or cancelled meanwhile: nobody starts them.
 	Over int `json:"over,omitempty"`
 }
 
@@ -65,7 +65,7 @@ func (s *State) QueueView(q *Queue) QueueView {
 		CreatedBy:    q.CreatedBy,
 		Stats:        q.Stats,
 		Ready:        s.ready.get(key).len(),
-		Waiting:      s.waiting.get(key).len() - s.over.get(key).len(),
+		Waiting:      s.waiting.get(key).len(),
 		Over:         s.over.get(key).len(),
 	}
 }

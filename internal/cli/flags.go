@@ -36,7 +36,12 @@ func CheckFlags(cmd *cobra.Command) error {
 func checkFlag(cmd *cobra.Command, flag *pflag.Flag) error {
 	value := flag.Value.String()
 	if flag.Name == "parent" && (value == "" || value == "none") {
-		return &ranError{failure.Usage("--parent %q names no task", value).WithNext("`--parent null` means no parent")}
+		what := "names no task"
+		if value == "" {
+			what = "is empty"
+		}
+		return &ranError{failure.Usage("%s %s", strings.TrimSpace("--parent "+value), what).
+			WithNext("`--parent null` means no parent")}
 	}
 	if (flag.Name == "label" || flag.Annotations[choices] != nil) && strings.Contains(value, ",") {
 		return &ranError{failure.Usage("--%s takes one value, not %q", flag.Name, value).

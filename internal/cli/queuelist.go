@@ -75,7 +75,7 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 			showWork(c.Run, top.Work)
 		}
 		if top.Item == nil {
-			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting))
+			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting-top.Over))
 			if top.Over > 0 && !c.isSession() {
 				c.Print("The tasks of %s are done; `maestro queue remove <taskId>` takes them out: see `maestro queue list`\n",
 					Many(top.Over, "queued item"))
@@ -243,7 +243,7 @@ func (c *queueStatus) run(ctx context.Context, _ []string) error {
 		if q.TrustReports {
 			trust = "reports trusted"
 		}
-		return []string{q.Name, statsWords(q.Stats, q.Waiting, q.Over), trust}
+		return []string{q.Name, statsWords(q.Stats, q.Waiting-q.Over, q.Over), trust}
 	}
 	columns, row = byProject(queues, func(q wire.Queue) string { return q.ProjectID }, columns, row)
 	List(c.Run, queues, "No queues", columns, row)

@@ -98,7 +98,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		a.Field("Expired", fmt.Sprintf("and %d more: see `maestro token list`", s.SpawnedByExpiredMore))
 	}
 	for _, q := range s.Queues {
-		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting, q.Over))
+		a.Field("Queue", q.Name+" "+statsWords(q.Stats, q.Waiting-q.Over, q.Over))
 	}
 	if s.QueuesMore > 0 {
 		a.Field("Queue", fmt.Sprintf("and %d more: see `maestro queue status`", s.QueuesMore))

@@ -36,9 +36,9 @@ type QueueTop struct {
 	// Work is the task of the held item, or else of the next one.
 	Work *Work `json:"work,omitempty"`
 	// PassedOver counts the items before it that wait for something, Waiting all that do.
-	PassedOver int    `json:"passedOver"`
-	Waiting    int    `json:"waiting"`
-	// Over counts the queued items whose tasks were completed or cancelled meanwhile.
+	PassedOver int `json:"passedOver"`
+	Waiting    int `json:"waiting"`
+	// Over counts those of the waiting items whose tasks were completed or cancelled meanwhile.
 	Over  int    `json:"over,omitempty"`
 	Queue string `json:"queue"`
 	// Stats counts the queue's items by status.
