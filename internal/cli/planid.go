@@ -55,6 +55,7 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]can
 	}
 	found, err := c.FirstTasks(ctx, wire.TaskFilter{PlanID: text, ProjectID: project}, candidatesMost+1)
 	if err != nil {
+		a.notLookedUp("taskId", text, err)
 		return nil, ctx.Err() // the server's error about the text itself is clearer
 	}
 	planned := candidates(found, func(t wire.Task) candidate {

@@ -43,8 +43,11 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 		return nil
 	}
 	c, err := a.Connect(ctx)
-	if err != nil || idKinds["projectId"].is(ctx, c, text) {
-		return err // an id that a client chose comes before a name
+	if err != nil {
+		return err
+	}
+	if exists, _ := idKinds["projectId"].is(ctx, c, text); exists {
+		return nil // an id that a client chose comes before a name
 	}
 	id, err := a.projectNamed(ctx, text)
 	if own := (*failure.Error)(nil); errors.As(err, &own) && own.Why == "" {
@@ -123,7 +126,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 		return err
 	}
 	isID := anyID().MatchString(text)
-	if isID && idKinds["projectId"].is(ctx, c, text) {
+	if exists, _ := idKinds["projectId"].is(ctx, c, text); isID && exists {
 		return nil
 	}
 	projects, err := c.Projects(ctx, wire.ProjectFilter{})

@@ -48,6 +48,8 @@ type Run struct {
 	projectFrom string
 	// refused counts the kept commands that the server refused in this run.
 	refused int
+	// unknown are the texts on the command line that may name a task, but could not be looked up.
+	unknown []string
 }
 
 // Main is the whole program except for the process around it and the commands that more adds. It returns the exit code.

@@ -34,10 +34,9 @@ type idKind struct {
 	find func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error)
 }
 
-// is reports whether an object with exactly the typed id exists. If that is unknown it reports true: the command then
-// reports the error.
-func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
-	var err error
+// is reports whether an object with exactly the typed id exists. If that is unknown it reports true and the reason: the
+// command then reports the error.
+func (k idKind) is(ctx context.Context, c *client.Client, id string) (exists bool, err error) {
 	switch k.word {
 	case "task":
 		_, err = c.Task(ctx, id)
@@ -46,10 +45,21 @@ func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 	case "proj":
 		_, err = c.Project(ctx, id)
 	default:
-		return false // clients choose no ids of this kind
+		return false, nil // clients choose no ids of this kind
 	}
 	var said *client.Error
-	return !errors.As(err, &said) || said.Status != http.StatusNotFound
+	if errors.As(err, &said) && said.Status == http.StatusNotFound {
+		return false, nil
+	}
+	return true, err
+}
+
+// notLookedUp notes that nobody could tell which task a text on the command line means: such a command may be sent, but
+// not kept, because the refusal would come when nobody is there to correct it.
+func (a *Run) notLookedUp(name, text string, err error) {
+	if err != nil && name == "taskId" && notNow(err) {
+		a.unknown = append(a.unknown, text)
+	}
 }
 
 // idKinds are the kinds by their names in placeholders.
@@ -219,23 +229,34 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	c, err := a.Connect(ctx)
 	if err != nil {
-		return text, nil //nolint:nilerr // the command reports the error itself, and may be kept
+		a.notLookedUp(name, text, err)
+		return text, nil // the command reports the error itself, and may be kept
 	}
 	if len(text) < shortest {
 		return a.oneOf(ctx, c, text, nil)
 	}
-	if begins != text && kind.is(ctx, c, text) {
-		return text, nil // a client chose it, and it is not a prefix of another
+	if begins != text {
+		exists, err := kind.is(ctx, c, text)
+		if a.notLookedUp(name, text, err); exists {
+			return text, nil // a client chose it, and it is not a prefix of another
+		}
 	}
 	found, err := kind.find(ctx, c, begins, candidatesMost+1)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:
-		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
-	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }),
-		len(found) > candidatesMost && kind.is(ctx, c, text):
+		a.notLookedUp(name, text, err)
+		return text, nil // the server's error about the text itself is clearer
+	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }):
 		return text, nil
+	case len(found) > candidatesMost:
+		exists, err := kind.is(ctx, c, text)
+		if a.notLookedUp(name, text, err); exists {
+			return text, nil
+		}
+	}
+	switch {
 	case name == "taskId":
 		return a.oneOf(ctx, c, text, found)
 	case len(found) == 0:
