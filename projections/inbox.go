@@ -267,9 +267,9 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Next = "maestro task reopen " + t.ID + ` "…"`
 		item.Message = textOf(movedTo(t.Status), t.StatusReasonText())
 	case kind == InboxFailed:
-		item.Next = "maestro why " + t.ID + nextOr + b.goOn(t, session, gone)
+		item.Next = "maestro why " + t.ID + NextOr + b.goOn(t, session, gone)
 	default:
-		item.Next = "maestro task complete " + t.ID + nextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
+		item.Next = "maestro task complete " + t.ID + NextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
@@ -278,12 +278,12 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	return item
 }
 
-// nextOr separates the commands of an item of which one is to be chosen.
-const nextOr = ", or "
+// NextOr separates the commands of an item of which one is to be chosen.
+const NextOr = ", or "
 
 // Steps returns the commands of which one is to be chosen.
 func (item *InboxItem) Steps() []string {
-	steps := strings.Split(item.Next, nextOr+"maestro ")
+	steps := strings.Split(item.Next, NextOr+"maestro ")
 	for i := 1; i < len(steps); i++ {
 		steps[i] = "maestro " + steps[i]
 	}

@@ -56,7 +56,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		switch {
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
-			item.Next += nextOr + "maestro task update " + t.ID + " --status todo"
+			item.Next += NextOr + "maestro task update " + t.ID + " --status todo"
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
 		case last.Ended():
@@ -68,7 +68,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": it was reopened after session " + session + " was completed"
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
-			item.Next = "maestro task complete " + t.ID + nextOr + item.Next
+			item.Next = "maestro task complete " + t.ID + NextOr + item.Next
 			if q := b.skipped(t, session); q != nil {
 				item.Message = "its item in queue " + q.Queue + " was " + string(q.Status)
 				item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue
@@ -105,10 +105,10 @@ func (b *inbox) silent(x *Session) {
 		switch kind {
 		case InboxExited:
 			item.Message = exit.exited()
-			item.Next = "maestro session complete " + x.ID + nextOr + "maestro session kill " + x.ID
+			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
 		case InboxUnstarted:
 			item.Message = "it was spawned, and has not begun any work"
-			item.Next = "maestro session exec " + x.ID + " -- <command>" + nextOr + "maestro session kill " + x.ID
+			item.Next = "maestro session exec " + x.ID + " -- <command>" + NextOr + "maestro session kill " + x.ID
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"
 			item.Next = "maestro session kill " + x.ID
@@ -159,7 +159,7 @@ func (e *Entry) exited() string {
 func (b *inbox) word(x *Session, word *Entry) {
 	kind, next := InboxBlocked, "maestro session message "+x.ID+` "…"`
 	if word.Type == reportType(events.ReportError) {
-		kind, next = InboxFailed, "maestro why "+x.ID+nextOr+"maestro session message "+x.ID+` "…"`
+		kind, next = InboxFailed, "maestro why "+x.ID+NextOr+"maestro session message "+x.ID+` "…"`
 	}
 	b.find(kind, x.ID, "", word.At, func() InboxItem {
 		return InboxItem{

@@ -152,7 +152,9 @@ func (s *Service) listInbox(
 	if err != nil {
 		return nil, sequence, err
 	}
-	return sortedInbox(items, in, s.Now().UnixMilli()), sequence, nil
+	items = sortedInbox(items, in, s.Now().UnixMilli())
+	s.followable(c, items)
+	return items, sequence, nil
 }
 
 // concerns returns which sessions' items the caller sees; nil for all.

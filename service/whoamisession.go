@@ -90,7 +90,9 @@ func reported(t wire.OwnTask) bool {
 }
 
 // halted reports whether a task is blocked, or the session said so.
-func halted(t wire.OwnTask) bool { return t.Status == events.TaskBlocked || t.Says == events.SaysBlocked }
+func halted(t wire.OwnTask) bool {
+	return t.Status == events.TaskBlocked || t.Says == events.SaysBlocked
+}
 
 // nextTask returns the first task that the session can work on, or else the first one that is blocked; nil if it has
 // reported on all.

@@ -80,13 +80,16 @@ func Main(
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		completeFlags(a, root)
 	}
-	a.session = a.isSession()
+	a.nextFor = a.followable
 	called, err := root.ExecuteContextC(ctx)
 	a.fieldNames = called.Annotations
 	var ran *ranError
+	var unknown *unknownVerbError
 	switch {
 	case errors.As(err, &ran):
 		err = ran.err
+	case errors.As(err, &unknown):
+		err = failure.Usage("%s", a.allowed(unknown))
 	case err != nil:
 		err = failure.Usage("%s", err) // cobra's own errors are about the arguments
 	}
