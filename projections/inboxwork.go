@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -80,7 +81,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 
 func (b *inbox) session(x *Session) {
 	switch {
-	case x.Lost() && !x.Ended():
+	case !x.Ended() && (x.Lost() || b.crashed(x)):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.dear.failed = append(b.dear.failed, x.ID)
@@ -106,6 +107,10 @@ func (b *inbox) silent(x *Session) {
 		case InboxExited:
 			item.Message = exit.exited()
 			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
+			if exit.exitCode() != 0 {
+				item.Next = "maestro session kill " + x.ID + " && " + x.Successor() + NextOr +
+					"maestro session exec " + x.ID + " -- <command>"
+			}
 		case InboxUnstarted:
 			item.Message = "it was spawned, and has not begun any work"
 			item.Next = "maestro session exec " + x.ID + " -- <command>" + NextOr + "maestro session kill " + x.ID
@@ -146,6 +151,22 @@ type Loss struct {
 // Loss returns when a session was last lost or recovered, nil if it never was.
 func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 
+// crashed reports whether the command of a session at work failed, and the session was not heard since. Nobody has to
+// wait for its lease to learn that. A command that succeeds may be one of several.
+func (b *inbox) crashed(x *Session) bool {
+	exit := b.exit(x)
+	return exit != nil && x.Active() && exit.exitCode() != 0
+}
+
+// exitCode returns the exit code of the command that ended, 0 if it is unknown.
+func (e *Entry) exitCode() int {
+	var exited Exited
+	if json.Unmarshal(e.Data, &exited) != nil {
+		return 0
+	}
+	return exited.ExitCode
+}
+
 // exited describes how the command ended.
 func (e *Entry) exited() string {
 	var exited Exited
@@ -153,6 +174,26 @@ func (e *Entry) exited() string {
 		return "its command ended"
 	}
 	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
+}
+
+// mostSucceeded bounds the tasks that the command for a successor names.
+const mostSucceeded = 10
+
+// Successor returns the command that spawns a session for the work of this one.
+func (x *Session) Successor() string {
+	next := "maestro session spawn"
+	if x.Role == events.RoleOrchestrator {
+		next += " --role orchestrator"
+	}
+	switch named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]; {
+	case x.Strategy == events.StrategyQueue && x.Queue != "":
+		next += " --strategy queue --queue " + x.Queue
+	case len(named) > 0:
+		next += " --task-ids " + strings.Join(named, ",")
+	default:
+		next += " --task-ids <taskId>"
+	}
+	return next
 }
 
 // word adds a working session that says that it cannot continue, and names no task.
