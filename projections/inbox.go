@@ -213,12 +213,13 @@ func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell fu
 func (b *inbox) question(x *Input) {
 	b.find(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
 		asker := b.nameOf(x.SessionID)
-		if session := b.Session(x.SessionID); session != nil && session.Status == events.SessionSaidDone {
+		session := b.Session(x.SessionID)
+		if session != nil && session.Status == events.SessionSaidDone {
 			asker += ", which says it is done"
 		}
 		return InboxItem{
 			SessionID: x.SessionID,
-			TaskID:    first(x.TaskIDs),
+			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
 			InputID:   x.ID,
 			What:      asker,
 			Message:   x.Question,
@@ -226,6 +227,29 @@ func (b *inbox) question(x *Input) {
 			Next:      "maestro input answer " + x.ID + ` "…"`,
 		}
 	})
+}
+
+// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then and
+// still holds, or its only one; "" if that is unknown.
+func (b *inbox) askedAt(session *Session, x *Input) string {
+	if session == nil {
+		return ""
+	}
+	if item := b.Holds(session); item != nil && item.StartedAt <= x.AskedAt {
+		return item.TaskID
+	}
+	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
+		return session.TaskIDs[0]
+	}
+	return ""
+}
+
+// workOf returns the task that a session works on: that of the item that it holds, or its first.
+func (b *inbox) workOf(x *Session) string {
+	if item := b.Holds(x); item != nil {
+		return item.TaskID
+	}
+	return first(x.TaskIDs)
 }
 
 func (b *inbox) task(t *Task) {

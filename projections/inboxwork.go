@@ -102,7 +102,7 @@ func (b *inbox) silent(x *Session) {
 		kind, since = InboxUnstarted, x.StartedAt
 	}
 	b.find(kind, x.ID, "", since, func() InboxItem {
-		item := InboxItem{SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name}
+		item := InboxItem{SessionID: x.ID, TaskID: b.workOf(x), What: x.Name}
 		switch kind {
 		case InboxExited:
 			item.Message = exit.exited()
@@ -205,7 +205,7 @@ func (b *inbox) word(x *Session, word *Entry) {
 	b.find(kind, x.ID, "", word.At, func() InboxItem {
 		return InboxItem{
 			SessionID: x.ID,
-			TaskID:    first(x.TaskIDs),
+			TaskID:    b.workOf(x),
 			What:      x.Name,
 			Message:   word.Text(),
 			Next:      next,
