@@ -51,6 +51,7 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 		v.Worked(t.Speakers())
 		tasks = append(tasks, wire.OwnTask{
 			ID:     t.ID,
+			PlanID: t.PlanID,
 			Title:  t.Title,
 			Status: t.Status,
 			Says:   standing(t, t.SaidBy(x.ID)),

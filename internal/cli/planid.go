@@ -42,6 +42,26 @@ func (a *Run) oneOf(ctx context.Context, c *client.Client, text string, found []
 	}
 }
 
+// ownTask returns the only one of this session's own tasks that is meant.
+func (a *Run) ownTask(
+	ctx context.Context, c *client.Client, meant func(wire.OwnTask) bool,
+) (id string, known bool) {
+	me, err := c.Whoami(ctx)
+	if err != nil {
+		return "", false
+	}
+	for _, t := range me.Tasks {
+		if !meant(t) {
+			continue
+		}
+		if id != "" {
+			return "", false
+		}
+		id = t.ID
+	}
+	return id, id != ""
+}
+
 // planned returns the tasks with a text as their plan id, in the current project if there is one. Those in projects
 // that sessions made count for a user only if there are no others.
 func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]candidate, error) {

@@ -96,7 +96,7 @@ func Main(
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	err = a.clearer(ctx, err)
+	err = a.clearer(err)
 	a.showMail(ctx)
 	if a.client != nil {
 		a.client.Close()

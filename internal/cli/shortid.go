@@ -216,6 +216,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		name = "taskId" // it may be a plan id
 	}
 	kind, known := idKinds[name]
+	if name == "sessionId" {
+		return a.sessionMeant(ctx, kind, text)
+	}
 	if !known || !anyID().MatchString(text) || madeID().MatchString(text) || text == rootsOnly ||
 		text == a.Getenv(wire.EnvSessionID) || text == a.Getenv(wire.EnvProjectID) {
 		return text, nil
@@ -232,6 +235,11 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		a.notLookedUp(name, text, err)
 		return text, nil // the command reports the error itself, and may be kept
 	}
+	if name == "taskId" && a.isSession() {
+		if own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return t.PlanID == text }); known {
+			return own, nil
+		}
+	}
 	if len(text) < shortest {
 		return a.oneOf(ctx, c, text, nil)
 	}
@@ -245,6 +253,13 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case err != nil && name == "taskId" && a.isSession():
+		a.notLookedUp(name, text, err)
+		// A session that may not list tasks still knows its own.
+		if own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return strings.HasPrefix(t.ID, begins) }); known {
+			return own, nil
+		}
+		return text, nil
 	case err != nil:
 		a.notLookedUp(name, text, err)
 		return text, nil // the server's error about the text itself is clearer
