@@ -106,7 +106,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
 		refusal := invalid("/answer", "'%s' is none of the options", safetext.Printable(x.Answer))
 		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "),
-			"choose one of them, or say that it is to be taken all the same (--other)"
+			"answer with one of them, or add --other to send your own answer"
 		return nil, refusal
 	}
 	other := x.Other && !slices.Contains(asked.Options, x.Answer)

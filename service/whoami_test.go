@@ -186,7 +186,7 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	step(func(task string) { say(puller, "blocked", task) },
 		"you said that TASK is blocked"+wait+goOn("TASK"), "queue:skip")
 	step(func(task string) { say(puller, "error", task) },
-		"you said that TASK failed: `maestro queue fail --reason \"<reason>\"` gives its item back", "queue:fail")
+		"you said that TASK failed: `maestro queue fail \"<reason>\"` gives its item back", "queue:fail")
 	next(puller, "the queue is finished: end with `maestro session complete`")
 }
 

@@ -165,7 +165,7 @@ func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string 
 	v.Worked(t.Speakers())
 	switch says := standing(t, t.SaidBy(x.ID)); {
 	case says == events.SaysFailed:
-		return "you said that " + t.ID + " failed: `maestro queue fail --reason \"<reason>\"` gives its item back"
+		return "you said that " + t.ID + " failed: `maestro queue fail \"<reason>\"` gives its item back"
 	case says == events.SaysCompleted:
 		return "you said that " + t.ID + " is done: `maestro queue complete` completes its item"
 	case t.Status == events.TaskBlocked, says == events.SaysBlocked:

@@ -62,6 +62,9 @@ like any other, and prints the session's environment.`,
 }
 
 func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) error {
+	if o.part == "all" {
+		o.part = "both"
+	}
 	if o.part != "system" && o.part != "task" && o.part != "both" {
 		return failure.Usage("--print is system, task or both, not %q", o.part)
 	}
