@@ -16,6 +16,15 @@ func (t *Table) Alternative(who RoleSet, allowed []string, id string) (alternati
 	return "commands", spelled["commands"]
 }
 
+// instead returns the next step of a session that may not use a command.
+func (t *Table) instead(who RoleSet, allowed []string, id string) string {
+	other, line := t.Alternative(who, allowed, id)
+	if other == "commands" {
+		return "see `" + line + "`"
+	}
+	return "use `" + line + "`"
+}
+
 // asSession returns the command line by which a user runs a session's command.
 func asSession(id string) string {
 	return "maestro session exec <sessionId> -- maestro " + strings.ReplaceAll(id, ":", " ") + " …"

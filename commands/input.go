@@ -106,7 +106,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	if len(asked.Options) > 0 && !x.Other && !slices.Contains(asked.Options, x.Answer) {
 		refusal := invalid("/answer", "'%s' is not one of the options", safetext.Printable(x.Answer))
 		refusal.Why, refusal.Next = "the session asked for one of: "+strings.Join(asked.Options, ", "),
-			"choose one of them, or add --other to give another answer"
+			"answer with one of them, or add --other to send your own answer"
 		return nil, refusal
 	}
 	answered := &events.InputAnswered{

@@ -165,8 +165,6 @@ func (x *MessageSession) afterEnd(receiver *projections.Session, c Call, what, w
 	}
 }
 
-// maxNamedTasks bounds how many of a session's tasks a refusal names.
-const maxNamedTasks = 10
 
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
 	*x = MessageSession{

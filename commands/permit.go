@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,28 @@ func PermitAt(s *projections.State, t *Table, c Call, id string) error {
 	}
 	return nil
 }
+
+// PermitCommand is PermitAt for a command with its fields: what a session may use in its place depends on what it asks
+// for.
+func PermitCommand(s *projections.State, t *Table, c Call, command Command) error {
+	err := PermitAt(s, t, c, command.ID())
+	meant, several := command.(severalCommands)
+	if err == nil || !several || c.By.Kind != ActorSession {
+		return err
+	}
+	var refusal *Refusal
+	x := s.Session(c.By.Name)
+	if !errors.As(err, &refusal) || x == nil || x.Permissions == nil ||
+		PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, command.ID()) == nil {
+		return err
+	}
+	instead := *refusal
+	instead.Next = t.instead(RoleSetOf(x.Role, x.Strategy), x.Permissions.Commands, meant.means())
+	return &instead
+}
+
+// severalCommands is a command that can do what others do. means returns the one whose alternatives its caller needs.
+type severalCommands interface{ means() string }
 
 func permitUser(s *projections.State, by Actor, row Row, project string) error {
 	s.Worked(len(by.Projects) / namesPerStep)
@@ -153,12 +176,7 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	if row.Who&column != 0 {
 		why = "the session's list of commands does not contain it"
 	}
-	verb := "use `"
-	other, line := t.Alternative(column, allowed, id)
-	if other == "commands" {
-		verb = "see `"
-	}
-	return notAllowed(id, why, verb+line+"`",
+	return notAllowed(id, why, t.instead(column, allowed, id),
 		"Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
 }
 

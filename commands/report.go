@@ -2,9 +2,11 @@ package commands
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"maestro/events"
+	"maestro/internal/safetext"
 	"maestro/projections"
 )
 
@@ -209,5 +211,31 @@ func mayReportOn(
 	return notAllowed(rule,
 		"a worker reports on its own tasks and their subtasks, on tasks that it created, and on queue items that it "+
 			"holds or held",
-		"report without --task, or on one of its tasks", "Session '%s' may not report on task '%s'", session.ID, id)
+		nameOwn(s, session), "Session '%s' may not report on task '%s'", session.ID, id)
+}
+
+// nameOwn returns the next step of a worker that names a task that is not its own. To report without a task is another
+// thing: it may end the session.
+func nameOwn(s *projections.State, session *projections.Session) string {
+	var own []string
+	name := func(id string) {
+		if t := s.Task(id); t != nil && len(own) < belowNamed {
+			own = append(own, t.ID+" ("+safetext.Clip(safetext.OneLine(t.Title), 40)+")")
+		}
+	}
+	if item := s.Holds(session); item != nil {
+		name(item.TaskID)
+	}
+	for _, id := range session.TaskIDs[:min(len(session.TaskIDs), belowNamed)] {
+		if item := s.Holds(session); item == nil || item.TaskID != id {
+			name(id)
+		}
+	}
+	switch {
+	case len(own) > 0:
+		return "name one of your tasks: " + strings.Join(own, ", ")
+	case session.Strategy == events.StrategyQueue:
+		return "name the task of an item that you hold; `maestro queue start` claims one"
+	}
+	return "name a task that you created"
 }

@@ -382,21 +382,7 @@ func ended(rule string, x *projections.Session) *Refusal {
 }
 
 // SpawnsSuccessor returns the command that spawns a session for the work of one that has ended.
-func SpawnsSuccessor(x *projections.Session) string {
-	next := "maestro session spawn"
-	if x.Role == events.RoleOrchestrator {
-		next += " --role orchestrator"
-	}
-	switch named := x.TaskIDs[:min(len(x.TaskIDs), maxNamedTasks)]; {
-	case x.Strategy == events.StrategyQueue && x.Queue != "":
-		next += " --strategy queue --queue " + x.Queue
-	case len(named) > 0:
-		next += " --task-ids " + strings.Join(named, ",")
-	default:
-		next += " --task-ids <taskId>"
-	}
-	return next
-}
+func SpawnsSuccessor(x *projections.Session) string { return x.Successor() }
 
 func tasksIn(s *projections.State, project string, ids []string) error {
 	if err := validIDs("/taskIds", ids); err != nil {

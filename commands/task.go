@@ -326,6 +326,20 @@ func (x *UpdateTask) mayMove(s *projections.State, c Call, t *projections.Task, 
 	return mayMove(s, c, t, above, to, x.Force)
 }
 
+// means returns the command for the status that the update sets.
+func (x *UpdateTask) means() string {
+	if x.Status != nil {
+		switch *x.Status {
+		case events.TaskCompleted:
+			return "task:complete"
+		case events.TaskBlocked:
+			return "task:block"
+		case events.TaskTodo, events.TaskInProgress, events.TaskCancelled:
+		}
+	}
+	return x.ID()
+}
+
 // Decide implements Command.
 func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	t, err := task(s, c, x.ProjectRef, x.TaskID)
@@ -336,7 +350,10 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted &&
 		!x.saysWhy(c, t) {
 		next := "it is open: to tell its session something, use `maestro session message`"
-		if t.Status == events.TaskCancelled {
+		switch {
+		case t.Status == events.TaskCancelled && c.By.Kind != ActorUser:
+			next = "leave it, or ask the user, who cancelled it"
+		case t.Status == events.TaskCancelled:
 			next = "reverse the cancellation with `maestro task update " + t.ID + " --status todo`"
 		}
 		return nil, forbidden("only a task that is completed, blocked or reported as completed can be reopened", next,

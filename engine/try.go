@@ -71,7 +71,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		Rules:      commands.RulesVersion,
 		OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := commands.PermitAt(s, commands.CurrentRules(), call, p.Command.ID()); err != nil {
+	if err := commands.PermitCommand(s, commands.CurrentRules(), call, p.Command); err != nil {
 		return Answer{}, err
 	}
 	data, err := commands.Decide(s, p.Command, call)

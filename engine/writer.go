@@ -249,7 +249,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		Rules:      commands.RulesVersion,
 		OccurredAt: occurredAt(p.OccurredAt, at),
 	}
-	if err := commands.PermitAt(h.overlay, commands.CurrentRules(), call, p.Command.ID()); err != nil {
+	if err := commands.PermitCommand(h.overlay, commands.CurrentRules(), call, p.Command); err != nil {
 		return result{err: err}
 	}
 	data, err := commands.Decide(h.overlay, p.Command, call)

@@ -213,12 +213,13 @@ func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell fu
 func (b *inbox) question(x *Input) {
 	b.find(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
 		asker := b.nameOf(x.SessionID)
-		if session := b.Session(x.SessionID); session != nil && session.Status == events.SessionSaidDone {
+		session := b.Session(x.SessionID)
+		if session != nil && session.Status == events.SessionSaidDone {
 			asker += ", which says it is done"
 		}
 		return InboxItem{
 			SessionID: x.SessionID,
-			TaskID:    first(x.TaskIDs),
+			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
 			InputID:   x.ID,
 			What:      asker,
 			Message:   x.Question,
@@ -226,6 +227,29 @@ func (b *inbox) question(x *Input) {
 			Next:      "maestro input answer " + x.ID + ` "…"`,
 		}
 	})
+}
+
+// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then and
+// still holds, or its only one; "" if that is unknown.
+func (b *inbox) askedAt(session *Session, x *Input) string {
+	if session == nil {
+		return ""
+	}
+	if item := b.Holds(session); item != nil && item.StartedAt <= x.AskedAt {
+		return item.TaskID
+	}
+	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
+		return session.TaskIDs[0]
+	}
+	return ""
+}
+
+// workOf returns the task that a session works on: that of the item that it holds, or its first.
+func (b *inbox) workOf(x *Session) string {
+	if item := b.Holds(x); item != nil {
+		return item.TaskID
+	}
+	return first(x.TaskIDs)
 }
 
 func (b *inbox) task(t *Task) {
@@ -267,9 +291,9 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Next = "maestro task reopen " + t.ID + ` "…"`
 		item.Message = textOf(movedTo(t.Status), t.StatusReasonText())
 	case kind == InboxFailed:
-		item.Next = "maestro why " + t.ID + nextOr + b.goOn(t, session, gone)
+		item.Next = "maestro why " + t.ID + NextOr + b.goOn(t, session, gone)
 	default:
-		item.Next = "maestro task complete " + t.ID + nextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
+		item.Next = "maestro task complete " + t.ID + NextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
@@ -278,35 +302,16 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	return item
 }
 
-// nextOr separates the commands of an item of which one is to be chosen.
-const nextOr = ", or "
+// NextOr separates the commands of an item of which one is to be chosen.
+const NextOr = ", or "
 
 // Steps returns the commands of which one is to be chosen.
 func (item *InboxItem) Steps() []string {
-	steps := strings.Split(item.Next, nextOr+"maestro ")
+	steps := strings.Split(item.Next, NextOr+"maestro ")
 	for i := 1; i < len(steps); i++ {
 		steps[i] = "maestro " + steps[i]
 	}
 	return steps
-}
-
-// KeepSteps removes the steps that its reader may not take. If none is left, the next step is to give the task to a
-// session or, if the reader may not do that either, to ask.
-func (item *InboxItem) KeepSteps(may func(step string) bool) {
-	steps := item.Steps()
-	kept := slices.DeleteFunc(slices.Clone(steps), func(step string) bool { return !may(step) })
-	if len(kept) == len(steps) {
-		return
-	}
-	if spawn := "maestro session spawn --task-ids " + item.TaskID; len(kept) == 0 && item.TaskID != "" && may(spawn) {
-		kept = []string{spawn}
-	}
-	if ask := `maestro report needs-input "<question>"`; len(kept) == 0 && may(ask) {
-		kept = []string{ask}
-	}
-	if item.Next = strings.Join(kept, nextOr); item.Next == "" {
-		item.Next = "ask an admin"
-	}
 }
 
 // goOn returns the command that gets a task going again after a session said that it cannot continue; gone is what

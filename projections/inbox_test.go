@@ -401,3 +401,36 @@ func inboxOf(s *State, session string) []InboxItem {
 	s.SearchOn(x, concerns, untilDone)
 	return x.Items()
 }
+
+// A question without a task is shown with the task at which its session works, and with what the task holds up.
+func TestInboxShowsWhereASessionIsWhenItAsks(t *testing.T) {
+	then := continued(
+		project(), task("t1"), needs("t2", "t1"), pulls("w", "w", "t1"), spawn("one", "t1"), spawn("two", "t1", "t2"),
+	)
+	question := func(story ...given) InboxItem {
+		t.Helper()
+		for _, item := range stateOf(t, then(story...)...).Inbox("p", nil) {
+			if item.Kind == InboxQuestion {
+				return item
+			}
+		}
+		t.Fatal("there is no question")
+		return InboxItem{}
+	}
+	begun := started("w", "w", "t1", 1)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  string
+	}{
+		{"the item that it holds", []given{begun, asks("w", "i", "which?")}, "t1"},
+		{"an item that it started later", []given{asks("w", "i", "which?"), begun}, ""},
+		{"an item that it finished since", []given{begun, asks("w", "i", "which?"), finished("w", "w", "t1")}, ""},
+		{"its only task", []given{asks("one", "i", "which?")}, "t1"},
+		{"one of several", []given{asks("two", "i", "which?")}, ""},
+	} {
+		if got := question(c.story...); got.TaskID != c.want || (got.HoldsUp == 1) != (c.want != "") {
+			t.Errorf("%s: the inbox shows task %q, which holds up %d, not task %q", c.name, got.TaskID, got.HoldsUp, c.want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -60,14 +61,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		switch {
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
-			item.Next += nextOr + "maestro task update " + t.ID + " --status todo"
+			item.Next += NextOr + "maestro task update " + t.ID + " --status todo"
 		case b.ended(t) != nil:
 			q := b.ended(t)
 			item.Message = "its item in queue " + q.Queue + " was skipped"
 			if q.Status == events.ItemCompleted {
 				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
 			}
-			item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue + nextOr + item.Next
+			item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue + NextOr + item.Next
 		case last.Active():
 			item.Message += ": session " + session + " had it, and is at work on something else"
 		case last.Deleted:
@@ -81,7 +82,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": it was reopened after session " + session + " was completed"
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
-			item.Next = "maestro task complete " + t.ID + nextOr + item.Next
+			item.Next = "maestro task complete " + t.ID + NextOr + item.Next
 		}
 		return item
 	})
@@ -89,7 +90,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 
 func (b *inbox) session(x *Session) {
 	switch {
-	case x.Lost() && !x.Ended():
+	case !x.Ended() && (x.Lost() || b.crashed(x)):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.dear.failed = append(b.dear.failed, x.ID)
@@ -110,14 +111,18 @@ func (b *inbox) silent(x *Session) {
 		kind, since = InboxUnstarted, x.StartedAt
 	}
 	b.find(kind, x.ID, "", since, func() InboxItem {
-		item := InboxItem{SessionID: x.ID, TaskID: first(x.TaskIDs), What: x.Name}
+		item := InboxItem{SessionID: x.ID, TaskID: b.workOf(x), What: x.Name}
 		switch kind {
 		case InboxExited:
 			item.Message = exit.exited()
-			item.Next = "maestro session complete " + x.ID + nextOr + "maestro session kill " + x.ID
+			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
+			if exit.exitCode() != 0 {
+				item.Next = "maestro session kill " + x.ID + " && " + x.Successor() + NextOr +
+					"maestro session exec " + x.ID + " -- <command>"
+			}
 		case InboxUnstarted:
 			item.Message = "it was spawned, and has not begun any work"
-			item.Next = "maestro session exec " + x.ID + " -- <command>" + nextOr + "maestro session kill " + x.ID
+			item.Next = "maestro session exec " + x.ID + " -- <command>" + NextOr + "maestro session kill " + x.ID
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"
 			item.Next = "maestro session kill " + x.ID
@@ -155,6 +160,22 @@ type Loss struct {
 // Loss returns when a session was last lost or recovered, nil if it never was.
 func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 
+// crashed reports whether the command of a session at work failed, and the session was not heard since. Nobody has to
+// wait for its lease to learn that. A command that succeeds may be one of several.
+func (b *inbox) crashed(x *Session) bool {
+	exit := b.exit(x)
+	return exit != nil && x.Active() && exit.exitCode() != 0
+}
+
+// exitCode returns the exit code of the command that ended, 0 if it is unknown.
+func (e *Entry) exitCode() int {
+	var exited Exited
+	if json.Unmarshal(e.Data, &exited) != nil {
+		return 0
+	}
+	return exited.ExitCode
+}
+
 // exited describes how the command ended.
 func (e *Entry) exited() string {
 	var exited Exited
@@ -164,16 +185,36 @@ func (e *Entry) exited() string {
 	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
 }
 
+// mostSucceeded bounds the tasks that the command for a successor names.
+const mostSucceeded = 10
+
+// Successor returns the command that spawns a session for the work of this one.
+func (x *Session) Successor() string {
+	next := "maestro session spawn"
+	if x.Role == events.RoleOrchestrator {
+		next += " --role orchestrator"
+	}
+	switch named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]; {
+	case x.Strategy == events.StrategyQueue && x.Queue != "":
+		next += " --strategy queue --queue " + x.Queue
+	case len(named) > 0:
+		next += " --task-ids " + strings.Join(named, ",")
+	default:
+		next += " --task-ids <taskId>"
+	}
+	return next
+}
+
 // word adds a working session that says that it cannot continue, and names no task.
 func (b *inbox) word(x *Session, word *Entry) {
 	kind, next := InboxBlocked, "maestro session message "+x.ID+` "…"`
 	if word.Type == reportType(events.ReportError) {
-		kind, next = InboxFailed, "maestro why "+x.ID+nextOr+"maestro session message "+x.ID+` "…"`
+		kind, next = InboxFailed, "maestro why "+x.ID+NextOr+"maestro session message "+x.ID+` "…"`
 	}
 	b.find(kind, x.ID, "", word.At, func() InboxItem {
 		return InboxItem{
 			SessionID: x.ID,
-			TaskID:    first(x.TaskIDs),
+			TaskID:    b.workOf(x),
 			What:      x.Name,
 			Message:   word.Text(),
 			Next:      next,

@@ -78,35 +78,52 @@ func TestUnattendedWork(t *testing.T) {
 	}
 }
 
-// TestExitedCommand: the inbox says that the command of a lost session ended, until the session is heard again.
+// TestExitedCommand: the inbox says at once that the command of a session failed, and once the session is lost that it
+// ended, until the session is heard again.
 func TestExitedCommand(t *testing.T) {
-	exited := by(admin, &events.SessionNoted{
-		SessionID: "w",
-		Type:      TypeExited,
-		Message:   "The command a ended with exit code 3",
-		Data:      json.RawMessage(`{"command":"a","exitCode":3}`),
-	})
+	exited := func(code string) given {
+		return by(admin, &events.SessionNoted{
+			SessionID: "w",
+			Type:      TypeExited,
+			Message:   "The command a ended with exit code " + code,
+			Data:      json.RawMessage(`{"command":"a","exitCode":` + code + `}`),
+		})
+	}
 	progress := report(worker, "w", events.ReportProgress, "m")
+	complete := by(worker, &events.SessionCompleted{SessionID: "w"})
 	const (
-		ended = "exited w/ at 3: w: its command ended with exit code 3 → maestro session complete " +
-			"w, or maestro session kill w"
+		failed = "exited w/t1 at 4: w: its command ended with exit code 3 → maestro session kill w && " +
+			"maestro session spawn --task-ids t1, or maestro session exec w -- <command>"
+		ended = "exited w/t1 at 4: w: its command ended with exit code 0 → " +
+			"maestro session complete w, or maestro session kill w"
 		gone = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
-	then := continued(project(), spawn("w"), exited)
+	spawned := continued(project(), task("t1"), spawn("w", "t1"))
+	after := func(story ...given) []given { return spawned(append([]given{exited("3")}, story...)...) }
 	for _, c := range []struct {
 		name  string
 		story []given
 		want  []string
 	}{
-		{"its lease goes on", then(), nil},
-		{"it ended", then(lost("w")), []string{ended}},
-		{"heard again", then(lost("w"), recovered("w")), nil},
+		{"it failed", after(), []string{failed}},
+		{"it succeeded, and its lease goes on", spawned(exited("0")), nil},
+		{"it succeeded, and is lost", spawned(exited("0"), lost("w")), []string{ended}},
+		{"it failed, and is lost", after(lost("w")), []string{failed}},
+		{"heard again", after(lost("w"), recovered("w")), nil},
 		{
-			"heard again, and lost", then(lost("w"), recovered("w"), progress, lost("w")),
-			[]string{"lost w/ at 7: w: " + gone},
+			"heard again, and lost", after(lost("w"), recovered("w"), progress, lost("w")),
+			[]string{"lost w/t1 at 8: w: " + gone},
 		},
-		{"it went on", then(progress, lost("w")), []string{"lost w/ at 5: w: " + gone}},
-		{"killed", then(lost("w"), killed("w")), nil},
+		{"it went on", after(progress), nil},
+		{"it went on, and is lost", after(progress, lost("w")), []string{"lost w/t1 at 6: w: " + gone}},
+		{"killed", after(lost("w"), killed("w")), []string{
+			"unattended w/t1 at 6: Title of t1: no session works on it: session w is stopped → " +
+				"maestro session spawn --task-ids t1",
+		}},
+		{"it had said that it is done", spawned(complete, exited("3")), []string{
+			"unattended w/t1 at 4: Title of t1: no session works on it: session w is completed, and nobody says that it is " +
+				"done → maestro task complete t1, or maestro session spawn --task-ids t1",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			equalLists(t, "inbox", inboxLines(stateOf(t, c.story...).Inbox("p", nil)), c.want...)

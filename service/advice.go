@@ -6,6 +6,7 @@ import (
 
 	"maestro/commands"
 	"maestro/internal/lazyregexp"
+	"maestro/projections"
 )
 
 // named matches a command line that a text tells the reader to run, and captures its words.
@@ -41,6 +42,43 @@ func (s *Service) mayRun(c *Caller, words []string) bool {
 		}
 	}
 	return !slices.Contains(operatorCommands, words[0])
+}
+
+// followable leaves out of inbox items the steps that their reader, a session, may not take. An item that leaves it none
+// is for the user to deal with.
+func (s *Service) followable(c *Caller, items []projections.InboxItem) {
+	if c.By.Kind != commands.ActorSession {
+		return
+	}
+	known := map[string]bool{}
+	may := func(step string) bool {
+		words := named().FindStringSubmatch("`" + step)
+		if words == nil {
+			return true
+		}
+		allowed, seen := known[words[0]]
+		if !seen {
+			allowed = s.mayRun(c, words[1:])
+			known[words[0]] = allowed
+		}
+		return allowed
+	}
+	ask := `maestro report needs-input "<question>"`
+	for i := range items {
+		steps := slices.DeleteFunc(items[i].Steps(), func(step string) bool { return !may(step) })
+		if len(steps) == 0 {
+			spawn := "maestro session spawn --task-ids " + items[i].TaskID
+			switch {
+			case items[i].TaskID != "" && may(spawn):
+				steps = []string{spawn}
+			case may(ask):
+				steps = []string{ask}
+			default:
+				steps = []string{"ask whoever spawned this session"}
+			}
+		}
+		items[i].Next = strings.Join(steps, projections.NextOr)
+	}
 }
 
 func (s *Service) whomToAsk(c *Caller) string {

@@ -59,6 +59,9 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 		return wire.Can{}, err
 	}
 	err = commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
+	if err == nil {
+		err = v.onlyLate(by, row)
+	}
 	if err == nil && row.Write {
 		err = v.decides(by, row.ID, target, project)
 	}
@@ -104,6 +107,9 @@ func (v View) canAll(in *wire.CanQuery) (wire.Can, error) {
 			continue
 		}
 		err := commands.PermitAt(v.State, table, commands.Call{By: by, Project: project, At: v.Service.Now()}, row.ID)
+		if err == nil {
+			err = v.onlyLate(by, row)
+		}
 		var refusal *commands.Refusal
 		switch {
 		case err == nil:
@@ -124,6 +130,22 @@ func (v View) canAll(in *wire.CanQuery) (wire.Can, error) {
 	body.Allowed = len(allowed) > 0
 	body.Limits = v.limitsOf(by, project, allowed...)
 	return body, nil
+}
+
+// onlyLate refuses the reports of a session that has ended. The table permits them for those that it kept before, which
+// are the past.
+func (v View) onlyLate(by commands.Actor, row commands.Row) error {
+	x := v.Session(by.Name)
+	if by.Kind != commands.ActorSession || x == nil || !x.Ended() || !row.Write {
+		return nil
+	}
+	return &commands.Refusal{
+		Code:    commands.CodeNotAllowed,
+		Rule:    row.ID,
+		Message: "Session '" + x.ID + "' has ended",
+		Why:     "after its end a session delivers only reports that it kept before, as late ones",
+		Next:    "nothing: what it kept is delivered by itself",
+	}
 }
 
 // actorNamed returns the actor that an auditor asks about.

@@ -131,6 +131,7 @@ func (d *Delivery) take(
 		warn(session, "an outbox cannot be opened", err)
 		return false
 	}
+	t.box = box
 	within, cancel := context.WithTimeout(ctx, turnMost)
 	defer cancel()
 	delivered, err := box.Deliver(within, busyPatience, t.deliver, t.reject)

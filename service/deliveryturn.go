@@ -21,6 +21,7 @@ type turn struct {
 	service *Service
 	logger  *slog.Logger
 	session string
+	box     *outbox.Outbox
 	// secret verifies the entries. It is the session's secret as of the last entry.
 	secret string
 	// entries and refused count the delivered entries and those that were refused. steps counts the steps of work.
@@ -66,7 +67,7 @@ func (t *turn) deliver(ctx context.Context, e outbox.Entry) error {
 	if err := t.next(); err != nil {
 		return err
 	}
-	return t.answered(e, t.execute(ctx, e))
+	return t.answered(ctx, e, t.execute(ctx, e))
 }
 
 // execute passes an entry to the service like a call of the session.
@@ -98,30 +99,50 @@ func (t *turn) execute(ctx context.Context, e outbox.Entry) error {
 	return err
 }
 
-// answered returns nil for a final answer.
-func (t *turn) answered(e outbox.Entry, err error) error {
+// answered returns nil for a final answer. A refusal is stored for the session, whose next command shows it.
+func (t *turn) answered(ctx context.Context, e outbox.Entry, err error) error {
 	var refusal *commands.Refusal
 	var p *Problem
-	why := ""
+	refused := outbox.Refused{
+		Command:    e.Command,
+		Said:       e.Said(),
+		Key:        e.Key,
+		OccurredAt: e.OccurredAt,
+	}
 	switch {
 	case errors.As(err, &refusal):
-		why = refusal.Message
+		refused.Message, refused.Why, refused.Next = refusal.Message, refusal.Why, refusal.Next
 	case !errors.As(err, &p):
 		return err
 	case p.Kind == KindBusy && p.Code == codeLimited:
 		t.rest = p.RetryAfter
 		return errTurnOver
 	case p.forGood():
-		why = p.Message
+		refused.Message, refused.Why, refused.Next = p.Message, p.Why, p.Next
 	default:
 		return err
 	}
 	t.refused++
+	refused.Next = t.advised(refused.Next)
+	if err := t.box.NoteRefused(ctx, refused); err != nil {
+		t.logger.Warn("a session cannot be told of a refusal", "session", t.session, "why", err)
+	}
 	t.logger.Warn(
 		"a kept command was refused", "session", t.session, "command", safetext.Shorten(e.Command, longestLogged),
-		"key", safetext.Shorten(e.Key, longestLogged), "why", safetext.Shorten(why, longestLogged),
+		"key", safetext.Shorten(e.Key, longestLogged), "why", safetext.Shorten(refused.Message, longestLogged),
 	)
 	return nil
+}
+
+// advised returns the next step of a refusal, as the session would have got it.
+func (t *turn) advised(next string) string {
+	c, err := t.service.Authenticate(t.secret)
+	if err != nil {
+		return ""
+	}
+	p := &Problem{Next: next}
+	t.service.advise(c, p)
+	return p.Next
 }
 
 // reject records that an entry was not delivered, so that it appears in the inbox. An entry that is not a command is

@@ -163,35 +163,8 @@ func (s *Service) listInbox(
 		return nil, sequence, err
 	}
 	items = sortedInbox(items, in, s.Now().UnixMilli())
-	s.possibleSteps(c, items)
+	s.followable(c, items)
 	return items, sequence, nil
-}
-
-// possibleSteps replaces the steps of items that the caller may not take.
-func (s *Service) possibleSteps(c *Caller, items []projections.InboxItem) {
-	if c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
-		return
-	}
-	may := map[string]bool{}
-	for i := range items {
-		items[i].KeepSteps(func(step string) bool {
-			words := commandWords(step)
-			key := strings.Join(words, " ")
-			if _, known := may[key]; !known {
-				may[key] = s.mayRun(c, words)
-			}
-			return may[key]
-		})
-	}
-}
-
-// commandWords returns the words of a command line that name its command.
-func commandWords(line string) []string {
-	words := named().FindStringSubmatch("`" + line)
-	if words == nil {
-		return []string{""}
-	}
-	return words[1:]
 }
 
 // concerns returns which sessions' items the caller sees; nil for all.
@@ -279,35 +252,37 @@ func (v View) refusedIn(projects []*projections.Project, only string) ([]project
 		project, session, ok := projections.SessionOfSource(d.Actor)
 		return d.Kept && ok && seen[project] && (only == "" || session == only)
 	})
-	names, err := v.namesOf(denials, only)
+	sessions, err := v.refusedSessions(denials, only)
 	if err != nil {
 		return nil, err
 	}
 	denials = slices.DeleteFunc(denials, func(d engine.Denial) bool {
 		_, session, _ := projections.SessionOfSource(d.Actor)
-		return names[session] == nil
+		return sessions[session] == nil
 	})
 	if only != "" {
-		return refusedKept(denials, names, math.MaxInt, math.MaxInt), nil
+		return refusedKept(denials, sessions, math.MaxInt, math.MaxInt), nil
 	}
-	return refusedKept(denials, names, int(commands.LimitInboxRefused.Value),
+	return refusedKept(denials, sessions, int(commands.LimitInboxRefused.Value),
 		int(commands.LimitInboxAllRefused.Value)), nil
 }
 
-// namesOf returns the names of the refused sessions that concern the caller. It searches in portions.
-func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*string, err error) {
-	names = map[string]*string{}
-	return names, v.listing(func(v View, until uint64) (done bool) {
+// refusedSessions returns the refused sessions that concern the caller, and nil for the others. It searches in portions.
+func (v View) refusedSessions(
+	denials []engine.Denial, only string,
+) (sessions map[string]*projections.Session, err error) {
+	sessions = map[string]*projections.Session{}
+	return sessions, v.listing(func(v View, until uint64) (done bool) {
 		concerns := v.concernsOf(only)
 		for len(denials) > 0 && v.Steps() < until {
 			_, session, _ := projections.SessionOfSource(denials[0].Actor)
 			denials = denials[1:]
-			if _, known := names[session]; known {
+			if _, known := sessions[session]; known {
 				continue
 			}
-			names[session] = nil
+			sessions[session] = nil
 			if x := v.Session(session); x != nil && (concerns == nil || concerns(session)) {
-				names[session] = &x.Name
+				sessions[session] = x
 			}
 		}
 		return len(denials) == 0
@@ -317,7 +292,7 @@ func (v View) namesOf(denials []engine.Denial, only string) (names map[string]*s
 // refusedKept reports commands that had waited in an outbox and were refused: the newest of each session, at most
 // perSession, and at most most of all sessions, and how many more there are.
 func refusedKept(
-	denials []engine.Denial, names map[string]*string, perSession, most int,
+	denials []engine.Denial, sessions map[string]*projections.Session, perSession, most int,
 ) []projections.InboxItem {
 	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
 	var items []projections.InboxItem
@@ -328,9 +303,12 @@ func refusedKept(
 			ProjectID: project,
 			SessionID: session,
 			EntryID:   d.ID,
-			What:      *names[session],
+			What:      sessions[session].Name,
 			Since:     d.First,
 			Next:      "maestro audit denials --actor " + session,
+		}
+		if x := sessions[session]; !x.Ended() { // it can say it again
+			item.Next = "maestro session message " + session + ` "…", or ` + item.Next
 		}
 		if !d.More && listed[session] < perSession && len(items) < most {
 			listed[session]++

@@ -133,3 +133,22 @@ func TestInboxKinds(t *testing.T) {
 		}
 	}
 }
+
+// A session's inbox names only what the session may do about an item.
+func TestInboxNamesStepsThatItsReaderMayTake(t *testing.T) {
+	s := newStage(t)
+	for next, want := range map[string]string{
+		"maestro queue requeue t --queue q":                                 `maestro report needs-input "<question>"`,
+		"maestro queue requeue t, or maestro session spawn --task-ids t":    "maestro session spawn --task-ids t",
+		`maestro session message s "…", or maestro audit denials --actor s`: `maestro session message s "…"`,
+		"maestro why t, or maestro task complete t":                         "maestro why t, or maestro task complete t",
+	} {
+		items := []projections.InboxItem{{Next: next}}
+		if s.followable(s.admin(), items); items[0].Next != next {
+			t.Errorf("the user is told %q, not %q", items[0].Next, next)
+		}
+		if s.followable(s.lead, items); items[0].Next != want {
+			t.Errorf("an orchestrator is told %q instead of %q, not %q", items[0].Next, next, want)
+		}
+	}
+}

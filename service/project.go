@@ -185,6 +185,13 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 		if !listed { // a list may omit it; then the counts are all there is to see
 			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskReport{}, []projections.TaskReport{}, 0
 		}
+		if err != nil {
+			return status, err
+		}
+		refused, err := v.refusedIn([]*projections.Project{p}, "") // the inbox lists them too
+		for _, item := range refused {
+			status.Inbox += item.Things()
+		}
 		return status, err
 	}, nil
 }

@@ -163,6 +163,7 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 		f.Active == "true" && x.Status == events.SessionSaidDone ||
 		f.Living == "true" && x.Ended() ||
 		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy ||
+		f.Name != "" && f.Name != x.Name ||
 		!strings.HasPrefix(x.ID, f.IDPrefix) {
 		return false
 	}

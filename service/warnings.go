@@ -40,6 +40,12 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 			return nil
 		}
 	}
+	if said, ok := done.Data.(*events.SessionReported); ok && doneWith(said) {
+		err := see(func(v View) { warnings = append(warnings, stillAsks(v, said)...) })
+		if err != nil {
+			return nil
+		}
+	}
 	session := completedBy(done.Data)
 	if session == "" {
 		return warnings
@@ -81,22 +87,79 @@ func asksAgain(v View, said *events.SessionReported) []string {
 	return nil
 }
 
+// doneWith reports whether a session says that tasks are done or failed, and goes on.
+func doneWith(said *events.SessionReported) bool {
+	return (said.Kind == events.ReportComplete || said.Kind == events.ReportError) && len(said.TaskIDs) > 0 && !said.Late
+}
+
+// stillAsks warns a session that reports on tasks as done or failed of its open questions about them: the user is still
+// asked to answer.
+func stillAsks(v View, said *events.SessionReported) []string {
+	about := func(x *projections.Input) bool {
+		return len(x.TaskIDs) == 0 ||
+			slices.ContainsFunc(x.TaskIDs, func(id string) bool { return slices.Contains(said.TaskIDs, id) })
+	}
+	ids, more := openQuestions(v, said.SessionID, about)
+	if len(ids) == 0 {
+		return nil
+	}
+	warning := stillOpen("your", ids, more)
+	if v.mayItself("input:wait", said.SessionID) {
+		warning += ": `maestro input wait` waits for the answer"
+	}
+	return []string{warning}
+}
+
+// openQuestions names a few of a session's open questions that are wanted, and counts the others.
+func openQuestions(v View, session string, wanted func(*projections.Input) bool) (ids []string, more int) {
+	for x := range v.OpenQuestionsFrom(session) {
+		v.Worked(1)
+		switch {
+		case !wanted(x):
+		case len(ids) < projections.WaitsNamed:
+			ids = append(ids, x.ID)
+		default:
+			more++
+		}
+	}
+	return ids, more
+}
+
+// stillOpen says that questions are open.
+func stillOpen(whose string, ids []string, more int) string {
+	switch {
+	case len(ids) == 1:
+		return whose + " question " + ids[0] + " is still open"
+	case more > 0:
+		return fmt.Sprintf("%s questions %s and %d more are still open", whose, strings.Join(ids, ", "), more)
+	}
+	return whose + " questions " + strings.Join(ids, ", ") + " are still open"
+}
+
+// mayItself reports whether the caller is this session and may use a command.
+func (v View) mayItself(id, session string) bool {
+	return v.Caller.By.Name == session && v.Permit(id, v.Caller.By.Project) == nil
+}
+
 // leavesBehind warns of what continues although a session says that its work is done: the item that it holds, its open
 // questions, and working sessions below it.
 func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {
-			warnings = append(warnings, "it still holds task "+item.TaskID+" of queue "+item.Queue+
-				", which returns to the queue unless you run `maestro queue complete`")
+			warning := "it still holds task " + item.TaskID + " of queue " + item.Queue + ", which returns to the queue"
+			if v.mayItself("queue:complete", session) {
+				warning += " unless you run `maestro queue complete`"
+			}
+			warnings = append(warnings, warning)
 		}
 	}
-	if n := v.OpenQuestionsOf(session); n > 0 {
-		asked := "a question of it is still open"
-		if n > 1 {
-			asked = fmt.Sprintf("%d questions of it are still open", n)
+	all := func(*projections.Input) bool { return true }
+	if ids, more := openQuestions(v, session, all); len(ids) > 0 {
+		warning := stillOpen("its", ids, more) + ", and an answer reaches nobody who has ended"
+		if v.mayItself("input:wait", session) {
+			warning += ": if you need it, run `maestro input wait`"
 		}
-		warnings = append(warnings, asked+", and an answer reaches nobody who has ended: "+
-			"if you need it, run `maestro input wait`")
+		warnings = append(warnings, warning)
 	}
 	working := slices.DeleteFunc(living, func(id string) bool {
 		x := v.Session(id)

@@ -102,7 +102,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 		t.Errorf("the held item is %+v", body)
 	}
 	s.do(s.admin(), "task:block", `{"taskId":"`+s.task+`"}`)
-	next(puller, "the task is blocked: `maestro input wait` waits until you hear that it is unblocked")
+	next(puller, "task "+s.task+" is blocked: `maestro input wait` waits until you hear that it goes on")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+s.task+`"}`)
 	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
 	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you are lost since ") {
@@ -119,6 +119,75 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(s.lead, "session:register", `{}`)
 	next(s.lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
 	next(s.admin(), "`maestro inbox` shows what needs you")
+}
+
+// A session is not sent back to work that has ended, and not to work that it said it cannot do.
+func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
+	s := newStage(t)
+	task := func() string { return s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`) }
+	next := func(c *Caller, want string) {
+		t.Helper()
+		if body := s.whoami(c); body.Next != want {
+			t.Errorf("%s is told: %s\nwant: %s", c.By, body.Next, want)
+		}
+	}
+	say := func(c *Caller, kind, task string) {
+		t.Helper()
+		s.do(c, "report:"+kind, `{"message":"m","taskIds":["`+task+`"]}`)
+	}
+	begin := func(fields string) *Caller {
+		t.Helper()
+		c := s.spawned(s.admin(), fields)
+		s.do(c, "session:register", `{}`)
+		return c
+	}
+
+	one, two := task(), task()
+	worker := begin(fmt.Sprintf(`,"taskIds":[%q,%q]`, one, two))
+	say(worker, "blocked", one)
+	next(worker, "work on "+two+", then `maestro report complete \"<summary>\" --task "+two+"`")
+	say(worker, "error", two)
+	goOn := func(task string) string {
+		return "; `maestro report progress \"<message>\" --task " + task + "` says that you go on"
+	}
+	wait := ": `maestro input wait` waits until you hear that it goes on"
+	next(worker, "you said that "+one+" is blocked"+wait+goOn(one))
+	s.do(s.admin(), "task:block", `{"taskId":"`+one+`"}`)
+	next(worker, "task "+one+" is blocked"+wait)
+	s.do(s.admin(), "task:reopen", `{"taskId":"`+one+`"}`)
+	next(worker, "work on "+one+", then `maestro report complete \"<summary>\" --task "+one+"`")
+	say(worker, "complete", one)
+	next(worker, "all is reported: end with `maestro session complete`")
+
+	whole := begin(fmt.Sprintf(`,"taskIds":[%q]`, task()))
+	s.do(whole, "report:blocked", `{"message":"m"}`)
+	next(whole, "you said that you cannot continue: `maestro input wait` waits until you hear that you can go on")
+
+	deaf := begin(fmt.Sprintf(`,"taskIds":[%q],"allowedCommands":["report:blocked"]`, one))
+	say(deaf, "blocked", one)
+	next(deaf, "you said that "+one+" is blocked: go on once it is not, or end with `maestro session complete`")
+
+	items := []string{task(), task(), task(), task(), task()}
+	puller := begin(`,"strategy":"queue","taskIds":["` + strings.Join(items, `","`) + `"]`)
+	step := func(before func(task string), want, after string) {
+		t.Helper()
+		s.do(puller, "queue:start", `{}`)
+		before(items[0])
+		next(puller, strings.ReplaceAll(want, "TASK", items[0]))
+		s.do(puller, after, `{}`)
+		items = items[1:]
+	}
+	step(func(task string) { s.do(s.admin(), "task:complete", `{"taskId":"`+task+`"}`) },
+		"task TASK is completed already: `maestro queue complete` gives its item back", "queue:complete")
+	step(func(task string) { s.do(s.admin(), "task:update", `{"taskId":"`+task+`","status":"cancelled"}`) },
+		"task TASK is cancelled: `maestro queue skip` gives its item back", "queue:skip")
+	step(func(task string) { s.do(s.admin(), "task:delete", `{"taskId":"`+task+`","force":true}`) },
+		"task TASK was deleted: `maestro queue skip` gives its item back", "queue:skip")
+	step(func(task string) { say(puller, "blocked", task) },
+		"you said that TASK is blocked"+wait+goOn("TASK"), "queue:skip")
+	step(func(task string) { say(puller, "error", task) },
+		"you said that TASK failed: `maestro queue fail \"<reason>\"` gives its item back", "queue:fail")
+	next(puller, "the queue is finished: end with `maestro session complete`")
 }
 
 // A session with many tasks is told the first ones, and how many more there are.

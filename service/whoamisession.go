@@ -51,13 +51,23 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 		v.Worked(t.Speakers())
 		tasks = append(tasks, wire.OwnTask{
 			ID:     t.ID,
+			PlanID: t.PlanID,
 			Title:  t.Title,
 			Status: t.Status,
-			Says:   t.SaidBy(x.ID).Status,
+			Says:   standing(t, t.SaidBy(x.ID)),
 			Held:   id == held,
 		})
 	}
 	return tasks, max(len(ids)-ownTasksListed, 0)
+}
+
+// standing returns what a session says about a task. That it is blocked or has failed is over once the task's status was
+// changed: the user or the orchestrator wants it to go on.
+func standing(t *projections.Task, said projections.StatusReport) events.TaskSessionStatus {
+	if said.Sequence < t.StatusSequence && (said.Status == events.SaysBlocked || said.Status == events.SaysFailed) {
+		return ""
+	}
+	return said.Status
 }
 
 // wasLost returns when a session was last lost, if its newest entries show that.
@@ -73,21 +83,37 @@ func (v View) wasLost(x *projections.Session) string {
 	return "you are lost since " + at + "; an item that you held may be another session's now"
 }
 
+// reported reports whether a task needs nothing more from the session: the task has ended, or the session has said how
+// its work on it ended.
+func reported(t wire.OwnTask) bool {
+	return t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
+		t.Says == events.SaysCompleted || t.Says == events.SaysFailed
+}
+
+// halted reports whether a task is blocked, or the session said so.
+func halted(t wire.OwnTask) bool {
+	return t.Status == events.TaskBlocked || t.Says == events.SaysBlocked
+}
+
+// nextTask returns the first task that the session can work on, or else the first one that is blocked; nil if it has
+// reported on all.
+func nextTask(tasks []wire.OwnTask) *wire.OwnTask {
+	var next *wire.OwnTask
+	for i := range tasks {
+		switch t := &tasks[i]; {
+		case reported(*t):
+		case !halted(*t):
+			return t
+		case next == nil:
+			next = t
+		}
+	}
+	return next
+}
+
 // nextOf returns a session's next step, as command lines that it may use.
 func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	may := func(id string) bool { return v.Permit(id, x.ProjectID) == nil }
-	open := slices.IndexFunc(tasks, func(t wire.OwnTask) bool {
-		return t.Status != events.TaskCompleted && t.Status != events.TaskCancelled && t.Says != events.SaysCompleted
-	})
-	if open >= 0 && !tasks[open].Held && tasks[open].Status == events.TaskBlocked {
-		for i, t := range tasks[open:] {
-			if t.Status == events.TaskTodo || t.Status == events.TaskInProgress && t.Says != events.SaysCompleted {
-				open += i
-				break
-			}
-		}
-	}
-	asks := v.OpenQuestionsOf(x.ID) > 0
 	switch {
 	case x.Ended():
 		return "stop: nothing that you do is accepted any more"
@@ -95,22 +121,78 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return "stop: you reported that you are done"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
 		return "`maestro " + string(x.Role) + " init` prints your prompts"
-	case open >= 0 && tasks[open].Status == events.TaskBlocked && may("input:wait") &&
-		(tasks[open].Held || x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker):
-		return "the task is blocked: `maestro input wait` waits until you hear that it is unblocked"
-	case open >= 0 && tasks[open].Held && may("queue:complete"):
-		return "work on " + tasks[open].ID + ", then `maestro queue complete`"
-	case asks && may("input:wait"):
+	}
+	if item := v.Holds(x); item != nil && may("queue:complete") {
+		return v.nextOfHeld(x, item)
+	}
+	open := nextTask(tasks)
+	worker := x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker
+	word := v.SessionWord(x)
+	switch {
+	case worker && open != nil && halted(*open):
+		return v.waitForWord(x, open.ID, open.Status)
+	case v.OpenQuestionsOf(x.ID) > 0 && may("input:wait"):
 		return "your question is open: `maestro input wait` waits for the answer"
+	case word != nil && open != nil && may("input:wait"):
+		return "you said that you cannot continue: `maestro input wait` waits until you hear that you can go on"
+	case x.Strategy == events.StrategyQueue && v.queueFinished(x):
+		return "the queue is finished: end with `maestro session complete`"
 	case x.Strategy == events.StrategyQueue && may("queue:start"):
 		return "`maestro queue start` takes the next item"
-	case open >= 0 && x.Role == events.RoleOrchestrator:
+	case open != nil && x.Role == events.RoleOrchestrator:
 		return "`maestro status` shows what your sessions report and what waits to be confirmed"
-	case open >= 0 && may("report:complete"):
-		id := tasks[open].ID
-		return "work on " + id + ", then `maestro report complete \"<summary>\" --task " + id + "`"
-	case open >= 0:
-		return "work on " + tasks[open].ID + ", then `maestro session complete`"
+	case open != nil && may("report:complete"):
+		return "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " + open.ID + "`"
+	case open != nil:
+		return "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return "everything is reported: end with `maestro session complete`"
+}
+
+// nextOfHeld returns the next step of a session that holds an item. Its task may have ended without it.
+func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string {
+	const giveBack = ": `maestro queue skip` gives its item back"
+	t := v.Task(item.TaskID)
+	if t == nil {
+		return "task " + item.TaskID + " was deleted" + giveBack
+	}
+	switch {
+	case t.Status == events.TaskCancelled:
+		return "task " + t.ID + " is cancelled" + giveBack
+	case t.Status == events.TaskCompleted:
+		return "task " + t.ID + " is completed already: `maestro queue complete` gives its item back"
+	}
+	v.Worked(t.Speakers())
+	switch says := standing(t, t.SaidBy(x.ID)); {
+	case says == events.SaysFailed:
+		return "you said that " + t.ID + " failed: `maestro queue fail \"<reason>\"` gives its item back"
+	case says == events.SaysCompleted:
+		return "you said that " + t.ID + " is done: `maestro queue complete` completes its item"
+	case t.Status == events.TaskBlocked, says == events.SaysBlocked:
+		return v.waitForWord(x, t.ID, t.Status)
+	case v.OpenQuestionsOf(x.ID) > 0 && v.Permit("input:wait", x.ProjectID) == nil:
+		return "your question is open: `maestro input wait` waits for the answer"
+	}
+	return "work on " + t.ID + ", then `maestro queue complete`"
+}
+
+// waitForWord returns the next step of a session whose task is blocked, by a decision or by its own word.
+func (v View) waitForWord(x *projections.Session, task string, status events.TaskStatus) string {
+	blocked, goOn := "task "+task+" is blocked", ""
+	if status != events.TaskBlocked {
+		blocked = "you said that " + task + " is blocked"
+	}
+	if status != events.TaskBlocked && v.Permit("report:progress", x.ProjectID) == nil {
+		goOn = "; `maestro report progress \"<message>\" --task " + task + "` says that you go on"
+	}
+	if v.Permit("input:wait", x.ProjectID) != nil {
+		return blocked + ": go on once it is not, or end with `maestro session complete`"
+	}
+	return blocked + ": `maestro input wait` waits until you hear that it goes on" + goOn
+}
+
+// queueFinished reports whether nothing is left to start in the session's queue.
+func (v View) queueFinished(x *projections.Session) bool {
+	q := v.Queue(x.ProjectID, x.Queue)
+	return q != nil && v.Finished(q)
 }

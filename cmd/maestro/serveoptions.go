@@ -47,6 +47,9 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		Args:  cli.Takes,
 	}
 	cmd.RunE = cli.Running(func(ctx context.Context, _ []string) error {
+		if err := a.NoServerBySession(); err != nil {
+			return err
+		}
 		o.leaseGiven = cmd.Flags().Changed("lease")
 		if err := o.setListen(a, cmd.Flags().Changed("listen")); err != nil {
 			return err

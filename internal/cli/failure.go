@@ -269,8 +269,8 @@ func (p *Printer) complain(err error) {
 		return // the command has explained it itself
 	}
 	e := explain(err)
-	if p.session && strings.Contains(e.next, "`maestro serve`") { // agents do not start servers
-		e.next = "wait, then run the command again; reports are kept meanwhile"
+	if p.nextFor != nil {
+		e.next = p.nextFor(e.next)
 	}
 	if !p.JSON || p.answered {
 		p.Say("maestro: %s\n", e.message)

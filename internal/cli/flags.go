@@ -163,6 +163,9 @@ func (v *onceValue) Set(text string) error {
 
 // flagError explains in plain words why the flags cannot be parsed.
 func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); len(args) > 0 && cmd.HasSubCommands() { // the flag is that of an unknown command
+		return unknownVerb(cmd, args[0])
+	}
 	see := "see `" + cmd.CommandPath() + " --help`"
 	var unknown *pflag.NotExistError
 	var noValue *pflag.ValueRequiredError

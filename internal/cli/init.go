@@ -64,6 +64,9 @@ environment.`,
 }
 
 func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) error {
+	if o.part == "all" {
+		o.part = "both"
+	}
 	if o.part != "system" && o.part != "task" && o.part != "both" {
 		return failure.Usage("--print is system, task or both, not %q", o.part)
 	}

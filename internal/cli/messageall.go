@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
@@ -87,6 +89,17 @@ func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 		filter.ProjectID = project
 	}
 	living, err := Ask(ctx, c.Run, (*client.Client).Sessions, filter)
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusForbidden && c.isSession() {
+		return nil, &failure.Error{
+			Status:  http.StatusForbidden,
+			Code:    "NOT_ALLOWED",
+			Message: "`maestro session message --all` is not allowed for this session",
+			Why:     "it writes to the sessions that yours spawned, and yours may not list sessions",
+			Next:    "write to the session that spawned you: `maestro session message parent \"<text>\"`",
+			Err:     err,
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

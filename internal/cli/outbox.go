@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
@@ -55,6 +57,9 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 		return fmt.Errorf("the body of %s: %w", id, failed)
 	}
 	if err := worthKeeping(id, text, key); err != nil {
+		return err
+	}
+	if err := unknownTask(a, err); err != nil {
 		return err
 	}
 	waiting, failed := keepCommand(ctx, a, outbox.Entry{
@@ -157,6 +162,50 @@ func worthKeeping(id string, body []byte, key string) error {
 		}
 	}
 	return nil
+}
+
+// unknownTask refuses to keep a command that names a task by a plan id or by a part of its id. Only the server knows
+// which task that is; the session's manifest knows the ids of its own.
+func unknownTask(a *Run, missed error) error {
+	if len(a.unknown) == 0 {
+		return nil
+	}
+	own := tasksHere(a)
+	for _, text := range a.unknown {
+		if slices.ContainsFunc(own, func(t candidate) bool { return t.id == text }) {
+			continue
+		}
+		f := &failure.Error{
+			Code: explain(missed).code,
+			Message: "Task '" + text + "' cannot be looked up: " + whyNotNow(missed) +
+				". The command was NOT sent, and is not kept",
+			Why:  "only the server knows which task a plan id or a part of an id means",
+			Next: "name the task by its full id, and the command is kept until the server answers",
+			Err:  missed,
+		}
+		if len(own) > 0 {
+			f.Next += ". Yours: " + namedIDs(own)
+		}
+		return f
+	}
+	return nil
+}
+
+// tasksHere returns the tasks of the session's manifest, as far as this machine has it.
+func tasksHere(a *Run) []candidate {
+	file := manifestFile(a, a.sessionID())
+	if file == "" {
+		return nil
+	}
+	m, err := readManifest(a, file)
+	if err != nil {
+		return nil
+	}
+	own := make([]candidate, 0, len(m.Tasks))
+	for _, t := range m.Tasks {
+		own = append(own, candidate{id: t.ID, title: t.Title})
+	}
+	return own
 }
 
 // refusedHere gives a refusal the form in which the server would send it.
@@ -263,6 +312,7 @@ func (a *Run) deliverFirst(ctx context.Context, c *client.Client) error {
 	if !strings.HasPrefix(a.Getenv(wire.EnvToken), wire.SessionTokenPrefix+a.sessionID()+".") {
 		return nil // only the holder of the session's secret can verify the entries
 	}
+	tellRefused(ctx, a)
 	box, _, done := waitingCommands(a)
 	if box == nil {
 		return nil
@@ -320,17 +370,53 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 		return err
 	}
 	a.refused++
-	a.Say(
-		"maestro: a kept command was refused: %s of %s, key %s: %s\n",
-		e.Command,
-		e.OccurredAt.UTC().Format(time.RFC3339),
-		e.Key,
-		said.Message,
-	)
-	if said.Why != "" {
-		a.Say("  why:  %s\n", said.Why)
-	}
+	a.sayRefused(outbox.Refused{
+		Command:    e.Command,
+		Said:       e.Said(),
+		Key:        e.Key,
+		OccurredAt: e.OccurredAt,
+		Message:    said.Message,
+		Why:        said.Why,
+		Next:       said.Next,
+	})
 	return nil
+}
+
+// tellRefused shows the session which of its kept commands the server of this home delivered and refused since its last
+// command.
+func tellRefused(ctx context.Context, a *Run) {
+	box, done, err := openOutbox(a, home.Open)
+	if err != nil {
+		return // waitingCommands reports it
+	}
+	defer done()
+	refused, err := box.TakeRefused(ctx, mailWithin)
+	if err != nil {
+		a.Say("maestro: it cannot be seen whether kept commands of this session were refused: %s\n", err)
+	}
+	for _, r := range refused {
+		a.sayRefused(r)
+	}
+}
+
+// sayRefused tells the session that a kept command was refused: it goes on as if it had been accepted.
+func (a *Run) sayRefused(r outbox.Refused) {
+	a.Say(
+		"maestro: a kept command was refused: %s%s of %s, key %s: %s\n",
+		r.Command,
+		Prefixed(" ", safetext.OneLine(r.Said)),
+		r.OccurredAt.UTC().Format(time.RFC3339),
+		r.Key,
+		safetext.OneLine(r.Message),
+	)
+	if r.Why != "" {
+		a.Say("  why:  %s\n", safetext.OneLine(r.Why))
+	}
+	next := "it had no effect: correct it, and send it again"
+	if r.Next != "" {
+		next += "; " + safetext.OneLine(r.Next)
+	}
+	a.Say("  next: %s\n", next)
 }
 
 // forGood reports whether the server would repeat its answer. An answer of another server is inconclusive.

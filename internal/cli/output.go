@@ -27,8 +27,8 @@ type Printer struct {
 	output string
 	// fieldNames are the annotations of the running command: what on its line sets which field.
 	fieldNames map[string]string
-	// session says that a session runs the command.
-	session bool
+	// nextFor adapts the next step of an error to whoever runs the command; nil leaves it.
+	nextFor func(next string) string
 	// answered says that the JSON document of the run is written. There is only one, even if the run fails afterwards.
 	answered bool
 	// broken is the first error of a write to stdout.

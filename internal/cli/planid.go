@@ -86,6 +86,26 @@ func (a *Run) mistypedPlanID(ctx context.Context, c *client.Client, text string)
 	}
 }
 
+// ownTask returns the only one of this session's own tasks that is meant.
+func (a *Run) ownTask(
+	ctx context.Context, c *client.Client, meant func(wire.OwnTask) bool,
+) (id string, known bool) {
+	me, err := c.Whoami(ctx)
+	if err != nil {
+		return "", false
+	}
+	for _, t := range me.Tasks {
+		if !meant(t) {
+			continue
+		}
+		if id != "" {
+			return "", false
+		}
+		id = t.ID
+	}
+	return id, id != ""
+}
+
 // planned returns the tasks with a text as their plan id, in the current project if there is one. Those in projects
 // that sessions made count for a user only if there are no others.
 func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]candidate, error) {
@@ -99,6 +119,7 @@ func (a *Run) planned(ctx context.Context, c *client.Client, text string) ([]can
 	}
 	found, err := c.FirstTasks(ctx, wire.TaskFilter{PlanID: text, ProjectID: project}, candidatesMost+1)
 	if err != nil {
+		a.notLookedUp("taskId", text, err)
 		return nil, ctx.Err() // the server's error about the text itself is clearer
 	}
 	planned := candidates(found, func(t wire.Task) candidate {

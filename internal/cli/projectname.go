@@ -43,8 +43,11 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 		return nil
 	}
 	c, err := a.Connect(ctx)
-	if err != nil || idKinds["projectId"].is(ctx, c, text) {
-		return err // an id that a client chose comes before a name
+	if err != nil {
+		return err
+	}
+	if exists, _ := idKinds["projectId"].is(ctx, c, text); exists {
+		return nil // an id that a client chose comes before a name
 	}
 	id, err := a.projectNamed(ctx, text)
 	if own := (*failure.Error)(nil); errors.As(err, &own) && own.Why == "" {
@@ -57,43 +60,13 @@ func (a *Run) namedByEnvironment(ctx context.Context) error {
 }
 
 // clearer adds to the server's error about a missing object what only the command line knows.
-func (a *Run) clearer(ctx context.Context, err error) error {
+func (a *Run) clearer(err error) error {
 	var said *client.Error
 	if a.isSession() || a.client == nil || !errors.As(err, &said) || said.Status != http.StatusNotFound {
 		return err
 	}
-	if named := a.sayWhoNamesProject(err); named != err { //nolint:errorlint // it is another error, or the same
-		return named
-	}
-	id, isSession := strings.CutPrefix(said.Message, "Session with id '")
-	name, whole := strings.CutSuffix(id, "' not found")
-	if !isSession || !whole {
-		return err
-	}
-	sessions, failed := a.client.FirstSessions(ctx, wire.SessionFilter{Brief: "true"}, sessionsNamed)
-	if failed != nil {
-		return err
-	}
-	var named []candidate
-	for _, x := range sessions {
-		if x.Name == name {
-			named = append(named, candidate{id: x.ID, title: x.Name})
-		}
-	}
-	if len(named) == 0 {
-		return err
-	}
-	return &failure.Error{
-		Status:  said.Status,
-		Code:    said.Code,
-		Message: said.Message,
-		Why:     "it is a name, which several sessions may have and change",
-		Next:    "name the id: " + namedIDs(named),
-	}
+	return a.sayWhoNamesProject(err)
 }
-
-// sessionsNamed bounds how many sessions are searched for a name that was given in place of an id.
-const sessionsNamed = 1000
 
 // sayWhoNamesProject adds to an error about a missing project what named it, unless an argument or flag did.
 func (a *Run) sayWhoNamesProject(err error) error {
@@ -123,7 +96,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 		return err
 	}
 	isID := anyID().MatchString(text)
-	if isID && idKinds["projectId"].is(ctx, c, text) {
+	if exists, _ := idKinds["projectId"].is(ctx, c, text); isID && exists {
 		return nil
 	}
 	projects, err := c.Projects(ctx, wire.ProjectFilter{})

@@ -214,7 +214,11 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 	on := ""
 	switch {
 	case len(tasks) > 0:
-		on = " on " + strings.Join(tasks, ", ") + ", which now says " + string(kind.says)
+		say := "says"
+		if len(tasks) > 1 {
+			say = "say"
+		}
+		on = " on " + strings.Join(tasks, ", ") + ", which now " + say + " " + string(kind.says)
 	case kind.says == events.SaysCompleted:
 		on = "; the session is completed"
 	}

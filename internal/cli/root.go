@@ -50,6 +50,8 @@ type Run struct {
 	projectFrom string
 	// refused counts the kept commands that the server refused in this run.
 	refused int
+	// unknown are the texts on the command line that may name a task, but could not be looked up.
+	unknown []string
 }
 
 // Main is the whole program except for the process around it and the commands that more adds. It returns the exit code.
@@ -80,20 +82,23 @@ func Main(
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		completeFlags(a, root)
 	}
-	a.session = a.isSession()
+	a.nextFor = a.followable
 	called, err := root.ExecuteContextC(ctx)
 	a.fieldNames = called.Annotations
 	var ran *ranError
+	var unknown *unknownVerbError
 	switch {
 	case errors.As(err, &ran):
 		err = ran.err
+	case errors.As(err, &unknown):
+		err = failure.Usage("%s", a.allowed(unknown))
 	case err != nil:
 		err = failure.Usage("%s", err) // cobra's own errors are about the arguments
 	}
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	err = a.clearer(ctx, err)
+	err = a.clearer(err)
 	a.showMail(ctx)
 	if a.client != nil {
 		a.client.Close()

@@ -36,9 +36,12 @@ func (a *Run) onScreen() *Screen {
 }
 
 // terminal reports whether a person sees what is written to stdout.
-func (p *Printer) terminal() bool {
-	f, ok := p.Stdout.(interface{ Fd() uintptr })
-	return p.Screen != nil || ok && term.IsTerminal(int(f.Fd()))
+func (p *Printer) terminal() bool { return p.Screen != nil || isTerminal(p.Stdout) }
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	f, ok := stream.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Instant formats milliseconds since 1970.

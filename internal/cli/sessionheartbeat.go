@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"maestro/internal/failure"
 )
 
 // sessionHeartbeat is `maestro session heartbeat`.
@@ -26,9 +30,12 @@ session is lost if the server hears nothing from it for the short lease (1m, or
 }
 
 func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
-	session, err := sessionNamed(c.Run, At(args, 0))
-	if err != nil {
-		return err
+	session := At(args, 0)
+	if session == "" {
+		session = c.sessionID()
+	}
+	if c.sessionID() == "" || c.sessionID() != session {
+		return c.notItself(session)
 	}
 	server, err := c.Connect(ctx)
 	if err != nil {
@@ -51,4 +58,24 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 		c.Print("Heartbeat sent; send the next within %s\n", within)
 	})
 	return nil
+}
+
+// notItself refuses a heartbeat for another session: only a session's own supervisor knows that it is alive.
+func (c *sessionHeartbeat) notItself(session string) error {
+	f := &failure.Error{
+		Status:  http.StatusBadRequest,
+		Code:    "USAGE",
+		Message: "A session sends its own heartbeats, and this process belongs to none",
+		Why:     "only whoever runs a session's agent knows that it is alive",
+	}
+	if session != "" {
+		f.Status, f.Code = http.StatusForbidden, "NOT_ALLOWED"
+	}
+	named := cmp.Or(session, "<sessionId>")
+	f.Next = "run the agent with `maestro session exec " + named + " -- <command>`, which sends them"
+	if own := c.sessionID(); own != "" {
+		f.Message = "A session sends its own heartbeats, and this process belongs to session '" + own + "'"
+		f.Next = "leave out the id"
+	}
+	return f
 }

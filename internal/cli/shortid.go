@@ -34,10 +34,9 @@ type idKind struct {
 	find func(ctx context.Context, c *client.Client, begins string, most int) ([]candidate, error)
 }
 
-// is reports whether an object with exactly the typed id exists. If that is unknown it reports true: the command then
-// reports the error.
-func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
-	var err error
+// is reports whether an object with exactly the typed id exists. If that is unknown it reports true and the reason: the
+// command then reports the error.
+func (k idKind) is(ctx context.Context, c *client.Client, id string) (exists bool, err error) {
 	switch k.word {
 	case "task":
 		_, err = c.Task(ctx, id)
@@ -46,10 +45,21 @@ func (k idKind) is(ctx context.Context, c *client.Client, id string) bool {
 	case "proj":
 		_, err = c.Project(ctx, id)
 	default:
-		return false // clients choose no ids of this kind
+		return false, nil // clients choose no ids of this kind
 	}
 	var said *client.Error
-	return !errors.As(err, &said) || said.Status != http.StatusNotFound
+	if errors.As(err, &said) && said.Status == http.StatusNotFound {
+		return false, nil
+	}
+	return true, err
+}
+
+// notLookedUp notes that nobody could tell which task a text on the command line means: such a command may be sent, but
+// not kept, because the refusal would come when nobody is there to correct it.
+func (a *Run) notLookedUp(name, text string, err error) {
+	if err != nil && name == "taskId" && notNow(err) {
+		a.unknown = append(a.unknown, text)
+	}
 }
 
 // idKinds are the kinds by their names in placeholders.
@@ -206,6 +216,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		name = "taskId" // it may be a plan id
 	}
 	kind, known := idKinds[name]
+	if name == "sessionId" {
+		return a.sessionMeant(ctx, kind, text)
+	}
 	if !known || !anyID().MatchString(text) || madeID().MatchString(text) || text == rootsOnly ||
 		text == a.Getenv(wire.EnvSessionID) || text == a.Getenv(wire.EnvProjectID) {
 		return text, nil
@@ -219,23 +232,46 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	}
 	c, err := a.Connect(ctx)
 	if err != nil {
-		return text, nil //nolint:nilerr // the command reports the error itself, and may be kept
+		a.notLookedUp(name, text, err)
+		return text, nil // the command reports the error itself, and may be kept
+	}
+	if name == "taskId" && a.isSession() {
+		if own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return t.PlanID == text }); known {
+			return own, nil
+		}
 	}
 	if len(text) < shortest {
 		return a.oneOf(ctx, c, text, nil)
 	}
-	if begins != text && kind.is(ctx, c, text) {
-		return text, nil // a client chose it, and it is not a prefix of another
+	if begins != text {
+		exists, err := kind.is(ctx, c, text)
+		if a.notLookedUp(name, text, err); exists {
+			return text, nil // a client chose it, and it is not a prefix of another
+		}
 	}
 	found, err := kind.find(ctx, c, begins, candidatesMost+1)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case err != nil:
-		return text, nil //nolint:nilerr // the server's error about the text itself is clearer
-	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }),
-		len(found) > candidatesMost && kind.is(ctx, c, text):
+	case err != nil && name == "taskId" && a.isSession():
+		a.notLookedUp(name, text, err)
+		// A session that may not list tasks still knows its own.
+		if own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return strings.HasPrefix(t.ID, begins) }); known {
+			return own, nil
+		}
 		return text, nil
+	case err != nil:
+		a.notLookedUp(name, text, err)
+		return text, nil // the server's error about the text itself is clearer
+	case slices.ContainsFunc(found, func(x candidate) bool { return x.id == text }):
+		return text, nil
+	case len(found) > candidatesMost:
+		exists, err := kind.is(ctx, c, text)
+		if a.notLookedUp(name, text, err); exists {
+			return text, nil
+		}
+	}
+	switch {
 	case name == "taskId":
 		return a.oneOf(ctx, c, text, found)
 	case len(found) == 0:

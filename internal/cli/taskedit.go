@@ -63,6 +63,10 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
+	editor, err := c.editor(args[0])
+	if err != nil {
+		return err
+	}
 	t, err := Ask(ctx, c.Run, (*client.Client).Task, args[0])
 	if err != nil {
 		return err
@@ -75,7 +79,7 @@ func (c *taskEdit) run(ctx context.Context, args []string) error {
 		t.Description = string(whole)
 	}
 	was := editedTask{t.Title, t.Description, t.AcceptanceCriteria}
-	now, file, err := c.edit(ctx, t, was)
+	now, file, err := c.edit(ctx, editor, t, was)
 	if err != nil {
 		return err
 	}
@@ -119,7 +123,9 @@ func changeOf(task string, was, now editedTask) (change commands.UpdateTask, cha
 
 // edit lets the user edit a task, and returns the result and the file that holds it. The file stays if edit fails after
 // the editor ran.
-func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now editedTask, file string, err error) {
+func (c *taskEdit) edit(
+	ctx context.Context, editor []string, t wire.Task, was editedTask,
+) (now editedTask, file string, err error) {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "# Task %s. Save, and leave the editor; if you change nothing, nothing is sent.\n", t.ID)
 	encoder := yaml.NewEncoder(&text)
@@ -130,7 +136,7 @@ func (c *taskEdit) edit(ctx context.Context, t wire.Task, was editedTask) (now e
 	if file, err = c.fileToEdit(t.ID, text.Bytes()); err != nil {
 		return now, "", err
 	}
-	if err = c.runEditor(ctx, file); err != nil {
+	if err = c.runEditor(ctx, editor, file); err != nil {
 		if c.again == "" {
 			err = cmp.Or(err, os.Remove(file))
 		}
@@ -182,13 +188,30 @@ func (c *taskEdit) fileToEdit(task string, text []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// runEditor runs the user's editor on a file.
-func (c *taskEdit) runEditor(ctx context.Context, file string) error {
+// needTerminal are editors that wait for keys, and hang or fail without a terminal.
+var needTerminal = []string{
+	"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "micro", "hx", "joe", "jed", "mcedit", "ne", "kak",
+}
+
+// editor returns the user's editor and its arguments. A process without a terminal gets none that needs one, and a
+// session without a terminal none at all: nobody would end it.
+func (c *taskEdit) editor(task string) ([]string, error) {
 	editor := strings.Fields(cmp.Or(c.Getenv("VISUAL"), c.Getenv("EDITOR"), "vi"))
-	if len(editor) == 0 {
-		return failure.Usage("VISUAL or EDITOR is set, but names no program").
+	switch {
+	case len(editor) == 0:
+		return nil, failure.Usage("VISUAL or EDITOR is set, but names no program").
 			WithNext("set it to an editor, such as vi")
+	case isTerminal(c.Stdin) && (c.JSON || c.terminal()): // with --json, the editor draws on stderr
+	case c.isSession() || slices.Contains(needTerminal, filepath.Base(editor[0])):
+		return nil, failure.Usage("`maestro task edit` needs a terminal").
+			WithWhy("%s waits for somebody who types", editor[0]).
+			WithNext("use `maestro task update %s --title \"<title>\" --description \"<text>\"`", task)
 	}
+	return editor, nil
+}
+
+// runEditor runs the user's editor on a file.
+func (c *taskEdit) runEditor(ctx context.Context, editor []string, file string) error {
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], file)...) //nolint:gosec // the user's own editor
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	if c.JSON {

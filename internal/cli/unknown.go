@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 )
 
@@ -160,13 +165,99 @@ var meantLines = map[string]map[string]string{
 	},
 }
 
-// unknownVerb returns the error for an unknown command, with the command that was probably meant.
-func unknownVerb(cmd *cobra.Command, word string) error {
-	refused := fmt.Sprintf("there is no command `%s %s`; ", cmd.CommandPath(), word)
-	if meant := meant(cmd, word); meant != "" {
-		return fmt.Errorf("%sdid you mean `%s %s`?", refused, cmd.Root().Name(), meant)
+// unknownVerbError is the error for an unknown command; meant is the command line that was probably meant, "" if none is
+// similar.
+type unknownVerbError struct {
+	group *cobra.Command
+	word  string
+	meant string
+}
+
+func unknownVerb(group *cobra.Command, word string) error {
+	return &unknownVerbError{group, word, meant(group, word)}
+}
+
+func (e *unknownVerbError) Error() string {
+	refused := fmt.Sprintf("there is no command `%s %s`; ", e.group.CommandPath(), e.word)
+	if e.meant == "" {
+		return fmt.Sprintf("%ssee `%s --help`", refused, e.group.CommandPath())
 	}
-	return fmt.Errorf("%ssee `%s --help`", refused, cmd.CommandPath())
+	return fmt.Sprintf("%sdid you mean `%s %s`?", refused, e.group.Root().Name(), e.meant)
+}
+
+// allowed replaces the command that was probably meant by one that this session may use in its place, if it may not use
+// that one.
+func (a *Run) allowed(err *unknownVerbError) error {
+	instead, ok := a.instead("maestro " + err.meant)
+	if err.meant == "" || !ok {
+		return err
+	}
+	_, line, found := strings.Cut(instead, "`maestro ")
+	line, _, _ = strings.Cut(line, "`")
+	if !found || line == "commands" {
+		line = ""
+	}
+	return &unknownVerbError{err.group, err.word, line}
+}
+
+// instead returns the next step of this session in place of a command line that its manifest does not allow; ok is false
+// if it does, or if it is not known what it allows.
+func (a *Run) instead(line string) (next string, ok bool) {
+	if !a.isSession() {
+		return "", false
+	}
+	words := strings.Fields(line)[1:]
+	called, _, err := Called(words, a.More...)
+	if err != nil || called.Annotations[commandID] == "" {
+		return "", false
+	}
+	var refused *client.Error
+	if !errors.As(guardHere(a, called.Annotations[commandID]), &refused) {
+		return "", false
+	}
+	return refused.Next, true
+}
+
+// operatorCommands are for whoever runs the server, apart from serve.
+var operatorCommands = []string{"salvage", "restore", "backup"}
+
+// waitForServer is the next step of a session whose server does not answer.
+const waitForServer = "wait, then run the command again; reports are kept meanwhile"
+
+// NoServerBySession refuses to start a server for a session: its server is the user's.
+func (a *Run) NoServerBySession() error {
+	if !a.isSession() {
+		return nil
+	}
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    "NOT_ALLOWED",
+		Message: "A session starts no server",
+		Why:     "the server is the user's: this process belongs to session '" + a.sessionID() + "'",
+		Next:    waitForServer,
+	}
+}
+
+// commandLine matches a command line that a text tells the reader to run.
+var commandLine = lazyregexp.New("`maestro [^`]+`")
+
+// followable replaces a next step that names a command which this session may not use. The server does the same with
+// the steps that it names.
+func (a *Run) followable(next string) string {
+	for _, line := range commandLine().FindAllString(next, -1) {
+		line = strings.Trim(line, "`")
+		switch words := strings.Fields(line); {
+		case !a.isSession():
+		case words[1] == "serve": // agents do not start servers
+			return waitForServer
+		case slices.Contains(operatorCommands, words[1]):
+			return "ask whoever runs the server"
+		}
+		if instead, ok := a.instead(line); ok {
+			return instead
+		}
+	}
+	return next
 }
 
 // meant returns the command line, without the program's name, that a word in a group most likely means; otherwise "".

@@ -113,9 +113,10 @@ func tellLeftOpen(a *Run, answer client.Answer) {
 	if answer.LeavesOpenMore > 0 {
 		more = fmt.Sprintf(" and %d more", answer.LeavesOpenMore)
 	}
-	named := strings.Join(answer.LeavesOpen, ",")
-	a.Print("It leaves open: %s%s\n", strings.ReplaceAll(named, ",", ", "), more)
-	a.Print("If they are done, run `maestro report complete \"<summary>\" --task %s`\n", named)
+	a.Print("It leaves open: %s%s\n", strings.Join(answer.LeavesOpen, ", "), more)
+	if next := answer.LeavesOpenNext; next != "" {
+		a.Print("%s%s\n", strings.ToUpper(next[:1]), next[1:])
+	}
 }
 
 // change is a command line that sends one command and says that it was done.

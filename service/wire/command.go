@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -26,6 +27,8 @@ type LeftOpen struct {
 	// LeavesOpen names the first of them, LeavesOpenMore counts the others.
 	LeavesOpen     []string `json:"leavesOpen,omitempty"`
 	LeavesOpenMore int      `json:"leavesOpenMore,omitempty"`
+	// LeavesOpenNext is what the caller can do about them.
+	LeavesOpenNext string `json:"leavesOpenNext,omitempty"`
 }
 
 // Done is the answer to POST /api/commands/<id>.
@@ -72,7 +75,10 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 		b = strconv.AppendInt(append(b, `,"leavesOpenMore":`...), int64(d.LeavesOpenMore), 10)
 	}
 	var err error
-	if len(d.Warnings) > 0 {
+	if d.LeavesOpenNext != "" {
+		b, err = appendMember(b, `,"leavesOpenNext":`, d.LeavesOpenNext)
+	}
+	if err == nil && len(d.Warnings) > 0 {
 		b, err = appendMember(b, `,"warnings":`, d.Warnings)
 	}
 	if err == nil && d.Start != nil {
@@ -101,6 +107,9 @@ func appendIDs(b []byte, opens string, ids []string) []byte {
 }
 
 func appendMember(b []byte, name string, value any) ([]byte, error) {
-	text, err := json.Marshal(value)
-	return append(append(b, name...), text...), err
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return append(append(b, name...), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...), err
 }

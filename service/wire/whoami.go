@@ -32,6 +32,7 @@ type Whoami struct {
 // OwnTask is a task of the calling session.
 type OwnTask struct {
 	ID     string            `json:"id"`
+	PlanID string            `json:"planId,omitempty"`
 	Title  string            `json:"title"`
 	Status events.TaskStatus `json:"status"`
 	// Says is the session's own last report about it.

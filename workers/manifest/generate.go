@@ -209,6 +209,7 @@ func related(from Source) []RelatedTask {
 	for _, task := range from.Around {
 		if own[task.ParentID] && !taken[task.ID] && below < MostAround {
 			add(task.ID, "related")
+			tasks[len(tasks)-1].Description = "It is below your task " + task.ParentID + "."
 			below++
 		}
 	}

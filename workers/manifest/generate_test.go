@@ -263,6 +263,7 @@ func TestRelatedTasksAreDerived(t *testing.T) {
 			Status:       "blocked",
 			Relationship: "related",
 			Summary:      "half of it",
+			Description:  "It is below your task t3.",
 		},
 	}
 	if !reflect.DeepEqual(m.Context.RelatedTasks, want) {

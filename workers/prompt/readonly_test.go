@@ -30,6 +30,9 @@ func TestReadOnly(t *testing.T) {
 				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
 			}
+			if reads := mode == manifest.ReadOnly; bytes.Contains(system, []byte(`<command name="track-file"`)) == reads {
+				t.Errorf("%s, %s: the list has track-file: %t", kind.name, mode, !reads)
+			}
 			listed := bytes.Contains(system, []byte(`<command name="task:create"`))
 			if listed == (mode == manifest.ReadOnly) {
 				t.Errorf("%s, %s: the list has task:create: %t", kind.name, mode, listed)
@@ -64,6 +67,10 @@ func TestLimitedSessions(t *testing.T) {
 			}
 			if !strings.Contains(workflow[strings.Index(workflow, `name="complete"`):], "`maestro session complete`") {
 				t.Errorf("%s, %s does not end: %s", kind.name, name, workflow)
+			}
+			if kind.role == events.RoleWorker &&
+				strings.Contains(workflow, "You have no command for a final report.") != (name == "restricted") {
+				t.Errorf("%s, %s is not told where its result goes: %s", kind.name, name, workflow)
 			}
 			may := axesFor(t, m)
 			for _, words := range named.FindAllStringSubmatch(workflow, -1) {

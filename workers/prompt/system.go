@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"maestro/workers/manifest"
@@ -67,7 +68,11 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	}
 	w.end()
 	w.start("commands")
-	for _, g := range grouped(a.shown()) {
+	listed := a.shown()
+	if q.facts["@read-only"] && a.Mode == manifest.Execute { // it changes no file, so it has none to record
+		listed = slices.DeleteFunc(listed, func(id string) bool { return id == "track-file" })
+	}
+	for _, g := range grouped(listed) {
 		w.start("group", attr{"name", g.name})
 		for _, id := range g.ids {
 			syntax, description, _ := Syntax(id)

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"maestro/api/client"
+	"maestro/internal/failure"
+	"maestro/service/wire"
+)
+
+// sessionMeant returns the id of the session that a text means: an id, the beginning of one, or a session's name. Names
+// are not unique: if several sessions have it, the only one that has not ended is meant. It returns the text itself if it
+// means none, or if no server can tell.
+func (a *Run) sessionMeant(ctx context.Context, kind idKind, text string) (string, error) {
+	if text == parent || text == a.Getenv(wire.EnvSessionID) || madeID().MatchString(text) {
+		return text, nil
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return text, nil //nolint:nilerr // the command reports the error itself, and may be kept
+	}
+	var begins []candidate
+	if anyID().MatchString(text) {
+		prefix := text
+		if !strings.HasPrefix(text, kind.word+"_") {
+			if exists, _ := kind.is(ctx, c, text); exists {
+				return text, nil // a client chose it, and it is not a prefix of another
+			}
+			prefix = kind.word + "_" + text
+		}
+		if len(text) >= shortest {
+			begins, err = kind.find(ctx, c, prefix, candidatesMost+1)
+		}
+		if ctx.Err() != nil || err != nil {
+			return text, ctx.Err() // the server's error about the text itself is clearer
+		}
+		if slices.ContainsFunc(begins, func(x candidate) bool { return x.id == text }) {
+			return text, nil
+		}
+		if len(begins) > candidatesMost {
+			if exists, _ := kind.is(ctx, c, text); exists {
+				return text, nil
+			}
+		}
+	}
+	named, err := a.sessionsNamed(ctx, c, text)
+	if err != nil {
+		return text, ctx.Err()
+	}
+	all := slices.Concat(named, slices.DeleteFunc(begins, func(x candidate) bool { return slices.Contains(named, x) }))
+	switch {
+	case len(all) == 0:
+		return text, nil
+	case len(all) == 1:
+		return all[0].id, nil
+	case len(named) == 0:
+		return "", ambiguous(text, all)
+	case len(named) < len(all):
+		return "", failure.Usage("%s is a session's name, and the beginning of another one's id", text).
+			WithNext("name one: %s", namedIDs(all))
+	}
+	return "", failure.Usage("%s is the name of more than one session", text).WithNext("name one: %s", namedIDs(all))
+}
+
+// sessionsNamed returns the sessions with a name, in the current project if there are any: only those that have not
+// ended, if there are any.
+func (a *Run) sessionsNamed(ctx context.Context, c *client.Client, name string) ([]candidate, error) {
+	filter := wire.SessionFilter{Name: name, Brief: "true", ProjectID: a.currentProject()}
+	found, err := c.FirstSessions(ctx, filter, candidatesMost+1)
+	if err == nil && len(found) == 0 && filter.ProjectID != "" {
+		filter.ProjectID = ""
+		found, err = c.FirstSessions(ctx, filter, candidatesMost+1)
+	}
+	if err == nil && len(found) > 1 {
+		filter.Living = "true"
+		living, failed := c.FirstSessions(ctx, filter, candidatesMost+1)
+		if len(living) > 0 {
+			found = living
+		}
+		err = failed
+	}
+	return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} }), err
+}
