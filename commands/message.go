@@ -37,9 +37,11 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	isDone := thirdOn(c.Rules) && !receiver.Active()
 	switch {
 	case receiver.Ended():
-		return nil, x.afterEnd(receiver, c, "has ended ("+string(receiver.Status)+")", "nobody would read the message", "")
+		return nil, x.afterEnd(receiver, c,
+			"has ended ("+string(receiver.Status)+")", "nobody would read the message", "")
 	case isDone && !x.Force:
-		return nil, x.afterEnd(receiver, c, "has said that its work is done", "it may run no further command", "; or send it with --force")
+		return nil, x.afterEnd(receiver, c,
+			"has reported that its work is done", "it may run no further command", "; or send it with --force")
 	case strings.TrimSpace(x.Text) == "":
 		return nil, invalid("/text", "text is required")
 	case int64(len(x.Text)) > LimitMessage.Value:
@@ -164,7 +166,6 @@ func (x *MessageSession) afterEnd(receiver *projections.Session, c Call, what, w
 		Next:    next + or,
 	}
 }
-
 
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
 	*x = MessageSession{

@@ -1136,7 +1136,7 @@ func TestSessionDecisions(t *testing.T) {
 		{
 			"write to a session that said it is done", []step{{"w", "session:complete", `{}`}},
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
-			"CONFLICT", "has said that its work is done | it may run no further command",
+			"CONFLICT", "has reported that its work is done | it may run no further command",
 		},
 		{
 			"write to a session that said it is done, by force", []step{{"w", "session:complete", `{}`}},
@@ -2834,7 +2834,7 @@ func TestInputDecisions(t *testing.T) {
 			"the user answers",
 			[]step{open},
 			answer("admin", "so"), "input.answered",
-			`{"inputId":"{i}","sessionId":"{w}","answer":"so"}`,
+			`{"inputId":"{i}","sessionId":"{w}","taskIds":["{t1}"],"answer":"so"}`,
 		},
 		{"the spawner answers", []step{open}, answer("o", "so"), "input.answered", "so"},
 		{

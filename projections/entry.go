@@ -105,7 +105,12 @@ func (f fact) describe(index int) Entry {
 			What:      "Removed task from session",
 		}
 	case *events.InputAnswered:
-		e := Entry{Type: typeAnswered, SessionID: d.SessionID, What: "Answered", Message: d.Answer}
+		e := Entry{
+			Type:      typeAnswered,
+			SessionID: d.SessionID,
+			What:      "Answered",
+			Message:   d.Answer,
+		}
 		if index < len(d.TaskIDs) {
 			e.TaskID = d.TaskIDs[index]
 		}

@@ -229,8 +229,8 @@ func (b *inbox) question(x *Input) {
 	})
 }
 
-// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then and
-// still holds, or its only one; "" if that is unknown.
+// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then
+// and still holds, or its only one; "" if that is unknown.
 func (b *inbox) askedAt(session *Session, x *Input) string {
 	if session == nil {
 		return ""

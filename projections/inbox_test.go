@@ -430,7 +430,8 @@ func TestInboxShowsWhereASessionIsWhenItAsks(t *testing.T) {
 		{"one of several", []given{asks("two", "i", "which?")}, ""},
 	} {
 		if got := question(c.story...); got.TaskID != c.want || (got.HoldsUp == 1) != (c.want != "") {
-			t.Errorf("%s: the inbox shows task %q, which holds up %d, not task %q", c.name, got.TaskID, got.HoldsUp, c.want)
+			t.Errorf("%s: the inbox shows task %q, which holds up %d, not task %q",
+				c.name, got.TaskID, got.HoldsUp, c.want)
 		}
 	}
 }

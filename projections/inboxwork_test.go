@@ -121,8 +121,8 @@ func TestExitedCommand(t *testing.T) {
 				"maestro session spawn --task-ids t1",
 		}},
 		{"it had said that it is done", spawned(complete, exited("3")), []string{
-			"unattended w/t1 at 4: Title of t1: no session works on it: session w is completed, and nobody says that it is " +
-				"done → maestro task complete t1, or maestro session spawn --task-ids t1",
+			"unattended w/t1 at 4: Title of t1: no session works on it: session w is completed, and nobody says that " +
+				"it is done → maestro task complete t1, or maestro session spawn --task-ids t1",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

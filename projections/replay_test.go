@@ -24,7 +24,7 @@ const (
 // gets new events.
 const (
 	goldenFormat = 16
-	goldenDigest = "841b2e5ab4d1fade22180dd2561eeeee03bce3c6a0b354cfaf06967002fe0c24"
+	goldenDigest = "1776eaf15026432ae07092d3a82a84f36dd44cbab2332cd5bd63d0c2eeff6da2"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new

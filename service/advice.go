@@ -44,8 +44,8 @@ func (s *Service) mayRun(c *Caller, words []string) bool {
 	return !slices.Contains(operatorCommands, words[0])
 }
 
-// followable leaves out of inbox items the steps that their reader, a session, may not take. An item that leaves it none
-// is for the user to deal with.
+// followable leaves out of inbox items the steps that their reader, a session, may not take. An item that leaves it
+// none is for another session to work on, or for the user to deal with.
 func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	if c.By.Kind != commands.ActorSession {
 		return

@@ -267,7 +267,8 @@ func (v View) refusedIn(projects []*projections.Project, only string) ([]project
 		int(commands.LimitInboxAllRefused.Value)), nil
 }
 
-// refusedSessions returns the refused sessions that concern the caller, and nil for the others. It searches in portions.
+// refusedSessions returns the refused sessions that concern the caller, and nil for the others. It searches in
+// portions.
 func (v View) refusedSessions(
 	denials []engine.Denial, only string,
 ) (sessions map[string]*projections.Session, err error) {

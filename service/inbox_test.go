@@ -141,7 +141,8 @@ func TestInboxNamesStepsThatItsReaderMayTake(t *testing.T) {
 		"maestro queue requeue t --queue q":                                 `maestro report needs-input "<question>"`,
 		"maestro queue requeue t, or maestro session spawn --task-ids t":    "maestro session spawn --task-ids t",
 		`maestro session message s "…", or maestro audit denials --actor s`: `maestro session message s "…"`,
-		"maestro why t, or maestro task complete t":                         "maestro why t, or maestro task complete t",
+
+		"maestro why t, or maestro task complete t": "maestro why t, or maestro task complete t",
 	} {
 		items := []projections.InboxItem{{Next: next}}
 		if s.followable(s.admin(), items); items[0].Next != next {

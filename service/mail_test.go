@@ -52,6 +52,7 @@ func (w *world) team() (task string, made team) {
 func TestMailIsTheSessionsOwn(t *testing.T) {
 	w := newWorld(t)
 	task, team := w.team()
+	w.do(team.worker, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`) // who is done is not told of it
 	w.do(w.admin(), "task:complete", `{"taskId":"`+task+`"}`)
 	w.do(w.admin(), "task:reopen", fmt.Sprintf(`{"taskId":%q,"reason":%q}`, task, "x"+strings.Repeat("ä", 30_000)))
 	for name, c := range map[string]*Caller{"user": w.admin(), "spawner": team.orchestrator, "itself": team.worker} {

@@ -127,7 +127,12 @@ func (v View) GetQueueTop(in *wire.QueueOf) (wire.QueueTop, error) {
 
 func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	view := v.QueueView(q)
-	top := wire.QueueTop{Queue: q.Name, Waiting: view.Waiting, Over: view.Over, Stats: view.Stats}
+	top := wire.QueueTop{
+		Queue:   q.Name,
+		Waiting: view.Waiting,
+		Over:    view.Over,
+		Stats:   view.Stats,
+	}
 	item, passedOver := v.Top(q)
 	top.PassedOver = passedOver
 	switch {

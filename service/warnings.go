@@ -89,15 +89,19 @@ func asksAgain(v View, said *events.SessionReported) []string {
 
 // doneWith reports whether a session says that tasks are done or failed, and goes on.
 func doneWith(said *events.SessionReported) bool {
-	return (said.Kind == events.ReportComplete || said.Kind == events.ReportError) && len(said.TaskIDs) > 0 && !said.Late
+	ends := said.Kind == events.ReportComplete || said.Kind == events.ReportError
+	return ends && len(said.TaskIDs) > 0 && !said.Late
 }
 
 // stillAsks warns a session that reports on tasks as done or failed of its open questions about them: the user is still
 // asked to answer.
 func stillAsks(v View, said *events.SessionReported) []string {
+	done := make(map[string]bool, len(said.TaskIDs))
+	for _, id := range said.TaskIDs {
+		done[id] = true
+	}
 	about := func(x *projections.Input) bool {
-		return len(x.TaskIDs) == 0 ||
-			slices.ContainsFunc(x.TaskIDs, func(id string) bool { return slices.Contains(said.TaskIDs, id) })
+		return len(x.TaskIDs) == 0 || slices.ContainsFunc(x.TaskIDs, func(id string) bool { return done[id] })
 	}
 	ids, more := openQuestions(v, said.SessionID, about)
 	if len(ids) == 0 {

@@ -267,13 +267,14 @@ func TestWatchFilters(t *testing.T) {
 		"a session": {WatchFilter{Session: s.workerName}, []string{
 			"session.reported task,session_timeline,task_timeline,session",
 			"session.noted session_timeline,session",
+			"task.status_changed task,task_timeline,session_timeline,session", // it is told
 		}},
 		"kinds": {WatchFilter{Kinds: []projections.Kind{projections.KindTask, projections.KindToken}}, []string{
 			"task.created task", "session.reported task", "task.status_changed task", "token.created token",
 		}},
 		"kinds of a session": {
 			WatchFilter{Session: s.workerName, Kinds: []projections.Kind{projections.KindTask}},
-			[]string{"session.reported task"},
+			[]string{"session.reported task", "task.status_changed task"},
 		},
 	} {
 		got := s.seen(s.watching(s.admin(), after, c.filter))

@@ -157,7 +157,7 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+one+`"}`)
 	next(worker, "work on "+one+", then `maestro report complete \"<summary>\" --task "+one+"`")
 	say(worker, "complete", one)
-	next(worker, "all is reported: end with `maestro session complete`")
+	next(worker, "everything is reported: end with `maestro session complete`")
 
 	whole := begin(fmt.Sprintf(`,"taskIds":[%q]`, task()))
 	s.do(whole, "report:blocked", `{"message":"m"}`)

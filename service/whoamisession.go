@@ -61,8 +61,8 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 	return tasks, max(len(ids)-ownTasksListed, 0)
 }
 
-// standing returns what a session says about a task. That it is blocked or has failed is over once the task's status was
-// changed: the user or the orchestrator wants it to go on.
+// standing returns what a session says about a task. That it is blocked or has failed is over once the task's status
+// was changed: the user or the orchestrator wants it to go on.
 func standing(t *projections.Task, said projections.StatusReport) events.TaskSessionStatus {
 	if said.Sequence < t.StatusSequence && (said.Status == events.SaysBlocked || said.Status == events.SaysFailed) {
 		return ""

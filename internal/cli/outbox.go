@@ -17,7 +17,6 @@ import (
 	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
-	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/outbox"
 )
@@ -380,43 +379,6 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 		Next:       said.Next,
 	})
 	return nil
-}
-
-// tellRefused shows the session which of its kept commands the server of this home delivered and refused since its last
-// command.
-func tellRefused(ctx context.Context, a *Run) {
-	box, done, err := openOutbox(a, home.Open)
-	if err != nil {
-		return // waitingCommands reports it
-	}
-	defer done()
-	refused, err := box.TakeRefused(ctx, mailWithin)
-	if err != nil {
-		a.Say("maestro: it cannot be seen whether kept commands of this session were refused: %s\n", err)
-	}
-	for _, r := range refused {
-		a.sayRefused(r)
-	}
-}
-
-// sayRefused tells the session that a kept command was refused: it goes on as if it had been accepted.
-func (a *Run) sayRefused(r outbox.Refused) {
-	a.Say(
-		"maestro: a kept command was refused: %s%s of %s, key %s: %s\n",
-		r.Command,
-		Prefixed(" ", safetext.OneLine(r.Said)),
-		r.OccurredAt.UTC().Format(time.RFC3339),
-		r.Key,
-		safetext.OneLine(r.Message),
-	)
-	if r.Why != "" {
-		a.Say("  why:  %s\n", safetext.OneLine(r.Why))
-	}
-	next := "it had no effect: correct it, and send it again"
-	if r.Next != "" {
-		next += "; " + safetext.OneLine(r.Next)
-	}
-	a.Say("  next: %s\n", next)
 }
 
 // forGood reports whether the server would repeat its answer. An answer of another server is inconclusive.

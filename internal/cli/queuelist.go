@@ -77,8 +77,8 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 		if top.Item == nil {
 			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting-top.Over))
 			if top.Over > 0 && !c.isSession() {
-				c.Print("The tasks of %s are done; `maestro queue remove <taskId>` takes them out: see `maestro queue list`\n",
-					Many(top.Over, "queued item"))
+				c.Print("The tasks of %s are done; `maestro queue remove <taskId>` removes them: "+
+					"see `maestro queue list`\n", Many(top.Over, "queued item"))
 			}
 			return
 		}

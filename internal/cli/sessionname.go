@@ -11,8 +11,8 @@ import (
 )
 
 // sessionMeant returns the id of the session that a text means: an id, the beginning of one, or a session's name. Names
-// are not unique: if several sessions have it, the only one that has not ended is meant. It returns the text itself if it
-// means none, or if no server can tell.
+// are not unique: if several sessions have it, the only one that has not ended is meant. It returns the text itself if
+// it means none, or if no server can tell.
 func (a *Run) sessionMeant(ctx context.Context, kind idKind, text string) (string, error) {
 	if text == parent || text == a.Getenv(wire.EnvSessionID) || madeID().MatchString(text) {
 		return text, nil
@@ -49,7 +49,12 @@ func (a *Run) sessionMeant(ctx context.Context, kind idKind, text string) (strin
 	if err != nil {
 		return text, ctx.Err()
 	}
-	all := slices.Concat(named, slices.DeleteFunc(begins, func(x candidate) bool { return slices.Contains(named, x) }))
+	all := named
+	for _, x := range begins {
+		if !slices.Contains(named, x) {
+			all = append(slices.Clip(all), x)
+		}
+	}
 	switch {
 	case len(all) == 0:
 		return text, nil

@@ -256,7 +256,8 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	case err != nil && name == "taskId" && a.isSession():
 		a.notLookedUp(name, text, err)
 		// A session that may not list tasks still knows its own.
-		if own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return strings.HasPrefix(t.ID, begins) }); known {
+		own, known := a.ownTask(ctx, c, func(t wire.OwnTask) bool { return strings.HasPrefix(t.ID, begins) })
+		if known {
 			return own, nil
 		}
 		return text, nil

@@ -65,7 +65,8 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	return c.each(ctx, args, "task:complete", of, c.key, words, afterThoseBelow)
 }
 
-// readTitles reads the titles of tasks, which are shown with what was done to them. A task that cannot be read has none.
+// readTitles reads the titles of tasks, which are shown with what was done to them. A task that cannot be read has
+// none.
 func (c *taskComplete) readTitles(ctx context.Context, ids []string) error {
 	server, err := c.Connect(ctx)
 	if err != nil {

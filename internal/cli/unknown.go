@@ -165,8 +165,8 @@ var meantLines = map[string]map[string]string{
 	},
 }
 
-// unknownVerbError is the error for an unknown command; meant is the command line that was probably meant, "" if none is
-// similar.
+// unknownVerbError is the error for an unknown command; meant is the command line that was probably meant, "" if none
+// is similar.
 type unknownVerbError struct {
 	group *cobra.Command
 	word  string
@@ -200,8 +200,8 @@ func (a *Run) allowed(err *unknownVerbError) error {
 	return &unknownVerbError{err.group, err.word, line}
 }
 
-// instead returns the next step of this session in place of a command line that its manifest does not allow; ok is false
-// if it does, or if it is not known what it allows.
+// instead returns the next step of this session in place of a command line that its manifest does not allow; ok is
+// false if it does, or if it is not known what it allows.
 func (a *Run) instead(line string) (next string, ok bool) {
 	if !a.isSession() {
 		return "", false

@@ -17,9 +17,9 @@ type notice struct {
 	SessionIDs []string `json:"sessionIds"`
 }
 
-// concerned returns the living sessions, sorted, that are notified of a move of a task. When it is blocked or cancelled,
-// or one that was done or blocked is open again, those that have it or made a statement about it; when it is completed,
-// those still at work on it. The one that moves it is not among them. reopens is set for a permitted
+// concerned returns the living sessions, sorted, that are notified of a move of a task. When it is blocked or
+// cancelled, or one that was done or blocked is open again, those that have it or made a statement about it; when it is
+// completed, those still at work on it. The one that moves it is not among them. reopens is set for a permitted
 // task:reopen, which also opens a task that is only reported as completed, and says why one was reopened.
 func (c *trial) concerned(t *task, to string, reopens bool) []string {
 	if t == nil {

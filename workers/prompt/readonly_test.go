@@ -30,8 +30,9 @@ func TestReadOnly(t *testing.T) {
 				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
 			}
-			if reads := mode == manifest.ReadOnly; bytes.Contains(system, []byte(`<command name="track-file"`)) == reads {
-				t.Errorf("%s, %s: the list has track-file: %t", kind.name, mode, !reads)
+			tracks := bytes.Contains(system, []byte(`<command name="track-file"`))
+			if reads := mode == manifest.ReadOnly; tracks == reads {
+				t.Errorf("%s, %s: the list has track-file: %t", kind.name, mode, tracks)
 			}
 			listed := bytes.Contains(system, []byte(`<command name="task:create"`))
 			if listed == (mode == manifest.ReadOnly) {

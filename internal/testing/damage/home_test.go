@@ -120,9 +120,13 @@ func (s snapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	return s.dir.Save(snapshot)
 }
 
-func (s snapshots) SaveSegment(_ context.Context, segment []byte) (string, error) { return s.dir.SaveSegment(segment) }
+func (s snapshots) SaveSegment(_ context.Context, segment []byte) (string, error) {
+	return s.dir.SaveSegment(segment)
+}
 
-func (s snapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) { return s.dir.LoadSegment(digest) }
+func (s snapshots) LoadSegment(_ context.Context, digest string) ([]byte, error) {
+	return s.dir.LoadSegment(digest)
+}
 
 type witness struct {
 	*bus.HeadFile

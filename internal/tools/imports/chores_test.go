@@ -16,6 +16,9 @@ var walkers = []string{"each", "eachOf"}
 var choreSearches = map[string]string{
 	"projections inbox.go task SaidBy":                  "counted; `task-sessions`",
 	"projections inbox.go tellTask SaidBy":              "counted; `task-sessions`",
+	"projections inboxexpensive.go attends Contains":    "counted; `session-tasks`",
+	"projections inboxexpensive.go attends SaidBy":      "counted; `task-sessions`",
+	"projections inboxexpensive.go worked ContainsFunc": "counted; `task-sessions`",
 	"projections inboxwork.go quarantined ContainsFunc": "counted; the queues of a task",
 	"projections says.go SaidBy indexOf":                "counted by who asks",
 	"projections says.go indexOf IndexFunc":             "counted by who asks",
