@@ -160,7 +160,6 @@ func (x *MessageSession) afterEnd(receiver *projections.Session, c Call) *Refusa
 	}
 }
 
-
 func (x *MessageSession) from(e *events.Event, d *events.SessionMessaged) bool {
 	*x = MessageSession{
 		ProjectRef: inProject(e),

@@ -174,7 +174,7 @@ func TestAnswerToKept(t *testing.T) {
 			t.Errorf("%d: %+v, asked %q", test.status, got, s.asked)
 		}
 		refused := test.status >= 400 && !test.waits
-		if refused != strings.Contains(got.stderr, "a kept command was refused: report:progress of") ||
+		if refused != strings.Contains(got.stderr, "a kept command was refused: report:progress “one” of") ||
 			refused != strings.Contains(got.stderr, "why:  because") {
 			t.Errorf("%d: %s", test.status, got.stderr)
 		}
