@@ -47,7 +47,7 @@ func TestInboxByUrgency(t *testing.T) {
 		own := w.task(project)
 		_, token := w.session(adminToken, project, own, ``)
 		w.ask(token, "How?", ``)
-		first := []string{"question <nil>", "blocked " + urgent}
+		first := []string{"question " + own, "blocked " + urgent}
 		oldest := w.pagesOf("/api/inbox?sort=")
 		slices.Reverse(oldest)
 		if !slices.Equal(oldest[:2], first) {

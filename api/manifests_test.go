@@ -282,7 +282,8 @@ func TestManifestReflectsState(t *testing.T) {
 		 {"id":"` + open + `","title":"Not yet","status":"todo","relationship":"dependency"},
 		 {"id":"` + parent + `","title":"Parent","status":"todo","relationship":"blocks","description":"the whole"},
 		 {"id":"` + dependent + `","title":"After","status":"todo","relationship":"blocking"},
-		 {"id":"` + child + `","title":"Below","status":"todo","relationship":"related"}],
+		 {"id":"` + child + `","title":"Below","status":"todo","relationship":"related",
+		  "description":"It is below your task ` + bare + `."}],
 		 "custom":{"taskIds":["` + own + `","` + bare + `"],"note":"n","big":12345678901234567890}},
 		"templateId":"execute-tree"}`
 	if got := generic(t, m.Canonical()); got != generic(t, []byte(want)) {

@@ -19,7 +19,7 @@ type SessionFilter struct {
 	Active    string `query:"active" doc:"true: that are not completed"`
 	Living    string `query:"living" doc:"true: that have not ended"`
 	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session spawned"`
-	Name      string `query:"name" doc:"with this name"`
+	Name      string `query:"name" flag:"name <name>" doc:"with this name"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`

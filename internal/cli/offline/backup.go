@@ -3,17 +3,20 @@ package offline
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/bus"
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/cli"
 	"maestro/internal/failure"
+	"maestro/service/wire"
 )
 
 // backup is `maestro backup`.
@@ -48,6 +51,18 @@ func (c *backup) run(ctx context.Context, args []string) error {
 		return err
 	}
 	archive, err := server.Backup(ctx)
+	var refused *client.Error
+	if session := c.Getenv(wire.EnvSessionID); session != "" && errors.As(err, &refused) &&
+		refused.Status == http.StatusForbidden {
+		return &failure.Error{
+			Status:  http.StatusForbidden,
+			Code:    "NOT_ALLOWED",
+			Message: "A backup is not allowed for session " + session,
+			Why:     "it is for the user",
+			Next:    "ask whoever runs the server",
+			Err:     err,
+		}
+	}
 	if err != nil {
 		return err
 	}
