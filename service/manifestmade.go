@@ -121,9 +121,9 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if s.Manifests == nil || session == "" {
 		return
 	}
-	placing := &s.placing[crc32.ChecksumIEEE([]byte(session))%placedAtOnce]
-	placing.Lock() // so that later look-ups are also placed later
-	defer placing.Unlock()
+	placing := s.placing[crc32.ChecksumIEEE([]byte(session))%placedAtOnce]
+	placing <- struct{}{} // so that later look-ups are also placed later
+	defer func() { <-placing }()
 	digest := ""
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(session); x != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"maestro/engine"
@@ -72,9 +71,9 @@ type Service struct {
 	limited limitedLog
 	// unread logs long texts that could not be read.
 	unread limitedLog
-	// placing has a lock for the manifests of some sessions each: few are placed at a time, and those of one session
-	// one after the other.
-	placing [placedAtOnce]sync.Mutex
+	// placing has a semaphore for the manifests of some sessions each: few are placed at a time, and those of one
+	// session one after the other.
+	placing [placedAtOnce]chan struct{}
 	// rendering limits manifests that are being created, ordering answers that are sorted by dependency, turns parts of
 	// long answers, trying dry runs.
 	rendering, ordering, turns, trying *places
@@ -106,7 +105,7 @@ func New(config Config) (*Service, error) {
 		config.Uses = OpenTokenUses(nil, config.Logger)
 	}
 	auth := newAuthenticator(config.Keys, config.Handler, config.Now)
-	return &Service{
+	s := &Service{
 		Config:    config,
 		auth:      auth,
 		ledger:    newLedger(&config.Limits),
@@ -115,5 +114,9 @@ func New(config Config) (*Service, error) {
 		turns:     newPlaces(turnsAtOnce()),
 		trying:    newPlaces(triesAtOnce),
 		listMost:  engine.ReadMost,
-	}, nil
+	}
+	for i := range s.placing {
+		s.placing[i] = make(chan struct{}, 1)
+	}
+	return s, nil
 }
