@@ -42,7 +42,8 @@ func TestEveryRouteAsksAfterItsBody(t *testing.T) {
 					path = strings.NewReplacer("{id}", map[string]string{
 						"tasks": task, "projects": project, "sessions": other, "templates": "execute-simple",
 					}[strings.Split(path, "/")[2]], "{taskId}", task).Replace(path)
-					token, end := "", func() {}
+					var token string
+					var end func()
 					switch name := "t" + strconv.Itoa(i); c.name {
 					case "an admin token expires", "an auditor token expires":
 						kind := strings.Fields(c.name)[1]

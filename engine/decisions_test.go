@@ -1134,12 +1134,14 @@ func TestSessionDecisions(t *testing.T) {
 			"CONFLICT", "has ended (stopped) | nobody would read",
 		},
 		{
-			"write to a session that said it is done", []step{{"w", "session:complete", `{}`}},
+			"write to a session that said it is done",
+			[]step{{"w", "session:complete", `{}`}},
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
 			"CONFLICT", "has reported that its work is done | it may run no further command",
 		},
 		{
-			"write to a session that said it is done, by force", []step{{"w", "session:complete", `{}`}},
+			"write to a session that said it is done, by force",
+			[]step{{"w", "session:complete", `{}`}},
 			step{"admin", "session:message", `{"sessionId":"{w}","text":"x","force":true}`},
 			"session.messaged", `"forced":true`,
 		},
@@ -3499,8 +3501,12 @@ func TestDeadlineDecisions(t *testing.T) {
 			timeOut, "session.timed_out",
 			`{"sessionId":"{a}","deadline":`,
 		},
-		{"time out too early", []step{timed, {"time", "", "30s"}}, timeOut, "BUSINESS_RULE_ERROR",
-			"has not reached its deadline"},
+		{
+			"time out too early",
+			[]step{timed, {"time", "", "30s"}},
+			timeOut, "BUSINESS_RULE_ERROR",
+			"has not reached its deadline",
+		},
 		{"time out one that has no deadline", []step{{"time", "", "9000h"}}, step{
 			"system", "session:timed-out",
 			`{"sessionId":"{w}"}`,

@@ -156,11 +156,12 @@ func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string 
 	if t == nil {
 		return "task " + item.TaskID + " was deleted" + giveBack
 	}
-	switch {
-	case t.Status == events.TaskCancelled:
+	switch t.Status {
+	case events.TaskCancelled:
 		return "task " + t.ID + " is cancelled" + giveBack
-	case t.Status == events.TaskCompleted:
+	case events.TaskCompleted:
 		return "task " + t.ID + " is completed already: `maestro queue complete` gives its item back"
+	case events.TaskTodo, events.TaskInProgress, events.TaskBlocked:
 	}
 	v.Worked(t.Speakers())
 	switch says := standing(t, t.SaidBy(x.ID)); {

@@ -86,7 +86,8 @@ func TestFaults(t *testing.T) {
 			"/session/model: must be a text, not a number",
 		}},
 		{"half a pair", []string{`"Fix bug"`, `"\ud800"`}, []string{
-			"/tasks/0/title: contains half of a surrogate pair"}},
+			"/tasks/0/title: contains half of a surrogate pair",
+		}},
 		{
 			"half a pair in what is free", task(`"metadata":{"a":"\udc00\ud800"}`),
 			[]string{"/tasks/0/metadata/a: contains half of a surrogate pair"},
