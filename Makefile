@@ -23,7 +23,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/maestro
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/maestro ./cmd/maestro
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -o bin/maestro ./cmd/maestro
 
 .PHONY: demo
 demo: build ## show the main job in a temporary home: a fleet of twelve workers, three of them and the server killed

@@ -128,8 +128,8 @@ var plants = []plant{
 	{
 		"a batch's permissions are checked on the state before the batch",
 		[]edit{{
-			writer, "PermitAt(h.overlay, commands.CurrentRules(),",
-			"PermitAt(h.committed, commands.CurrentRules(),",
+			writer, "PermitCommand(h.overlay, commands.CurrentRules(),",
+			"PermitCommand(h.committed, commands.CurrentRules(),",
 		}},
 	},
 	{"a refusal is based on less than another server acknowledged", []edit{{
