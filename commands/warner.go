@@ -72,6 +72,7 @@ func alsoHad(s *projections.State, t *projections.Task, session, queue string) (
 		if other == session || x == nil || !x.Active() || queue != "" && x.Queue == queue {
 			continue
 		}
+		s.Worked(t.Speakers() + len(x.TaskIDs)/namesPerStep)
 		if t.SaidBy(other).Status != "" || slices.Contains(x.TaskIDs, t.ID) {
 			warnings = append(warnings, Warning{
 				Text:     "session " + other + " also has task " + t.ID,

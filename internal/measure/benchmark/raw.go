@@ -64,8 +64,8 @@ func units(ctx context.Context, o Options, report func(Check)) (err error) {
 	report(atLeast("unit_callers_64", 5, figures[0], figures[3], "/s", unit))
 	report(atLeast("unit_callers_512", 8, figures[1], figures[3], "/s", unit))
 	report(atLeast("unit_queue_50", 1.8, figures[2], figures[3], "items/s", unit))
-	report(atLeast("limit_callers_64", 0.3, figures[0], figures[4], "/s", "the same bytes without decisions"))
-	report(atLeast("limit_callers_512", 0.3, figures[1], figures[5], "/s", "the same bytes without decisions"))
+	report(atLeast("limit_callers_64", 0.5, figures[0], figures[4], "/s", "the same bytes without decisions"))
+	report(atLeast("limit_callers_512", 0.5, figures[1], figures[5], "/s", "the same bytes without decisions"))
 	return nil
 }
 
