@@ -88,16 +88,16 @@ func (h *Handler) unregister(w *waiter, keys []Key) {
 }
 
 // touch collects the keys that an event changes. wakeTouched wakes their waiters after the commit.
-func (h *Handler) touch(data events.Data, changes []projections.Change) {
+func (e *effects) touch(data events.Data, changes []projections.Change) {
 	for _, change := range changes {
 		switch change.Kind {
 		case projections.KindInput:
-			h.touchKey(Key{change.Kind, change.ID})
-			h.touchMail(change)
+			e.touchKey(Key{change.Kind, change.ID})
+			e.touchMail(change)
 		case projections.KindQueue, projections.KindToken:
-			h.touchKey(Key{change.Kind, change.ID})
+			e.touchKey(Key{change.Kind, change.ID})
 		case projections.KindSession:
-			h.touchMail(change)
+			e.touchMail(change)
 		case projections.KindProject,
 			projections.KindTask,
 			projections.KindQueueItem,
@@ -108,48 +108,48 @@ func (h *Handler) touch(data events.Data, changes []projections.Change) {
 	}
 	switch d := data.(type) {
 	case *events.QueueItemStarted:
-		h.touchKey(Key{projections.KindQueueItem, d.SessionID})
+		e.touchKey(Key{projections.KindQueueItem, d.SessionID})
 	case *events.SessionKilled:
-		h.touchSession(d.SessionID)
+		e.touchSession(d.SessionID)
 	case *events.SessionDeleted:
-		h.touchSession(d.SessionID)
+		e.touchSession(d.SessionID)
 	case *events.SessionLost:
-		h.touchSession(d.SessionID)
+		e.touchSession(d.SessionID)
 	case *events.SessionTimedOut:
-		h.touchSession(d.SessionID)
+		e.touchSession(d.SessionID)
 	case *events.TokenRevoked:
 		if d.SessionID != "" {
-			h.touchSession(d.SessionID)
+			e.touchSession(d.SessionID)
 		}
 	}
 }
 
 // touchMail collects the keys of the callers that wait for a session's mail.
-func (h *Handler) touchMail(change projections.Change) {
+func (e *effects) touchMail(change projections.Change) {
 	if id := change.MailFor(); id != "" {
-		h.touchKey(MailOf(id))
+		e.touchKey(MailOf(id))
 	}
 }
 
 // MailOf is the key that changes when mail arrives for a session.
 func MailOf(session string) Key { return Key{projections.KindSessionTimeline, session} }
 
-func (h *Handler) touchSession(id string) { h.touchKey(Key{projections.KindSession, id}) }
+func (e *effects) touchSession(id string) { e.touchKey(Key{projections.KindSession, id}) }
 
-func (h *Handler) touchKey(key Key) {
-	if key == h.touchedLast { // most events of a batch belong to one project
+func (e *effects) touchKey(key Key) {
+	if key == e.touchedLast { // most events of a batch belong to one project
 		return
 	}
-	h.touchedLast = key
-	if h.touched == nil {
-		h.touched = map[Key]struct{}{}
+	e.touchedLast = key
+	if e.touched == nil {
+		e.touched = map[Key]struct{}{}
 	}
-	h.touched[key] = struct{}{}
+	e.touched[key] = struct{}{}
 }
 
 // wakeTouched wakes the waiters for the keys that the commit changed. The caller holds mu.
-func (h *Handler) wakeTouched() {
-	for key := range h.touched {
+func (h *Handler) wakeTouched(touched map[Key]struct{}) {
+	for key := range touched {
 		h.wakeKey(key)
 		switch key.Kind {
 		case projections.KindSession:
@@ -163,13 +163,6 @@ func (h *Handler) wakeTouched() {
 		default:
 		}
 	}
-	h.untouch()
-}
-
-// untouch discards the collected keys.
-func (h *Handler) untouch() {
-	clear(h.touched)
-	h.touchedLast = Key{}
 }
 
 func (h *Handler) wakeKey(key Key) {

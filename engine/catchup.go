@@ -33,7 +33,8 @@ func (h *Handler) catchUp(ctx context.Context) error {
 		return damage
 	}
 	var read []events.Message
-	h.dropBatch()
+	h.overlay.Drop()
+	effects := h.noEffects()
 	err = h.config.Log.Read(ctx, ground+1, head, func(m events.Message) error {
 		event, err := h.decoder.Decode(m.Body)
 		if err != nil {
@@ -47,12 +48,12 @@ func (h *Handler) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.note(m.Sequence, m.Body, hash, event, changes)
+		h.note(effects, m.Sequence, m.Body, hash, event, changes)
 		read = append(read, m)
 		return nil
 	})
 	if err != nil {
-		h.dropBatch()
+		h.overlay.Drop()
 		if errors.Is(err, events.ErrReadOnly) {
 			h.setDamage(err)
 		} else {
@@ -66,7 +67,7 @@ func (h *Handler) catchUp(ctx context.Context) error {
 		h.logger.Info("the log takes writes again", "head", h.committed.Head().Sequence)
 		h.doubt = nil
 	}
-	h.wakeWaiting()
+	h.wakeWaiting(effects)
 	h.unlockState()
 	if len(read) > 0 {
 		h.follow()
@@ -74,11 +75,4 @@ func (h *Handler) catchUp(ctx context.Context) error {
 		h.takeImage(ground)
 	}
 	return nil
-}
-
-// dropBatch discards everything that was decided or read but not committed.
-func (h *Handler) dropBatch() {
-	h.overlay.Drop()
-	h.untouch()
-	h.feed.forget()
 }

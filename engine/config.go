@@ -64,6 +64,8 @@ type Config struct {
 	// Shared says that other servers write to the same log. No append guards an answer without an event, so the Handler
 	// then checks such answers against the log's head before it sends them.
 	Shared bool
+	// OverlapFrom is how many commands must wait for the writer to decide the next batch while it appends one; 24 if 0.
+	OverlapFrom int
 	// SnapshotEvery is the number of events between snapshots; 50,000 if 0.
 	SnapshotEvery uint64
 	// ReadMost is how many steps one read of the state may take; [ReadMost] if 0.

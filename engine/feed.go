@@ -31,10 +31,8 @@ const (
 // none of them blocks the writer. The feed is filled from the first follower on, until feedMost commits after the last
 // one left, so that a follower that reconnects soon misses nothing.
 type feed struct {
-	// on says that commits are to be kept. The writer reads it at the beginning of a batch.
+	// on says that commits are to be kept. The writer reads it when it decides.
 	on atomic.Bool
-	// pending holds the commits of the current batch. It belongs to the writer.
-	pending []Commit
 
 	// Handler.mu guards the rest. The ring holds the commits of sequences first to next-1, each at its sequence modulo
 	// feedMost; first is 0 while it is empty.
@@ -45,30 +43,41 @@ type feed struct {
 	unfollowed  int // commits since the last follower left
 }
 
-// note collects an event's commit, and the keys to wake, until the batch commits. The caller may reuse event and
-// changes, but not the event's payload.
-func (h *Handler) note(sequence uint64, body []byte, hash events.Hash, e *events.Event, changes []projections.Change) {
-	h.touch(e.Data, changes)
+// effects are what the commit of a batch does beside changing the state: its commits go to the followers, and who waits
+// for one of the touched keys is woken.
+type effects struct {
+	commits     []Commit
+	touched     map[Key]struct{}
+	touchedLast Key
+}
+
+func (e *effects) forget() {
+	clear(e.commits)
+	e.commits = e.commits[:0]
+	clear(e.touched)
+	e.touchedLast = Key{}
+}
+
+// note collects an event's effects until its batch commits. The caller may reuse event and changes, but not the event's
+// payload.
+func (h *Handler) note(
+	to *effects, sequence uint64, body []byte, hash events.Hash, e *events.Event, changes []projections.Change,
+) {
+	to.touch(e.Data, changes)
 	for _, queue := range h.overlay.LinesMoved() {
-		h.touchKey(Key{projections.KindQueue, queue})
+		to.touchKey(Key{projections.KindQueue, queue})
 	}
 	if !h.feed.on.Load() {
 		return
 	}
 	event := *e
-	h.feed.pending = append(h.feed.pending, Commit{
+	to.commits = append(to.commits, Commit{
 		Sequence: sequence,
 		Body:     hash,
 		Event:    &event,
 		Changes:  slices.Clone(changes),
 		size:     len(body),
 	})
-}
-
-// forget discards the current batch.
-func (f *feed) forget() {
-	clear(f.pending)
-	f.pending = f.pending[:0]
 }
 
 // begin starts to keep the commits after head.
@@ -80,12 +89,11 @@ func (f *feed) begin(head uint64) {
 }
 
 // publish adds the commits of a batch to the ring.
-func (f *feed) publish() {
+func (f *feed) publish(commits []Commit) {
 	if f.first == 0 { // nobody follows, or the first follower waits for this batch to end
-		f.forget()
 		return
 	}
-	for _, commit := range f.pending {
+	for _, commit := range commits {
 		if f.next-f.first == feedMost {
 			f.drop()
 		}
@@ -97,12 +105,11 @@ func (f *feed) publish() {
 		f.drop()
 	}
 	if f.followers == 0 {
-		if f.unfollowed += len(f.pending); f.unfollowed >= feedMost {
+		if f.unfollowed += len(commits); f.unfollowed >= feedMost {
 			f.on.Store(false)
 			f.commits, f.first, f.next, f.bytes = nil, 0, 0, 0
 		}
 	}
-	f.forget()
 }
 
 // drop removes the oldest commit.

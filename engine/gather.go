@@ -22,7 +22,7 @@ const (
 // process are back in microseconds, so a short wait lets all of them share one append. Callers over a network need
 // longer than a wait is worth: a wait in vain is not repeated soon.
 type gathering struct {
-	// held is how many commands the batch held.
+	// held is how many commands the batch held, with those that were decided while it was appended.
 	held int
 	// took is how long its append took.
 	took time.Duration
@@ -30,14 +30,19 @@ type gathering struct {
 	pause int
 }
 
-// gather waits a moment for as many commands as the last batch held.
+// gather waits a moment for as many commands as the last batch held. If these are many, it waits for half of them: the
+// other half is decided while the first is being appended, see overlap.
 func (h *Handler) gather(ctx context.Context) {
 	g := &h.gathering
 	if g.pause > 0 {
 		g.pause--
 		return
 	}
-	if g.held <= gatherFrom || h.queue.expect(g.held) {
+	want := g.held
+	if want/2 >= h.config.OverlapFrom {
+		want /= 2
+	}
+	if g.held <= gatherFrom || h.queue.expect(want) {
 		return
 	}
 	select {

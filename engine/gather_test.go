@@ -15,7 +15,8 @@ import (
 const appendsTake = time.Millisecond
 
 // gatheringWorld returns a world whose appends take appendsTake. waits returns the waits of its writer.
-func gatheringWorld(t *testing.T) (w *world, waits func() []time.Duration) {
+// The writer decides while it appends from overlapFrom commands on; 0 stands for the default.
+func gatheringWorld(t *testing.T, overlapFrom int) (w *world, waits func() []time.Duration) {
 	t.Helper()
 	w = newWorld(t)
 	w.h.Close()
@@ -25,7 +26,7 @@ func gatheringWorld(t *testing.T) (w *world, waits func() []time.Duration) {
 		time.Sleep(appendsTake)
 		return store()
 	})
-	w.h = open(t, Config{Log: w.log, After: func(d time.Duration) <-chan time.Time {
+	w.h = open(t, Config{Log: w.log, OverlapFrom: overlapFrom, After: func(d time.Duration) <-chan time.Time {
 		if d <= gatherMost {
 			mu.Lock()
 			defer mu.Unlock()
@@ -60,7 +61,7 @@ func (w *world) callAgain(t *testing.T, callers, times int, pause time.Duration)
 // Callers that call again at once share the next append, whichever of them is first.
 func TestReturningCallersShareABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, _ := gatheringWorld(t)
+		w, _ := gatheringWorld(t, 1000)
 		defer w.h.Close()
 		before := len(w.log.appended())
 		first := make(chan error, 1)
@@ -86,7 +87,7 @@ func TestReturningCallersShareABatch(t *testing.T) {
 // A wait costs a lone caller at most a fraction of an append, and a wait in vain is not repeated soon.
 func TestFutileWaitIsNotRepeatedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, waits := gatheringWorld(t)
+		w, waits := gatheringWorld(t, 1000)
 		defer w.h.Close()
 		w.callAgain(t, 64, 1, 0)
 		begun := time.Now()
@@ -105,6 +106,26 @@ func TestFutileWaitIsNotRepeatedSoon(t *testing.T) {
 		}
 		if most := slices.Max(waits()); most > appendsTake/gatherPart {
 			t.Errorf("a wait of %s, where an append takes %s", most, appendsTake)
+		}
+	})
+}
+
+// Many callers that call again at once form two groups: one is decided while the other is appended.
+func TestManyReturningCallersFormTwoGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := gatheringWorld(t, 0)
+		defer w.h.Close()
+		before, begun := len(w.log.appended()), time.Now()
+		w.callAgain(t, 64, 10, 0)
+		most := 0
+		for _, batch := range w.log.appended()[before:] {
+			most = max(most, len(batch))
+		}
+		if n := len(w.log.appended()) - before; n > 30 || most == 64 {
+			t.Errorf("64 callers with 10 commands each took %d appends, the largest of %d", n, most)
+		}
+		if took := time.Since(begun); took > 30*appendsTake {
+			t.Errorf("the appends, one at a time, took %s", took)
 		}
 	})
 }

@@ -80,10 +80,14 @@ type Handler struct {
 	decoder events.Decoder
 	event   events.Event // the newest event, as it was made
 	stored  events.Event // the same event, decoded from its stored body
-	// touched holds the keys that the current batch changes.
-	touched     map[Key]struct{}
-	touchedLast Key
-	gathering   gathering
+	// effects are those of the batch that is being appended and of the one that is being decided; newest is the index
+	// of the latter.
+	effects   [2]effects
+	newest    int
+	gathering gathering
+	// appending takes a batch to append; appended returns the outcome.
+	appending chan *decided
+	appended  chan error
 
 	feed feed
 	// replays is a semaphore: it holds one element for each follower that reads history.
@@ -114,6 +118,9 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	if config.ReadMost == 0 {
 		config.ReadMost = ReadMost
 	}
+	if config.OverlapFrom == 0 {
+		config.OverlapFrom = overlapFrom
+	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -122,6 +129,9 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 		logger: config.Logger,
 		imaged: make(chan *projections.Image, 1),
 		gone:   make(chan struct{}, 1),
+
+		appending: make(chan *decided),
+		appended:  make(chan error, 1),
 
 		replays: make(chan struct{}, replaysMost),
 		stall:   newStall(),
@@ -142,6 +152,7 @@ func Open(ctx context.Context, config Config) (*Handler, error) {
 	running, stop := context.WithCancel(context.Background())
 	h.stop = stop
 	h.done.Go(func() { h.write(running) })
+	h.done.Go(func() { h.appendBatches(context.WithoutCancel(running)) })
 	h.done.Go(func() { h.watchLog(running) })
 	h.done.Go(func() { h.saveSnapshots(running) })
 	if opened.from.Sequence > 0 && h.damage == nil {

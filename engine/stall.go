@@ -87,7 +87,7 @@ func (s *stall) expire(request uint64, note func()) {
 }
 
 // askLog calls ask, which asks the log. If that takes too long, everybody who waits for the writer is answered with
-// errStalled, and Health returns it until the log answers. Only the writer calls it.
+// errStalled, and Health returns it until the log answers. One goroutine at a time calls it.
 func (h *Handler) askLog(ask func() error) error {
 	h.stall.begin()
 	err := ask()

@@ -8,7 +8,6 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
-	"maestro/projections"
 )
 
 const (
@@ -26,6 +25,7 @@ const (
 
 // write is the writer's loop.
 func (h *Handler) write(ctx context.Context) {
+	defer close(h.appending)
 	var waiting []*pending
 	for ctx.Err() == nil {
 		h.gather(ctx)
@@ -34,19 +34,37 @@ func (h *Handler) write(ctx context.Context) {
 		}
 		waiting = h.queue.take(waiting)
 		h.gathering.held = len(waiting)
-		for len(waiting) > 0 {
-			n := h.commit(context.WithoutCancel(ctx), waiting)
-			left := copy(waiting, waiting[n:])
-			clear(waiting[left:])
-			if waiting = waiting[:left]; left > 0 { // what came meanwhile has its turn too
-				waiting = h.queue.join(waiting)
-				h.rounds.order(waiting)
+		for failed := false; len(waiting) > 0; {
+			if !failed && len(waiting) >= h.config.OverlapFrom {
+				waiting, failed = h.overlap(ctx, waiting)
+				continue
+			}
+			waiting = after(waiting, h.commit(context.WithoutCancel(ctx), waiting))
+			if len(waiting) > 0 { // what came meanwhile has its turn too
+				waiting = h.joined(waiting)
 			}
 		}
 	}
 	for _, p := range h.queue.close() {
 		p.done <- result{err: errClosing()}
 	}
+}
+
+// after returns what waits behind the first n commands. It changes the given list.
+func after(waiting []*pending, n int) []*pending {
+	left := copy(waiting, waiting[n:])
+	clear(waiting[left:])
+	return waiting[:left]
+}
+
+// joined returns what has waited longer with all that wait, by turn.
+func (h *Handler) joined(waiting []*pending) []*pending {
+	longer := len(waiting) > 0
+	waiting = h.queue.join(waiting)
+	if longer {
+		h.rounds.order(waiting)
+	}
+	return waiting
 }
 
 // waitForCommands returns true when there are commands to decide, and false when the writer stops.
@@ -76,31 +94,38 @@ func (h *Handler) commit(ctx context.Context, batch []*pending) int {
 		return refuseAll(batch, err)
 	}
 	for attempt := 1; ; attempt++ {
-		d := h.decideAll(batch)
+		d := h.begin(len(batch))
+		h.decide(d, batch)
 		begun := h.config.Now()
 		err := h.append(ctx, d)
 		h.gathering.took = h.config.Now().Sub(begun)
 		if err == nil {
 			h.settle(d)
-			return d.taken
+			return len(d.batch)
 		}
-		h.dropBatch()
-		switch {
-		case errors.Is(err, events.ErrReadOnly):
-			h.setDamage(err)
-		case errors.Is(err, events.ErrFull), errors.Is(err, events.ErrUnreadable):
-			h.setDoubt(err)
-		default:
-			err = h.catchUp(ctx)
-			if err == nil && attempt < maxAttempts {
-				continue
-			}
+		if err = h.recover(ctx, err); err == nil && attempt < maxAttempts {
+			continue
 		}
 		if err == nil {
 			err = events.ErrConflict
 		}
 		return refuseAll(batch, unavailable(err))
 	}
+}
+
+// recover drops what was decided and finds firm ground after a failed append. It returns why the log takes no writes,
+// or nil if the commands can be decided again.
+func (h *Handler) recover(ctx context.Context, err error) error {
+	h.overlay.Drop()
+	switch {
+	case errors.Is(err, events.ErrReadOnly):
+		h.setDamage(err)
+	case errors.Is(err, events.ErrFull), errors.Is(err, events.ErrUnreadable):
+		h.setDoubt(err)
+	default:
+		return h.catchUp(ctx)
+	}
+	return err
 }
 
 // ready makes sure that decisions have firm ground.
@@ -118,6 +143,12 @@ func (h *Handler) ready(ctx context.Context) error {
 		return unavailable(err)
 	}
 	return nil
+}
+
+func (h *Handler) damaged() bool {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.damage != nil
 }
 
 func (h *Handler) inDoubt() bool {
@@ -179,173 +210,6 @@ func refuseAll(batch []*pending, err error) int {
 	return len(batch)
 }
 
-// decided is the result of a batch of commands on the overlay.
-type decided struct {
-	// ground is the committed sequence that the batch stands on.
-	ground   uint64
-	batch    []*pending
-	results  []result
-	messages []events.Message
-	bytes    int
-	// arena holds the bodies of the batch one behind the other.
-	arena []byte
-	// taken is how many commands of the batch were decided; the rest did not fit.
-	taken int
-}
-
-// decideAll decides commands one after another, each on the state that the ones before it lead to.
-func (h *Handler) decideAll(batch []*pending) *decided {
-	d := &decided{
-		ground:  h.committed.Head().Sequence,
-		batch:   batch,
-		results: make([]result, 0, len(batch)),
-		messages: make(
-			[]events.Message, 0, min(len(batch), maxBatch),
-		),
-		arena: make([]byte, 0, min(len(batch), maxBatch)*usualBody),
-	}
-	steps := uint64(0)
-	for _, p := range batch {
-		if len(d.messages) == maxBatch || d.bytes > maxBatchBytes-events.MaxBody || steps > batchSteps {
-			break
-		}
-		d.taken++
-		if err := p.ctx.Err(); err != nil {
-			d.results = append(d.results, result{err: err})
-			continue
-		}
-		before := *h.steps
-		r := h.decideOne(d, p)
-		r.at, r.steps = h.overlay.Head().Sequence, *h.steps-before
-		steps += r.steps - min(r.steps, ordinarySteps)
-		d.results = append(d.results, r)
-	}
-	return d
-}
-
-// decideOne recognises a retry, or permits and decides the command and applies its event to the overlay.
-func (h *Handler) decideOne(d *decided, p *pending) result {
-	if p.Command == nil { // it only wants the state to be the log's
-		return result{}
-	}
-	project := commands.ProjectOf(h.overlay, p.Command, p.By)
-	id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)
-	if sequence, ok := h.overlay.Accepted(id); ok {
-		if sequence <= d.ground {
-			return result{retryOf: sequence}
-		}
-		answer, err := retryAnswer(p, d.messages[sequence-d.ground-1])
-		return result{answer: answer, err: err}
-	}
-	at := events.Instant(h.config.Now())
-	if last := h.overlay.At(); at.Before(last) {
-		at = last
-	}
-	call := commands.Call{
-		By:         p.By,
-		Project:    project,
-		At:         at,
-		ID:         id,
-		Rules:      commands.RulesVersion,
-		OccurredAt: occurredAt(p.OccurredAt, at),
-	}
-	if err := commands.PermitCommand(h.overlay, commands.CurrentRules(), call, p.Command); err != nil {
-		return result{err: err}
-	}
-	data, err := commands.Decide(h.overlay, p.Command, call)
-	if err != nil {
-		return result{err: err}
-	}
-	if data == nil {
-		return result{answer: Answer{Sequence: h.overlay.Head().Sequence}}
-	}
-	message, err := h.apply(d, p, call, data)
-	if err != nil {
-		return result{err: err}
-	}
-	d.messages = append(d.messages, message)
-	d.bytes += len(message.Body)
-	return result{answer: Answer{Sequence: message.Sequence, Event: message.Body, Data: data}}
-}
-
-// apply makes the event and folds into the overlay what its stored bytes say, so that a live view and a rebuilt one
-// never differ.
-func (h *Handler) apply(d *decided, p *pending, c commands.Call, data events.Data) (events.Message, error) {
-	h.event = envelope(h.overlay, p, c, data)
-	used := len(d.arena)
-	arena, err := appendEvent(d.arena, &h.event)
-	if err != nil {
-		return events.Message{}, err
-	}
-	body := arena[used:len(arena):len(arena)]
-	d.arena = arena
-	stored := &h.stored
-	if err := h.decoder.DecodeInto(body, stored); err != nil {
-		return events.Message{}, err
-	}
-	kind, id := data.Aggregate()
-	sequence := h.overlay.Head().Sequence + 1
-	hash := events.BodyHash(body)
-	changes, err := h.overlay.Apply(sequence, stored, hash)
-	if err != nil {
-		return events.Message{}, err
-	}
-	h.note(sequence, body, hash, stored, changes)
-	return events.Message{Sequence: sequence, Subject: events.Subject(stored.Project, kind, id), Body: body}, nil
-}
-
-// appendEvent appends an event's body, or refuses one that is too large.
-func appendEvent(b []byte, event *events.Event) ([]byte, error) {
-	b, err := event.Append(b)
-	if err == nil {
-		return b, nil
-	}
-	var tooLarge *events.TooLargeError
-	if errors.As(err, &tooLarge) {
-		return nil, &commands.Refusal{Code: commands.CodeTooLarge, Message: tooLarge.Error()}
-	}
-	return b, err
-}
-
-// occurredAt returns when a command was said, as its event states it: to the millisecond, and never after the decision.
-// Zero stays zero.
-func occurredAt(said, at time.Time) time.Time {
-	if said.IsZero() {
-		return time.Time{}
-	}
-	if said = events.Instant(said); said.After(at) {
-		return at
-	}
-	return said
-}
-
-func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) events.Event {
-	event := events.Event{
-		ID:          c.ID,
-		Source:      p.source,
-		Time:        c.At,
-		Project:     projectOf(c, data),
-		TraceParent: p.TraceParent,
-		PrevHash:    s.Head().Hash,
-		RequestHash: p.hash,
-		Rules:       commands.RulesVersion,
-		Authn:       c.By.Authn,
-		Data:        data,
-	}
-	event.OccurredAt = c.OccurredAt
-	cause := commands.CauseOf(s, c.By, c.Rules, data)
-	event.CausationID, event.CorrelationID = cause.Event, cause.First
-	return event
-}
-
-// projectOf returns the project that an event is filed under; a new one is its own.
-func projectOf(c commands.Call, data events.Data) string {
-	if created, ok := data.(*events.ProjectCreated); ok {
-		return created.ProjectID
-	}
-	return c.Project
-}
-
 func (h *Handler) append(ctx context.Context, d *decided) error {
 	return h.askLog(func() error {
 		if len(d.messages) == 0 {
@@ -380,20 +244,26 @@ func (h *Handler) unlockState() {
 	h.trials.Unlock()
 }
 
-// settle makes the overlay the state, notifies the listeners, and only then answers.
+// settle makes a batch the state, notifies the listeners, and only then answers.
 func (h *Handler) settle(d *decided) {
+	h.show(d)
+	h.answerAll(d)
+}
+
+// show makes a batch the state, and wakes who waits for it.
+func (h *Handler) show(d *decided) {
 	if len(d.messages) > 0 {
 		h.lockState()
 		h.overlay.Commit()
-		h.wakeWaiting()
+		h.wakeWaiting(d.effects)
 		h.unlockState()
-		h.afterCommit(d.messages)
 	}
-	if len(d.batch) > d.taken { // who waits on has its turn according to the work so far
-		h.rounds.fade()
-		for i := range d.results {
-			h.rounds.work(d.batch[i].share(), d.results[i].steps)
-		}
+}
+
+// answerAll notifies the listeners of a batch that is the state, and answers its commands.
+func (h *Handler) answerAll(d *decided) {
+	if len(d.messages) > 0 {
+		h.afterCommit(d.messages)
 	}
 	for i := range d.results {
 		h.answer(d.batch[i], d.results[i])
@@ -426,9 +296,9 @@ func (h *Handler) answer(p *pending, r result) {
 
 // wakeWaiting passes the commit to the followers of the log, and wakes the callers that it concerns of WaitFor, and of
 // Await and AwaitItem where something was touched; mu is held.
-func (h *Handler) wakeWaiting() {
-	h.feed.publish()
-	h.wakeTouched()
+func (h *Handler) wakeWaiting(e *effects) {
+	h.feed.publish(e.commits)
+	h.wakeTouched(e.touched)
 	h.reaches.wake(h.committed.Head().Sequence)
 }
 

@@ -68,7 +68,8 @@ func newestFirst(entries []*Entry) func(late bool) iter.Seq[*Entry] {
 func places(s *State) int {
 	seen := map[Place]bool{}
 	for state := s; state != nil; state = state.under {
-		for _, timelines := range []map[string]Timeline{state.taskTimelines.rows, state.sessionTimelines.rows} {
+		tasks, sessions := &state.taskTimelines, &state.sessionTimelines
+		for _, timelines := range []map[string]Timeline{tasks.rows, tasks.sealed, sessions.rows, sessions.sealed} {
 			for _, timeline := range timelines {
 				for _, p := range timeline {
 					seen[p>>markBits] = true

@@ -14,9 +14,14 @@ import (
 type State struct {
 	under *State
 
-	// accepted finds the ids of a committed state, fresh those of an overlay.
+	// accepted finds the ids of a committed state, fresh those of an overlay, freshSealed those of its sealed batch.
 	accepted *idIndex
 	fresh    map[uuid.UUID]uint64
+
+	freshSealed map[uuid.UUID]uint64
+	// sealed is what the sealed batch leads to.
+	sealed   untabled
+	isSealed bool
 
 	projects   table[*Project]
 	made       table[RootUsage] // by root
@@ -109,7 +114,7 @@ func build(under *State) *State {
 	if under == nil {
 		s.accepted = newIDIndex()
 	} else {
-		s.fresh = make(map[uuid.UUID]uint64)
+		s.fresh, s.freshSealed = make(map[uuid.UUID]uint64), make(map[uuid.UUID]uint64)
 	}
 	s.layers = s.tables()
 	for i, layer := range s.layers {
@@ -134,25 +139,45 @@ func (s *State) tables() []layer {
 	}
 }
 
-// Commit moves the overlay's changes into the state under it and leaves the overlay empty, ready for more.
-func (s *State) Commit() {
-	for sequence := s.under.ids.n + 1; sequence <= s.ids.n; sequence++ {
-		s.under.accepted.add(&s.ids, sequence)
+// Seal makes the overlay's changes a batch, which the next Commit moves down. Changes after it belong to another batch.
+// There is one sealed batch at a time.
+func (s *State) Seal() {
+	if s.isSealed {
+		panic("projections: the batch before is still sealed")
 	}
-	clear(s.fresh)
+	s.isSealed, s.sealed = true, s.untabled
+	s.fresh, s.freshSealed = s.freshSealed, s.fresh
+	for _, layer := range s.layers {
+		layer.seal()
+	}
+}
+
+// Commit moves the sealed batch into the state under the overlay. If none is sealed, it moves all changes and leaves
+// the overlay empty.
+func (s *State) Commit() {
+	if !s.isSealed {
+		s.Seal()
+	}
+	for sequence := s.under.ids.n + 1; sequence <= s.sealed.ids.n; sequence++ {
+		s.under.accepted.add(&s.sealed.ids, sequence)
+	}
+	clear(s.freshSealed)
 	for _, layer := range s.layers {
 		layer.settle()
 	}
-	s.under.untabled = s.untabled
+	s.under.untabled = s.sealed
+	s.isSealed, s.sealed = false, untabled{}
 }
 
-// Drop discards the overlay's changes and resets it to the state under it.
+// Drop discards all of the overlay's changes, those of a sealed batch too, and resets it to the state under it.
 func (s *State) Drop() {
 	clear(s.fresh)
+	clear(s.freshSealed)
 	for _, layer := range s.layers {
 		layer.drop()
 	}
 	s.untabled = s.under.untabled
+	s.isSealed, s.sealed = false, untabled{}
 }
 
 // Head returns the sequence of the last event applied and the chain's hash after it.
@@ -169,6 +194,9 @@ func (s *State) Accepted(id uuid.UUID) (sequence uint64, ok bool) {
 	committed := s
 	if s.under != nil {
 		if sequence, ok = s.fresh[id]; ok {
+			return sequence, true
+		}
+		if sequence, ok = s.freshSealed[id]; ok {
 			return sequence, true
 		}
 		committed = s.under

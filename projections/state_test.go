@@ -93,6 +93,47 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
+// What is applied after Seal is not part of the next Commit, but is shown by the overlay. Drop discards both.
+func TestSealedBatches(t *testing.T) {
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		direct, base := New(), New()
+		overlay := base.Overlay()
+		story := randomStory(t, seed, 80)
+		var want, shown string // of the sealed batch
+		for at := 0; at < len(story); {
+			for range min(1+r.IntN(5), len(story)-at) {
+				apply(t, overlay, story[at])
+				apply(t, direct, story[at])
+				at++
+			}
+			if show(t, overlay) != show(t, direct) {
+				t.Fatalf("seed %d: the overlay shows another state after event %d", seed, at)
+			}
+			switch {
+			case want == "":
+				want, shown = encode(t, direct), show(t, direct)
+				overlay.Seal()
+			case r.IntN(3) > 0:
+				overlay.Commit()
+				if encode(t, base) != want || show(t, base) != shown || show(t, overlay) != show(t, direct) {
+					t.Fatalf("seed %d: the commit of a sealed batch differs at %d", seed, base.Head().Sequence)
+				}
+				want = ""
+			default:
+				overlay.Drop()
+				at, direct, want = int(base.Head().Sequence), New(), "" //nolint:gosec // at most 80
+				for _, g := range story[:at] {
+					apply(t, direct, g)
+				}
+				if encode(t, base) != encode(t, direct) || show(t, overlay) != show(t, direct) {
+					t.Fatalf("seed %d: a dropped batch left a trace at %d", seed, at)
+				}
+			}
+		}
+	}
+}
+
 // Values of the committed state may be kept and read while an overlay continues, is dropped and is committed. Run with
 // -race.
 func TestCommittedValuesMayBeKept(t *testing.T) {
@@ -528,6 +569,11 @@ func TestOverlaysDoNotStack(t *testing.T) {
 	for name, call := range map[string]func(){
 		"an overlay of an overlay": func() { New().Overlay().Overlay() },
 		"an image of an overlay":   func() { New().Overlay().Image() },
+		"a second sealed batch": func() {
+			overlay := New().Overlay()
+			overlay.Seal()
+			overlay.Seal()
+		},
 	} {
 		func() {
 			defer func() {

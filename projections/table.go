@@ -4,6 +4,8 @@ package projections
 type table[V any] struct {
 	under *table[V]
 	rows  map[string]V
+	// sealed holds the changes of an overlay's sealed batch, under those in rows.
+	sealed map[string]V
 	// meter counts the look-ups; nil if they are not counted.
 	meter *meter
 }
@@ -12,7 +14,9 @@ type table[V any] struct {
 type layer interface {
 	// open initialises an empty table, over another of the same type if under is not nil.
 	open(under layer)
-	// settle moves an overlay's rows down into the table under it; drop discards them.
+	// seal sets an overlay's rows apart, settle moves what is set apart down into the table under it, and drop discards
+	// everything.
+	seal()
 	settle()
 	drop()
 	// count adds each look-up to a meter.
@@ -22,7 +26,7 @@ type layer interface {
 func (t *table[V]) open(under layer) {
 	t.rows = make(map[string]V)
 	if under, ok := under.(*table[V]); ok {
-		t.under = under
+		t.under, t.sealed = under, make(map[string]V)
 	}
 }
 
@@ -34,7 +38,9 @@ func (t *table[V]) get(id string) V {
 	}
 	value, ok := t.rows[id]
 	if !ok && t.under != nil {
-		value = t.under.rows[id]
+		if value, ok = t.sealed[id]; !ok {
+			value = t.under.rows[id]
+		}
 	}
 	return value
 }
@@ -46,21 +52,28 @@ func (t *table[V]) at(id []byte) V {
 	}
 	value, ok := t.rows[string(id)]
 	if !ok && t.under != nil {
-		value = t.under.rows[string(id)]
+		if value, ok = t.sealed[string(id)]; !ok {
+			value = t.under.rows[string(id)]
+		}
 	}
 	return value
 }
 
 func (t *table[V]) put(id string, value V) { t.rows[id] = value }
 
+func (t *table[V]) seal() { t.rows, t.sealed = t.sealed, t.rows }
+
 func (t *table[V]) settle() {
-	if len(t.rows) == 0 {
+	if len(t.sealed) == 0 {
 		return
 	}
-	for id, value := range t.rows {
+	for id, value := range t.sealed {
 		t.under.rows[id] = value
 	}
-	clear(t.rows)
+	clear(t.sealed)
 }
 
-func (t *table[V]) drop() { clear(t.rows) }
+func (t *table[V]) drop() {
+	clear(t.rows)
+	clear(t.sealed)
+}

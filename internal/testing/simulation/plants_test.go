@@ -2,6 +2,8 @@ package simulation
 
 const (
 	writer  = "engine/writer.go"
+	decide  = "engine/decide.go"
+	overlap = "engine/overlap.go"
 	handler = "engine/handler.go"
 	catchUp = "engine/catchup.go"
 	opens   = "engine/open.go"
@@ -99,11 +101,8 @@ var plants = []plant{
 `}},
 	},
 	{"the overlay is kept after a failed append", []edit{
-		{
-			writer, "		h.dropBatch()\n		switch {\n",
-			"		h.untouch()\n		h.feed.forget()\n		switch {\n",
-		},
-		{catchUp, "	var read []events.Message\n	h.dropBatch()\n", "	var read []events.Message\n"},
+		{writer, "	h.overlay.Drop()\n	switch {\n", "	switch {\n"},
+		{catchUp, "	var read []events.Message\n	h.overlay.Drop()\n", "	var read []events.Message\n"},
 	}},
 	{"an event is answered before it is committed", answerEarly("r.answer.Event != nil && !r.answer.Retried")},
 	{"a recognised retry is answered before its event is committed", answerEarly("r.answer.Retried")},
@@ -123,12 +122,12 @@ var plants = []plant{
 			"		if h.config.Witness != nil {\n			h.config.Witness.Record(h.overlay.Head())\n		}\n"),
 	},
 	{"a batch's commands are decided on the state before the batch", []edit{
-		{writer, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
+		{decide, "commands.Decide(h.overlay, p.Command, call)", "commands.Decide(h.committed, p.Command, call)"},
 	}},
 	{
 		"a batch's permissions are checked on the state before the batch",
 		[]edit{{
-			writer, "PermitCommand(h.overlay, commands.CurrentRules(),",
+			decide, "PermitCommand(h.overlay, commands.CurrentRules(),",
 			"PermitCommand(h.committed, commands.CurrentRules(),",
 		}},
 	},
@@ -173,16 +172,19 @@ var plants = []plant{
 		}},
 	},
 	{"commands that do not fit into a batch are never answered", []edit{{
-		writer, "			return d.taken\n",
+		writer, "			return len(d.batch)\n",
 		"			return len(batch)\n",
 	}}},
 	{
 		"a commit does not wake callers that wait for a sequence",
-		[]edit{{writer, "		h.overlay.Commit()\n		h.wakeWaiting()\n", "		h.overlay.Commit()\n"}},
+		[]edit{{
+			writer, "		h.overlay.Commit()\n		h.wakeWaiting(d.effects)\n",
+			"		h.overlay.Commit()\n",
+		}},
 	},
 	{"catching up does not wake callers that wait for a sequence", []edit{{
 		catchUp,
-		"	h.wakeWaiting()\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
+		"	h.wakeWaiting(effects)\n	h.unlockState()\n	if len(read)", "	h.unlockState()\n	if len(read)",
 	}}},
 
 	{
@@ -195,41 +197,90 @@ var plants = []plant{
 	{
 		"another server's events do not wake waiting callers",
 		[]edit{{
-			catchUp, "		h.note(m.Sequence, m.Body, hash, event, changes)\n",
+			catchUp, "		h.note(effects, m.Sequence, m.Body, hash, event, changes)\n",
 			"		_, _ = hash, changes\n",
 		}},
 	},
 	{
 		"a session's end does not wake a caller that waits for its answer",
-		[]edit{{"engine/await.go", "	case *events.SessionKilled:\n		h.touchSession(d.SessionID)\n", ""}},
+		[]edit{{"engine/await.go", "	case *events.SessionKilled:\n		e.touchSession(d.SessionID)\n", ""}},
 	},
+
+	// The batch that is decided while another is being appended.
+	{"a commit also shows what was decided after it", []edit{{
+		"projections/state.go", "	if !s.isSealed {\n		s.Seal()\n	}\n",
+		"	s.isSealed = false\n	for _, layer := range s.layers {\n		layer.settle()\n	}\n	s.Seal()\n",
+	}}},
+	{"the next batch is decided without the one that is being appended", []edit{{
+		"projections/table.go", "if value, ok = t.sealed[id]; !ok {", "if true {",
+	}}},
+	{"a retry of an event that is being appended is not recognised", []edit{{
+		"projections/state.go", "if sequence, ok = s.freshSealed[id]; ok {",
+		"if sequence, ok = s.freshSealed[id]; ok && false {",
+	}}},
+	{"what was decided on a failed batch is kept", []edit{{
+		"projections/table.go", "	clear(t.rows)\n	clear(t.sealed)\n", "	clear(t.sealed)\n",
+	}}},
+	{"commands decided on a failed batch are forgotten", []edit{{
+		overlap, "slices.Concat(d.batch, next.batch, waiting)", "slices.Concat(d.batch, waiting)",
+	}}},
+	{"the next batch is answered with the one before it", []edit{{
+		overlap, "		h.answerAll(d)\n",
+		"		h.answerAll(d)\n		if appending {\n			h.answerAll(next)\n" +
+			"			next.batch, next.results = nil, nil\n		}\n",
+	}}},
+	{"refusals of the next batch are answered at once", []edit{
+		{
+			writer, "		h.answer(d.batch[i], d.results[i])\n",
+			"		if len(d.batch[i].done) == 0 {\n			h.answer(d.batch[i], d.results[i])\n		}\n",
+		},
+		{
+			overlap, "		waiting, err = h.decideMeanwhile(next, waiting)\n",
+			"		waiting, err = h.decideMeanwhile(next, waiting)\n		for i, r := range next.results {\n" +
+				"			if r.err != nil {\n				next.batch[i].done <- r\n			}\n		}\n",
+		},
+		{
+			writer, "	for _, p := range batch {\n		p.done <- result{err: err}\n	}\n",
+			"	for _, p := range batch {\n		select {\n		case p.done <- result{err: err}:\n" +
+				"		default:\n		}\n	}\n",
+		},
+	}},
+	{"the next batch is appended after a failed one", []edit{{
+		overlap, "		if err != nil {\n",
+		"		if err != nil && len(next.messages) > 0 && !h.damaged() {\n			_ = h.append(ctx, next)\n		}\n" +
+			"		if err != nil {\n",
+	}}},
+	{"the next batch wakes those that wait for the one before it", []edit{{
+		overlap, "		h.show(d)\n",
+		"		d.effects, next.effects = next.effects, d.effects\n		h.show(d)\n",
+	}}},
 
 	// Retries.
 	{"a retry is not recognised", []edit{{
-		writer, "if sequence, ok := h.overlay.Accepted(id); ok {",
+		decide, "if sequence, ok := h.overlay.Accepted(id); ok {",
 		"if sequence, ok := h.overlay.Accepted(id); ok && false {",
 	}}},
 	{"a retry in the same batch is not recognised", []edit{{
-		writer, "if sequence, ok := h.overlay.Accepted(id); ok {",
+		decide, "if sequence, ok := h.overlay.Accepted(id); ok {",
 		"if sequence, ok := h.committed.Accepted(id); ok {",
 	}}},
 	{"a commit loses the overlay's event ids", []edit{{
 		"projections/state.go",
-		"		s.under.accepted.add(&s.ids, sequence)\n", "		_ = sequence\n",
+		"		s.under.accepted.add(&s.sealed.ids, sequence)\n", "		_ = sequence\n",
 	}}},
 	{"a reused key with another body is treated as a retry", []edit{{
 		handler, "if event.RequestHash != p.hash {",
 		"if false {",
 	}}},
 	{"all callers share their idempotency keys", []edit{{
-		writer, "id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)",
+		decide, "id := eventID(p.source, p.By, project, p.Command.ID(), p.Key)",
 		"id := events.ID(\"\", project, p.Command.ID(), p.Key)",
 	}}},
 	{"a later token of a reused name shares the keys of the earlier one", []edit{{
 		"engine/known.go", "by.Generation > 1 {", "by.Generation > 1000 {",
 	}}},
 	{"a retry is answered with the event before its own", []edit{{
-		writer, "return result{retryOf: sequence}",
+		decide, "return result{retryOf: sequence}",
 		"return result{retryOf: max(sequence, 2) - 1}",
 	}}},
 
@@ -238,23 +289,18 @@ var plants = []plant{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
 		"h.config.Log.Read(ctx, max(ground, 1), head, func",
 	}}},
-	{"a commit adds its timeline entries twice", []edit{{
-		"projections/state.go", "	s.under.untabled = s.untabled\n",
-		"	before := len(s.under.entries)\n	s.under.untabled = s.untabled\n" +
-			"	s.under.entries = append(s.entries[:len(s.entries):len(s.entries)], s.entries[before:]...)\n",
-	}}},
 	{"catching up skips an event", []edit{{
 		catchUp, "h.config.Log.Read(ctx, ground+1, head, func",
 		"h.config.Log.Read(ctx, ground+1, max(head, 1)-1, func",
 	}}},
 	{"a commit forgets the sessions that it changed", []edit{{
 		"projections/state.go",
-		"	clear(s.fresh)\n	for _, layer := range s.layers {\n		layer.settle()\n",
-		"	clear(s.fresh)\n	clear(s.sessions.rows)\n	for _, layer := range s.layers {\n" +
+		"	clear(s.freshSealed)\n	for _, layer := range s.layers {\n		layer.settle()\n",
+		"	clear(s.freshSealed)\n	clear(s.sessions.sealed)\n	for _, layer := range s.layers {\n" +
 			"		layer.settle()\n",
 	}}},
 	{"every event has the prevhash of the first one", []edit{{
-		writer, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
+		decide, "PrevHash:    s.Head().Hash,", "PrevHash: s.Genesis(),",
 	}}},
 	{"a chain hash leaves out the hash before it", []edit{{
 		"projections/state.go", "Hash: events.Next(e.PrevHash, body)}",
@@ -265,10 +311,10 @@ var plants = []plant{
 		"at: time.Now().UnixMilli()}",
 	}}},
 	{"an event's time follows a clock that goes back", []edit{{
-		writer, "at.Before(last) {", "at.Before(last) && false {",
+		decide, "at.Before(last) {", "at.Before(last) && false {",
 	}}},
 	{"an event's time follows a clock that goes back, and the fold accepts it", []edit{
-		{writer, "at.Before(last) {", "at.Before(last) && false {"},
+		{decide, "at.Before(last) {", "at.Before(last) && false {"},
 		{"projections/state.go", "if e.Time.Before(s.at) {", "if false {"},
 	}},
 

@@ -90,6 +90,7 @@ func (s *server) start(store *simlog.Store, snapshots *simlog.Snapshots, hold fu
 		Now:           s.now,
 		After:         time.After,
 		SnapshotEvery: s.w.plan.SnapshotEvery,
+		OverlapFrom:   s.w.plan.OverlapFrom,
 		Shared:        s.w.plan.Servers > 1,
 	}
 	if s.clock != nil {

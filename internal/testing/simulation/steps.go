@@ -114,6 +114,8 @@ type Plan struct {
 	HoldAll bool
 	// SnapshotEvery is that of the Handler's configuration.
 	SnapshotEvery uint64
+	// OverlapFrom is that of the Handler's configuration.
+	OverlapFrom int
 	// Queues makes commands about queues, questions and time more frequent than others.
 	Queues bool
 	// Manifests gives sessions manifests, with which they start.
@@ -169,6 +171,9 @@ func NewPlan(seed uint64) Plan {
 		HoldAll:       rng.IntN(2) == 0,
 		SnapshotEvery: uint64(3 + rng.IntN(10)),
 		Furnished:     rng.IntN(4) > 0,
+	}
+	if rng.IntN(2) == 0 { // otherwise the first batch is always appended by itself
+		p.OverlapFrom = 1 + rng.IntN(2)
 	}
 	p.Queues = rng.IntN(2) == 0
 	p.Lease, p.Quiet = 19_987*time.Millisecond, 100_003*time.Millisecond
