@@ -247,8 +247,8 @@ var plants = []plant{
 	}},
 	{"the next batch is appended after a failed one", []edit{{
 		overlap, "		if err != nil {\n",
-		"		if err != nil && len(next.messages) > 0 && !h.damaged() {\n			_ = h.append(ctx, next)\n		}\n" +
-			"		if err != nil {\n",
+		"		if err != nil && len(next.messages) > 0 && !h.damaged() {\n" +
+			"			_ = h.append(ctx, next)\n		}\n		if err != nil {\n",
 	}}},
 	{"the next batch wakes those that wait for the one before it", []edit{{
 		overlap, "		h.show(d)\n",
