@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -67,6 +66,9 @@ func (b *Bus) PutBlob(ctx context.Context, content []byte) (string, error) {
 // putBlob is PutBlob with a time limit that applies to the look-up and to the write separately.
 func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duration) (string, error) {
 	digest := Digest(content)
+	if known, err := b.knownBlob(digest); known || err != nil {
+		return digest, err
+	}
 	end, err := b.writing.turn(ctx, digest)
 	if err != nil {
 		return "", fmt.Errorf("keep the blob %s: %w", digest, err)
@@ -83,10 +85,13 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 	}
 	looking, done := b.whileAlive(ctx, patience)
 	// A description alone proves nothing: if the content is lost, it is stored again.
-	_, err = b.findBlob(looking, digest)
+	_, err = b.findStored(looking, digest)
 	done()
 	switch {
-	case err == nil || errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrUnreadable):
+	case err == nil:
+		b.durable.add(digest)
+		return digest, nil
+	case errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrUnreadable):
 		return digest, err
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("keep the blob %s: %w", digest, context.Cause(ctx))
@@ -98,30 +103,44 @@ func (b *Bus) putBlob(ctx context.Context, content []byte, patience time.Duratio
 	ctx = context.WithoutCancel(ctx)
 	alive, done := b.whileAlive(ctx, patience)
 	defer done()
-	if _, err := b.blobs.Put(alive, jetstream.ObjectMeta{Name: digest}, bytes.NewReader(content)); err != nil {
-		if cause := context.Cause(alive); cause != nil {
-			err = cause
-		}
+	store := b.replaceBlob
+	if b.embedded != nil && b.texts.newBlob(alive, digest) {
+		store = b.publishBlob
+	}
+	err = store(alive, digest, content)
+	if err == nil {
+		err = b.syncSide(BlobStream)
+	}
+	if err != nil {
 		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
 	}
-	if err := b.syncSide(BlobStream); err != nil {
-		return "", b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
+	if err := b.blobsAreThere(alive); err != nil {
+		return digest, err
 	}
-	return digest, b.blobIsThere(alive, digest)
+	b.durable.add(digest)
+	return digest, nil
 }
 
-// blobIsThere fails when the newest block lacks a blob that nats-server acknowledged. It runs before an event that
-// names the blob is appended.
-func (b *Bus) blobIsThere(ctx context.Context, digest string) error {
+// blobsAreThere fails when the newest block lacks what nats-server acknowledged. It runs before an event that names a
+// blob is appended.
+func (b *Bus) blobsAreThere(ctx context.Context) error {
 	if b.embedded == nil {
 		return nil
 	}
-	stream, err := b.js.Stream(ctx, BlobStream)
-	if err != nil {
-		return b.failed(ctx, fmt.Errorf("keep the blob %s: %w", digest, err))
-	}
-	b.watch.acknowledged(BlobStream, stream.CachedInfo().State.LastSeq)
 	return b.lookedAt(ctx, b.watch.checkSides(BlobStream)[BlobStream])
+}
+
+// knownBlob reports whether a blob was on the disk before, and fails if nothing may be written now.
+func (b *Bus) knownBlob(digest string) (bool, error) {
+	release, err := b.use()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	if b.embedded == nil || !b.durable.has(digest) {
+		return false, nil
+	}
+	return true, errors.Join(b.mayWrite(BlobStream), b.mender.pending())
 }
 
 // Blob returns the content with the digest. It fails with events.ErrNoBlob when there is none, and with
@@ -140,7 +159,11 @@ func (b *Bus) Blob(ctx context.Context, digest string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.options.Timeout)
 	defer cancel()
-	return b.findBlob(ctx, digest)
+	content, err := b.findBlob(ctx, digest)
+	if errors.Is(err, events.ErrNoBlob) || errors.Is(err, events.ErrBadBlob) {
+		b.durable.forget()
+	}
+	return content, err
 }
 
 // BlobSize returns the size of the content in bytes, according to its description. It fails as Blob does.
@@ -172,6 +195,16 @@ func (b *Bus) BlobSize(ctx context.Context, digest string) (int64, error) {
 
 // findBlob reads a blob from the files of an embedded server if they hold it, and otherwise asks the server.
 func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
+	content, err := b.findStored(ctx, digest)
+	if b.embedded != nil && errors.Is(err, errNotThere) {
+		return b.readBlob(ctx, digest)
+	}
+	return content, err
+}
+
+// findStored reads a blob from the files of an embedded server, and fails with errNotThere if they do not hold it: they
+// hold all that the server has acknowledged. A cluster is asked.
+func (b *Bus) findStored(ctx context.Context, digest string) ([]byte, error) {
 	if b.embedded == nil {
 		return b.readBlob(ctx, digest)
 	}
@@ -185,10 +218,10 @@ func (b *Bus) findBlob(ctx context.Context, digest string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s: %w", events.ErrBadBlob, digest, b.damaged(damage))
 	case err == nil:
 		return content, nil
-	case !errors.Is(err, errNotThere):
-		return nil, b.readFailed(ctx, err)
+	case errors.Is(err, errNotThere):
+		return nil, err
 	}
-	return b.readBlob(ctx, digest)
+	return nil, b.readFailed(ctx, err)
 }
 
 // readBlob reads the chunks one by one. A consumer would wait for a lost chunk; a read of a single message always gets

@@ -212,10 +212,9 @@ func TestAcknowledgedSideMessageIsInItsBlock(t *testing.T) {
 				return
 			}
 			text := []byte("a text that is written over another")
-			_, err = b.blobs.PutBytes(t.Context(), Digest(text), text)
-			must(t, err)
+			must(t, b.publishBlob(t.Context(), Digest(text), text))
 			overwrite()
-			err = b.blobIsThere(t.Context(), Digest(text))
+			err = b.blobsAreThere(t.Context())
 			if !errors.Is(err, events.ErrReadOnly) || b.Damage() == nil {
 				t.Errorf("the write was acknowledged: %v, damage %v", err, b.Damage())
 			}

@@ -61,6 +61,7 @@ type Bus struct {
 	mender mender
 	// writing tracks the blobs that are being written.
 	writing writingBlobs
+	durable durableBlobs
 }
 
 // Open starts a server on the store in o.Dir, inside this process and without a listener, and opens its log. Everything

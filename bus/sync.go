@@ -120,6 +120,7 @@ func (b *Bus) reopen(ctx context.Context) (head uint64, err error) {
 		b.options.Logger.Warn("the store is read as the system remembers it, not from the disk", "why", err)
 	}
 	b.onDisk.forget()
+	b.durable.forget()
 	var note *storeNote
 	if !b.embedded.failed {
 		note = noteStore(b.embedded.dir).unless(untouched)

@@ -91,7 +91,8 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 			return Done{}, err
 		}
 	}
-	if err := s.withManifest(ctx, c, command, a.DryRun); err != nil {
+	generated, err := s.withManifest(ctx, c, command, a.DryRun)
+	if err != nil {
 		return Done{}, err
 	}
 	if strings.HasPrefix(a.ID, "template:") && s.Permit(c, a.ID, "") == nil {
@@ -102,7 +103,7 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	if err := checkTree(command, a.Options); err != nil {
 		return Done{}, err
 	}
-	return s.decide(ctx, c, command, a)
+	return s.decide(ctx, c, command, generated, a)
 }
 
 // speaker returns on whose behalf a command is. It notes a session as heard on whose behalf a caller without a
@@ -144,8 +145,9 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 }
 
 // decide checks a command against the quotas, passes it to the Handler, and does what follows from the answer.
+// generated is the manifest that was generated for it, if any.
 func (s *Service) decide(
-	ctx context.Context, c *Caller, command commands.Command, a Call,
+	ctx context.Context, c *Caller, command commands.Command, generated []byte, a Call,
 ) (done Done, err error) {
 	request := engine.Request{
 		By:          a.By,
@@ -173,7 +175,7 @@ func (s *Service) decide(
 	if a.DryRun {
 		return done, err
 	}
-	s.placeManifest(ctx, done.Data)
+	s.placeManifest(ctx, done.Data, generated)
 	start, ok := request.Command.(*commands.StartItem)
 	if ok && a.Wait > 0 && err == nil && done.Event == nil {
 		if err := s.beginWait(ctx, c); err != nil {

@@ -14,36 +14,38 @@ import (
 	"maestro/workers/manifest"
 )
 
-// withManifest returns a command with a manifest for its session: the one that it names, checked against its other
-// fields, or a generated one. It leaves what cannot be decided without a manifest to the decision.
-func (s *Service) withManifest(ctx context.Context, c *Caller, command commands.Command, dryRun bool) error {
+// withManifest gives a command a manifest for its session: the one that it names, checked against its other fields, or
+// a generated one, which it returns. It leaves what cannot be decided without a manifest to the decision.
+func (s *Service) withManifest(
+	ctx context.Context, c *Caller, command commands.Command, dryRun bool,
+) (generated []byte, err error) {
 	switch x := command.(type) {
 	case *commands.SpawnSession:
 		if x.ManifestDigest == "" {
 			x.Allowed = readOnlyList(x)
 		}
 		if s.Blobs == nil || s.Permit(c, "session:spawn", cmpOr(x.Project, c.By.Project)) != nil {
-			return nil
+			return nil, nil
 		}
 		if x.ManifestDigest != "" {
-			return s.takeManifest(ctx, c, x, dryRun)
+			return nil, s.takeManifest(ctx, c, x, dryRun)
 		}
 		return s.generateManifest(ctx, c, x, dryRun)
 	case *commands.RegisterSession:
 		if x.ManifestDigest == "" || c.By.Kind != commands.ActorUser ||
 			s.Permit(c, "session:register", x.Project) != nil {
-			return nil
+			return nil, nil
 		}
-		return s.registerWith(ctx, c, x, dryRun)
+		return nil, s.registerWith(ctx, c, x, dryRun)
 	case *commands.UpdateSession:
 		if x.ManifestDigest == nil || s.Permit(c, "session:update", "") != nil {
-			return nil
+			return nil, nil
 		}
 		if err := s.issueAgain(ctx, c, x, dryRun); err != nil && !s.decided(ctx, c, x) {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // readOnlyList returns the list of commands of a session that is to be spawned: the one that it asks for, that of a

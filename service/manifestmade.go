@@ -14,14 +14,16 @@ import (
 	"maestro/workers/manifest"
 )
 
-// generateManifest creates a session's manifest from the state. A dry run does not store it.
-func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool) error {
+// generateManifest creates a session's manifest from the state, stores it, and returns it. A dry run does not store it.
+func (s *Service) generateManifest(
+	ctx context.Context, c *Caller, x *commands.SpawnSession, dryRun bool,
+) ([]byte, error) {
 	from := manifest.Source{Said: manifest.Said(x)}
 	if left := s.ownAtMost(c, x.Role, x.Strategy); left != nil && x.Allowed == nil {
 		from.Said.Session.AllowedCommands = left // as the decision cuts it
 	}
 	if err := s.KnownTemplate(x.TemplateID); err != nil && !s.decided(ctx, c, x) {
-		return err
+		return nil, err
 	}
 	g := &gathering{
 		from:    &from,
@@ -35,27 +37,27 @@ func (s *Service) generateManifest(ctx context.Context, c *Caller, x *commands.S
 	var invalid *manifest.InvalidError
 	switch {
 	case g.undecided() || errors.As(err, &invalid) && s.decided(ctx, c, x):
-		return nil // the decision refuses it too, in the words that clients know
+		return nil, nil // the decision refuses it too, in the words that clients know
 	case err != nil:
-		return invalidManifest(err)
+		return nil, invalidManifest(err)
 	}
 	canonical := m.Canonical()
 	c.worked(len(canonical) / bytesPerStep)
 	x.Generated = manifest.Digest(canonical)
 	if dryRun {
-		return nil
+		return nil, nil
 	}
 	if err := s.upload(ctx, c, len(canonical)); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := s.Blobs.PutBlob(ctx, canonical); err != nil {
-		return &engine.UnavailableError{
+		return nil, &engine.UnavailableError{
 			Why:  "the manifest could not be stored",
 			Next: "try again with the same key",
 			Err:  err,
 		}
 	}
-	return nil
+	return canonical, nil
 }
 
 // bytesPerStep is how many bytes of a manifest that is read or written count as one step. Neither happens in the
@@ -102,9 +104,9 @@ func custom(tasks []string, context json.RawMessage, before *predecessor) json.R
 const placedAtOnce = 8
 
 // placeManifest puts a copy of a session's manifest, if it has one, where the sessions of this machine look for it. It
-// uses the current manifest, because a retry may answer with an event that others have followed. Without the copy a
-// session fetches its manifest from the server.
-func (s *Service) placeManifest(ctx context.Context, data events.Data) {
+// uses the current manifest, because a retry may answer with an event that others have followed; usually that is the
+// one that was generated for this command. Without the copy a session fetches its manifest from the server.
+func (s *Service) placeManifest(ctx context.Context, data events.Data, generated []byte) {
 	session := ""
 	switch d := data.(type) {
 	case *events.SessionSpawned:
@@ -133,7 +135,10 @@ func (s *Service) placeManifest(ctx context.Context, data events.Data) {
 	if digest == "" {
 		return
 	}
-	content, err := s.readBlob(ctx, digest, func(int) {})
+	content, err := generated, error(nil)
+	if content == nil || manifest.Digest(content) != digest {
+		content, err = s.readBlob(ctx, digest, func(int) {})
+	}
 	if err == nil {
 		err = s.Manifests.PlaceManifest(session, content)
 	}

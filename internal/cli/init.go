@@ -136,6 +136,7 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 }
 
 // ownManifest reads this session's manifest: from the named file, the path in the environment, the home, or the server.
+// A copy that a power cut left empty counts as none.
 func ownManifest(ctx context.Context, a *Run, file, session string) (*manifest.Manifest, error) {
 	if file == "" {
 		file = manifestFile(a, session)
@@ -158,7 +159,7 @@ func manifestFile(a *Run, session string) string {
 	}
 	for _, file := range files {
 		// Another process could put a pipe there, and reading it would block.
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return file
 		}
 	}

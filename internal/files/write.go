@@ -15,7 +15,17 @@ import (
 // Write replaces any file of the name by content: completely or not at all, for this user alone. It first writes to a
 // temporary name, replacing any file there. The content is durable; the name is durable once the directory is synced.
 func Write(root *disk.Root, temporary, name string, content ...[]byte) error {
-	err := writeNew(root, temporary, content)
+	return write(root, temporary, name, content, true)
+}
+
+// WriteCopy is Write for a copy that can be made again: readers never see a part of it, but a power cut may leave an
+// empty file.
+func WriteCopy(root *disk.Root, temporary, name string, content ...[]byte) error {
+	return write(root, temporary, name, content, false)
+}
+
+func write(root *disk.Root, temporary, name string, content [][]byte, durable bool) error {
+	err := writeNew(root, temporary, content, durable)
 	if err == nil {
 		err = root.Rename(temporary, name)
 	}
@@ -28,7 +38,7 @@ func Write(root *disk.Root, temporary, name string, content ...[]byte) error {
 // Replace is Write, but first gives anything with the name another one. Nothing is moved before the content is durable,
 // and a file keeps its name until it is replaced.
 func Replace(root *disk.Root, temporary, name, aside string, content ...[]byte) error {
-	err := writeNew(root, temporary, content)
+	err := writeNew(root, temporary, content, true)
 	if err != nil {
 		return errors.Join(err, root.Remove(temporary))
 	}
@@ -53,8 +63,8 @@ func Replace(root *disk.Root, temporary, name, aside string, content ...[]byte) 
 	return nil
 }
 
-// writeNew creates a file with the content, durably.
-func writeNew(root *disk.Root, name string, content [][]byte) error {
+// writeNew creates a file with the content.
+func writeNew(root *disk.Root, name string, content [][]byte, durable bool) error {
 	f, err := Create(root, name)
 	if err != nil {
 		return err
@@ -67,7 +77,7 @@ func writeNew(root *disk.Root, name string, content [][]byte) error {
 			_, err = f.Write(part)
 		}
 	}
-	if err == nil {
+	if err == nil && durable {
 		err = disk.Sync(f)
 	}
 	return errors.Join(err, f.Close())

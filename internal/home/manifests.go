@@ -23,8 +23,9 @@ func (h *Home) ManifestPath(session string) string {
 	return filepath.Join(h.dir, sessionsDir, session, manifestFile)
 }
 
-// PlaceManifest writes a session's manifest, completely or not at all; only this user can read it. The caller checks
-// the session's id, and the path stays inside the home whatever the id is.
+// PlaceManifest writes a session's manifest, completely or not at all; only this user can read it. It is a copy of what
+// the server has, so a power cut may leave it empty. The caller checks the session's id, and the path stays inside the
+// home whatever the id is.
 func (h *Home) PlaceManifest(session string, content []byte) error {
 	dir := path.Join(sessionsDir, session)
 	for _, name := range []string{sessionsDir, dir} {
@@ -38,7 +39,7 @@ func (h *Home) PlaceManifest(session string, content []byte) error {
 	}
 	// The temporary name is unique: the server and a command may write the same manifest concurrently.
 	temporary, name := path.Join(dir, "."+manifestFile+"."+rand.Text()), path.Join(dir, manifestFile)
-	if err := files.Write(h.root, temporary, name, content); err != nil {
+	if err := files.WriteCopy(h.root, temporary, name, content); err != nil {
 		return fmt.Errorf("write a manifest: %w", err)
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"maestro/internal/disk"
 )
 
 func TestPlaceManifest(t *testing.T) {
@@ -31,6 +33,22 @@ func TestPlaceManifest(t *testing.T) {
 	}
 	if err := h.PlaceManifest("../../out", []byte("x")); err == nil {
 		t.Error("a manifest was written outside the home")
+	}
+}
+
+// A copy can be made again, so a spawn does not wait for the disk.
+func TestPlaceManifestDoesNotWaitForTheDisk(t *testing.T) {
+	h := made(t)
+	synced := 0
+	restore := disk.Inject(func(operation, _ string) error {
+		if operation == "sync" {
+			synced++
+		}
+		return nil
+	})
+	defer restore()
+	if err := h.PlaceManifest("sess_a", []byte("content")); err != nil || synced > 0 {
+		t.Errorf("%v, after %d syncs", err, synced)
 	}
 }
 

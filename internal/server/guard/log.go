@@ -14,14 +14,15 @@ import (
 // beside the log either; the log itself belongs to the Handler, which the Watch stops.
 type Log struct {
 	*bus.Bus
-	lock  *home.Lock
-	store home.Identity
+	lock   *home.Lock
+	store  home.Identity
+	checks *shared
 }
 
 // NewLog records the location of an open log's home.
 func NewLog(lock *home.Lock, log *bus.Bus) (Log, error) {
 	store, err := home.IdentityOf(lock.Store())
-	return Log{log, lock, store}, err
+	return Log{log, lock, store, &shared{}}, err
 }
 
 // InPlace fails with events.ErrReadOnly when the home, or a file of the log, was moved, deleted or replaced.
@@ -64,7 +65,7 @@ func whetherGone(err error) error {
 
 // PutBlob implements engine.Blobs.
 func (h Log) PutBlob(ctx context.Context, blob []byte) (digest string, err error) {
-	if err := h.InPlace(); err != nil {
+	if err := h.checks.do(h.InPlace); err != nil {
 		return "", err
 	}
 	return h.Bus.PutBlob(ctx, blob)
@@ -72,7 +73,7 @@ func (h Log) PutBlob(ctx context.Context, blob []byte) (digest string, err error
 
 // StoreDenials implements the store of refusals.
 func (h Log) StoreDenials(ctx context.Context, records []events.StoredDenial) error {
-	if err := h.InPlace(); err != nil {
+	if err := h.checks.do(h.InPlace); err != nil {
 		return err
 	}
 	return h.Bus.StoreDenials(ctx, records)
