@@ -14,21 +14,14 @@ import (
 	"maestro/internal/files"
 )
 
-// OpenFile opens a file that a command reads; - is stdin.
+// OpenFile opens a file that a command reads; - is stdin. It never blocks, as opening a pipe without a writer would.
 func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	if file == "-" {
 		return a.Stdin, func() {}, nil
 	}
-	f, err := os.Open(file)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = f.Stat()
-	}
-	switch {
-	case err != nil:
+	f, err := files.OpenInput(file)
+	if err != nil {
 		return nil, nil, notOpened(file, err)
-	case info.IsDir():
-		return nil, nil, errors.Join(Unreadable(file, errors.New("it is a directory")), f.Close())
 	}
 	return f, func() { _ = f.Close() }, nil
 }
@@ -44,6 +37,9 @@ func CheckNamed(file string) error {
 
 // notOpened returns the error for a file that could not be opened.
 func notOpened(file string, err error) error {
+	if errors.As(err, new(*files.IrregularError)) {
+		return irregular(file, err)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return Unreadable(file, err)
 	}
@@ -54,6 +50,21 @@ func notOpened(file string, err error) error {
 		Err:     err,
 		Why:     "no such file or directory",
 		Next:    "check the name; it counts from " + workingDirectory(),
+	}
+}
+
+func irregular(file string, err error) error {
+	why := "it is a pipe, a device or a socket"
+	if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
+		why = "it is a directory"
+	}
+	return &failure.Error{
+		Status:  http.StatusBadRequest,
+		Code:    "FILE",
+		Message: fmt.Sprintf("The file %s cannot be read", file),
+		Why:     why,
+		Next:    "name a regular file; the output of a command goes to stdin, where - is the file",
+		Err:     err,
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"maestro/internal/disk"
 )
@@ -40,6 +42,23 @@ func OpenNamed(path string) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// OpenInput is OpenNamed, but also opens what this process already holds: its stdin and the pipes that a shell passes to
+// it, such as those of <(command). A pipe in the file system is refused: without a writer, opening it would never end.
+func OpenInput(path string) (*os.File, error) {
+	f, err := OpenNamed(path)
+	var irregular *IrregularError
+	if !errors.As(err, &irregular) || !held(path) {
+		return f, err
+	}
+	return disk.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+}
+
+// held reports whether a path names a file that this process has open.
+func held(path string) bool {
+	path = filepath.Clean(path)
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
 // OpenDir opens a directory, to list or sync it.

@@ -392,7 +392,8 @@ func parseHead(text, flag string) (*events.Head, error) {
 			return &events.Head{Sequence: sequence, Hash: hash}, nil
 		}
 	}
-	return nil, failure.Usage("%s must be SEQUENCE:HASH, as `maestro audit head` prints it", flag).WithWhy("%s", err)
+	return nil, failure.Usage("%s must be SEQUENCE:HASH, as `maestro audit head` prints it", flag).
+		WithWhy("a sequence is a number, and a hash 64 hexadecimal digits")
 }
 
 const (
