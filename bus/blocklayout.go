@@ -206,7 +206,7 @@ func openFile(path string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errNoFile}
+		return nil, &fs.PathError{Op: "open", Path: disk.Shown(path), Err: errNoFile}
 	}
 	return disk.Open(path)
 }
@@ -237,13 +237,12 @@ func readFile(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > most {
-		return nil, &fs.PathError{
-			Op: "read", Path: path, Err: fmt.Errorf("%w: it has %d bytes, at most %d", errTooLong, info.Size(), most),
-		}
+		err := fmt.Errorf("%w: it has %d bytes, at most %d", errTooLong, info.Size(), most)
+		return nil, &fs.PathError{Op: "read", Path: disk.Shown(path), Err: err}
 	}
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(content)) > most { // it grew meanwhile
-		err = &fs.PathError{Op: "read", Path: path, Err: errTooLong}
+		err = &fs.PathError{Op: "read", Path: disk.Shown(path), Err: errTooLong}
 	}
 	return content, err
 }
