@@ -48,3 +48,22 @@ func TestWatchReportsWrongClock(t *testing.T) {
 		t.Errorf("when the clock is right again the log says %s", said)
 	}
 }
+
+// A second jump is logged too, and so is a clock that is behind the log after a jump.
+func TestWatchReportsEveryJump(t *testing.T) {
+	begun := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	wall := begun
+	c := New(func() time.Time { return wall }, func() time.Duration { return 0 })
+	var log bytes.Buffer
+	w := &Watch{Clock: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	w.look()
+	c.Follow(begun.Add(Tolerance / 2))
+	for i, moved := range []time.Duration{3 * Tolerance, 30 * Tolerance, -30 * Tolerance, 0, 3 * Tolerance} {
+		wall = begun.Add(moved)
+		w.look()
+		w.look()
+		if said := log.String(); strings.Count(said, "CLOCK: ") != i+1 {
+			t.Fatalf("after %d changes, the last by %s, the log says %s", i+1, moved, said)
+		}
+	}
+}
