@@ -83,7 +83,7 @@ func TestFilesTakenFromARunningServer(t *testing.T) {
 			head := large(t, b, b.acked.Load(), 13)
 			must(t, os.Remove(newest(t, b)))
 			large(t, b, head, 1)
-		}, "blk"},
+		}, "3.blk was cut off, or the block after it was deleted"},
 		"jetstream moved": {func(t *testing.T, b *Bus) {
 			must(t, os.Rename(b.embedded.storeDir(), b.embedded.storeDir()+".away"))
 		}, "jetstream"},
