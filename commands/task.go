@@ -398,8 +398,8 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 	}
 	if x.Reason == "" && changed.From != events.TaskBlocked {
 		warnings = append(warnings, Warning{
-			Text: "nobody is told why task " + t.ID + " was reopened: say it with `maestro task reopen " + t.ID +
-				" \"<what is missing>\"`",
+			Text:  "nobody is told why task " + t.ID + " was reopened",
+			Next:  []string{"say it with `maestro task reopen " + t.ID + " \"<what is missing>\"`"},
 			Tasks: []string{t.ID},
 		})
 	}
@@ -408,9 +408,11 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 		if item.Status == events.ItemCompleted {
 			warnings = append(warnings, Warning{
 				Text: "task " + t.ID + " is still completed in queue " + item.Queue +
-					": no worker gets it there until the user queues it again with `maestro queue requeue " + t.ID +
-					" --queue " + item.Queue + "`; `maestro session spawn --task-ids " + t.ID +
-					"` gives it to a worker of its own",
+					", so no worker gets it there until the user queues it again",
+				Next: []string{
+					"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that",
+					"`maestro session spawn --task-ids " + t.ID + "` gives it to a worker of its own",
+				},
 				Tasks: []string{t.ID},
 			})
 		}

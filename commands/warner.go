@@ -17,6 +17,9 @@ type Warner interface {
 // Warning is what the caller of a command should know about its effects.
 type Warning struct {
 	Text string
+	// Next are steps that the caller can take, such as "`maestro task reopen task_1` unblocks it". A caller receives
+	// those whose command it may use.
+	Next []string
 	// Tasks and Sessions are those that the text mentions. Only a caller who may read them all receives it.
 	Tasks, Sessions []string
 }
@@ -90,8 +93,8 @@ func alsoQueued(s *projections.State, task, queue string) (warnings []Warning) {
 	for _, item := range items[:min(len(items), belowNamed)] {
 		if item.Queue != queue && (item.Status == events.ItemQueued || item.Status == events.ItemProcessing) {
 			warnings = append(warnings, Warning{
-				Text: "task " + task + " is also in queue " + item.Queue + ", so two workers may do it: " +
-					"`maestro queue remove " + task + " --queue " + item.Queue + "` takes it out there",
+				Text:  "task " + task + " is also in queue " + item.Queue + ", so two workers may do it",
+				Next:  []string{"`maestro queue remove " + task + " --queue " + item.Queue + "` takes it out there"},
 				Tasks: []string{task},
 			})
 		}
@@ -122,7 +125,8 @@ func (x *PushItem) Warnings(s *projections.State, data events.Data) (warnings []
 // blocked warns that work is given out which is not to go on.
 func blocked(task string) Warning {
 	return Warning{
-		Text:  "task " + task + " is blocked: `maestro task reopen " + task + "` unblocks it",
+		Text:  "task " + task + " is blocked",
+		Next:  []string{"`maestro task reopen " + task + "` unblocks it"},
 		Tasks: []string{task},
 	}
 }
@@ -134,8 +138,8 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 		return nil
 	}
 	return []Warning{{
-		Text: "nobody learns why it failed: report it with `maestro report error \"<reason>\" --task " +
-			failed.TaskID + "`",
+		Text:  "nobody learns why it failed",
+		Next:  []string{"report it with `maestro report error \"<reason>\" --task " + failed.TaskID + "`"},
 		Tasks: []string{failed.TaskID},
 	}}
 }
@@ -170,8 +174,8 @@ func notTold(s *projections.State, task string) []Warning {
 		return nil
 	}
 	return []Warning{{
-		Text: "session " + id + " works on task " + t.ID + " and does not learn of this: tell it with " +
-			"`maestro session message " + id + " \"…\" --about " + t.ID + "`",
+		Text:     "session " + id + " works on task " + t.ID + " and does not learn of this",
+		Next:     []string{"tell it with `maestro session message " + id + " \"…\" --about " + t.ID + "`"},
 		Tasks:    []string{t.ID},
 		Sessions: []string{id},
 	}}

@@ -19,26 +19,45 @@ func (s *Service) advise(c *Caller, p *Problem) {
 		return
 	}
 	for _, words := range named().FindAllStringSubmatch(p.Next, -1) {
-		if !s.mayRun(c, words[1:]) {
+		if !mayRun(s.permits(c), words[1:]) {
 			p.Next = s.whomToAsk(c)
 			return
 		}
 	}
 }
 
+// warning returns a warning with those of its next steps whose commands the caller may use.
+func (v View) warning(text string, next ...string) string {
+	permits := func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }
+	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool {
+		return slices.ContainsFunc(named().FindAllStringSubmatch(step, -1), func(words []string) bool {
+			return !mayRun(permits, words[1:])
+		})
+	})
+	if len(next) == 0 {
+		return text
+	}
+	return text + ": " + strings.Join(next, "; ")
+}
+
 // operatorCommands are the commands without a row in the table: they are for the operator of the server.
 var operatorCommands = []string{"serve", "salvage", "restore", "backup"}
 
+// permits returns whether a caller may use a row of the table in its project.
+func (s *Service) permits(c *Caller) func(row string) bool {
+	return func(row string) bool { return s.Permit(c, row, c.By.Project) == nil }
+}
+
 // mayRun reports whether a caller may use the command that the words of a command line name. Apart from the operator's
 // commands, everybody may use a command that has no row in the table.
-func (s *Service) mayRun(c *Caller, words []string) bool {
+func mayRun(permits func(row string) bool, words []string) bool {
 	for n := len(words); n > 0; n-- {
 		id := strings.TrimRight(strings.Join(words[:n], ":"), ":")
 		if id == "manifest:show" { // advice means the session's own manifest, which every session may read
 			return true
 		}
 		if row, ok := commands.CurrentRules().Row(id); ok {
-			return !row.Planned && s.Permit(c, id, c.By.Project) == nil
+			return !row.Planned && permits(id)
 		}
 	}
 	return !slices.Contains(operatorCommands, words[0])
@@ -58,7 +77,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		}
 		allowed, seen := known[words[0]]
 		if !seen {
-			allowed = s.mayRun(c, words[1:])
+			allowed = mayRun(s.permits(c), words[1:])
 			known[words[0]] = allowed
 		}
 		return allowed

@@ -26,7 +26,7 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 		err := see(func(v View) {
 			for _, w := range warner.Warnings(v.State, done.Data) {
 				if v.mayReadWarning(w) {
-					warnings = append(warnings, w.Text)
+					warnings = append(warnings, v.warning(w.Text, w.Next...))
 				}
 			}
 		})
@@ -76,12 +76,14 @@ func (v View) mayReadWarning(w commands.Warning) bool {
 	return true
 }
 
+// waitForIt is the next step of a session with an open question.
+const waitForIt = "`maestro input wait` waits for the answer"
+
 // asksAgain warns of a question that its session has asked already, and that nobody has answered yet.
 func asksAgain(v View, said *events.SessionReported) []string {
 	for x := range v.OpenQuestionsFrom(said.SessionID) {
 		if x.ID != said.InputID && x.Question == said.Message && slices.Equal(x.Options, said.Options) {
-			return []string{"you have asked this already, and question " + x.ID + " is still open: " +
-				"`maestro input wait` waits for the answer"}
+			return []string{v.warning("you have asked this already, and question "+x.ID+" is still open", waitForIt)}
 		}
 	}
 	return nil
@@ -107,11 +109,7 @@ func stillAsks(v View, said *events.SessionReported) []string {
 	if len(ids) == 0 {
 		return nil
 	}
-	warning := stillOpen("your", ids, more)
-	if v.mayItself("input:wait", said.SessionID) {
-		warning += ": `maestro input wait` waits for the answer"
-	}
-	return []string{warning}
+	return []string{v.warning(stillOpen("your", ids, more), waitForIt)}
 }
 
 // openQuestions names a few of a session's open questions that are wanted, and counts the others.
@@ -140,9 +138,12 @@ func stillOpen(whose string, ids []string, more int) string {
 	return whose + " questions " + strings.Join(ids, ", ") + " are still open"
 }
 
-// mayItself reports whether the caller is this session and may use a command.
-func (v View) mayItself(id, session string) bool {
-	return v.Caller.By.Name == session && v.Permit(id, v.Caller.By.Project) == nil
+// toItself returns a warning whose next step only this session can take.
+func (v View) toItself(session, text, next string) string {
+	if v.Caller.By.Name != session {
+		return text
+	}
+	return v.warning(text, next)
 }
 
 // leavesBehind warns of what continues although a session says that its work is done: the item that it holds, its open
@@ -151,19 +152,13 @@ func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {
 			warning := "it still holds task " + item.TaskID + " of queue " + item.Queue + ", which returns to the queue"
-			if v.mayItself("queue:complete", session) {
-				warning += " unless you run `maestro queue complete`"
-			}
-			warnings = append(warnings, warning)
+			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it first"))
 		}
 	}
 	all := func(*projections.Input) bool { return true }
 	if ids, more := openQuestions(v, session, all); len(ids) > 0 {
 		warning := stillOpen("its", ids, more) + ", and an answer reaches nobody who has ended"
-		if v.mayItself("input:wait", session) {
-			warning += ": if you need it, run `maestro input wait`"
-		}
-		warnings = append(warnings, warning)
+		warnings = append(warnings, v.toItself(session, warning, "if you need it, run `maestro input wait`"))
 	}
 	working := slices.DeleteFunc(living, func(id string) bool {
 		x := v.Session(id)
