@@ -146,7 +146,7 @@ func newAuditCan(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Show whether an actor may use a command, and which row of the permission table
 decides that. The exit code is 0 if it may, and 4 if not. The actor is a
-session's id, a token's name, or admin, system or runner. The command id is one
+session, a token's name, or admin, system or runner. The command id is one
 such as task:complete. The target is the task, session, question, project or
 queue that the command would act on. The limits show how much of each quota is
 left.

@@ -88,3 +88,17 @@ func (a *Run) sessionsNamed(ctx context.Context, c *client.Client, name string) 
 	}
 	return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} }), err
 }
+
+// isOtherActor reports whether a text means an actor that is no session: one of those that always exist, or a token. A
+// caller that may not list the tokens means a session.
+func (a *Run) isOtherActor(ctx context.Context, text string) bool {
+	if slices.Contains([]string{"admin", "system", "runner"}, text) {
+		return true
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return false
+	}
+	tokens, err := c.Tokens(ctx)
+	return err == nil && slices.ContainsFunc(tokens, func(t wire.TokenView) bool { return t.Name == text })
+}

@@ -215,6 +215,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	if name == "id" && !eventID().MatchString(text) {
 		name = "taskId" // it may be a plan id
 	}
+	if name == "actor" && !a.isOtherActor(ctx, text) {
+		name = "sessionId" // it may be a session's name
+	}
 	kind, known := idKinds[name]
 	if name == "sessionId" {
 		return a.sessionMeant(ctx, kind, text)

@@ -151,6 +151,8 @@ var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
 func plainWithoutOwnID(words, id string) string {
 	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
 	pairs := []string{
+		" for session " + id,
+		"",
 		" the secret of session " + id,
 		" its secret",
 		" to session " + id,
