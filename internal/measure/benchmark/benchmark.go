@@ -41,6 +41,8 @@ type Options struct {
 	API func(
 		h *engine.Handler, b *bus.Bus, project, session string,
 	) (handler http.Handler, authorization string, err error)
+	// Admin is the header that authenticates the user to that handler.
+	Admin string
 	// Size, if above 0, measures what a log of so many events costs, and nothing else.
 	Size int
 	// Progress receives a line for each completed check.
@@ -54,7 +56,7 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	}
 	suites := []func(context.Context, Options, func(Check)) error{
 		durable, units, interval, replay, queues,
-		overHTTP, outside, commandLine,
+		overHTTP, outside, listing, commandLine,
 	}
 	if o.Size > 0 {
 		suites = []func(context.Context, Options, func(Check)) error{sizes}

@@ -183,6 +183,8 @@ func bareHandler(event []byte) http.Handler {
 }
 
 type endpoint struct {
+	// base is the server's address, url where reports go.
+	base   string
 	url    string
 	server *http.Server
 	client *http.Client
@@ -199,8 +201,10 @@ func listen(handler http.Handler) (*endpoint, error) {
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
+	base := "http://" + listener.Addr().String()
 	return &endpoint{
-		url:     "http://" + listener.Addr().String() + "/api/commands/report:progress",
+		base:    base,
+		url:     base + "/api/commands/report:progress",
 		server:  server,
 		client:  httpClient(httpCallers),
 		callers: httpCallers,

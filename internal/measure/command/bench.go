@@ -83,6 +83,7 @@ func bench(ctx context.Context, a *cli.Run, o options) (err error) {
 		Rounds:   o.rounds,
 		Binary:   binary,
 		API:      wholeAPI,
+		Admin:    "Bearer " + adminToken,
 		Progress: progress,
 		Size:     o.size,
 	})
@@ -117,8 +118,11 @@ func report(a *cli.Run, checks []benchmark.Check) error {
 }
 
 // wholeAPI returns the server's whole HTTP stack over a handler.
+// adminToken is the user's token while the benchmark runs.
+const adminToken = "bench"
+
 func wholeAPI(h *engine.Handler, b *bus.Bus, _, session string) (http.Handler, string, error) {
-	keys := service.Keys{AdminToken: []byte("bench"), ServerKey: []byte("bench")}
+	keys := service.Keys{AdminToken: []byte(adminToken), ServerKey: []byte("bench")}
 	var limits service.Limits
 	for _, name := range []string{
 		"session-commands", "session-bytes", "session-parallel", "project-commands",
