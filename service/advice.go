@@ -18,22 +18,25 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
 	}
-	for _, words := range named().FindAllStringSubmatch(p.Next, -1) {
-		if !mayRun(s.permits(c), words[1:]) {
-			p.Next = s.whomToAsk(c)
-			return
+	if !mayFollow(s.permits(c), p.Next) {
+		p.Next = s.whomToAsk(c)
+	}
+}
+
+// mayFollow reports whether a caller may use every command that a text tells it to run.
+func mayFollow(permits func(row string) bool, text string) bool {
+	for _, words := range named().FindAllStringSubmatch(text, -1) {
+		if !mayRun(permits, words[1:]) {
+			return false
 		}
 	}
+	return true
 }
 
 // warning returns a warning with those of its next steps whose commands the caller may use.
 func (v View) warning(text string, next ...string) string {
 	permits := func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }
-	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool {
-		return slices.ContainsFunc(named().FindAllStringSubmatch(step, -1), func(words []string) bool {
-			return !mayRun(permits, words[1:])
-		})
-	})
+	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool { return !mayFollow(permits, step) })
 	if len(next) == 0 {
 		return text
 	}
