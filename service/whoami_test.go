@@ -22,7 +22,7 @@ func (s *stage) whoami(c *Caller) wire.Whoami {
 		s.Fatal(err)
 	}
 	for _, words := range named().FindAllStringSubmatch(body.Next, -1) {
-		if body.Ended == "" && !s.mayRun(c, words[1:]) {
+		if body.Ended == "" && !mayRun(s.permits(c), words[1:]) {
 			s.Errorf("%s is told to run a command that it may not use: %s", c.By, body.Next)
 		}
 	}
