@@ -116,8 +116,8 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		}
 	}
 	showSaid(a, "Who says what", open, s.SaidMore)
-	heading := "Reported as done, and not confirmed yet (`maestro task complete <taskId>`, or `maestro task reopen <taskId>`)"
-	showSaid(a, heading, s.ToConfirm, s.UnconfirmedMore)
+	const commands = "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"
+	showSaid(a, "Reported as done, and not confirmed yet ("+commands+")", s.ToConfirm, s.UnconfirmedMore)
 }
 
 func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {

@@ -44,8 +44,9 @@ func OpenNamed(path string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenInput is OpenNamed, but also opens what this process already holds: its stdin and the pipes that a shell passes to
-// it, such as those of <(command). A pipe in the file system is refused: without a writer, opening it would never end.
+// OpenInput is OpenNamed, but also opens what this process already holds: its stdin and the pipes that a shell passes
+// to it, such as those of <(command). A pipe in the file system is refused: without a writer, opening it would never
+// end.
 func OpenInput(path string) (*os.File, error) {
 	f, err := OpenNamed(path)
 	var irregular *IrregularError
