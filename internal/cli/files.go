@@ -14,26 +14,19 @@ import (
 	"maestro/internal/files"
 )
 
-// OpenFile opens a file that a command reads; - is stdin.
+// OpenFile opens a regular file that a command reads; - is stdin. It never waits, as opening a pipe would.
 func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	if file == "-" {
 		return a.Stdin, func() {}, nil
 	}
-	f, err := os.Open(file)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = f.Stat()
-	}
-	switch {
-	case err != nil:
+	f, err := files.OpenInput(file)
+	if err != nil {
 		return nil, nil, notOpened(file, err)
-	case info.IsDir():
-		return nil, nil, errors.Join(Unreadable(file, errors.New("it is a directory")), f.Close())
 	}
 	return f, func() { _ = f.Close() }, nil
 }
 
-// CheckNamed fails unless a file is a readable regular file. It never blocks, as opening a pipe would.
+// CheckNamed fails unless a file is a readable regular file. It never waits, as opening a pipe would.
 func CheckNamed(file string) error {
 	f, err := files.OpenNamed(file)
 	if err != nil {
@@ -67,12 +60,16 @@ func workingDirectory() string {
 
 // Unreadable returns the error for an existing file that cannot be read.
 func Unreadable(file string, err error) error {
+	next := "name a file that you may read"
+	if irregular := new(files.IrregularError); errors.As(err, &irregular) {
+		next = "name a regular file"
+	}
 	return &failure.Error{
 		Status:  http.StatusBadRequest,
 		Code:    "FILE",
 		Message: fmt.Sprintf("The file %s cannot be read", file),
 		Why:     files.Bare(err).Error(),
-		Next:    "name a file that you may read",
+		Next:    next,
 		Err:     err,
 	}
 }
