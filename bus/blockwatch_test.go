@@ -122,6 +122,46 @@ func TestFilesTakenFromARunningServer(t *testing.T) {
 	}
 }
 
+// When the newest known block ends before an acknowledged message, it may have been cut, or the next block is missing:
+// the message names both, since nothing in the files tells them apart.
+func TestALostEndNamesBothReasons(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(t *testing.T, b *Bus) (block string, lost uint64){
+		"the block cut behind a message": func(t *testing.T, b *Bus) (string, uint64) {
+			b.watch.mu.Lock()
+			defer b.watch.mu.Unlock()
+			must(t, os.Truncate(b.watch.path(), b.watch.at))
+			return b.watch.path(), b.watch.last
+		},
+		"the next block deleted": func(t *testing.T, b *Bus) (string, uint64) {
+			known, head := b.watch.path(), b.acked.Load()
+			for newest(t, b) == known {
+				head = large(t, b, head, 1)
+			}
+			must(t, os.Remove(newest(t, b)))
+			return known, head
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := mustOpen(t, t.TempDir(), Interval)
+			large(t, b, 0, 15)
+			must(t, b.Here())
+			block, lost := harm(t, b)
+			want := "no block holds it: the end of the block " + block +
+				" was cut off, or the block after it was deleted, while this server was using them"
+			err := b.Here()
+			var damage *events.DamageError
+			if !errors.As(err, &damage) || damage.Sequence != lost || damage.Why != want {
+				t.Errorf("event %d is lost: %v, expected %q", lost, err, want)
+			}
+			if err := b.Close(); !errors.Is(err, events.ErrReadOnly) {
+				t.Errorf("the stop: %v", err)
+			}
+		})
+	}
+}
+
 // A block that is moved away just before the stop, after the last check, makes the stop fail too.
 func TestStopSaysThatABlockIsGone(t *testing.T) {
 	b, err := Open(t.Context(), Options{Dir: t.TempDir(), Durability: Interval, Logger: testLogger(t)})

@@ -24,6 +24,8 @@ const (
 	looksPerLease = 6
 	lookAtLeast   = 5 * time.Second
 	lookAtMost    = 20 * time.Millisecond
+	// Between two checks of the leases, deadlines are checked this often, which is how late a session times out.
+	lookAtDeadlines = time.Second
 	// A check that is late by this many intervals follows a pause of the whole process.
 	pauseAfter = 3
 )
@@ -203,11 +205,15 @@ func (l *Leases) Run(ctx context.Context) {
 	defer stop()
 	l.look(ctx)
 	timer := l.config.After(l.every) // sessions that end do not postpone it
+	atDeadlines := l.config.After(min(l.every, lookAtDeadlines))
 	for ctx.Err() == nil {
 		select {
 		case <-timer:
 			l.look(ctx)
 			timer = l.config.After(l.every)
+		case <-atDeadlines:
+			l.timeOut(ctx)
+			atDeadlines = l.config.After(min(l.every, lookAtDeadlines))
 		case <-l.config.Handler.gone:
 			l.giveBack(ctx)
 		case <-ctx.Done():
@@ -240,6 +246,18 @@ func (l *Leases) giveBack(ctx context.Context) {
 	var due []due
 	l.paused() // a pause is noted here too; what the sessions hold does not depend on it
 	l.config.Handler.View(func(s *projections.State) { due = abandonedItems(s) })
+	l.doAll(ctx, due)
+}
+
+// timeOut ends the sessions that have timed out. As long as there is none, it reads memory alone.
+func (l *Leases) timeOut(ctx context.Context) {
+	var due []due
+	see := func(s *projections.State) { due = l.overdue(s) }
+	if l.config.Handler.View(see); len(due) == 0 || !l.ready(ctx) {
+		return
+	}
+	l.paused() // a pause is noted here too; a deadline does not depend on it
+	l.config.Handler.View(see)
 	l.doAll(ctx, due)
 }
 

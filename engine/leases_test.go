@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -452,6 +453,46 @@ func TestTimeouts(t *testing.T) {
 	w.run(time.Minute)
 	w.expect("once", at)
 	w.audited()
+}
+
+// A session times out within a second of its deadline, also one that was spawned since the last check of the leases, and
+// the checks of deadlines postpone no other check.
+func TestTimeoutsArePunctual(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, began := newLeaseWorld(t), time.Now()
+		l, err := NewLeases(LeasesConfig{
+			Handler: w.h,
+			Elapsed: func() time.Duration { return time.Since(began) },
+			After:   time.After,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		pass := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		pass(500 * time.Millisecond)
+		for name, timeout := range map[string]time.Duration{"a": 2 * time.Second, "b": 11 * time.Second} {
+			w.make(name, "admin", "session:spawn",
+				`{"project":"{p}","taskIds":["{t1}"],"timeout":`+strconv.FormatInt(timeout.Milliseconds(), 10)+`}`)
+		}
+		at := w.log.head()
+		for _, next := range []struct {
+			name  string
+			after time.Duration
+		}{{"a", 2 * time.Second}, {"b", 8 * time.Second}} {
+			pass(next.after - 200*time.Millisecond)
+			at = w.expect("before the deadline", at)
+			pass(lookAtDeadlines + 200*time.Millisecond)
+			at = w.expect("a second after it", at, "session.timed_out "+next.name)
+		}
+		stop()
+		running.Wait()
+	})
 }
 
 // Setting a wall clock forward does not shorten a session's timeout.

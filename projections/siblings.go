@@ -49,10 +49,14 @@ type SiblingPosition struct {
 type SiblingWalk struct {
 	state            *State
 	created, ordered []string
+	elsewhere        positions
 	// i and j are the next ones in created and ordered, step is 1 or -1.
 	i, j, step int
 	// left is how many more tasks that were created here, and moved since, it skips.
 	left int
+	// at is the next one in created that it does not skip, once it was looked for.
+	at     int
+	sought bool
 }
 
 // mostElsewhere bounds how many tasks that were moved from where they were created one walk skips.
@@ -62,10 +66,11 @@ const mostElsewhere = 10_000
 func (s *State) WalkBeside(project, key string, after bool) *SiblingWalk {
 	w := &SiblingWalk{
 		state:   s,
-		created: s.taskIDs.get(project),
-		ordered: s.ordered.get(orderOf(project)),
-		step:    -1,
-		left:    mostElsewhere,
+		created:   s.taskIDs.get(project),
+		ordered:   s.ordered.get(orderOf(project)),
+		elsewhere: s.elsewhere.get(project),
+		step:      -1,
+		left:      mostElsewhere,
 	}
 	w.i = sort.Search(len(w.created), func(i int) bool {
 		return s.beyond(createdKey(s.tasks.get(w.created[i]).CreatedSequence), key, after)
@@ -79,7 +84,8 @@ func (s *State) WalkBeside(project, key string, after bool) *SiblingWalk {
 	return w
 }
 
-// Next returns the next position; false if there is none. The whole walk skips no more than mostElsewhere tasks.
+// Next returns the next position; false if there is none. The whole walk skips no more than mostElsewhere tasks: where
+// it stops is part of what a decision says, so the same log gives the same keys.
 func (w *SiblingWalk) Next() (SiblingPosition, bool) {
 	s := w.state
 	var beside SiblingPosition
@@ -88,26 +94,36 @@ func (w *SiblingWalk) Next() (SiblingPosition, bool) {
 		t := s.tasks.get(w.ordered[w.j])
 		beside = SiblingPosition{t.Order, t}
 	}
-	for w.i >= 0 && w.i < len(w.created) {
-		s.work(1)
-		t := s.tasks.get(w.created[w.i])
-		key := createdKey(t.CreatedSequence)
-		if found && (key == beside.Key || (w.step > 0) == (key > beside.Key)) {
-			break // the other one is nearer
+	if !w.sought {
+		w.seek()
+	}
+	if w.at >= 0 && w.at < len(w.created) {
+		t := s.tasks.get(w.created[w.at])
+		here := SiblingPosition{Key: createdKey(t.CreatedSequence)}
+		otherIsNearer := found && (here.Key == beside.Key || (w.step > 0) == (here.Key > beside.Key))
+		if !otherIsNearer {
+			w.left -= (w.at - w.i) * w.step
+			w.i, w.sought = w.at+w.step, false
+			if t.Order == "" {
+				here.Task = t
+			}
+			return here, true
 		}
-		w.i += w.step
-		switch {
-		case t.Order == "":
-			return SiblingPosition{key, t}, true
-		case w.left == 0:
-			return SiblingPosition{Key: key}, true
-		}
-		w.left--
 	}
 	if found {
 		w.j += w.step
 	}
 	return beside, found
+}
+
+// seek looks for the next task that was created here and was not moved, behind those that it skips.
+func (w *SiblingWalk) seek() {
+	at, words := w.elsewhere.gap(w.i, w.step > 0, w.left)
+	w.state.work(uint64(words + 1)) //nolint:gosec // not negative
+	if (at-w.i)*w.step > w.left {
+		at = w.i + w.left*w.step
+	}
+	w.at, w.sought = at, true
 }
 
 // beyond returns the key where a search ends: just after the key, or at it.
@@ -340,6 +356,7 @@ func (s *State) reordered(before, after *Task, respaced bool) {
 		return
 	}
 	if before.Order != after.Order || respaced {
+		s.placedElsewhere(after)
 		s.leaveOrder(before, orderOf(before.ProjectID))
 		s.enterOrder(after, orderOf(after.ProjectID))
 	}
@@ -388,6 +405,7 @@ func (s *State) restoreOrder(tasks []*Task) {
 			}
 		}
 	}
+	s.restoreElsewhere(tasks)
 	for list := range of {
 		slices.SortFunc(s.ordered.get(list), func(a, b string) int {
 			return byPlace(s.tasks.get(a), s.tasks.get(b))

@@ -26,11 +26,12 @@ type State struct {
 	projects   table[*Project]
 	made       table[RootUsage] // by root
 	tasks      table[*Task]
-	taskIDs    table[[]string] // by project, in order of creation
-	children   table[[]string] // by parent, in order of creation
-	ordered    table[[]string] // by parent, and by orderOf the project: tasks with a place of their own, in their order
-	unfinished table[int]      // by parent: the tasks directly below it that are open
-	plans      table[string]   // by project and plan id: the task
+	taskIDs    table[[]string]  // by project, in order of creation
+	children   table[[]string]  // by parent, in order of creation
+	ordered    table[[]string]  // by parent, and by orderOf the project: tasks with a place of their own, in their order
+	elsewhere  table[positions] // by project: which of taskIDs have a place of their own
+	unfinished table[int]       // by parent: the tasks directly below it that are open
+	plans      table[string]    // by project and plan id: the task
 	sessions   table[*Session]
 	sessionIDs table[[]string]   // by project, in order of creation
 	spawned    table[line]       // by session: those that it spawned and that live, or have living descendants
@@ -130,7 +131,7 @@ func build(under *State) *State {
 // tables returns every table of the state.
 func (s *State) tables() []layer {
 	return []layer{
-		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.unfinished, &s.plans,
+		&s.projects, &s.made, &s.tasks, &s.taskIDs, &s.children, &s.ordered, &s.elsewhere, &s.unfinished, &s.plans,
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,

@@ -93,9 +93,61 @@ func TestSalvageWaitsForNoPipe(t *testing.T) {
 	}
 	got := runHere(t, nil, "salvage", "--home", damaged, "--to", filepath.Join(dir, "new"), "--with", pipe)
 	want := "maestro: The file " + pipe + " cannot be read\n" +
-		"  why:  it is not a regular file\n" +
-		"  next: name a file that you may read\n"
+		"  why:  it is a named pipe, not a regular file\n" +
+		"  next: name a regular file\n"
 	if got.code != cli.ExitInvalid || got.stderr != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Whatever a command reads must be a regular file: anything else fails at once, in the same words. A pipe that is not
+// written to would hold the command forever, and a device may have no end.
+func TestCommandsReadRegularFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	listening, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+	if err := errors.Join(err, unix.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listening.Close() }()
+	good := filepath.Join(dir, "good.ndjson")
+	if err := os.WriteFile(good, []byte(`{"sequence":1,"hash":"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := filepath.Join(dir, "damaged")
+	if err := os.Mkdir(damaged, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for file, why := range map[string]string{
+		dir:         "it is a directory",
+		pipe:        "it is a named pipe, not a regular file",
+		socket:      "it is a socket, not a regular file",
+		"/dev/zero": "it is a device, not a regular file",
+	} {
+		for _, args := range [][]string{
+			{"plan", "apply", file},
+			{"task", "import", file},
+			{"audit", "verify", file},
+			{"audit", "verify", "--oracle", file},
+			{"audit", "replay", file},
+			{"restore", "--home", filepath.Join(dir, "new"), file},
+			{"restore", "--home", filepath.Join(dir, "new"), good, "--texts-from", file},
+			{"salvage", "--home", damaged, "--to", filepath.Join(dir, "new"), "--with", file},
+			{"manifest", "validate", file},
+			{"manifest", "migrate", file},
+			{"manifest", "show", file},
+			{"manifest", "generate", "--role", "execute", "--task-ids", "t1", "--context", file},
+			{"session", "spawn", "--role", "worker", "--manifest", file},
+			{"worker", "init", "--manifest", file},
+			{"template", "create", "T", file},
+			{"template", "update", "T", "--file", file},
+			{"task", "edit", "t1", "--file", file},
+		} {
+			got := runHere(t, map[string]string{"MAESTRO_HOME": filepath.Join(dir, "none")}, args...)
+			want := "maestro: The file " + file + " cannot be read\n  why:  " + why + "\n  next: name a regular file\n"
+			if got.code != cli.ExitInvalid || got.stderr != want {
+				t.Errorf("%v: %+v", args, got)
+			}
+		}
 	}
 }

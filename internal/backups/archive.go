@@ -10,7 +10,7 @@ import (
 
 	"maestro/bus"
 	"maestro/events"
-	"maestro/internal/disk"
+	"maestro/internal/files"
 )
 
 // writeBackup writes a backup and reads it back.
@@ -30,7 +30,7 @@ func writeBackup(ctx context.Context, log Log, f *os.File, o bus.BackupOptions) 
 
 // HeadOf reads a backup and returns its head. It fails if the backup is damaged, or if another key signed it.
 func HeadOf(ctx context.Context, path, signer string) (head events.Head, err error) {
-	f, err := disk.Open(path)
+	f, err := files.OpenNamed(path)
 	if err != nil {
 		return head, err
 	}

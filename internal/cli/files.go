@@ -14,7 +14,7 @@ import (
 	"maestro/internal/files"
 )
 
-// OpenFile opens a file that a command reads; - is stdin. It never blocks, as opening a pipe without a writer would.
+// OpenFile opens a regular file that a command reads; - is stdin. It never waits, as opening a pipe would.
 func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	if file == "-" {
 		return a.Stdin, func() {}, nil
@@ -26,7 +26,7 @@ func OpenFile(a *Run, file string) (io.Reader, func(), error) {
 	return f, func() { _ = f.Close() }, nil
 }
 
-// CheckNamed fails unless a file is a readable regular file. It never blocks, as opening a pipe would.
+// CheckNamed fails unless a file is a readable regular file. It never waits, as opening a pipe would.
 func CheckNamed(file string) error {
 	f, err := files.OpenNamed(file)
 	if err != nil {
@@ -54,15 +54,11 @@ func notOpened(file string, err error) error {
 }
 
 func irregular(file string, err error) error {
-	why := "it is a pipe, a device or a socket"
-	if info, statErr := os.Stat(file); statErr == nil && info.IsDir() {
-		why = "it is a directory"
-	}
 	return &failure.Error{
 		Status:  http.StatusBadRequest,
 		Code:    "FILE",
 		Message: fmt.Sprintf("The file %s cannot be read", file),
-		Why:     why,
+		Why:     files.Bare(err).Error(),
 		Next:    "name a regular file; the output of a command goes to stdin, where - is the file",
 		Err:     err,
 	}
@@ -78,12 +74,16 @@ func workingDirectory() string {
 
 // Unreadable returns the error for an existing file that cannot be read.
 func Unreadable(file string, err error) error {
+	next := "name a file that you may read"
+	if irregular := new(files.IrregularError); errors.As(err, &irregular) {
+		next = "name a regular file"
+	}
 	return &failure.Error{
 		Status:  http.StatusBadRequest,
 		Code:    "FILE",
 		Message: fmt.Sprintf("The file %s cannot be read", file),
 		Why:     files.Bare(err).Error(),
-		Next:    "name a file that you may read",
+		Next:    next,
 		Err:     err,
 	}
 }

@@ -214,16 +214,18 @@ func (i *applying) projectNamed(ctx context.Context, p *plan.Plan, name string) 
 		return f
 	}
 	body := &commands.CreateProject{Name: name, Description: p.Description, WorkingDir: p.WorkingDir}
-	if i.key == "" && !i.dryRun {
+	if i.absent = i.dryRun; i.key == "" && !i.dryRun {
 		i.Project, err = i.createNamed(ctx, body)
+	} else {
+		var answer client.Answer
+		if answer, err = i.do(ctx, "project:create", body, i.key); err == nil {
+			i.Project, err = made(answer)
+		}
+	}
+	if err != nil || i.dryRun {
 		return err
 	}
-	answer, err := i.do(ctx, "project:create", body, i.key)
-	if err != nil {
-		return err
-	}
-	i.absent = i.dryRun
-	i.Project, err = made(answer)
+	i.Project, err = i.onlyOne(ctx, name, i.Project)
 	return err
 }
 

@@ -16,7 +16,7 @@ func (i *applying) createNamed(ctx context.Context, body *commands.CreateProject
 	for {
 		answer, err := i.do(ctx, "project:create", body, key)
 		if exitCode(err) == ExitConflict { // the key was used with another description
-			same, err := i.client.Projects(ctx, wire.ProjectFilter{Name: body.Name})
+			same, err := i.projectsNamed(ctx, body.Name)
 			if err != nil || len(same) > 0 {
 				return firstOf(same), err
 			}
@@ -39,6 +39,34 @@ func (i *applying) createNamed(ctx context.Context, body *commands.CreateProject
 		}
 		key = "plan-project:" + digest(key+"\x00"+id)
 	}
+}
+
+// projectsNamed returns the projects that a name can mean, in order of creation.
+func (i *applying) projectsNamed(ctx context.Context, name string) ([]wire.Project, error) {
+	projects, err := i.client.Projects(ctx, wire.ProjectFilter{Name: name})
+	if i.user {
+		projects = usersOwn(projects)
+	}
+	return projects, err
+}
+
+// onlyOne returns the project that a plan goes to after the apply created one: of two users who apply plans of one name
+// at once, both find the project that was created first, and the other one deletes its own, which is empty.
+func (i *applying) onlyOne(ctx context.Context, name, created string) (string, error) {
+	projects, err := i.projectsNamed(ctx, name)
+	if err != nil || len(projects) == 0 || projects[0].ID == created {
+		return created, err
+	}
+	for _, p := range projects {
+		if p.ID != created { // another apply of this user may have deleted it already
+			continue
+		}
+		_, err := i.do(ctx, "project:delete", &commands.DeleteProject{ProjectID: created}, "")
+		if err != nil && exitCode(err) != ExitNotFound {
+			return "", sameName(name, projects)
+		}
+	}
+	return projects[0].ID, nil
 }
 
 func firstOf(projects []wire.Project) string {

@@ -19,6 +19,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
+	"maestro/internal/files"
 	"maestro/internal/lazyregexp"
 	"maestro/service/wire"
 )
@@ -142,9 +143,9 @@ func (c *taskEdit) edit(
 		}
 		return now, "", err
 	}
-	edited, err := os.ReadFile(file)
+	edited, err := readEdited(file)
 	if err != nil {
-		return now, "", fmt.Errorf("read what was edited: %w", err)
+		return now, "", err
 	}
 	if bytes.Equal(edited, text.Bytes()) {
 		return was, file, nil
@@ -156,6 +157,20 @@ func (c *taskEdit) edit(
 			WithNext("your text is in %s; correct it with `%s`", file, continueEdit(t.ID, file))
 	}
 	return now, file, nil
+}
+
+// readEdited reads the file that an editor left: a regular one.
+func readEdited(file string) ([]byte, error) {
+	f, err := files.OpenNamed(file)
+	if err != nil {
+		return nil, notOpened(file, err)
+	}
+	defer func() { _ = f.Close() }()
+	edited, err := io.ReadAll(f)
+	if err != nil {
+		return nil, Unreadable(file, err)
+	}
+	return edited, nil
 }
 
 // unknownKey matches the error of the YAML library for a key that the edited task does not have.

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 
 	"maestro/internal/disk"
 )
@@ -28,15 +28,23 @@ func Open(root *disk.Root, name string, flag int) (*os.File, error) {
 	return open(root, name, flag, fs.FileMode.IsRegular, "is not a regular file")
 }
 
-// OpenNamed opens a regular file that the user named, for reading. It follows links.
+// OpenNamed opens a regular file that the user named, for reading. It follows links. Anything else fails at once with
+// *IrregularError: opening a pipe would wait for the process at its other end, and opening a device can change it.
 func OpenNamed(path string) (*os.File, error) {
+	info, err := disk.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(path, info); err != nil {
+		return nil, err
+	}
 	f, err := disk.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err
 	}
-	info, err := disk.FileStat(f)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &IrregularError{Name: path, Why: "is not a regular file"}
+	info, err = disk.FileStat(f)
+	if err == nil {
+		err = regular(path, info) // it may have been replaced
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -44,22 +52,52 @@ func OpenNamed(path string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenInput is OpenNamed, but also opens what this process already holds: its stdin and the pipes that a shell passes
-// to it, such as those of <(command). A pipe in the file system is refused: without a writer, opening it would never
-// end.
+// OpenInput is OpenNamed, and also opens what this process got open from the one that started it: /dev/stdin and
+// /dev/fd/N, as shells name the output of another command. The end of a pipe without writers is its end as a file.
 func OpenInput(path string) (*os.File, error) {
-	f, err := OpenNamed(path)
-	var irregular *IrregularError
-	if !errors.As(err, &irregular) || !held(path) {
-		return f, err
+	if !inherited(path) {
+		return OpenNamed(path)
 	}
-	return disk.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	f, err := disk.OpenFile(path, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := disk.FileStat(f)
+	if err == nil && info.IsDir() {
+		err = regular(path, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
-// held reports whether a path names a file that this process has open.
-func held(path string) bool {
-	path = filepath.Clean(path)
-	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+// inherited reports whether a path names a descriptor of this process.
+func inherited(path string) bool {
+	dir, number := filepath.Split(path)
+	if path == "/dev/stdin" {
+		return true
+	}
+	_, err := strconv.ParseUint(number, 10, 31)
+	return err == nil && (dir == "/dev/fd/" || dir == "/proc/self/fd/")
+}
+
+// regular returns the error for anything but a regular file.
+func regular(path string, info fs.FileInfo) error {
+	why := "is not a regular file"
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		why = "is a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		why = "is a named pipe, not a regular file"
+	case mode&fs.ModeSocket != 0:
+		why = "is a socket, not a regular file"
+	case mode&fs.ModeDevice != 0:
+		why = "is a device, not a regular file"
+	}
+	return &IrregularError{Name: path, Why: why}
 }
 
 // OpenDir opens a directory, to list or sync it.

@@ -4,8 +4,10 @@ package files
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -108,5 +110,55 @@ func TestTreeSizeAndCopy(t *testing.T) {
 	}
 	if _, err := TreeSize(filepath.Join(dir, "nothing")); err != nil {
 		t.Errorf("a missing file has a size: %v", err)
+	}
+}
+
+// An input is a regular file, or a descriptor that the process was started with: its content, even of a pipe whose
+// writer comes later, and nothing once there is no writer.
+func TestOpenInput(t *testing.T) {
+	dir := t.TempDir()
+	for kind, put := range kinds {
+		name := filepath.Join(dir, kind)
+		put(t, dir, kind)
+		if kind == "a link" {
+			continue
+		}
+		f, err := OpenInput(name)
+		var irregular *IrregularError
+		if !errors.As(err, &irregular) {
+			t.Errorf("%s: %v, %v", kind, f, err)
+		}
+	}
+	reader, writer, err := os.Pipe()
+	must(t, err)
+	for _, dir := range []string{"/dev/fd", "/proc/self/fd"} {
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		in, err := OpenInput(filepath.Join(dir, strconv.Itoa(int(reader.Fd()))))
+		must(t, err)
+		writing := make(chan error, 1)
+		go func() {
+			_, err := writer.WriteString("later")
+			writing <- err
+		}()
+		content := make([]byte, 5)
+		_, err = io.ReadFull(in, content)
+		must(t, errors.Join(err, <-writing, in.Close()))
+		if string(content) != "later" {
+			t.Errorf("%s: %q", dir, content)
+		}
+	}
+	must(t, writer.Close())
+	in, err := OpenInput(filepath.Join("/dev/fd", strconv.Itoa(int(reader.Fd()))))
+	must(t, err)
+	if content, err := io.ReadAll(in); err != nil || len(content) > 0 {
+		t.Errorf("without a writer: %q, %v", content, err)
+	}
+	must(t, errors.Join(in.Close(), reader.Close()))
+	for _, path := range []string{"/dev/fd/x", "/dev/fd/../zero", "/dev/null", "/dev/fd/"} {
+		if f, err := OpenInput(path); err == nil {
+			t.Errorf("%s is opened as %s", path, f.Name())
+		}
 	}
 }

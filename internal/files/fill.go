@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,8 +97,12 @@ func writeDurably(path, content string) error {
 // unplaced lists what a Scratch had begun to move to its place when its process was killed, without what moves last:
 // nothing if it had not begun, or was done.
 func unplaced(scratch string) []string {
-	content, err := disk.ReadFile(filepath.Join(scratch, placingFile))
+	f, err := OpenNamed(filepath.Join(scratch, placingFile))
 	if err != nil {
+		return nil
+	}
+	content, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
 		return nil
 	}
 	names := strings.Split(string(content), "\n")

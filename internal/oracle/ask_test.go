@@ -64,6 +64,8 @@ func TestAsk(t *testing.T) {
 		{work, "task:create", `{"title":"Found","dependencies":["old"]}`, codeFound},
 		{work, "task:create", `{"title":"Found","parentId":"d","dependencies":["b"]}`, codeInvalid},
 		{admin, "task:update", `{"taskId":"b","dependencies":["c"]}`, codeInvalid}, // c depends on b
+		{admin, "task:update", `{"taskId":"b","parentId":"b","before":"none"}`, codeInvalid},
+		{admin, "task:update", `{"taskId":"b","parentId":"b","before":"none"}`, codeFound},
 		{orch, "task:update", `{"taskId":"b","status":"cancelled"}`, codeAllowed},
 		{admin, "task:update", `{"taskId":"b","status":"in_progress"}`, "already"},
 		{work, "task:complete", `{"taskId":"b"}`, codeAllowed},

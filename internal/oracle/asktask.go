@@ -123,7 +123,11 @@ func (a *asked) updateTask() fact {
 			parent = ""
 		}
 		update.ParentID = &parent
-		a.parent(parent, t.project) // even if it is already the parent, and was deleted since
+		if parent == t.parent {
+			a.parent(parent, t.project) // it may have been deleted since
+		} else {
+			update.place(a.trial, t) // one of several refusals, if there are others
+		}
 	}
 	update.Order = a.wantedOrder(t, update.ParentID)
 	if update.Dependencies != nil {
