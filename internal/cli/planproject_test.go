@@ -105,7 +105,7 @@ func TestAppliesAtOnceCreateOneProject(t *testing.T) {
 		return id
 	}
 	seen := map[string]bool{}
-	for range 4 {
+	for round := range 4 {
 		first := create("one")
 		if seen[first] || fake.projects[first] != "Shop" {
 			t.Fatalf("%s is %q; %v", first, fake.projects[first], fake.made)
@@ -113,7 +113,7 @@ func TestAppliesAtOnceCreateOneProject(t *testing.T) {
 		if seen[first] = true; create("one") != first || create("two") != first {
 			t.Errorf("%d projects: %v", len(fake.projects), fake.made)
 		}
-		if len(seen)%2 == 0 {
+		if round%2 == 0 {
 			fake.projects[first] = "Renamed"
 		} else {
 			delete(fake.projects, first)
