@@ -38,7 +38,7 @@ func (s *projectServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var project commands.DeleteProject
 		if body, err := io.ReadAll(r.Body); err != nil || json.Unmarshal(body, &project) != nil ||
 			project.ProjectID == s.full {
-			answer(http.StatusUnprocessableEntity, map[string]any{"code": "PROJECT_NOT_EMPTY", "message": "it has tasks"})
+			answer(http.StatusUnprocessableEntity, map[string]any{"code": "RULE", "message": "it has tasks"})
 			return
 		}
 		delete(s.projects, project.ProjectID)
