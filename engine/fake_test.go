@@ -139,6 +139,7 @@ type fakeSnapshots struct {
 	saved    map[uint64]events.Snapshot
 	segments map[string][]byte
 	stored   int // how often a segment was stored
+	saves    int // how often a snapshot was
 	err      error
 }
 
@@ -189,6 +190,7 @@ func (s *fakeSnapshots) Load(_ context.Context, sequence uint64) (events.Snapsho
 func (s *fakeSnapshots) Save(_ context.Context, snapshot events.Snapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.saves++
 	if s.saved == nil {
 		s.saved = map[uint64]events.Snapshot{}
 	}

@@ -249,15 +249,15 @@ func (l *Leases) giveBack(ctx context.Context) {
 	l.doAll(ctx, due)
 }
 
-// timeOut ends the sessions that have timed out. As long as there is none, it reads memory alone.
+// timeOut ends the sessions that have timed out. It does not wait for what other servers wrote: a command that their
+// events make void is refused when it is decided.
 func (l *Leases) timeOut(ctx context.Context) {
 	var due []due
-	see := func(s *projections.State) { due = l.overdue(s) }
-	if l.config.Handler.View(see); len(due) == 0 || !l.ready(ctx) {
+	l.config.Handler.View(func(s *projections.State) { due = l.overdue(s) })
+	if len(due) == 0 || l.config.Handler.Health() != nil {
 		return
 	}
 	l.paused() // a pause is noted here too; a deadline does not depend on it
-	l.config.Handler.View(see)
 	l.doAll(ctx, due)
 }
 

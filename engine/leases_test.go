@@ -455,8 +455,7 @@ func TestTimeouts(t *testing.T) {
 	w.audited()
 }
 
-// A session times out within a second of its deadline, also one that was spawned since the last check of the leases, and
-// the checks of deadlines postpone no other check.
+// A session times out within a second of its deadline, also one that was spawned since the last check of the leases.
 func TestTimeoutsArePunctual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newLeaseWorld(t), time.Now()

@@ -53,7 +53,8 @@ func TestSnapshotsShareSegments(t *testing.T) {
 	if len(first) != 1 || len(second) != 2 || second[0] != first[0] || saved.stored != 1 {
 		t.Fatalf("the segments are %v and then %v; the second snapshot stored %d", first, second, saved.stored)
 	}
-	if again := snapshot(); len(again) != 2 || saved.stored != 1 {
+	saves := saved.saves
+	if again := snapshot(); len(again) != 2 || saved.stored != 1 || saved.saves != saves {
 		t.Error("a state that is stored already is stored again")
 	}
 	want := ""

@@ -65,7 +65,7 @@ const mostElsewhere = 10_000
 // WalkBeside starts a walk to what is after a key, or before it.
 func (s *State) WalkBeside(project, key string, after bool) *SiblingWalk {
 	w := &SiblingWalk{
-		state:   s,
+		state:     s,
 		created:   s.taskIDs.get(project),
 		ordered:   s.ordered.get(orderOf(project)),
 		elsewhere: s.elsewhere.get(project),

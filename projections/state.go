@@ -28,7 +28,7 @@ type State struct {
 	tasks      table[*Task]
 	taskIDs    table[[]string]  // by project, in order of creation
 	children   table[[]string]  // by parent, in order of creation
-	ordered    table[[]string]  // by parent, and by orderOf the project: tasks with a place of their own, in their order
+	ordered    table[[]string]  // by parent, and by orderOf the project: tasks with their own place, in its order
 	elsewhere  table[positions] // by project: which of taskIDs have a place of their own
 	unfinished table[int]       // by parent: the tasks directly below it that are open
 	plans      table[string]    // by project and plan id: the task

@@ -38,7 +38,7 @@ func (s *projectServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var project commands.DeleteProject
 		if body, err := io.ReadAll(r.Body); err != nil || json.Unmarshal(body, &project) != nil ||
 			project.ProjectID == s.full {
-			answer(http.StatusUnprocessableEntity, map[string]any{"code": "PROJECT_NOT_EMPTY", "message": "it has tasks"})
+			answer(http.StatusUnprocessableEntity, map[string]any{"code": "RULE", "message": "it has tasks"})
 			return
 		}
 		delete(s.projects, project.ProjectID)
@@ -105,7 +105,7 @@ func TestAppliesAtOnceCreateOneProject(t *testing.T) {
 		return id
 	}
 	seen := map[string]bool{}
-	for range 4 {
+	for round := range 4 {
 		first := create("one")
 		if seen[first] || fake.projects[first] != "Shop" {
 			t.Fatalf("%s is %q; %v", first, fake.projects[first], fake.made)
@@ -113,7 +113,7 @@ func TestAppliesAtOnceCreateOneProject(t *testing.T) {
 		if seen[first] = true; create("one") != first || create("two") != first {
 			t.Errorf("%d projects: %v", len(fake.projects), fake.made)
 		}
-		if len(seen)%2 == 0 {
+		if round%2 == 0 {
 			fake.projects[first] = "Renamed"
 		} else {
 			delete(fake.projects, first)
