@@ -331,7 +331,9 @@ func (s *State) respace(t *Task, order *events.SiblingOrder) {
 			i++
 		}
 		spaced := *s.tasks.get(id)
-		spaced.Order = spacedKey(order.Key, i, len(around)+1)
+		fields := *spaced.TaskFields
+		fields.Order = spacedKey(order.Key, i, len(around)+1)
+		spaced.TaskFields = &fields
 		s.tasks.put(id, &spaced)
 	}
 }

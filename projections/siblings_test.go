@@ -347,6 +347,36 @@ func TestRespacing(t *testing.T) {
 	}
 }
 
+// New keys that are decided and then dropped leave no trace in the state below, and values that readers keep do not
+// change.
+func TestRespacingLeavesNoTrace(t *testing.T) {
+	s := stateOf(t, project(), task("a"), task("x"), task("y"), task("b"))
+	for i := range 8 {
+		order := &events.SiblingOrder{Key: s.KeyBeside(s.Task("a"), true)}
+		apply(t, s, by(admin, &events.TaskUpdated{TaskID: []string{"x", "y"}[i%2], Order: order}))
+	}
+	before, kept := encode(t, s), map[string]TaskFields{}
+	for _, id := range []string{"a", "x", "y", "b"} {
+		kept[id] = *s.Task(id).TaskFields
+	}
+	overlay := s.Overlay()
+	order := &events.SiblingOrder{Key: s.KeyBeside(s.Task("a"), true), Respaced: true}
+	order.Key = s.RespacedKey(s.Task("y"), order.Key)
+	apply(t, overlay, by(admin, &events.TaskUpdated{TaskID: "y", Order: order}))
+	if overlay.Task("x").Order == kept["x"].Order {
+		t.Fatal("no task got a new key")
+	}
+	for id, fields := range kept {
+		if got := s.Task(id).Order; got != fields.Order {
+			t.Errorf("%s has the key %s below the overlay, and had %s", id, got, fields.Order)
+		}
+	}
+	overlay.Drop()
+	if encode(t, s) != before {
+		t.Error("dropped keys left a trace")
+	}
+}
+
 // However many tasks are spaced anew, their keys are valid, and in order.
 func TestSpacedKeys(t *testing.T) {
 	for _, n := range []int{1, 2, 15, 16, 255, 10_000, 1_000_000} {

@@ -172,8 +172,8 @@ var plants = []plant{
 		}},
 	},
 	{"commands that do not fit into a batch are never answered", []edit{{
-		writer, "			return len(d.batch)\n",
-		"			return len(batch)\n",
+		decide, "	return n\n}\n",
+		"	return len(waiting)\n}\n",
 	}}},
 	{
 		"a commit does not wake callers that wait for a sequence",
@@ -1096,6 +1096,11 @@ var plants = []plant{
 	{"a task is put at the wrong place where all get new keys", []edit{{
 		"projections/siblings.go", "return spacedKey(key, at, len(around)+1)",
 		"return spacedKey(key, min(at, 0), len(around)+1)",
+	}}},
+	{"new keys of a batch that failed stay", []edit{{
+		"projections/siblings.go", "		fields := *spaced.TaskFields\n		fields.Order = spaced",
+		"		fields := *spaced.TaskFields\n		spaced.TaskFields.Order = spacedKey(order.Key, i, len(around)+1)\n" +
+			"		fields.Order = spaced",
 	}}},
 	{"a plan id is never released", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
