@@ -37,9 +37,6 @@ func CheckNamed(file string) error {
 
 // notOpened returns the error for a file that could not be opened.
 func notOpened(file string, err error) error {
-	if errors.As(err, new(*files.IrregularError)) {
-		return irregular(file, err)
-	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return Unreadable(file, err)
 	}
@@ -50,17 +47,6 @@ func notOpened(file string, err error) error {
 		Err:     err,
 		Why:     "no such file or directory",
 		Next:    "check the name; it counts from " + workingDirectory(),
-	}
-}
-
-func irregular(file string, err error) error {
-	return &failure.Error{
-		Status:  http.StatusBadRequest,
-		Code:    "FILE",
-		Message: fmt.Sprintf("The file %s cannot be read", file),
-		Why:     files.Bare(err).Error(),
-		Next:    "name a regular file; the output of a command goes to stdin, where - is the file",
-		Err:     err,
 	}
 }
 
@@ -75,7 +61,7 @@ func workingDirectory() string {
 // Unreadable returns the error for an existing file that cannot be read.
 func Unreadable(file string, err error) error {
 	next := "name a file that you may read"
-	if irregular := new(files.IrregularError); errors.As(err, &irregular) {
+	if errors.As(err, new(*files.IrregularError)) {
 		next = "name a regular file"
 	}
 	return &failure.Error{

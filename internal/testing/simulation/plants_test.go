@@ -1097,11 +1097,6 @@ var plants = []plant{
 		"projections/siblings.go", "return spacedKey(key, at, len(around)+1)",
 		"return spacedKey(key, min(at, 0), len(around)+1)",
 	}}},
-	{"new keys of a batch that failed stay", []edit{{
-		"projections/siblings.go", "		fields := *spaced.TaskFields\n		fields.Order = spaced",
-		"		fields := *spaced.TaskFields\n		spaced.TaskFields.Order = spacedKey(order.Key, i, len(around)+1)\n" +
-			"		fields.Order = spaced",
-	}}},
 	{"a plan id is never released", []edit{{
 		"projections/plan.go", "		s.plans.put(key, \"\")\n", "		s.plans.put(key, t.ID)\n",
 	}}},
