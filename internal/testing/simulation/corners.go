@@ -1,8 +1,8 @@
 package simulation
 
 // corners sends sequences of commands that random commands seldom produce: a completed item is requeued while another
-// session works on its task, before and after a reopen; and a task gets a dependency on one that depended on it through
-// a deleted task.
+// session works on its task, before and after a reopen; its first worker completes it while another one holds it; and a
+// task gets a dependency on one that depended on it through a deleted task.
 func (w *world) corners() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
@@ -36,6 +36,14 @@ func (w *world) corners() *Failure {
 	do(admin, "task:reopen", fields{TaskID: again, Reason: "not yet"})
 	do(other, "report:progress", fields{Message: "Still on it", TaskIDs: &[]string{again}})
 	do(admin, "queue:requeue", item)
+
+	failed := task("Failed by one, and held by another")
+	do(admin, "queue:push", fields{Project: project, Queue: queue, TaskID: failed})
+	do(worker, "queue:start", fields{})
+	do(worker, "queue:fail", fields{Reason: "It does not build"})
+	do(admin, "queue:requeue", fields{Project: project, Queue: queue, TaskID: failed})
+	do(spawn(fields{Strategy: "queue", Queue: queue}), "queue:start", fields{})
+	do(worker, "queue:complete", fields{})
 
 	first := task("First")
 	between := task("Between", first)

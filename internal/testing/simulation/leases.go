@@ -397,6 +397,9 @@ func (w *world) wait() *Failure {
 		w.part(last(lost))
 		w.tracef("heartbeat of %s", lost[0])
 		w.beat(lost[0])
+		if f := w.drain(); f != nil { // at once: a server gives up a write that takes long
+			return f
+		}
 	}
 	if f := w.rest(12 * time.Second); f != nil {
 		return f
