@@ -218,6 +218,33 @@ func TestRetries(t *testing.T) {
 	})
 }
 
+// A server of a shared log that is behind does not answer from its old state that a key was used: with what another
+// server has acknowledged, the command belongs to another project, where the key is new.
+func TestUsedKeysAreConfirmed(t *testing.T) {
+	w := newWorld(t)
+	first := open(t, Config{Log: w.log, Now: w.now, Shared: true})
+	behind := open(t, Config{Log: w.log, Now: w.now, Shared: true})
+	w.h = behind
+	complete := func(session string) error {
+		_, err := w.withKey("w", "session:complete", `{"sessionId":"`+session+`"}`, "key")
+		return err
+	}
+	if err := complete("{w}"); err != nil {
+		t.Fatal(err)
+	}
+	w.h = first
+	w.make("q", "admin", "project:create", `{"name":"Other"}`)
+	w.make("x", "admin", "session:spawn", `{"project":"{q}","strategy":"queue"}`)
+	w.h = behind
+	var refusal *commands.Refusal
+	if err := complete("{x}"); !errors.As(err, &refusal) || refusal.Code != commands.CodeNotAllowed {
+		t.Errorf("a session of a project that another server made is completed: %v", err)
+	}
+	if err := complete("{t1}"); !errors.As(err, &refusal) || refusal.Code != commands.CodeKeyReused {
+		t.Errorf("the key is used again in the same project: %v", err)
+	}
+}
+
 func TestKeysAreNeeded(t *testing.T) {
 	w := newWorld(t)
 	for _, key := range []string{"", strings.Repeat("k", 201), "a\nb", "\xff", "a\x00b"} {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"maestro/commands"
@@ -219,10 +218,10 @@ func (h *Handler) append(ctx context.Context, d *decided) error {
 	})
 }
 
-// confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. A retry's
-// event stays what it is.
+// confirm makes sure that refusals and "already so" do not rest on less than another server has acknowledged. Retries
+// are confirmed too: what a command names decides its project, and so whether its key was used there.
 func (h *Handler) confirm(ctx context.Context, d *decided) error {
-	if !h.config.Shared || !slices.ContainsFunc(d.results, func(r result) bool { return r.retryOf == 0 }) {
+	if !h.config.Shared || len(d.results) == 0 {
 		return nil
 	}
 	head, err := h.config.Log.Sync(ctx)
