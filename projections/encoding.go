@@ -268,6 +268,7 @@ func Decode(b []byte, segments ...[]byte) (*State, error) {
 		return nil, errors.New("decode a state: its segments are cut or overlong")
 	}
 	s.restoreLiving(&h)
+	s.restoreAttention(&h)
 	return s, nil
 }
 

@@ -104,11 +104,13 @@ func (s *State) movedBelow(t *Task, before string) {
 		old := s.children.get(before)
 		s.work(uint64(len(old)))
 		s.children.put(before, without(old, []string{t.ID}))
+		s.attendTask(before)
 	}
 	if t.ParentID != "" {
 		siblings := s.children.get(t.ParentID)
 		s.work(uint64(len(siblings)))
 		s.children.put(t.ParentID, slices.Insert(slices.Clone(siblings), s.behind(siblings, t.CreatedSequence), t.ID))
+		s.attendTask(t.ParentID)
 	}
 }
 

@@ -132,12 +132,12 @@ func (l *listener) newInbox(project string) *inbox {
 	}
 	served := map[string]bool{}
 	b.part("questions", s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }))
-	b.part("tasks", each(s.taskIDs.get(project), func(id string) {
+	b.part("tasks", s.taskAttention.get(project).each(func(id string) {
 		if t := b.Task(id); t != nil {
 			b.task(t)
 		}
 	}))
-	b.part("sessions", each(s.sessionIDs.get(project), func(id string) {
+	b.part("sessions", s.sessionAttention.get(project).each(func(id string) {
 		x := b.Session(id)
 		if x == nil {
 			return

@@ -106,6 +106,14 @@ func (l line) with(place uint64, task string) line {
 
 func (l line) without(place uint64) line { return line{remove(l.root, place)} }
 
+// set adds or removes an item.
+func (l line) set(place uint64, task string, in bool) line {
+	if in {
+		return l.with(place, task)
+	}
+	return l.without(place)
+}
+
 // placed is an item at its place.
 type placed struct {
 	place uint64

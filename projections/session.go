@@ -146,6 +146,9 @@ func (s *State) changeSession(id string, edit func(*Session)) {
 	edit(&after)
 	s.changes = append(s.changes, Change{KindSession, id, before, &after})
 	s.sessions.put(id, &after)
+	if before.mayNeedAttention() != after.mayNeedAttention() {
+		s.attendSession(&after, s.sequenceOf(after.Cause))
+	}
 	if !before.Ended() && after.Ended() {
 		s.ends(&after)
 	}
@@ -211,6 +214,7 @@ func (s *State) admit(f fact, x *Session, started []string) error {
 	s.changes = append(s.changes, Change{KindSession, x.ID, (*Session)(nil), x})
 	s.sessions.put(x.ID, x)
 	s.sessionIDs.put(x.ProjectID, append(s.sessionIDs.get(x.ProjectID), x.ID))
+	s.attendSession(x, f.sequence)
 	s.lives(x, f.sequence)
 	s.changeProject(x.ProjectID, func(p *Project) { p.Sessions++ })
 	s.note(f, 0)

@@ -32,6 +32,10 @@ type State struct {
 	elsewhere  table[positions] // by project: which of taskIDs have a place of their own
 	unfinished table[int]       // by parent: the tasks directly below it that are open
 	plans      table[string]    // by project and plan id: the task
+	// taskAttention and sessionAttention hold, by project, the tasks and sessions that an inbox has to examine.
+	taskAttention    table[line]
+	sessionAttention table[line]
+
 	sessions   table[*Session]
 	sessionIDs table[[]string]   // by project, in order of creation
 	spawned    table[line]       // by session: those that it spawned and that live, or have living descendants
@@ -136,7 +140,7 @@ func (s *State) tables() []layer {
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
 		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.exits, &s.losses, &s.late,
-		&s.blobRefs,
+		&s.blobRefs, &s.taskAttention, &s.sessionAttention,
 	}
 }
 

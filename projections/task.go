@@ -132,6 +132,9 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	s.changes = append(s.changes, Change{KindTask, id, before, &after})
 	s.tasks.put(id, &after)
 	s.countUnfinished(before, &after)
+	if before.over() != after.over() || before.touched() != after.touched() {
+		s.attendTask(id)
+	}
 	gone := before.Deleted != after.Deleted
 	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
 		s.unsettled.moved = append(s.unsettled.moved, id)

@@ -37,8 +37,10 @@ func (s *State) countUnfinished(before, after *Task) {
 	}
 	if was != "" {
 		s.unfinished.put(was, s.unfinished.get(was)-1)
+		s.attendTask(was)
 	}
 	if is != "" {
 		s.unfinished.put(is, s.unfinished.get(is)+1)
+		s.attendTask(is)
 	}
 }

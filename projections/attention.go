@@ -1,0 +1,64 @@
+package projections
+
+import "maestro/events"
+
+// Tasks and sessions that may need a person are indexed by project, in lines by the sequence of the event that created
+// them, so that an inbox does not visit work that waits for its turn or has ended. The index is derived from the tasks
+// and sessions, so it is not encoded.
+
+// over reports whether nobody has to do anything about the task any more.
+func (t *Task) over() bool {
+	return t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
+}
+
+// touched reports whether somebody began the task, has it or said something about it, or it is blocked.
+func (t *Task) touched() bool {
+	return t.Status != events.TaskTodo || len(t.SessionIDs) > 0 || len(t.Says) > 0 || t.earlier() != nil
+}
+
+// mayNeedAttention reports whether the inbox has to examine a task: it is open, and it is touched, or everything below
+// it has ended.
+func (s *State) mayNeedAttention(t *Task) bool {
+	return !t.over() && (t.touched() || s.Unfinished(t.ID) == 0 && len(s.children.get(t.ID)) > 0)
+}
+
+// attendTask updates the index after a task, or what is below it, has changed.
+func (s *State) attendTask(id string) {
+	t := s.tasks.get(id)
+	if t == nil {
+		return
+	}
+	have := s.taskAttention.get(t.ProjectID)
+	need, at := s.mayNeedAttention(t), t.CreatedSequence
+	if need == have.has(at) {
+		return
+	}
+	s.work(lineCost)
+	s.taskAttention.put(t.ProjectID, have.set(at, id, need))
+}
+
+// mayNeedAttention reports whether the inbox has to examine a session: it has not ended, or it failed and may have left
+// work.
+func (x *Session) mayNeedAttention() bool {
+	return !x.Deleted && (!x.Ended() || x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0)
+}
+
+// attendSession adds a session that the inbox has to examine to the index, or removes one; the event at the sequence
+// created it.
+func (s *State) attendSession(x *Session, at uint64) {
+	s.work(lineCost)
+	have := s.sessionAttention.get(x.ProjectID)
+	s.sessionAttention.put(x.ProjectID, have.set(at, x.ID, x.mayNeedAttention()))
+}
+
+// restoreAttention rebuilds the index from a snapshot. The ids of the events are restored already.
+func (s *State) restoreAttention(h *header) {
+	for _, t := range h.Tasks {
+		s.attendTask(t.ID)
+	}
+	for _, x := range h.Sessions {
+		if x.mayNeedAttention() {
+			s.attendSession(x, s.sequenceOf(x.Cause))
+		}
+	}
+}
