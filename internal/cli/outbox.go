@@ -227,9 +227,31 @@ func refusedHere(err error) error {
 	}}
 }
 
-// keepCommand puts a command into the session's outbox, and creates the home for it on a machine without one.
+// homeHere opens this machine's home, and creates the usual one if there is none, as on a machine where only agents
+// run. A home that MAESTRO_HOME names exists: a misspelt one would hide there what is put into it.
+func homeHere(a *Run) func(dir string) (*home.Home, error) {
+	if a.Getenv(home.Variable) == "" {
+		return home.Create
+	}
+	return func(dir string) (*home.Home, error) {
+		h, err := home.Open(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &noHomeError{dir}
+		}
+		return h, err
+	}
+}
+
+// noHomeError says that MAESTRO_HOME names a directory that does not exist.
+type noHomeError struct{ dir string }
+
+func (e *noHomeError) Error() string {
+	return "MAESTRO_HOME names " + e.dir + ", and there is no such directory"
+}
+
+// keepCommand puts a command into the session's outbox.
 func keepCommand(ctx context.Context, a *Run, e outbox.Entry) (waiting int, err error) {
-	box, done, err := openOutbox(a, home.Create)
+	box, done, err := openOutbox(a, homeHere(a))
 	if err != nil {
 		return 0, err
 	}
@@ -249,7 +271,11 @@ func notKept(missed, failed error) error {
 		Next:    "run it again once the server answers",
 	}
 	var full *outbox.FullError
+	var missing *noHomeError
 	switch {
+	case errors.As(failed, &missing):
+		f.Next = "set MAESTRO_HOME to this machine's home, or create this one with `mkdir -p -m 700 " + missing.dir +
+			"`; then run it again"
 	case errors.As(failed, &full) && full.Err != nil:
 		f.Next = "make room on the disk of MAESTRO_HOME, then run it again"
 	case errors.As(failed, &full):

@@ -3,8 +3,10 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -46,9 +48,19 @@ func newSaying(t *testing.T) *saying {
 	s.env = map[string]string{
 		"MAESTRO_API_URL": server.URL,
 		"MAESTRO_TOKEN":   "mss_s.1.x",
-		"MAESTRO_HOME":    filepath.Join(t.TempDir(), "home"),
+		"MAESTRO_HOME":    newHome(t),
 	}
 	return s
+}
+
+// newHome returns a directory for a home.
+func newHome(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "home")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (s *saying) always(status int, body string) {
@@ -219,6 +231,42 @@ func TestNotKept(t *testing.T) {
 	); got.code != ExitFailed || !strings.Contains(got.stderr, "NOT kept") ||
 		!strings.Contains(got.stderr, "set MAESTRO_HOME") {
 		t.Errorf("without a home: %+v", got)
+	}
+	// A misspelt MAESTRO_HOME creates nothing, and the usual home is created.
+	user := t.TempDir()
+	s.env["HOME"], s.env["MAESTRO_HOME"] = user, filepath.Join(user, "mistyped")
+	got := runHere(t, s.env, "report", "progress", "one")
+	if _, err := os.Stat(s.env["MAESTRO_HOME"]); !errors.Is(err, fs.ErrNotExist) || got.code == 0 ||
+		!strings.Contains(got.stderr, "NOT kept") || !strings.Contains(got.stderr, "there is no such directory") {
+		t.Errorf("with a misspelt home: %v, %+v", err, got)
+	}
+	delete(s.env, "MAESTRO_HOME")
+	got = runHere(t, s.env, "report", "progress", "one")
+	if _, err := os.Stat(filepath.Join(user, ".maestro", "outbox")); err != nil || got.code != 0 {
+		t.Errorf("without a home yet: %v, %+v", err, got)
+	}
+}
+
+// A question with --wait is not kept, and says so. Without --wait it is.
+func TestWaitedQuestionIsNotKept(t *testing.T) {
+	s := newSaying(t)
+	s.always(http.StatusServiceUnavailable, saysNo)
+	for _, line := range [][]string{
+		{"report", "needs-input", "Which?", "--wait"},
+		{"report", "needs-input", "Which?", "--wait", "--key", "k"},
+		{"task", "report", "needs-input", "task_k3f9x2m7qa", "Which?", "--wait"},
+	} {
+		got := runHere(t, s.env, line...)
+		if got.code == 0 || !strings.Contains(got.stderr, "The question is NOT kept") ||
+			!strings.Contains(got.stderr, "next: run the same command again once the server answers") {
+			t.Errorf("%v: %+v", line, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.env["MAESTRO_HOME"], "outbox")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something is kept: %v", err)
+	}
+	if got := runHere(t, s.env, "report", "needs-input", "Which?"); !strings.Contains(got.stdout, "kept, 1 waiting") {
+		t.Errorf("without --wait: %+v", got)
 	}
 }
 
