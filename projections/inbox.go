@@ -37,8 +37,10 @@ type InboxItem struct {
 	ProjectID string    `json:"projectId"`
 	TaskID    string    `json:"taskId,omitempty"`
 	SessionID string    `json:"sessionId,omitempty"`
-	Queue     string    `json:"queue,omitempty"`
-	InputID   string    `json:"inputId,omitempty"`
+	// SessionName is the name of that session.
+	SessionName string `json:"sessionName,omitempty"`
+	Queue       string `json:"queue,omitempty"`
+	InputID     string `json:"inputId,omitempty"`
 	// EntryID is the timeline entry, or the record of the refusal, that it shows.
 	EntryID string `json:"entryId,omitempty"`
 	// What names the object, Message describes the problem, in the words of its reporter.
@@ -192,8 +194,10 @@ func (b *inbox) item(item *InboxItem, w wanted) {
 		*item = item.others()
 		item.More, item.since = w.more, w.moreSince
 		item.sayHowMany()
+		item.SessionName = b.sessionName(item.SessionID)
 		return
 	}
+	item.SessionName = b.sessionName(item.SessionID)
 	item.cut()
 	b.weigh(item)
 }
