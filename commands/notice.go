@@ -109,7 +109,8 @@ func workStopped(s *projections.State, n *events.Notice, about string, tasks ...
 			break
 		}
 		warnings = append(warnings, Warning{
-			Text:     "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on " + about + ", and is told",
+			Text: "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on " + about +
+				", and is told",
 			Tasks:    tasks,
 			Sessions: []string{id},
 		})

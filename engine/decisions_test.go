@@ -1137,7 +1137,7 @@ func TestSessionDecisions(t *testing.T) {
 			"write to a session that said it is done",
 			[]step{{"w", "session:complete", `{}`}},
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
-			"CONFLICT", "has reported that its work is done | a session sees mail with its next command, and this one may never run another",
+			"CONFLICT", "has reported that its work is done | a session sees mail with its next command",
 		},
 		{
 			"write to a session that said it is done, by force",
@@ -2858,7 +2858,7 @@ func TestInputDecisions(t *testing.T) {
 			"answer a missing question", nil,
 			step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`},
 			"NOT_FOUND",
-			"Question with id 'none'",
+			"Mail with id 'none'",
 		},
 		{
 			"answer without a question", nil,

@@ -190,14 +190,13 @@ func (b *inbox) sort() {
 func (b *inbox) item(item *InboxItem, w wanted) {
 	*item = w.tell()
 	item.Kind, item.ProjectID, item.Since = w.kind, b.project, events.Millis(w.since)
+	item.SessionName = b.sessionName(item.SessionID)
 	if w.more > 0 {
 		*item = item.others()
 		item.More, item.since = w.more, w.moreSince
 		item.sayHowMany()
-		item.SessionName = b.sessionName(item.SessionID)
 		return
 	}
-	item.SessionName = b.sessionName(item.SessionID)
 	item.cut()
 	b.weigh(item)
 }

@@ -143,13 +143,15 @@ func TestListsAreWhole(t *testing.T) {
 				row, _ := table.Row(need)
 				may = may && (slices.Contains(allowed, need) || slices.Contains(allowed, row.Alias))
 			}
-			inBrief := strings.Contains(brief, "- `maestro "+line+" ") || strings.Contains(brief, "- `maestro "+line+"`")
+			inBrief := strings.Contains(brief, "- `maestro "+line+" ") ||
+				strings.Contains(brief, "- `maestro "+line+"`")
 			if listed := slices.Contains(lines, id); listed != may || inBrief != may {
-				t.Errorf("%s %s: may run %s: %t; it is in its list: %t, in its brief: %t", caller.role, caller.strategy, line,
-					may, listed, inBrief)
+				t.Errorf("%s %s: may run %s: %t; it is in its list: %t, in its brief: %t",
+					caller.role, caller.strategy, line, may, listed, inBrief)
 			}
 			if session && line != "task edit" && told[id] != may { // its editor is for people
-				t.Errorf("%s %s: may run %s: %t; it is in its prompt: %t", caller.role, caller.strategy, line, may, told[id])
+				t.Errorf("%s %s: may run %s: %t; it is in its prompt: %t",
+					caller.role, caller.strategy, line, may, told[id])
 			}
 			if may {
 				named++

@@ -156,13 +156,16 @@ func (c *sessionExec) onlyItself(err error) error {
 	if !c.isSession() || !errors.As(err, &said) || said.Status != http.StatusForbidden {
 		return err
 	}
-	f := &failure.Error{Err: err, Code: said.Code, Message: said.Message, Why: said.Why, Next: said.Next}
-	if said.Rule == "session:spawn" {
-		f.Message = "A worker runs a command as itself only, and this process belongs to session '" + c.sessionID() + "'"
-		f.Why = "the secret of another session is for the user, and for the orchestrator that spawned it"
-		f.Next = "run the command without `maestro session exec`: it acts as your session"
+	if said.Rule != "session:spawn" {
+		return err
 	}
-	return f
+	return &failure.Error{
+		Err:     err,
+		Code:    said.Code,
+		Message: "Session '" + c.sessionID() + "', to which this process belongs, runs commands only as itself",
+		Why:     "the secret of another session is for the user, and for the orchestrator that spawned it",
+		Next:    "run the command without `maestro session exec`: it acts as your session",
+	}
 }
 
 // environmentOf returns the environment of the command: everything of this process's except Maestro's variables, plus

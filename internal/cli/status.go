@@ -91,8 +91,8 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		a.Field("Says", fmt.Sprintf("and %d more: see `maestro inbox`", s.SaidBySessionsMore))
 	}
 	for _, x := range s.SpawnedByExpired {
-		a.Field("Expired", withName(x.SessionID, x.Name)+" goes on, and the token that spawned it expired "+a.When(x.ExpiredAt)+": "+
-			dealWithSpawned(x.Token))
+		a.Field("Expired", withName(x.SessionID, x.Name)+" goes on, and the token that spawned it expired "+
+			a.When(x.ExpiredAt)+": "+dealWithSpawned(x.Token))
 	}
 	if s.SpawnedByExpiredMore > 0 {
 		a.Field("Expired", fmt.Sprintf("and %d more: see `maestro token list`", s.SpawnedByExpiredMore))
@@ -128,7 +128,8 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 	var rows [][]string
 	for _, t := range said {
 		rows = append(rows, []string{
-			" ", t.TaskID, string(t.Status), says(t.SessionStatus), withName(t.SaidBy, t.SaidByName), safetext.Clip(t.Title, 80),
+			" ", t.TaskID, string(t.Status), says(t.SessionStatus), withName(t.SaidBy, t.SaidByName),
+			safetext.Clip(t.Title, 80),
 		})
 	}
 	a.table([]string{"", "TASK", "STATUS", "SAYS", "SESSION", "TITLE"}, rows)
