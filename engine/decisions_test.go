@@ -2858,7 +2858,7 @@ func TestInputDecisions(t *testing.T) {
 			"answer a missing question", nil,
 			step{"admin", "input:answer", `{"inputId":"none","answer":"so"}`},
 			"NOT_FOUND",
-			"Mail with id 'none'",
+			"Question with id 'none'",
 		},
 		{
 			"answer without a question", nil,
@@ -2939,7 +2939,7 @@ func TestInputDecisions(t *testing.T) {
 			"receive a missing question", nil,
 			step{"w", "input:received", `{"inputId":"none"}`},
 			"NOT_FOUND",
-			"Question with id 'none'",
+			"Mail with id 'none'",
 		},
 		{"a user receives nothing", []step{open, answer("o", "so")}, step{
 			"admin", "input:received",
