@@ -192,21 +192,12 @@ func (t *Table) Effective(who RoleSet, list []string) []string {
 	return ids
 }
 
-// Offered returns the ids of a list that a session may be told of, in the table's order if it adds one: a list of an
-// older version contains planned ones, and every session may receive its mail, whatever its list says.
+// Offered returns the ids of a list that a session may be told of: a list of an older version contains planned ones.
 func (t *Table) Offered(list []string) []string {
-	offered := slices.DeleteFunc(slices.Clone(list), func(id string) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(id string) bool {
 		row, _ := t.Row(id)
 		return row.Planned
 	})
-	if slices.Contains(offered, ReceivesMail) || !thirdOn(t.Version) {
-		return offered
-	}
-	at := slices.IndexFunc(offered, func(id string) bool { return t.index[id] > t.index[ReceivesMail] })
-	if at < 0 {
-		at = len(offered)
-	}
-	return slices.Insert(offered, at, ReceivesMail)
 }
 
 // canonical returns the id that an alias stands for.

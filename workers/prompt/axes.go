@@ -35,20 +35,12 @@ func axesOf(m *manifest.Manifest) (axes, error) {
 // may reports whether the session may use a command, by any of its names, and this binary has it.
 func (a axes) may(id string) bool {
 	u, ok := usageOf(id)
-	return ok && u.allows(a.allowed())
-}
-
-// allowed returns the session's list of commands, with the one that every session may use.
-func (a axes) allowed() []string {
-	if slices.Contains(a.Commands, commands.ReceivesMail) {
-		return a.Commands
-	}
-	return append(slices.Clone(a.Commands), commands.ReceivesMail)
+	return ok && u.allows(withMail(a.Commands))
 }
 
 // shown returns the ids of the command lines that the session is told of, in the table's order.
 func (a axes) shown() []string {
-	return slices.DeleteFunc(Lines(true, a.allowed()), func(id string) bool {
+	return slices.DeleteFunc(Lines(true, a.Commands), func(id string) bool {
 		u, _ := usageOf(id)
 		return u.untold
 	})

@@ -51,7 +51,16 @@ func Syntax(id string) (syntax, description string, ok bool) {
 	return "maestro " + u.syntax, u.description, true
 }
 
-// allows reports whether a caller with a list of commands may use a line. Mail is received whatever the list says.
+// withMail adds to a session's list what every session may use that has not ended. Such a session has the core
+// commands.
+func withMail(allowed []string) []string {
+	if slices.Contains(allowed, commands.ReceivesMail) || !slices.Contains(allowed, "session:register") {
+		return allowed
+	}
+	return append(slices.Clone(allowed), commands.ReceivesMail)
+}
+
+// allows reports whether a caller with a list of commands may use a line.
 func (u usage) allows(allowed []string) bool {
 	needs := u.needs
 	if len(needs) == 0 {
@@ -80,6 +89,9 @@ func (u usage) describe(allowed []string) string {
 // permission table: what every list of commands shows.
 func Lines(session bool, allowed []string) []string {
 	ids := []string{}
+	if session {
+		allowed = withMail(allowed)
+	}
 	for _, u := range usages {
 		if u.only != "" && (u.only == "sessions") != session {
 			continue
