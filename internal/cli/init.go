@@ -244,7 +244,7 @@ func placeManifest(ctx context.Context, a *Run, session string) string {
 	if err != nil {
 		return ""
 	}
-	h, err := homeHere(a)(path)
+	h, err := home.Create(path)
 	if err != nil {
 		a.Say("maestro: the manifest is not put into the home: %s\n", err)
 		return ""

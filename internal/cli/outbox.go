@@ -227,9 +227,9 @@ func refusedHere(err error) error {
 	}}
 }
 
-// keepCommand puts a command into the session's outbox.
+// keepCommand puts a command into the session's outbox, and creates the home for it on a machine without one.
 func keepCommand(ctx context.Context, a *Run, e outbox.Entry) (waiting int, err error) {
-	box, done, err := openOutbox(a, homeHere(a))
+	box, done, err := openOutbox(a, home.Create)
 	if err != nil {
 		return 0, err
 	}
@@ -249,11 +249,7 @@ func notKept(missed, failed error) error {
 		Next:    "run it again once the server answers",
 	}
 	var full *outbox.FullError
-	var missing *noHomeError
 	switch {
-	case errors.As(failed, &missing):
-		f.Next = "set MAESTRO_HOME to this machine's home, or create this one with `mkdir -p -m 700 " + missing.dir +
-			"`; then run it again"
 	case errors.As(failed, &full) && full.Err != nil:
 		f.Next = "make room on the disk of MAESTRO_HOME, then run it again"
 	case errors.As(failed, &full):

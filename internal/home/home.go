@@ -33,12 +33,9 @@ type Home struct {
 	created bool
 }
 
-// Variable is the environment variable that names the home.
-const Variable = "MAESTRO_HOME"
-
 // Path returns the home directory that the environment names: $MAESTRO_HOME, or .maestro in the user's home directory.
 func Path(getenv func(string) string) (string, error) {
-	dir := getenv(Variable)
+	dir := getenv("MAESTRO_HOME")
 	if dir == "" {
 		user := getenv("HOME")
 		if user == "" {
