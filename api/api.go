@@ -76,7 +76,7 @@ func New(config Config) (http.Handler, error) {
 	}
 	s.bodies.cutAt(s.Stopping)
 	s.routes()
-	return s, nil
+	return logged(s, config.Service.Logger), nil
 }
 
 func setOf(words []string) map[string]bool {

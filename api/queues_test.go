@@ -48,7 +48,7 @@ func exactly(t *testing.T, where string, object any, keys, ours string) {
 	}
 }
 
-const ourItem = "title queue sessionId attempts"
+const ourItem = "title queue sessionId sessionName attempts"
 
 // TestOldQueue plays section 6.
 func TestOldQueue(t *testing.T) {

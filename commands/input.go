@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -140,7 +141,7 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 	}
 	asked, err := input(s, x.InputID)
 	if err != nil {
-		return nil, err
+		return nil, noMail(err, x.InputID)
 	}
 	if asked.SessionID != c.By.Name {
 		return nil, notAllowed(x.ID(), "a session receives the answers to its own questions", "",
@@ -155,6 +156,20 @@ func (x *ReceiveInput) Decide(s *projections.State, c Call) (events.Data, error)
 	}
 	return nil, forbidden("only an answer can be delivered", "wait for it with `maestro input wait "+asked.ID+"`",
 		"Question '%s' has no answer yet", asked.ID)
+}
+
+// noMail says of an unknown id that it may be that of a message too, and how mail is received without one.
+func noMail(err error, id string) error {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || refusal.Code != CodeNotFound {
+		return err
+	}
+	return &Refusal{
+		Code:    CodeNotFound,
+		Message: "Mail with id '" + id + "' not found",
+		Why:     "the session has neither a message nor a question with this id",
+		Next:    "nothing is lost: mail that was not received is shown again by the session's next command",
+	}
 }
 
 func (x *ReceiveInput) from(_ *events.Event, d *events.InputDelivered) bool {

@@ -28,6 +28,9 @@ func (x *MessageSession) project(s *projections.State, by Actor) string {
 	return projectOfSession(s, by, x.ProjectRef, to)
 }
 
+// whyUnread says why a session whose work is done may not read a message.
+const whyUnread = "a session sees mail with its next command, and this one may never run another"
+
 // Decide implements Command.
 func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, error) {
 	receiver, err := x.receiver(s, c)
@@ -41,7 +44,7 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 			"has ended ("+string(receiver.Status)+")", "nobody would read the message", "")
 	case isDone && !x.Force:
 		return nil, x.afterEnd(receiver, c,
-			"has reported that its work is done", "it may run no further command", "; or send it with --force")
+			"has reported that its work is done", whyUnread, "; or send it with --force")
 	case strings.TrimSpace(x.Text) == "":
 		return nil, invalid("/text", "text is required")
 	case int64(len(x.Text)) > LimitMessage.Value:
@@ -77,7 +80,7 @@ func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warnin
 	if sent, ok := data.(*events.SessionMessaged); ok {
 		if x := s.Session(sent.SessionID); x != nil && !x.Active() {
 			return []Warning{{
-				Text: "session " + x.ID + " reported that its work is done: it may run no further command",
+				Text: "session " + x.ID + " reported that its work is done: " + whyUnread,
 			}}
 		}
 	}

@@ -95,8 +95,8 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool) (tol
 }
 
 // workStopped warns of sessions that are at work on a task that was completed, cancelled or deleted. tasks are those
-// that there are still.
-func workStopped(s *projections.State, n *events.Notice, tasks ...string) (warnings []Warning) {
+// that there are still; about names what it was at work on.
+func workStopped(s *projections.State, n *events.Notice, about string, tasks ...string) (warnings []Warning) {
 	if n == nil {
 		return nil
 	}
@@ -109,7 +109,8 @@ func workStopped(s *projections.State, n *events.Notice, tasks ...string) (warni
 			break
 		}
 		warnings = append(warnings, Warning{
-			Text:     "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on it: it is told",
+			Text: "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on " + about +
+				", and is told",
 			Tasks:    tasks,
 			Sessions: []string{id},
 		})

@@ -138,9 +138,7 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 			"Session '%s' may not touch project '%s'", by.Name, project)
 	}
 	if row.Write && x.Ended() && !isReport(id) {
-		return notAllowed(row.ID,
-			"after its end a session delivers only reports that it kept before, as late ones", nextAfterEnd,
-			"%s", hasEnded(x))
+		return notAllowed(row.ID, WhyOnlyLate, nextAfterEnd, "%s", hasEnded(x))
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
 		return notAllowed(row.ID,

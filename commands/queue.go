@@ -273,11 +273,10 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	queue := x.Queue
 	if queue == "" {
-		items := s.QueuesOf(x.TaskID)
-		if len(items) != 1 {
-			return nil, invalid("/queue", "Task '%s' is in %d queues: name one", x.TaskID, len(items))
+		var err error
+		if queue, err = onlyQueueOf(s, x.TaskID); err != nil {
+			return nil, err
 		}
-		queue = items[0].Queue
 	}
 	item, err := itemOf(s, c.Project, queue, x.TaskID)
 	if err != nil {

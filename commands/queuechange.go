@@ -61,13 +61,32 @@ func itemMeant(s *projections.State, project, queue, task string) (*projections.
 		return nil, notFound("Task", task)
 	}
 	if queue == "" {
-		items := s.QueuesOf(task)
-		if len(items) != 1 {
-			return nil, invalid("/queue", "Task '%s' is in %d queues: name one", task, len(items))
+		var err error
+		if queue, err = onlyQueueOf(s, task); err != nil {
+			return nil, err
 		}
-		queue = items[0].Queue
 	}
 	return itemOf(s, project, queue, task)
+}
+
+// onlyQueueOf returns the queue that a task is in, or the refusal if it is in none or in several.
+func onlyQueueOf(s *projections.State, task string) (string, error) {
+	items := s.QueuesOf(task)
+	switch len(items) {
+	case 0:
+		refusal := invalid("/queue", "Task '%s' is in no queue", task)
+		refusal.Next = "see `maestro queue status`"
+		return "", refusal
+	case 1:
+		return items[0].Queue, nil
+	}
+	var names []string
+	for _, item := range items[:min(len(items), belowNamed)] {
+		names = append(names, item.Queue)
+	}
+	refusal := invalid("/queue", "Task '%s' is in %d queues", task, len(items))
+	refusal.Next = "name the one that you mean: " + someOf(names, len(items))
+	return "", refusal
 }
 
 // Decide implements Command.

@@ -149,6 +149,10 @@ func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 	return same
 }
 
+// WhyOnlyLate says why a session that has ended writes no more.
+const WhyOnlyLate = "a session that has ended changes nothing more; the server still accepts, and marks as late, " +
+	"reports that its machine stored before the end because no server answered"
+
 // nextAfterEnd tells a session what to do when a refusal shows that it has ended: a worker may not spawn another.
 const nextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
 
@@ -162,11 +166,10 @@ func mayReportLate(
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
-			"after its end a session delivers only reports that it kept before, as late ones",
-			nextAfterEnd, "%s", hasEnded(session))
+			WhyOnlyLate, nextAfterEnd, "%s", hasEnded(session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
-			"after its end a session delivers only reports that it kept while it lived, and it was created at "+
+			"the report says that it was made before the session was created, at "+
 				time.UnixMilli(session.StartedAt).UTC().Format(time.RFC3339),
 			"compare the clock of its machine with the server's",
 			"Session '%s' did not exist when this was reported", session.ID)

@@ -73,7 +73,11 @@ func (*DeleteTask) Warnings(s *projections.State, data events.Data) []Warning {
 	if !ok {
 		return nil
 	}
-	return workStopped(s, deleted.Notice)
+	about := "task " + deleted.TaskID
+	if len(deleted.Descendants) > 0 {
+		about += ", or on one below it"
+	}
+	return workStopped(s, deleted.Notice, about)
 }
 
 // noneDepends refuses to delete tasks that open tasks depend on: a deleted dependency is never completed.

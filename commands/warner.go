@@ -31,7 +31,7 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 		return nil
 	}
 	if changed, ok := data.(*events.TaskStatusChanged); ok {
-		warnings = workStopped(s, changed.Notice, t.ID)
+		warnings = workStopped(s, changed.Notice, "task "+t.ID, t.ID)
 	}
 	unmet := s.UnmetDependencies(t)
 	if len(unmet) == 0 {
@@ -138,7 +138,7 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 		return nil
 	}
 	return []Warning{{
-		Text:  "nobody learns why it failed",
+		Text:  "nobody learns why task " + failed.TaskID + " failed",
 		Next:  []string{"report it with `maestro report error \"<reason>\" --task " + failed.TaskID + "`"},
 		Tasks: []string{failed.TaskID},
 	}}
@@ -148,7 +148,7 @@ func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
-		return workStopped(s, d.Notice, x.TaskID)
+		return workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
 	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
 	if !changes {

@@ -1137,7 +1137,7 @@ func TestSessionDecisions(t *testing.T) {
 			"write to a session that said it is done",
 			[]step{{"w", "session:complete", `{}`}},
 			step{"o", "session:message", `{"sessionId":"{w}","text":"x"}`},
-			"CONFLICT", "has reported that its work is done | it may run no further command",
+			"CONFLICT", "has reported that its work is done | a session sees mail with its next command",
 		},
 		{
 			"write to a session that said it is done, by force",
@@ -2430,7 +2430,7 @@ func TestQueueDecisions(t *testing.T) {
 			[]step{named, push("t1"), {"k", "queue:skip", `{}`}, pushTo("t1")},
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"VALIDATION_ERROR",
-			"is in 2 queues: name one",
+			"is in 2 queues",
 		},
 		{
 			"requeue the one that is named",
@@ -2444,7 +2444,7 @@ func TestQueueDecisions(t *testing.T) {
 			nil,
 			step{"admin", "queue:requeue", `{"taskId":"{t1}"}`},
 			"VALIDATION_ERROR",
-			"is in 0 queues",
+			"is in no queue",
 		},
 		{
 			"requeue a task that is not in the named queue",
@@ -2939,7 +2939,7 @@ func TestInputDecisions(t *testing.T) {
 			"receive a missing question", nil,
 			step{"w", "input:received", `{"inputId":"none"}`},
 			"NOT_FOUND",
-			"Question with id 'none'",
+			"Mail with id 'none'",
 		},
 		{"a user receives nothing", []step{open, answer("o", "so")}, step{
 			"admin", "input:received",

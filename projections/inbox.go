@@ -37,8 +37,10 @@ type InboxItem struct {
 	ProjectID string    `json:"projectId"`
 	TaskID    string    `json:"taskId,omitempty"`
 	SessionID string    `json:"sessionId,omitempty"`
-	Queue     string    `json:"queue,omitempty"`
-	InputID   string    `json:"inputId,omitempty"`
+	// SessionName is the name of that session.
+	SessionName string `json:"sessionName,omitempty"`
+	Queue       string `json:"queue,omitempty"`
+	InputID     string `json:"inputId,omitempty"`
 	// EntryID is the timeline entry, or the record of the refusal, that it shows.
 	EntryID string `json:"entryId,omitempty"`
 	// What names the object, Message describes the problem, in the words of its reporter.
@@ -188,6 +190,7 @@ func (b *inbox) sort() {
 func (b *inbox) item(item *InboxItem, w wanted) {
 	*item = w.tell()
 	item.Kind, item.ProjectID, item.Since = w.kind, b.project, events.Millis(w.since)
+	item.SessionName = b.sessionName(item.SessionID)
 	if w.more > 0 {
 		*item = item.others()
 		item.More, item.since = w.more, w.moreSince

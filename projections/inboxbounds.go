@@ -76,13 +76,16 @@ func (item *InboxItem) others() InboxItem {
 		Kind:      item.Kind,
 		ProjectID: item.ProjectID,
 		SessionID: item.SessionID,
-		Queue:     item.Queue,
-		What:      item.What,
-		Since:     item.Since,
+
+		SessionName: item.SessionName,
+
+		Queue: item.Queue,
+		What:  item.What,
+		Since: item.Since,
 	}
 	switch {
 	case item.Queue != "":
-		rest.SessionID, rest.What = "", item.Queue
+		rest.SessionID, rest.SessionName, rest.What = "", "", item.Queue
 		rest.Next = "maestro queue list --project " + item.ProjectID + " --queue " + item.Queue
 	case item.SessionID != "":
 		rest.Next = "maestro inbox --session " + item.SessionID + " --kind " + string(item.Kind)

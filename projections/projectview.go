@@ -45,6 +45,7 @@ type TaskReport struct {
 	Status        events.TaskStatus        `json:"status"`
 	SessionStatus events.TaskSessionStatus `json:"sessionStatus"`
 	SaidBy        string                   `json:"saidBy"`
+	SaidByName    string                   `json:"saidByName,omitempty"`
 }
 
 // SessionReport shows a session's report that it cannot continue, without naming a task.
@@ -95,9 +96,10 @@ type ProjectStatus struct {
 	Said      []TaskReport                 `json:"said"`
 	SaidMore  int                          `json:"saidMore,omitempty"`
 	Sessions  map[events.SessionStatus]int `json:"sessions"`
-	// Lost are the silent sessions.
-	Lost     []string `json:"lost"`
-	LostMore int      `json:"lostMore,omitempty"`
+	// Lost are the silent sessions, LostNames their names, in the same order.
+	Lost      []string `json:"lost"`
+	LostNames []string `json:"lostNames,omitempty"`
+	LostMore  int      `json:"lostMore,omitempty"`
 	// SaidBySessions shows the reports of working sessions that they cannot continue.
 	SaidBySessions     []SessionReport `json:"saidBySessions"`
 	SaidBySessionsMore int             `json:"saidBySessionsMore,omitempty"`

@@ -34,9 +34,10 @@ type ItemView struct {
 	CompletedAt events.Millis          `json:"completedAt,omitempty"`
 	FailReason  string                 `json:"failReason,omitempty"`
 	Queue       string                 `json:"queue"`
-	// SessionID is its holder or last holder.
-	SessionID string `json:"sessionId,omitempty"`
-	Attempts  int    `json:"attempts"`
+	// SessionID is its holder or last holder, SessionName that session's name.
+	SessionID   string `json:"sessionId,omitempty"`
+	SessionName string `json:"sessionName,omitempty"`
+	Attempts    int    `json:"attempts"`
 	// Returned says that it was given back and is at the front.
 	Returned bool `json:"returned,omitempty"`
 	// Waits says what a queued item waits for.
@@ -79,6 +80,14 @@ func (s *State) ItemView(q *Queue, i *Item) ItemView {
 	return view
 }
 
+// sessionName returns the name of a session that is shown with its id, "" if there is no such session.
+func (s *State) sessionName(id string) string {
+	if x := s.sessions.get(id); x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // viewOfItem shows an item without what it waits for.
 func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
@@ -96,6 +105,7 @@ func (s *State) viewOfItem(i *Item) ItemView {
 	if t := s.tasks.get(i.TaskID); t != nil {
 		view.Title = t.Title
 	}
+	view.SessionName = s.sessionName(i.SessionID)
 	return view
 }
 

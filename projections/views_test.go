@@ -1341,14 +1341,14 @@ func TestProjectStatus(t *testing.T) {
 		"unconfirmed": `["t1"]`, "sessions": `{"failed":1,"running":1}`,
 		"lost": "[]", "queues": "[]", "inbox": "2",
 		"said": `[{"taskId":"t2","title":"Title of t2","status":"completed","sessionStatus":"completed",` +
-			`"saidBy":"w"}]`,
+			`"saidBy":"w","saidByName":"w"}]`,
 		"toConfirm": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"completed",` +
-			`"saidBy":"w"}]`,
+			`"saidBy":"w","saidByName":"w"}]`,
 	})
 	s = stateOf(t, project(), task("t1"), spawn("w", "t1"), report(worker, "w", events.ReportBlocked, "m", "t1"))
 	match(t, s.ProjectStatus(s.Project("p")), want{
 		"said": `[{"taskId":"t1","title":"Title of t1","status":"in_progress","sessionStatus":"blocked",` +
-			`"saidBy":"w"}]`,
+			`"saidBy":"w","saidByName":"w"}]`,
 		"toConfirm": "[]",
 	})
 	s = stateOf(t, project(), task("t1"), pulls("w", "w", "t1"), spawn("w2"), lost("w"), lost("w2"), killed("w2"))

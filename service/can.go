@@ -143,8 +143,8 @@ func (v View) onlyLate(by commands.Actor, row commands.Row) error {
 		Code:    commands.CodeNotAllowed,
 		Rule:    row.ID,
 		Message: "Session '" + x.ID + "' has ended",
-		Why:     "after its end a session delivers only reports that it kept before, as late ones",
-		Next:    "nothing: what it kept is delivered by itself",
+		Why:     commands.WhyOnlyLate,
+		Next:    "nothing: Maestro delivers the stored reports by itself",
 	}
 }
 

@@ -305,8 +305,10 @@ func refusedKept(
 			SessionID: session,
 			EntryID:   d.ID,
 			What:      sessions[session].Name,
-			Since:     d.First,
-			Next:      "maestro audit denials --actor " + session,
+
+			SessionName: sessions[session].Name,
+			Since:       d.First,
+			Next:        "maestro audit denials --actor " + session,
 		}
 		if x := sessions[session]; !x.Ended() { // it can say it again
 			item.Next = "maestro session message " + session + ` "…", or ` + item.Next

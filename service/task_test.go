@@ -73,9 +73,10 @@ func TestStatusNamesReportingAgent(t *testing.T) {
 		status, err := look(w, c, func(v View) (func() (projections.ProjectStatus, error), error) {
 			return v.GetProjectStatus(&wire.ProjectID{ID: project})
 		})
+		named := session + " Worker for " + tasks[0]
 		got := fmt.Sprint(status.Said, status.ToConfirm, status.Unconfirmed)
 		want := fmt.Sprintf("[{%s T in_progress blocked %s}] [{%s T in_progress completed %s}] [%s]",
-			tasks[0], session, tasks[1], session, tasks[1])
+			tasks[0], named, tasks[1], named, tasks[1])
 		if name == "blind" {
 			want = "[] [] [" + tasks[1] + "]"
 		}

@@ -151,13 +151,14 @@ func (v View) toItself(session, text, next string) string {
 func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {
-			warning := "it still holds task " + item.TaskID + " of queue " + item.Queue + ", which returns to the queue"
+			warning := "session " + session + " still holds task " + item.TaskID + " of queue " + item.Queue +
+				", which returns to the queue"
 			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it first"))
 		}
 	}
 	all := func(*projections.Input) bool { return true }
 	if ids, more := openQuestions(v, session, all); len(ids) > 0 {
-		warning := stillOpen("its", ids, more) + ", and an answer reaches nobody who has ended"
+		warning := stillOpen("the session's", ids, more) + ", and a session that has ended gets no answer"
 		warnings = append(warnings, v.toItself(session, warning, "if you need it, run `maestro input wait`"))
 	}
 	working := slices.DeleteFunc(living, func(id string) bool {
@@ -170,7 +171,7 @@ func leavesBehind(v View, session string, living []string) (warnings []string) {
 		if rest := len(working) - len(named); rest > 0 {
 			more = fmt.Sprintf(" and %d more", rest)
 		}
-		warnings = append(warnings, "sessions below it go on: "+strings.Join(named, ", ")+more)
+		warnings = append(warnings, "sessions below session "+session+" go on: "+strings.Join(named, ", ")+more)
 	}
 	return warnings
 }

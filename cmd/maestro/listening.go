@@ -28,7 +28,11 @@ func listening(
 		Home:    dir,
 		PID:     os.Getpid(),
 	}
-	logger.Info("listening", "address", address, "home", dir, "pid", data.PID, "version", data.Version)
+	about := []any{"pid", data.PID, "version", data.Version}
+	if again { // otherwise stdout has these, and a terminal shows both
+		about = append(about, "address", address, "home", dir)
+	}
+	logger.Info("listening", about...)
 	readOnly := ""
 	if damage != nil {
 		data.ReadOnly = damage.Error()

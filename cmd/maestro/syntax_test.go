@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/cli"
@@ -86,7 +88,7 @@ func TestSyntax(t *testing.T) {
 	tree := root()
 	for _, row := range commands.CurrentRules().Rows() {
 		syntax, description, ok := prompt.Syntax(row.ID)
-		has := runs(tree, row.ID) && row.ID != "input:received" // the command line sends it automatically
+		has := runs(tree, row.ID)
 		if ok != has {
 			t.Errorf("%s: this binary has it: %t; it has a syntax: %t (make generate)", row.ID, has, ok)
 		}
@@ -102,6 +104,111 @@ func TestSyntax(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestListsAreWhole: every list of what a caller may run names each command line whose permissions it has, and no
+// other, and this binary accepts its syntax.
+func TestListsAreWhole(t *testing.T) {
+	table := commands.CurrentRules()
+	for _, caller := range []struct {
+		who      commands.RoleSet
+		role     events.Role
+		strategy events.Strategy
+	}{
+		{commands.RoleWorker, events.RoleWorker, events.StrategySimple},
+		{commands.RoleQueueWorker, events.RoleWorker, events.StrategyQueue},
+		{commands.RoleTreeWorker, events.RoleWorker, events.StrategyTree},
+		{commands.RoleOrchestrator, events.RoleOrchestrator, events.StrategyDefault},
+		{commands.RoleUser, "user", ""},
+	} {
+		session := caller.role != "user"
+		allowed := table.Defaults(caller.who)
+		lines := prompt.Lines(session, allowed)
+		brief := prompt.Brief(string(caller.role), string(caller.strategy), allowed)
+		told := map[string]bool{}
+		if session {
+			told = toldBy(t, caller.role, caller.strategy)
+		}
+		named := 0
+		for _, cmd := range commandsBelow(root()) {
+			needs, known := cmd.Annotations["needs"]
+			line := strings.TrimPrefix(cmd.CommandPath(), "maestro ")
+			id := strings.ReplaceAll(line, " ", ":")
+			if !known && !slices.Contains([]string{"help", "completion"}, strings.Fields(line)[0]) {
+				t.Errorf("%s: internal/cli/needs.go does not say what it needs", line)
+			}
+			only := cmd.Annotations["only-for"]
+			may := needs != "" && (only == "" || (only == "sessions") == session)
+			for need := range strings.SplitSeq(needs, ",") {
+				row, _ := table.Row(need)
+				may = may && (slices.Contains(allowed, need) || slices.Contains(allowed, row.Alias))
+			}
+			inBrief := strings.Contains(brief, "- `maestro "+line+" ") ||
+				strings.Contains(brief, "- `maestro "+line+"`")
+			if listed := slices.Contains(lines, id); listed != may || inBrief != may {
+				t.Errorf("%s %s: may run %s: %t; it is in its list: %t, in its brief: %t",
+					caller.role, caller.strategy, line, may, listed, inBrief)
+			}
+			if session && line != "task edit" && told[id] != may { // its editor is for people
+				t.Errorf("%s %s: may run %s: %t; it is in its prompt: %t",
+					caller.role, caller.strategy, line, may, told[id])
+			}
+			if may {
+				named++
+			}
+		}
+		if named != len(lines) || named == 0 {
+			t.Errorf("%s %s: %d command lines, the list has %d", caller.role, caller.strategy, named, len(lines))
+		}
+		for _, id := range lines {
+			syntax, _, _ := prompt.Syntax(id)
+			if id == "session:exec" { // its arguments are another command
+				continue
+			}
+			if err := accepts(syntaxMarks.Replace(mayBeLeft.ReplaceAllString(syntax, ""))); err != nil {
+				t.Errorf("%s: %v", syntax, err)
+			}
+		}
+	}
+}
+
+// toldBy returns the ids of the command lines in the prompt of a session with the defaults of its role.
+func toldBy(t *testing.T, role events.Role, strategy events.Strategy) map[string]bool {
+	t.Helper()
+	m := &manifest.Manifest{Role: role, Strategy: strategy, Tasks: []manifest.Task{{ID: "t"}}}
+	system, err := prompt.Renderer{}.System(m, prompt.Session{Queue: "q"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said struct {
+		Commands []struct {
+			Name        string `xml:"name,attr"`
+			Description string `xml:"description,attr"`
+		} `xml:"commands>group>command"`
+	}
+	if err := xml.Unmarshal(bytes.TrimSpace(system), &said); err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, c := range said.Commands {
+		told[c.Name] = true
+		if role == events.RoleWorker && strings.Contains(c.Description, "--all") {
+			t.Errorf("a worker is told of what only an orchestrator may do: %s", c.Description)
+		}
+	}
+	return told
+}
+
+// commandsBelow returns the command lines that do something.
+func commandsBelow(cmd *cobra.Command) []*cobra.Command {
+	if !cmd.HasSubCommands() {
+		return []*cobra.Command{cmd}
+	}
+	var all []*cobra.Command
+	for _, verb := range cmd.Commands() {
+		all = append(all, commandsBelow(verb)...)
+	}
+	return all
 }
 
 // TestWorkflowsAreExecutable: this binary accepts every command line in a workflow.

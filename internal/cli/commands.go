@@ -13,6 +13,7 @@ import (
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
+	"maestro/workers/prompt"
 )
 
 // allowed is `maestro commands`.
@@ -71,13 +72,14 @@ func listCommands(a *Run, p wire.AllowedCommands) {
 	}
 	a.Print("\nAvailable Commands:\n")
 	root := a.Root()
-	names, groups := grouped(p.AllowedCommands)
+	names, groups := grouped(prompt.Lines(p.Role != "user", p.AllowedCommands))
 	for _, name := range names {
 		a.Print("\n  %s:\n", name)
 		for _, id := range groups[name] {
 			a.Print("    - maestro %s\n", usageOf(root, id))
 		}
 	}
+	a.Print("\nCommands that need no permission, such as `maestro version`, are listed by `maestro --help`.\n")
 }
 
 // grouped groups command ids by parent, in their order. Those without a parent are under Core, or, if they are not core
@@ -111,10 +113,12 @@ func usageOf(root *cobra.Command, id string) string {
 	for _, p := range placeholders(cmd.Use) {
 		switch {
 		case p.optional:
+		case p.written == "--":
+			line += " --"
 		case p.name == cmd.Parent().Name()+"Id":
 			line += " <id>"
 		default:
-			line += " <" + p.name + ">"
+			line += " <" + strings.TrimSuffix(p.name, ">...") + ">"
 		}
 	}
 	for told := range strings.SplitSeq(cmd.Annotations[toldFlags], ",") {

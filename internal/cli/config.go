@@ -178,7 +178,7 @@ func (a *Run) projectsLike(ctx context.Context, text string) ([]wire.Project, er
 // sameName returns the error for a text that names several projects.
 func sameName(text string, meant []wire.Project) error {
 	f := failure.Usage("%d projects have the name %q", len(meant), safetext.OneLine(text)).
-		WithNext("name one by its id: %s", namedIDs(candidates(meant, ofProject)))
+		WithNext("name one by its id: %s", idsOf(candidates(meant, ofProject)))
 	if session := makingSession(meant[0]); session != "" {
 		f.Why = "sessions created all of them; session '" + session + "' created " + meant[0].ID
 	}
@@ -232,6 +232,7 @@ project.`,
 		RunE: Running(c.run),
 	}
 	cmd.Flags().BoolVar(&c.none, "none", false, "forget the current project")
+	annotated(cmd, onlyFor, onlyUsers)
 	return cmd
 }
 

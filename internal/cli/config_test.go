@@ -47,7 +47,7 @@ func TestNameMeansUsersProject(t *testing.T) {
 	}{
 		"the user's alone":       {[]wire.Project{user}, user.ID, "", false},
 		"with two of sessions":   {[]wire.Project{one, user, two}, user.ID, "sessions created 2 more projects", false},
-		"two of users":           {[]wire.Project{user, deputy, one}, "", "(Web shop), proj_deputy (Web", true},
+		"two of users":           {[]wire.Project{user, deputy, one}, "", "id: proj_user, proj_deputy", true},
 		"one of a session":       {[]wire.Project{one}, one.ID, "which session 'sess_1' created", false},
 		"only those of sessions": {[]wire.Project{one, two}, "", "session 'sess_1' created proj_one", true},
 	} {

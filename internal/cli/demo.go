@@ -46,6 +46,9 @@ func (c *demonstration) run(ctx context.Context, _ []string) error {
 	if c.agent != "" {
 		return demo.Agent(ctx, binary, c.agent, c.Stdin, c.Stdout)
 	}
+	if err := c.NoOwnServerBySession("runs no demonstration"); err != nil {
+		return err
+	}
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE) // it would end only this process, and leave a server behind
 	defer signal.Stop(unread)

@@ -147,8 +147,11 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 			ProjectID: of.ProjectID,
 			SessionID: id,
 			What:      of.Name,
-			Message:   Many(aside[id], "kept command") + " set aside and not delivered",
-			Next:      "read what is in " + filepath.Join(path, dir) + ", and remove it",
+
+			SessionName: of.Name,
+
+			Message: Many(aside[id], "kept command") + " set aside and not delivered",
+			Next:    "read what is in " + filepath.Join(path, dir) + ", and remove it",
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
 			item.Since = events.Millis(info.ModTime().UnixMilli())
@@ -166,7 +169,11 @@ const inboxLines = 20
 func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
-		about, what := strings.TrimSpace(item.TaskID+" "+item.SessionID), item.What
+		session := withName(item.SessionID, item.SessionName)
+		about, what := strings.TrimSpace(item.TaskID+" "+session), item.What
+		if rest, ok := strings.CutPrefix(what, item.SessionName); ok && item.SessionName != "" {
+			what = strings.TrimPrefix(rest, ", ") // the name is beside the id
+		}
 		if about == "" && item.Queue != "" {
 			if about = "queue " + item.Queue; what == item.Queue {
 				what = ""

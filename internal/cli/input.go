@@ -43,7 +43,7 @@ func newInputList(a *Run) *cobra.Command {
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "input:list", "status", "session")
 }
 
@@ -78,12 +78,12 @@ type inputGet struct{ *Run }
 
 func newInputGet(a *Run) *cobra.Command {
 	c := &inputGet{Run: a}
-	return Untold(Tell(&cobra.Command{
+	return Tell(&cobra.Command{
 		Use:   "get <questionId>",
 		Short: "Show a question with its options and its answer",
 		Args:  Takes,
 		RunE:  Running(c.run),
-	}, "input:list"))
+	}, "input:list")
 }
 
 func (c *inputGet) run(ctx context.Context, args []string) error {
@@ -111,8 +111,8 @@ func newInputAnswer(a *Run) *cobra.Command {
 }
 
 func newInputReceived(a *Run) *cobra.Command {
-	return Untold(newChange(a, &commands.ReceiveInput{}, "received <mailId>",
-		"Confirm that a piece of mail was shown; for programs that show mail themselves", "Received %[1]s"))
+	return newChange(a, &commands.ReceiveInput{}, "received <mailId>",
+		"Confirm that a piece of mail was shown; for programs that show mail themselves", "Received %[1]s")
 }
 
 // inputWait is `maestro input wait`.

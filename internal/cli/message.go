@@ -27,7 +27,7 @@ func newSessionMessage(a *Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: `message <sessionId> "<text>"`,
 		Short: `Send a message to a session, which sees it with its next command; "parent" is the session that ` +
-			`spawned you, --all in place of <sessionId> means all that you spawned`,
+			`spawned you`,
 		Long: `Send a message to a session, which gets it with its next command. A session may
 write to the session that spawned it ("parent"), an orchestrator also to the
 sessions that it spawned, and a user to any session.
@@ -47,7 +47,8 @@ project. Sessions that have ended or whose work is done do not get it.`,
 	cmd.Flags().BoolVar(&c.all, "all", false, "to the working sessions that you spawned; a user: to all of the project")
 	projectFlag(cmd, &c.project)
 	a.keyFlag(cmd, &c.key)
-	return Tell(cmd, "session:message", "about")
+	return AlsoTell(Tell(cmd, "session:message", "about"), "session:spawn",
+		"--all in place of <sessionId> means all that you spawned")
 }
 
 func (c *sessionMessage) run(ctx context.Context, args []string) error {

@@ -3,8 +3,10 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -219,6 +221,29 @@ func TestNotKept(t *testing.T) {
 	); got.code != ExitFailed || !strings.Contains(got.stderr, "NOT kept") ||
 		!strings.Contains(got.stderr, "set MAESTRO_HOME") {
 		t.Errorf("without a home: %+v", got)
+	}
+}
+
+// A question with --wait is not kept, and says so. Without --wait it is.
+func TestWaitedQuestionIsNotKept(t *testing.T) {
+	s := newSaying(t)
+	s.always(http.StatusServiceUnavailable, saysNo)
+	for _, line := range [][]string{
+		{"report", "needs-input", "Which?", "--wait"},
+		{"report", "needs-input", "Which?", "--wait", "--key", "k"},
+		{"task", "report", "needs-input", "task_k3f9x2m7qa", "Which?", "--wait"},
+	} {
+		got := runHere(t, s.env, line...)
+		if got.code == 0 || !strings.Contains(got.stderr, "The question is NOT kept") ||
+			!strings.Contains(got.stderr, "next: run the same command again once the server answers") {
+			t.Errorf("%v: %+v", line, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.env["MAESTRO_HOME"], "outbox")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("something is kept: %v", err)
+	}
+	if got := runHere(t, s.env, "report", "needs-input", "Which?"); !strings.Contains(got.stdout, "kept, 1 waiting") {
+		t.Errorf("without --wait: %+v", got)
 	}
 }
 

@@ -19,7 +19,7 @@ func tellRefused(ctx context.Context, a *Run) {
 	defer done()
 	refused, err := box.TakeRefused(ctx, mailWithin)
 	if err != nil {
-		a.Say("maestro: it cannot be seen whether kept commands of this session were refused: %s\n", err)
+		a.Say("maestro: cannot tell whether kept commands of this session were refused: %s\n", err)
 	}
 	for _, r := range refused {
 		a.sayRefused(r)

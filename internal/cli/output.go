@@ -23,6 +23,8 @@ type Printer struct {
 	// JSON is --json; format is -o.
 	JSON   bool
 	format string
+	// quiet is --quiet of a list: only the ids are printed.
+	quiet bool
 	// output is the configured value of -o.
 	output string
 	// fieldNames are the annotations of the running command: what on its line sets which field.
@@ -121,6 +123,12 @@ const (
 
 // ListFlags marks a command that lists: the output format of config.json applies to it.
 func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") }
+
+// listIDs is ListFlags for a list whose first column holds the ids of its items; --quiet prints only these.
+func (p *Printer) listIDs(cmd *cobra.Command) {
+	p.ListFlags(cmd)
+	cmd.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "print the ids only")
+}
 
 // outputFlags adds --json and -o to all commands.
 func (p *Printer) outputFlags(root *cobra.Command) {
@@ -226,6 +234,12 @@ func byProject[T any](
 
 func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {
 	answerList(a, items, func() {
+		if a.quiet {
+			for _, item := range items {
+				a.Print("%s\n", row(item)[0])
+			}
+			return
+		}
 		if len(items) == 0 {
 			a.Say("%s\n", none)
 			return

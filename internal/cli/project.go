@@ -33,7 +33,7 @@ func newProjectList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	bindQuery(cmd, &c.filter)
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "project:list")
 }
 
@@ -42,17 +42,25 @@ func (c *projectList) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.namedByEnvironment(ctx); err != nil {
+		return err
+	}
 	List(
 		c.Run,
 		projects,
 		"There is no project yet; create one with `maestro project create NAME`",
-		[]string{"ID", "NAME", "TASKS", "SESSIONS"},
+		[]string{"ID", "NAME", "TASKS", "SESSIONS", "CURRENT"},
 		func(p wire.Project) []string {
+			current := ""
+			if p.ID == c.Getenv(wire.EnvProjectID) {
+				current = "current project"
+			}
 			return []string{
 				p.ID,
 				safetext.Clip(p.Name, 60),
 				Many(p.Tasks, "task"),
 				Many(p.Sessions, "session"),
+				current,
 			}
 		},
 	)
@@ -140,8 +148,8 @@ func (a *Run) sayNamesakes(ctx context.Context, name string) {
 	}
 	named, err := a.client.Projects(ctx, wire.ProjectFilter{Name: name})
 	if own := usersOwn(named); err == nil && len(own) > 1 {
-		a.Say("maestro: %d projects have the name %q: %s\n", len(own), safetext.OneLine(name),
-			namedIDs(candidates(own, ofProject)))
+		a.Say("maestro: %d projects have the name %q, so a command has to name the one that it means by its id: %s\n",
+			len(own), safetext.OneLine(name), idsOf(candidates(own, ofProject)))
 	}
 }
 

@@ -159,7 +159,7 @@ func newQueueList(a *Run) *cobra.Command {
 	}
 	queueFlags(cmd, &c.o)
 	bindQuery(cmd, &c.filter)
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "queue:list", "status", "limit")
 }
 
@@ -174,7 +174,7 @@ func (c *queueList) run(ctx context.Context, _ []string) error {
 	}
 	columns := []string{"TASK", "STATUS", "SESSION", "TITLE", "NOTE"}
 	listFitted(c.Run, queue.items, none, columns, func(i wire.Item) []string {
-		holder := i.SessionID
+		holder := withName(i.SessionID, i.SessionName)
 		if i.Status == events.ItemQueued { // its last holder does not hold it any more
 			holder = ""
 		}
@@ -225,7 +225,7 @@ func newQueueStatus(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "queue:status")
 }
 

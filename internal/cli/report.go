@@ -150,7 +150,7 @@ func askAndWait(
 ) error {
 	asked, err := askedBefore(ctx, a, body, key)
 	if err != nil {
-		return err
+		return notAsked(a, err)
 	}
 	if asked != "" {
 		a.Say("maestro: you asked this before: question %s\n", asked)
@@ -158,7 +158,7 @@ func askAndWait(
 	}
 	answer, err := a.send(ctx, id, body, key)
 	if err != nil {
-		return err
+		return notAsked(a, err)
 	}
 	data, err := dataOf(answer)
 	if err != nil {
@@ -174,6 +174,24 @@ func askAndWait(
 		}
 	}
 	return waitAndShow(ctx, a, reported.InputID, timeout)
+}
+
+// notAsked adds to the error of a server that does not answer, or that accepts nothing now, that the question is not
+// kept: a report is, and its sender could rely on that.
+func notAsked(a *Run, err error) error {
+	if !a.isSession() || !notNow(err) {
+		return err
+	}
+	e := explain(err)
+	return &failure.Error{
+		Err:     err,
+		Code:    e.code,
+		Message: whyNotNow(err) + ". The question is NOT kept",
+		Why:     "--wait asks only a server that answers; a report without --wait is kept, and sent later",
+		Next: "run the same command again once the server answers: a question is not asked twice. " +
+			"Or leave out --wait: then the question is kept, and its answer comes with a later command",
+		Details: e.details,
+	}
 }
 
 // askedBefore returns the session's identical question whose answer it has not seen, or "". A key of the caller's own

@@ -59,7 +59,7 @@ func newSessionList(a *Run) *cobra.Command {
 	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that your session spawned")
 	Exclude(cmd, "mine", "spawned-by")
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "session:list", "mine", "active", "status", "task")
 }
 
@@ -225,7 +225,8 @@ func showSession(a *Run, x wire.Session) {
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)
 	a.Field("Tasks", strings.Join(x.TaskIDs, ", "))
-	a.Field("Queue", x.Queue+Prefixed(", held: ", x.Item))
+	a.Field("Queue", x.Queue)
+	a.Field("Holds", Prefixed("the queue item ", x.Item))
 	if x.LostAt != nil {
 		a.Field("Lost", "since "+a.When(*x.LostAt))
 	}

@@ -140,13 +140,32 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 // credential returns the secret of the session: that of this process, if it belongs to the session.
 func (c *sessionExec) credential(ctx context.Context, server *client.Client, session string) (wire.Credential, error) {
 	if c.sessionID() != session {
-		return server.Credential(ctx, session)
+		given, err := server.Credential(ctx, session)
+		return given, c.onlyItself(err)
 	}
 	return wire.Credential{
 		SessionID: session,
 		ProjectID: c.Getenv(wire.EnvProjectID),
 		Token:     c.Getenv(wire.EnvToken),
 	}, nil
+}
+
+// onlyItself says what a session can do that may not run a command as another one.
+func (c *sessionExec) onlyItself(err error) error {
+	var said *client.Error
+	if !c.isSession() || !errors.As(err, &said) || said.Status != http.StatusForbidden {
+		return err
+	}
+	if said.Rule != "session:spawn" {
+		return err
+	}
+	return &failure.Error{
+		Err:     err,
+		Code:    said.Code,
+		Message: "Session '" + c.sessionID() + "', to which this process belongs, runs commands only as itself",
+		Why:     "the secret of another session is for the user, and for the orchestrator that spawned it",
+		Next:    "run the command without `maestro session exec`: it acts as your session",
+	}
 }
 
 // environmentOf returns the environment of the command: everything of this process's except Maestro's variables, plus

@@ -15,7 +15,7 @@ type sessionHeartbeat struct{ *Run }
 
 func newSessionHeartbeat(a *Run) *cobra.Command {
 	c := &sessionHeartbeat{Run: a}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "heartbeat [<sessionId>]",
 		Short: "Tell the server that your session is alive; for scripts",
 		Long: `Tell the server that your session is alive. After the first heartbeat, the
@@ -27,6 +27,8 @@ session is lost if the server hears nothing from it for the short lease (1m, or
 		Args:    Takes,
 		RunE:    Running(c.run),
 	}
+	annotated(cmd, onlyFor, onlySessions)
+	return cmd
 }
 
 func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {

@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -87,6 +88,26 @@ func (a *Run) sessionsNamed(ctx context.Context, c *client.Client, name string) 
 		err = failed
 	}
 	return candidates(found, func(x wire.Session) candidate { return candidate{id: x.ID, title: x.Name} }), err
+}
+
+// withName returns a session's id with its name, as wherever a session is mentioned: "sess_k3f9x2m7qa (worker-1)".
+func withName(id, name string) string {
+	if id == "" || name == "" || name == id {
+		return id
+	}
+	return id + " (" + safetext.Clip(safetext.OneLine(name), nameShown) + ")"
+}
+
+// nameShown is the maximum length of a name beside its id.
+const nameShown = 40
+
+// withNames is withName for a list; a server of an earlier version gives no names.
+func withNames(ids, names []string) []string {
+	shown := make([]string, len(ids))
+	for i, id := range ids {
+		shown[i] = withName(id, At(names, i))
+	}
+	return shown
 }
 
 // isOtherActor reports whether a text means an actor that is no session: one of those that always exist, or a token. A

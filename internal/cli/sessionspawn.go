@@ -153,7 +153,7 @@ func showSpawned(ctx context.Context, a *Run, answer client.Answer, quiet bool) 
 	})
 	if len(session.Unmet) > 0 {
 		a.Say(
-			"maestro: warning: its tasks wait for what is not completed: %s (you forced it)\n",
+			"maestro: warning: the session's tasks wait for tasks that are not completed: %s (you forced the start)\n",
 			strings.Join(session.Unmet, ", "),
 		)
 	}

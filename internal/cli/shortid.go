@@ -301,15 +301,28 @@ func ambiguous(text string, found []candidate) error {
 	return failure.Usage("%s is the beginning of more than one id", text).WithNext("name one: %s", namedIDs(found))
 }
 
+// idsOf lists the ids of what has the same name.
+func idsOf(found []candidate) string {
+	ids := make([]string, 0, candidatesMost)
+	for _, x := range found[:min(len(found), candidatesMost)] {
+		ids = append(ids, x.id)
+	}
+	return strings.Join(ids, ", ") + moreThan(found)
+}
+
 // namedIDs lists what a text may mean.
 func namedIDs(found []candidate) string {
 	named := make([]string, 0, candidatesMost)
 	for _, x := range found[:min(len(found), candidatesMost)] {
 		named = append(named, x.id+" ("+safetext.Clip(safetext.OneLine(x.title), 40)+")")
 	}
-	more := ""
+	return strings.Join(named, ", ") + moreThan(found)
+}
+
+// moreThan says that a list of candidates is cut.
+func moreThan(found []candidate) string {
 	if len(found) > candidatesMost {
-		more = " and more"
+		return " and more"
 	}
-	return strings.Join(named, ", ") + more
+	return ""
 }

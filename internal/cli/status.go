@@ -79,20 +79,20 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		counts(s.Sessions, events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking,
 			events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed),
 	)
-	lost := strings.Join(s.Lost, ", ")
+	lost := strings.Join(withNames(s.Lost, s.LostNames), ", ")
 	if s.LostMore > 0 {
 		lost += fmt.Sprintf(" and %d more: see `maestro inbox --kind lost`", s.LostMore)
 	}
 	a.Field("Lost", lost)
 	for _, x := range s.SaidBySessions {
-		a.Field("Says", x.SessionID+" is "+string(x.Says)+": "+safetext.Clip(x.Message, 80))
+		a.Field("Says", withName(x.SessionID, x.Name)+" is "+string(x.Says)+": "+safetext.Clip(x.Message, 80))
 	}
 	if s.SaidBySessionsMore > 0 {
 		a.Field("Says", fmt.Sprintf("and %d more: see `maestro inbox`", s.SaidBySessionsMore))
 	}
 	for _, x := range s.SpawnedByExpired {
-		a.Field("Expired", x.SessionID+" goes on, and the token that spawned it expired "+a.When(x.ExpiredAt)+": "+
-			dealWithSpawned(x.Token))
+		a.Field("Expired", withName(x.SessionID, x.Name)+" goes on, and the token that spawned it expired "+
+			a.When(x.ExpiredAt)+": "+dealWithSpawned(x.Token))
 	}
 	if s.SpawnedByExpiredMore > 0 {
 		a.Field("Expired", fmt.Sprintf("and %d more: see `maestro token list`", s.SpawnedByExpiredMore))
@@ -128,7 +128,8 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 	var rows [][]string
 	for _, t := range said {
 		rows = append(rows, []string{
-			" ", t.TaskID, string(t.Status), says(t.SessionStatus), t.SaidBy, safetext.Clip(t.Title, 80),
+			" ", t.TaskID, string(t.Status), says(t.SessionStatus), withName(t.SaidBy, t.SaidByName),
+			safetext.Clip(t.Title, 80),
 		})
 	}
 	a.table([]string{"", "TASK", "STATUS", "SAYS", "SESSION", "TITLE"}, rows)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,12 +12,21 @@ import (
 )
 
 // The annotations of a command line: the command id that it stands for, the flags that prompts show, that prompts omit
-// it, and the command ids that it needs.
+// it, the command ids that it needs, who alone may run it, and what else is told to those who may use another id.
 const (
 	neededIDs    = "needs"
 	commandID    = "command-id"
 	toldFlags    = "told-flags"
 	notInPrompts = "not-in-prompts"
+	onlyFor      = "only-for"
+	alsoTold     = "also-told"
+	alsoToldTo   = "also-told-to"
+)
+
+// The values of onlyFor.
+const (
+	onlySessions = "sessions"
+	onlyUsers    = "users"
 )
 
 // ownOnly, in place of a flag, makes prompts omit the optional arguments: for an agent they default to its own.
@@ -32,7 +42,14 @@ func Tell(cmd *cobra.Command, id string, flags ...string) *cobra.Command {
 	return cmd
 }
 
-// Untold omits a command line from prompts: it is for programs.
+// AlsoTell adds words to the description of a command line for agents that may use another command id too.
+func AlsoTell(cmd *cobra.Command, id, words string) *cobra.Command {
+	annotated(cmd, alsoToldTo, id)
+	annotated(cmd, alsoTold, words)
+	return cmd
+}
+
+// Untold omits a command line from prompts: it is for people at a terminal.
 func Untold(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations[notInPrompts] = "true"
 	return cmd
@@ -87,29 +104,69 @@ func placeholders(use string) []placeholder {
 	return found
 }
 
-// Usage is the syntax of a command id, without the name of the program, and its description.
-type Usage struct{ ID, Syntax, Description string }
+// Usage is the syntax of a command line, without the name of the program, and its description.
+type Usage struct {
+	// ID is the command id of the line or, if it has none of its own, its words with colons.
+	ID, Syntax, Description string
+	// Needs are the command ids that the line needs, if it has none of its own.
+	Needs []string
+	// For is "sessions" or "users" if only they may run it.
+	For string
+	// Also is what else those are told who may use AlsoTo.
+	Also, AlsoTo string
+	// InPrompts says that agents are told of it.
+	InPrompts bool
+}
 
-// Usages returns the usage of every command id that a command line stands for and prompts show, in the order of the
-// permission table.
+// Usages returns the usage of every command line that needs a permission, in the order of the permission table; those
+// without an id of their own come after those of their noun.
 func Usages(root *cobra.Command) []Usage {
 	var usages []Usage
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
-		if id := cmd.Annotations[commandID]; id != "" && cmd.Annotations[notInPrompts] == "" {
-			usages = append(usages, Usage{ID: id, Syntax: syntaxOf(cmd), Description: cmd.Short})
+		if needed := cmd.Annotations[neededIDs]; needed != "" {
+			u := Usage{
+				ID:          lineID(cmd),
+				Syntax:      syntaxOf(cmd),
+				Description: cmd.Short,
+				For:         cmd.Annotations[onlyFor],
+				Also:        cmd.Annotations[alsoTold],
+				AlsoTo:      cmd.Annotations[alsoToldTo],
+				InPrompts:   cmd.Annotations[notInPrompts] == "",
+			}
+			if needed != u.ID {
+				u.Needs = strings.Split(needed, ",")
+			}
+			usages = append(usages, u)
 		}
 		for _, verb := range cmd.Commands() {
 			visit(verb)
 		}
 	}
 	visit(root)
-	at := map[string]int{}
-	for i, row := range commands.CurrentRules().Rows() {
-		at[row.ID] = i
+	rows := commands.CurrentRules().Rows()
+	place := func(u Usage) int {
+		noun, _, _ := strings.Cut(u.ID, ":")
+		last := len(rows)
+		for i, row := range rows {
+			if row.ID == u.ID {
+				return i
+			}
+			if of, _, _ := strings.Cut(row.ID, ":"); of == noun {
+				last = i
+			}
+		}
+		return last
 	}
-	slices.SortStableFunc(usages, func(a, b Usage) int { return at[a.ID] - at[b.ID] })
+	slices.SortStableFunc(usages, func(a, b Usage) int {
+		return cmp.Or(place(a)-place(b), min(len(a.Needs), 1)-min(len(b.Needs), 1))
+	})
 	return usages
+}
+
+// lineID returns the words of a command line as an id.
+func lineID(cmd *cobra.Command) string {
+	return strings.ReplaceAll(strings.TrimPrefix(cmd.CommandPath(), "maestro "), " ", ":")
 }
 
 // syntaxOf returns a command line with its arguments and the flags that agents see.

@@ -22,9 +22,10 @@ const (
 )
 
 // If a table is wider than the terminal, detailColumns are cut first, because they only sum up what is elsewhere, and
-// then titleColumns. Ids are cut only if nothing else is left to cut, and those of the first column never, so that
-// they can be copied.
+// then titleColumns. Ids are cut only if little else is left to cut, and those of the first column never, so that they
+// can be copied. statusColumns are cut last: they are what a list is read for.
 var (
+	statusColumns = []string{"STATUS", "SAYS"}
 	detailColumns = []string{"BELOW"}
 	titleColumns  = []string{"TITLE", "NAME", "NOTE"}
 )
@@ -46,6 +47,7 @@ func cuttings(columns []string) []cutting {
 	return []cutting{
 		{in(detailColumns), detailAtLeast},
 		{in(titleColumns), detailAtLeast},
+		{func(i int) bool { return i > 0 && columns != nil && !in(statusColumns)(i) }, 1},
 		{func(i int) bool { return i > 0 && columns != nil }, 1},
 	}
 }

@@ -220,3 +220,18 @@ func TestTextsInPipes(t *testing.T) {
 		t.Errorf("got %d and %d bytes: %s", len(lines[0]), len(lines[1]), out.String())
 	}
 }
+
+// Whatever does not fit, the status does: it is what a list is read for.
+func TestStatusIsCutLast(t *testing.T) {
+	columns := []string{"ID", "STATUS", "ROLE", "STRATEGY", "TASKS", "HEARD", "NAME"}
+	rows := [][]string{{
+		"sess_9tda3cbfxs", "running, lost", "orchestrator", "intelligent-batching", "holds task_wr0qb7445x",
+		"heard 13 min ago", "the first of several workers",
+	}}
+	for _, width := range []int{70, 90, 200} {
+		got := printed(&Screen{Width: width}, columns, rows)
+		if !strings.Contains(got, "running, lost ") || !strings.Contains(got, "sess_9tda3cbfxs") {
+			t.Errorf("%d:\n%s", width, got)
+		}
+	}
+}

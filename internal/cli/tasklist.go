@@ -41,7 +41,6 @@ type taskList struct {
 	*Run
 	filter wire.TaskFilter
 	mine   bool
-	quiet  bool
 }
 
 func newTaskList(a *Run) *cobra.Command {
@@ -59,8 +58,7 @@ func newTaskList(a *Run) *cobra.Command {
 		"dependencies: each task after those that it depends on; siblings: in their order; else by creation")
 	choice(cmd, "order", "dependencies", "siblings")
 	Exclude(cmd, "mine", "session")
-	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "print the ids only")
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "task:list", "status", "parent")
 }
 
@@ -77,12 +75,6 @@ func (c *taskList) run(ctx context.Context, _ []string) error {
 	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, c.filter)
 	if err != nil {
 		return err
-	}
-	if c.quiet && !c.JSON {
-		for _, t := range tasks {
-			c.Print("%s\n", t.ID)
-		}
-		return nil
 	}
 	columns, row := byProject(tasks, func(t wire.Task) string { return t.ProjectID }, taskColumns, taskRow)
 	List(c.Run, tasks, "No tasks", columns, row)
@@ -102,7 +94,7 @@ func newTaskChildren(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "task:children")
 }
 

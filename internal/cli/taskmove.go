@@ -43,7 +43,7 @@ If no task was ever moved, both orders are the same.`,
 	cmd.Flags().Lookup("force").Usage = "move it even if its new parent is completed and it is not"
 	Exclude(cmd, "before", "after")
 	a.keyFlag(cmd, &c.key)
-	return Untold(Tell(cmd, "task:update"))
+	return Tell(cmd, "task:update", "parent", "before", "after")
 }
 
 func (c *taskMove) run(ctx context.Context, args []string) error {

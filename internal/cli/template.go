@@ -41,7 +41,7 @@ func newTemplateList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	a.ListFlags(cmd)
+	a.listIDs(cmd)
 	return Tell(cmd, "template:list")
 }
 

@@ -227,15 +227,26 @@ const waitForServer = "wait, then run the command again; reports are kept meanwh
 
 // NoServerBySession refuses to start a server for a session: its server is the user's.
 func (a *Run) NoServerBySession() error {
+	return a.notBySession("starts no server", "the server is the user's", waitForServer)
+}
+
+// NoOwnServerBySession refuses a session a command that starts servers of its own for a while.
+func (a *Run) NoOwnServerBySession(does string) error {
+	return a.notBySession(does, "it starts servers and sessions of its own, which only the user does",
+		"go on without it: no task needs it")
+}
+
+// notBySession refuses what only the user does.
+func (a *Run) notBySession(does, why, next string) error {
 	if !a.isSession() {
 		return nil
 	}
 	return &failure.Error{
 		Status:  http.StatusForbidden,
 		Code:    "NOT_ALLOWED",
-		Message: "A session starts no server",
-		Why:     "the server is the user's: this process belongs to session '" + a.sessionID() + "'",
-		Next:    waitForServer,
+		Message: "A session " + does,
+		Why:     why + ": this process belongs to session '" + a.sessionID() + "'",
+		Next:    next,
 	}
 }
 

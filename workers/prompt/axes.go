@@ -34,24 +34,14 @@ func axesOf(m *manifest.Manifest) (axes, error) {
 
 // may reports whether the session may use a command, by any of its names, and this binary has it.
 func (a axes) may(id string) bool {
-	row, ok := commands.CurrentRules().Row(id)
-	if !ok {
-		return false
-	}
-	if row.Alias != "" {
-		row.ID = row.Alias
-	}
-	_, _, has := Syntax(id)
-	return has && slices.Contains(a.Commands, row.ID)
+	u, ok := usageOf(id)
+	return ok && u.allows(withMail(a.Commands))
 }
 
-// shown returns the ids, including aliases, that the session is told of, in the table's order.
+// shown returns the ids of the command lines that the session is told of, in the table's order.
 func (a axes) shown() []string {
-	var ids []string
-	for _, row := range commands.CurrentRules().Rows() {
-		if a.may(row.ID) {
-			ids = append(ids, row.ID)
-		}
-	}
-	return ids
+	return slices.DeleteFunc(Lines(true, a.Commands), func(id string) bool {
+		u, _ := usageOf(id)
+		return u.untold
+	})
 }

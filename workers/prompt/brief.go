@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"maestro/commands"
@@ -16,11 +15,11 @@ func Brief(role, strategy string, allowed []string) string {
 	if strategy != "" {
 		fmt.Fprintf(&b, "**Strategy:** %s\n", oneLine(strategy))
 	}
-	for _, g := range grouped(shown(allowed)) {
+	for _, g := range grouped(Lines(role != "user", allowed)) {
 		fmt.Fprintf(&b, "\n### %s\n\n", strings.ToUpper(g.name[:1])+g.name[1:])
 		for _, id := range g.ids {
-			syntax, description, _ := Syntax(id)
-			fmt.Fprintf(&b, "- `%s`: %s\n", syntax, description)
+			u, _ := usageOf(id)
+			fmt.Fprintf(&b, "- `maestro %s`: %s\n", u.syntax, u.describe(allowed))
 		}
 	}
 	switch hidden := len(commands.CurrentRules().Hidden(allowed)); hidden {
@@ -31,15 +30,4 @@ func Brief(role, strategy string, allowed []string) string {
 		fmt.Fprintf(&b, "\n%d other commands are not available to you.\n", hidden)
 	}
 	return b.String()
-}
-
-// shown returns the ids that this binary has, in the table's order, without aliases.
-func shown(allowed []string) []string {
-	var ids []string
-	for _, row := range commands.CurrentRules().Rows() {
-		if _, _, ok := Syntax(row.ID); ok && row.Alias == "" && slices.Contains(allowed, row.ID) {
-			ids = append(ids, row.ID)
-		}
-	}
-	return ids
 }

@@ -817,10 +817,13 @@ func TestBrief(t *testing.T) {
 		"### Report\n\n" +
 		"- `maestro report progress \"<message>\" [--task <taskIds>]`: Report progress; --task " +
 		"reports those tasks as working\n\n" +
-		"### Task\n\n- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
+		"### Task\n\n- `maestro task report progress <taskId> \"<message>\"`: Report task progress\n" +
+		"- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
 		"### Overview\n\n" +
 		"- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; " +
-		"what needs you comes first\n\n"
+		"what needs you comes first\n\n" +
+		"### Session\n\n- `maestro session heartbeat [<sessionId>]`: Tell the server that your session is alive; for " +
+		"scripts\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",

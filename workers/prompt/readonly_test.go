@@ -132,3 +132,15 @@ func TestInitialPrompt(t *testing.T) {
 		}
 	}
 }
+
+// A session that cannot read its tasks is not told to compare them with the prompt.
+func TestNothingIsNewerThanThePrompt(t *testing.T) {
+	for allowed, told := range map[string]bool{"task:get": true, "report:progress": false} {
+		m := full(events.RoleWorker, events.StrategySimple)
+		m.Session.AllowedCommands = &[]string{allowed}
+		system, _ := prompts(t, m, session)
+		if bytes.Contains(system, []byte("the prompt is older")) != told || bytes.Contains(system, []byte("is newer")) {
+			t.Errorf("with %s: %s", allowed, system)
+		}
+	}
+}

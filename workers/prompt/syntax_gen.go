@@ -2,342 +2,504 @@
 
 package prompt
 
-// syntaxes says how each command id is called, and what it does.
-var syntaxes = map[string]usage{
-	"whoami": {
-		"whoami",
-		"Show who you are to the server",
+// usages says how each command line is called, what it does, and who may use it, in the order of lists.
+var usages = []usage{
+	{
+		id:          "whoami",
+		syntax:      "whoami",
+		description: "Show who you are to the server",
 	},
-	"status": {
-		"status",
-		"Show the project's status: what is decided, what sessions report, and what waits to be " +
+	{
+		id:     "status",
+		syntax: "status",
+		description: "Show the project's status: what is decided, what sessions report, and what waits to be " +
 			"confirmed",
 	},
-	"commands": {
-		"commands [--check <commandId>]",
-		"List the commands that you may use, or check one",
+	{
+		id:          "commands",
+		syntax:      "commands [--check <commandId>]",
+		description: "List the commands that you may use, or check one",
 	},
-	"session:register": {
-		"session register",
-		"Register the session as running, as `worker init` also does. A user may register a new " +
+	{
+		id:     "session:register",
+		syntax: "session register",
+		description: "Register the session as running, as `worker init` also does. A user may register a new " +
 			"session",
 	},
-	"session:complete": {
-		"session complete",
-		"Report that your session is done; run this last",
+	{
+		id:          "session:complete",
+		syntax:      "session complete",
+		description: "Report that your session is done; run this last",
 	},
-	"track-file": {
-		"track-file <path> [--task <taskId>]",
-		"Record that a file was changed",
+	{
+		id:          "track-file",
+		syntax:      "track-file <path> [--task <taskId>]",
+		description: "Record that a file was changed",
 	},
-	"worker:init": {
-		"worker init",
-		"Check the session's manifest, register the session and print its prompts; run this first",
+	{
+		id:          "worker:init",
+		syntax:      "worker init",
+		description: "Check the session's manifest, register the session and print its prompts; run this first",
 	},
-	"orchestrator:init": {
-		"orchestrator init",
-		"Check the session's manifest, register the session and print its prompts; run this first",
+	{
+		id:          "orchestrator:init",
+		syntax:      "orchestrator init",
+		description: "Check the session's manifest, register the session and print its prompts; run this first",
 	},
-	"report:progress": {
-		`report progress "<message>" [--task <taskIds>]`,
-		"Report progress; --task reports those tasks as working",
+	{
+		id:          "report:progress",
+		syntax:      `report progress "<message>" [--task <taskIds>]`,
+		description: "Report progress; --task reports those tasks as working",
 	},
-	"report:blocked": {
-		`report blocked "<reason>" [--task <taskIds>]`,
-		"Report what blocks you; --task reports those tasks as blocked",
+	{
+		id:          "report:blocked",
+		syntax:      `report blocked "<reason>" [--task <taskIds>]`,
+		description: "Report what blocks you; --task reports those tasks as blocked",
 	},
-	"report:error": {
-		`report error "<description>" [--task <taskIds>]`,
-		"Report what failed; --task reports those tasks as failed",
+	{
+		id:          "report:error",
+		syntax:      `report error "<description>" [--task <taskIds>]`,
+		description: "Report what failed; --task reports those tasks as failed",
 	},
-	"report:needs-input": {
-		`report needs-input "<question>" [--option "<answer>"]… [--wait --timeout <duration>] ` +
+	{
+		id: "report:needs-input",
+		syntax: `report needs-input "<question>" [--option "<answer>"]… [--wait --timeout <duration>] ` +
 			"[--task <taskIds>]",
-		"Ask a question; --wait waits for the answer and prints it",
+		description: "Ask a question; --wait waits for the answer and prints it",
 	},
-	"report:complete": {
-		`report complete "<summary>" [--task <taskIds>]`,
-		"Report that the tasks are done; without --task, your session is done too",
+	{
+		id:          "report:complete",
+		syntax:      `report complete "<summary>" [--task <taskIds>]`,
+		description: "Report that the tasks are done; without --task, your session is done too",
 	},
-	"task:report:progress": {
-		`task report progress <taskId> "<message>"`,
-		"Report task progress",
+	{
+		id:          "task:report:progress",
+		syntax:      `task report progress <taskId> "<message>"`,
+		description: "Report task progress",
 	},
-	"task:report:blocked": {
-		`task report blocked <taskId> "<reason>"`,
-		"Report what blocks a task",
+	{
+		id:          "task:report:blocked",
+		syntax:      `task report blocked <taskId> "<reason>"`,
+		description: "Report what blocks a task",
 	},
-	"task:report:error": {
-		`task report error <taskId> "<description>"`,
-		"Report that a task failed",
+	{
+		id:          "task:report:error",
+		syntax:      `task report error <taskId> "<description>"`,
+		description: "Report that a task failed",
 	},
-	"task:report:needs-input": {
-		`task report needs-input <taskId> "<question>" [--option "<answer>"]… [--wait --timeout ` +
+	{
+		id: "task:report:needs-input",
+		syntax: `task report needs-input <taskId> "<question>" [--option "<answer>"]… [--wait --timeout ` +
 			"<duration>]",
-		"Ask a question about a task",
+		description: "Ask a question about a task",
 	},
-	"task:report:complete": {
-		`task report complete <taskId> "<summary>"`,
-		"Report that a task is done",
+	{
+		id:          "task:report:complete",
+		syntax:      `task report complete <taskId> "<summary>"`,
+		description: "Report that a task is done",
 	},
-	"task:list": {
-		"task list [--status todo|in_progress|completed|blocked|cancelled] [--parent <taskId>]",
-		"List tasks with their status and what sessions report about them",
+	{
+		id:          "task:list",
+		syntax:      "task list [--status todo|in_progress|completed|blocked|cancelled] [--parent <taskId>]",
+		description: "List tasks with their status and what sessions report about them",
 	},
-	"task:get": {
-		"task get <taskId> [--timeline]",
-		"Show a task; with --timeline what happened to it",
+	{
+		id:          "task:get",
+		syntax:      "task get <taskId> [--timeline]",
+		description: "Show a task; with --timeline what happened to it",
 	},
-	"task:children": {
-		"task children <taskId>",
-		"List the tasks directly below a task",
+	{
+		id:          "task:children",
+		syntax:      "task children <taskId>",
+		description: "List the tasks directly below a task",
 	},
-	"task:tree": {
-		"task tree [<taskId>]",
-		"Draw the tasks below a task, or all tasks of the project",
+	{
+		id:          "task:tree",
+		syntax:      "task tree [<taskId>]",
+		description: "Draw the tasks below a task, or all tasks of the project",
 	},
-	"task:create": {
-		`task create "<title>" [--parent <taskId>] [--description "<text>"] [--criteria ` +
+	{
+		id: "task:create",
+		syntax: `task create "<title>" [--parent <taskId>] [--description "<text>"] [--criteria ` +
 			`"<text>"]… [--depends-on <taskIds>] [--priority low|medium|high|critical]`,
-		"Create a task",
+		description: "Create a task",
 	},
-	"task:update": {
-		`task update <taskId> [--title "<text>"] [--description "<text>"] [--criteria "<text>"]… ` +
+	{
+		id: "task:update",
+		syntax: `task update <taskId> [--title "<text>"] [--description "<text>"] [--criteria "<text>"]… ` +
 			"[--depends-on <taskIds>] [--priority low|medium|high|critical] [--status todo|in_progress|" +
 			"completed|blocked]",
-		"Change fields of a task, or its status",
+		description: "Change fields of a task, or its status",
 	},
-	"task:complete": {
-		"task complete <taskId>…",
-		"Confirm that tasks are done",
+	{
+		id:          "task:complete",
+		syntax:      "task complete <taskId>…",
+		description: "Confirm that tasks are done",
 	},
-	"task:block": {
-		`task block <taskId> ["<reason>"]`,
-		"Mark a task as blocked",
+	{
+		id:          "task:block",
+		syntax:      `task block <taskId> ["<reason>"]`,
+		description: "Mark a task as blocked",
 	},
-	"task:reopen": {
-		`task reopen <taskId> ["<reason>"]`,
-		"Send a task back to in_progress; its timeline shows the reason",
+	{
+		id:          "task:reopen",
+		syntax:      `task reopen <taskId> ["<reason>"]`,
+		description: "Send a task back to in_progress; its timeline shows the reason",
 	},
-	"task:delete": {
-		"task delete <taskId> [--recursive] [--force]",
-		"Delete a task",
+	{
+		id:          "task:delete",
+		syntax:      "task delete <taskId> [--recursive] [--force]",
+		description: "Delete a task",
 	},
-	"session:list": {
-		"session list [--mine] [--active] [--status spawning|idle|running|working|completed|" +
+	{
+		id:          "task:edit",
+		syntax:      "task edit <taskId>",
+		description: "Edit a task's title, description and criteria in your editor",
+		needs:       []string{"task:update"},
+		untold:      true,
+	},
+	{
+		id:          "task:import",
+		syntax:      "task import <file>",
+		description: "Create and update tasks from a plan, as `maestro plan apply`",
+		needs:       []string{"task:list", "task:create", "task:update", "project:create"},
+	},
+	{
+		id:          "task:move",
+		syntax:      "task move <taskId> [--parent <taskId>] [--before <taskId>] [--after <taskId>]",
+		description: "Move a task below another, or before or after a sibling",
+		needs:       []string{"task:update"},
+	},
+	{
+		id: "session:list",
+		syntax: "session list [--mine] [--active] [--status spawning|idle|running|working|completed|" +
 			"stopped|failed|lost] [--task <taskId>]",
-		"List sessions",
+		description: "List sessions",
 	},
-	"session:info": {
-		"session info [<sessionId>] [--timeline]",
-		"Show a session, your own if none is named",
+	{
+		id:          "session:info",
+		syntax:      "session info [<sessionId>] [--timeline]",
+		description: "Show a session, your own if none is named",
 	},
-	"session:spawn": {
-		"session spawn --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] " +
+	{
+		id: "session:spawn",
+		syntax: "session spawn --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] " +
 			`[--name "<name>"] [--agent <agent>] [--model <model>] [--skills <skills>] ` +
 			"[--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--quiet]",
-		"Spawn a session for tasks whose dependencies are completed",
+		description: "Spawn a session for tasks whose dependencies are completed",
 	},
-	"session:kill": {
-		`session kill <sessionId> [--reason "<reason>"] [--failed]`,
-		"End a session",
+	{
+		id:          "session:kill",
+		syntax:      `session kill <sessionId> [--reason "<reason>"] [--failed]`,
+		description: "End a session",
 	},
-	"session:message": {
-		`session message <sessionId> "<text>" [--about <taskId>]`,
-		`Send a message to a session, which sees it with its next command; "parent" is the session ` +
-			"that spawned you, --all in place of <sessionId> means all that you spawned",
+	{
+		id:     "session:message",
+		syntax: `session message <sessionId> "<text>" [--about <taskId>]`,
+		description: `Send a message to a session, which sees it with its next command; "parent" is the session ` +
+			"that spawned you",
+		also:   "--all in place of <sessionId> means all that you spawned",
+		alsoTo: "session:spawn",
 	},
-	"session:update": {
-		`session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`,
-		"Change fields of a session",
+	{
+		id:          "session:update",
+		syntax:      `session update <sessionId> [--name "<name>"] [--task-ids <taskIds>] [--manifest <file>]`,
+		description: "Change fields of a session",
 	},
-	"queue:top": {
-		"queue top",
-		"Show the item you hold, or the next one, with its task",
+	{
+		id:          "queue:top",
+		syntax:      "queue top",
+		description: "Show the item you hold, or the next one, with its task",
 	},
-	"queue:list": {
-		"queue list [--status queued|processing|completed|failed|skipped|quarantined] [--limit " +
+	{
+		id: "queue:list",
+		syntax: "queue list [--status queued|processing|completed|failed|skipped|quarantined] [--limit " +
 			"<number>]",
-		"List the items of a queue in order, and what they wait for",
+		description: "List the items of a queue in order, and what they wait for",
 	},
-	"queue:status": {
-		"queue status",
-		"Count the items of each queue by status",
+	{
+		id:          "queue:status",
+		syntax:      "queue status",
+		description: "Count the items of each queue by status",
 	},
-	"queue:start": {
-		"queue start [--wait --timeout <duration>]",
-		"Claim the next item, or show the one you hold; --wait waits until there is one",
+	{
+		id:          "queue:start",
+		syntax:      "queue start [--wait --timeout <duration>]",
+		description: "Claim the next item, or show the one you hold; --wait waits until there is one",
 	},
-	"queue:complete": {
-		"queue complete [--task <taskId>]",
-		"Complete the item you hold",
+	{
+		id:          "queue:complete",
+		syntax:      "queue complete [--task <taskId>]",
+		description: "Complete the item you hold",
 	},
-	"queue:fail": {
-		`queue fail ["<reason>"] [--task <taskId>]`,
-		"Fail the item you hold",
+	{
+		id:          "queue:fail",
+		syntax:      `queue fail ["<reason>"] [--task <taskId>]`,
+		description: "Fail the item you hold",
 	},
-	"queue:skip": {
-		"queue skip [--task <taskId>]",
-		"Skip the item you hold, or the next one if you hold none",
+	{
+		id:          "queue:skip",
+		syntax:      "queue skip [--task <taskId>]",
+		description: "Skip the item you hold, or the next one if you hold none",
 	},
-	"queue:push": {
-		"queue push <taskId>…",
-		"Put tasks at the end of a queue",
+	{
+		id:          "queue:push",
+		syntax:      "queue push <taskId>…",
+		description: "Put tasks at the end of a queue",
 	},
-	"project:list": {
-		"project list",
-		"List the projects that you may see",
+	{
+		id:          "project:list",
+		syntax:      "project list",
+		description: "List the projects that you may see",
 	},
-	"project:get": {
-		"project get [<projectId>]",
-		"Show a project, the current one if none is named",
+	{
+		id:          "project:get",
+		syntax:      "project get [<projectId>]",
+		description: "Show a project, the current one if none is named",
 	},
-	"project:create": {
-		`project create "<name>" [--description "<text>"] [--working-dir <path>]`,
-		"Create a project",
+	{
+		id:          "project:create",
+		syntax:      `project create "<name>" [--description "<text>"] [--working-dir <path>]`,
+		description: "Create a project",
 	},
-	"project:delete": {
-		"project delete <projectId>",
-		"Delete an empty project",
+	{
+		id:          "project:delete",
+		syntax:      "project delete <projectId>",
+		description: "Delete an empty project",
 	},
-	"inbox": {
-		"inbox [--wait --timeout <duration>]",
-		"Show everything that needs you, starting with what holds up a session",
+	{
+		id:          "inbox",
+		syntax:      "inbox [--wait --timeout <duration>]",
+		description: "Show everything that needs you, starting with what holds up a session",
 	},
-	"input:list": {
-		"input list [--status open|answered|delivered|void] [--session <sessionId>]",
-		"List the questions of sessions",
+	{
+		id:          "input:list",
+		syntax:      "input list [--status open|answered|delivered|void] [--session <sessionId>]",
+		description: "List the questions of sessions",
 	},
-	"input:answer": {
-		`input answer <questionId> "<answer>" [--other]`,
-		"Answer a question; --other accepts an answer that is not one of its options",
+	{
+		id:          "input:answer",
+		syntax:      `input answer <questionId> "<answer>" [--other]`,
+		description: "Answer a question; --other accepts an answer that is not one of its options",
 	},
-	"manifest:generate": {
-		"manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy " +
+	{
+		id: "manifest:generate",
+		syntax: "manifest generate --task-ids <taskIds> [--role worker|orchestrator] [--strategy " +
 			"<strategy>] [--file <file>]",
-		"Generate a manifest that you can edit and pass to session spawn --manifest",
+		description: "Generate a manifest that you can edit and pass to session spawn --manifest",
 	},
-	"manifest:show": {
-		"manifest show [<file>] [--session <sessionId>]",
-		"Show a manifest: a file, a session's, or this session's own",
+	{
+		id:          "manifest:show",
+		syntax:      "manifest show [<file>] [--session <sessionId>]",
+		description: "Show a manifest: a file, a session's, or this session's own",
 	},
-	"manifest:schema": {
-		"manifest schema",
-		"Print the JSON Schema of manifests",
+	{
+		id:          "manifest:schema",
+		syntax:      "manifest schema",
+		description: "Print the JSON Schema of manifests",
 	},
-	"session:note": {
-		`session note "<message>" [--type <type>] [--task <taskId>]`,
-		"Add an entry to a session's timeline; this changes no status",
+	{
+		id:          "session:note",
+		syntax:      `session note "<message>" [--type <type>] [--task <taskId>]`,
+		description: "Add an entry to a session's timeline; this changes no status",
 	},
-	"input:wait": {
-		"input wait [<questionId>] [--timeout <duration>]",
-		"Wait for mail and print it: answers, messages, and changes to your tasks",
+	{
+		id:          "input:received",
+		syntax:      "input received <mailId>",
+		description: "Confirm that a piece of mail was shown; for programs that show mail themselves",
 	},
-	"queue:create": {
-		"queue create <name> [--trust-reports] [--max-attempts <number>]",
-		"Create a queue that sessions pull from",
+	{
+		id:          "input:wait",
+		syntax:      "input wait [<questionId>] [--timeout <duration>]",
+		description: "Wait for mail and print it: answers, messages, and changes to your tasks",
 	},
-	"queue:requeue": {
-		"queue requeue <taskId> [--queue <queue>]",
-		"Put a quarantined, failed or skipped item back at the end of its queue",
+	{
+		id:          "input:get",
+		syntax:      "input get <questionId>",
+		description: "Show a question with its options and its answer",
+		needs:       []string{"input:list"},
 	},
-	"queue:move": {
-		"queue move <taskId> [--before <taskId>] [--queue <queue>]",
-		"Move a queued item to the end, to the front, or before another",
+	{
+		id:          "queue:create",
+		syntax:      "queue create <name> [--trust-reports] [--max-attempts <number>]",
+		description: "Create a queue that sessions pull from",
 	},
-	"queue:remove": {
-		"queue remove <taskId>… [--queue <queue>]",
-		"Remove items that nobody holds from a queue",
+	{
+		id:          "queue:requeue",
+		syntax:      "queue requeue <taskId> [--queue <queue>]",
+		description: "Put a quarantined, failed or skipped item back at the end of its queue",
 	},
-	"queue:delete": {
-		"queue delete <name>",
-		"Delete a queue in which nothing is queued or held",
+	{
+		id:          "queue:move",
+		syntax:      "queue move <taskId> [--before <taskId>] [--queue <queue>]",
+		description: "Move a queued item to the end, to the front, or before another",
 	},
-	"project:update": {
-		`project update <projectId> [--name "<name>"] [--description "<text>"] [--working-dir ` +
+	{
+		id:          "queue:remove",
+		syntax:      "queue remove <taskId>… [--queue <queue>]",
+		description: "Remove items that nobody holds from a queue",
+	},
+	{
+		id:          "queue:delete",
+		syntax:      "queue delete <name>",
+		description: "Delete a queue in which nothing is queued or held",
+	},
+	{
+		id: "project:update",
+		syntax: `project update <projectId> [--name "<name>"] [--description "<text>"] [--working-dir ` +
 			"<path>]",
-		"Change fields of a project",
+		description: "Change fields of a project",
 	},
-	"session:delete": {
-		"session delete <sessionId>",
-		"Remove a session from the views; its history stays",
+	{
+		id:          "project:use",
+		syntax:      "project use [<project>]",
+		description: "Choose the current project, by id or name, or show it",
+		needs:       []string{"project:get"},
+		only:        "users",
 	},
-	"session:link": {
-		"session link <sessionId> <taskId>",
-		"Add a task to a session",
+	{
+		id:          "session:delete",
+		syntax:      "session delete <sessionId>",
+		description: "Remove a session from the views; its history stays",
 	},
-	"session:unlink": {
-		"session unlink <sessionId> <taskId>",
-		"Remove a task from a session",
+	{
+		id:          "session:link",
+		syntax:      "session link <sessionId> <taskId>",
+		description: "Add a task to a session",
 	},
-	"template:list": {
-		"template list",
-		"List the templates, built-in ones first",
+	{
+		id:          "session:unlink",
+		syntax:      "session unlink <sessionId> <taskId>",
+		description: "Remove a task from a session",
 	},
-	"template:get": {
-		"template get <templateId>",
-		"Print a template's workflow",
+	{
+		id:          "template:list",
+		syntax:      "template list",
+		description: "List the templates, built-in ones first",
 	},
-	"template:create": {
-		`template create "<name>" <file> [--role worker|orchestrator]`,
-		"Create a prompt template from a file, or from stdin with -",
+	{
+		id:          "template:get",
+		syntax:      "template get <templateId>",
+		description: "Print a template's workflow",
 	},
-	"template:update": {
-		`template update <templateId> [--name "<name>"] [--file <file>]`,
-		"Change a template's name or workflow; built-in templates too",
+	{
+		id:          "template:create",
+		syntax:      `template create "<name>" <file> [--role worker|orchestrator]`,
+		description: "Create a prompt template from a file, or from stdin with -",
 	},
-	"template:reset": {
-		"template reset <templateId>",
-		"Restore the original workflow of a built-in template",
+	{
+		id:          "template:update",
+		syntax:      `template update <templateId> [--name "<name>"] [--file <file>]`,
+		description: "Change a template's name or workflow; built-in templates too",
 	},
-	"template:delete": {
-		"template delete <templateId>",
-		"Delete a template; built-in ones cannot be deleted",
+	{
+		id:          "template:reset",
+		syntax:      "template reset <templateId>",
+		description: "Restore the original workflow of a built-in template",
 	},
-	"since": {
-		"since [<sequence|time>]",
-		"Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
+	{
+		id:          "template:delete",
+		syntax:      "template delete <templateId>",
+		description: "Delete a template; built-in ones cannot be deleted",
 	},
-	"why": {
-		"why <id>",
-		"Show why something is as it is: the chain of causes back to a person or a deadline",
+	{
+		id:          "since",
+		syntax:      "since [<sequence|time>]",
+		description: "Show what changed since a sequence number, a time or 10m ago; what needs you comes first",
 	},
-	"audit:export": {
-		"audit export [<file>] [--project <projectId>]",
-		"Write the log, one event per line, without its long texts",
+	{
+		id:          "why",
+		syntax:      "why <id>",
+		description: "Show why something is as it is: the chain of causes back to a person or a deadline",
 	},
-	"audit:verify": {
-		"audit verify [<file>] [--from-head <sequence:hash>] [--oracle]",
-		"Verify the log, an export or a backup: its chain, its long texts and every decision",
+	{
+		id:          "audit:export",
+		syntax:      "audit export [<file>] [--project <projectId>]",
+		description: "Write the log, one event per line, without its long texts",
 	},
-	"audit:replay": {
-		"audit replay [<file>] [--at <sequence|time>] [--task <taskId>]",
-		"Replay the log: show what happened, or how the tasks stood at a given time",
+	{
+		id:          "audit:verify",
+		syntax:      "audit verify [<file>] [--from-head <sequence:hash>] [--oracle]",
+		description: "Verify the log, an export or a backup: its chain, its long texts and every decision",
 	},
-	"audit:head": {
-		"audit head",
-		"Show the log's head, which you can keep elsewhere as a witness",
+	{
+		id:          "audit:replay",
+		syntax:      "audit replay [<file>] [--at <sequence|time>] [--task <taskId>]",
+		description: "Replay the log: show what happened, or how the tasks stood at a given time",
 	},
-	"audit:denials": {
-		"audit denials [--actor <actor>] [--code NOT_ALLOWED|NOT_FOUND|VALIDATION_ERROR|" +
+	{
+		id:          "audit:head",
+		syntax:      "audit head",
+		description: "Show the log's head, which you can keep elsewhere as a witness",
+	},
+	{
+		id: "audit:denials",
+		syntax: "audit denials [--actor <actor>] [--code NOT_ALLOWED|NOT_FOUND|VALIDATION_ERROR|" +
 			"BUSINESS_RULE_ERROR|CONFLICT|KEY_REUSED|TOO_LARGE|LIMIT_EXCEEDED] [--command <commandId>] " +
 			"[--limit <number>]",
-		"List the recorded refusals, newest last",
+		description: "List the recorded refusals, newest last",
 	},
-	"audit:can": {
-		"audit can <actor> [<commandId>] [<target>]",
-		"Show whether an actor may use a command, or list all commands that it may use",
+	{
+		id:          "audit:can",
+		syntax:      "audit can <actor> [<commandId>] [<target>]",
+		description: "Show whether an actor may use a command, or list all commands that it may use",
 	},
-	"token:create": {
-		"token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",
-		"Create a named token, and print its secret",
+	{
+		id:          "audit:limits",
+		syntax:      "audit limits",
+		description: "List the limits of the running server, and how many calls each has refused",
+		needs:       []string{"audit:denials"},
 	},
-	"token:list": {
-		"token list",
-		"List the named tokens, without their secrets",
+	{
+		id:          "token:create",
+		syntax:      "token create --name <name> --kind admin|auditor|read-only [--project <projectIds>]",
+		description: "Create a named token, and print its secret",
 	},
-	"token:revoke": {
-		"token revoke [<name>] [--session <sessionId>] [--keep-children]",
-		"Revoke a token and the tokens created with it, or replace a session's secret",
+	{
+		id:          "token:list",
+		syntax:      "token list",
+		description: "List the named tokens, without their secrets",
+	},
+	{
+		id:          "token:revoke",
+		syntax:      "token revoke [<name>] [--session <sessionId>] [--keep-children]",
+		description: "Revoke a token and the tokens created with it, or replace a session's secret",
+	},
+	{
+		id:          "session:exec",
+		syntax:      "session exec <sessionId> -- <command>...",
+		description: "Run a command as a session, with heartbeats, and record its exit code",
+		needs:       []string{"session:spawn"},
+	},
+	{
+		id:          "session:heartbeat",
+		syntax:      "session heartbeat [<sessionId>]",
+		description: "Tell the server that your session is alive; for scripts",
+		needs:       []string{"whoami"},
+		only:        "sessions",
+	},
+	{
+		id:          "backup",
+		syntax:      "backup <file>",
+		description: "Write the log and its texts, without secrets, to a new file",
+		needs:       []string{"audit:export"},
+	},
+	{
+		id:          "clock:confirm",
+		syntax:      "clock confirm",
+		description: "Confirm the machine's wall clock after it was set, so that events follow it again",
+		needs:       []string{"token:revoke"},
+	},
+	{
+		id:          "plan:apply",
+		syntax:      "plan apply <file>",
+		description: "Create and update tasks from a plan, a YAML file; - is stdin",
+		needs:       []string{"task:list", "task:create", "task:update", "project:create"},
+	},
+	{
+		id:          "plan:export",
+		syntax:      "plan export",
+		description: "Print the tasks of a project as a plan, a YAML file",
+		needs:       []string{"project:get", "task:list"},
 	},
 }

@@ -75,8 +75,9 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	for _, g := range grouped(listed) {
 		w.start("group", attr{"name", g.name})
 		for _, id := range g.ids {
-			syntax, description, _ := Syntax(id)
-			w.empty("command", attr{"name", id}, attr{"syntax", syntax}, attr{"description", description})
+			u, _ := usageOf(id)
+			w.empty("command", attr{"name", id}, attr{"syntax", "maestro " + u.syntax},
+				attr{"description", u.describe(a.Commands)})
 		}
 		w.end()
 	}

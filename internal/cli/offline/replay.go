@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -294,6 +295,41 @@ func unreadable(behind uint64, err error) error {
 	}
 }
 
+// inSpiteOf says in spite of what a change of a task's status was forced, as the state shows it: the event only says
+// that it was. It returns "" for any other event.
+func (r *replayed) inSpiteOf(data events.Data) string {
+	var id string
+	switch d := data.(type) {
+	case *events.TaskStatusChanged:
+		if d.Forced {
+			id = d.TaskID
+		}
+	case *events.TaskUpdated:
+		if d.Forced {
+			id = d.TaskID
+		}
+	}
+	t := r.state.Task(id)
+	if t == nil {
+		return ""
+	}
+	if parent := r.state.Task(t.ParentID); t.Status != events.TaskCompleted && parent != nil &&
+		parent.Status == events.TaskCompleted {
+		return "its parent " + parent.ID + " was completed"
+	}
+	const named = 3
+	open, all := r.state.SomeUnfinished(t.ID, named)
+	switch {
+	case t.Status != events.TaskCompleted || all == 0:
+		return ""
+	case all == 1:
+		return open[0] + " below it was open"
+	case all > len(open):
+		return fmt.Sprintf("%s and %d more below it were open", strings.Join(open, ", "), all-len(open))
+	}
+	return strings.Join(open, " and ") + " below it were open"
+}
+
 // tell keeps the event if the replay is about it.
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
 	t := told{
@@ -304,6 +340,9 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 		Type:     e.Data.EventType(),
 		Project:  e.Project,
 		What:     e.Data.Describe(),
+	}
+	if in := r.inSpiteOf(e.Data); in != "" {
+		t.What = strings.Replace(t.What, "(forced)", "(forced: "+in+")", 1)
 	}
 	if !e.OccurredAt.IsZero() {
 		t.SaidAt = cli.Instant(events.Millis(e.OccurredAt.UnixMilli()))

@@ -53,6 +53,9 @@ it is left out.`,
 }
 
 func bench(ctx context.Context, a *cli.Run, o options) (err error) {
+	if err := a.NoOwnServerBySession("runs no benchmark"); err != nil {
+		return err
+	}
 	if o.rounds < 1 || o.rounds > 1000 {
 		return failure.Usage("--rounds is a number from 1 to 1000, not %d", o.rounds)
 	}

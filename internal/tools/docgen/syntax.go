@@ -18,7 +18,7 @@ import (
 func tree() *cobra.Command {
 	a := &cli.Run{
 		Env: map[string]string{}, Printer: cli.Printer{Stdout: io.Discard, Stderr: io.Discard},
-		More: []cli.Noun{{Name: "audit", New: offline.NewAudit}},
+		More: []cli.Noun{{Name: "audit", New: offline.NewAudit}, {Name: "backup", New: offline.NewBackup}},
 	}
 	root := a.Root()
 	root.SetContext(context.Background())
@@ -32,11 +32,25 @@ func syntaxFile() string {
 
 package prompt
 
-// syntaxes says how each command id is called, and what it does.
-var syntaxes = map[string]usage{
+// usages says how each command line is called, what it does, and who may use it, in the order of lists.
+var usages = []usage{
 `)
 	for _, u := range cli.Usages(tree()) {
-		fmt.Fprintf(&b, "\t%q: {\n\t\t%s,\n\t\t%s,\n\t},\n", u.ID, literal(u.Syntax), literal(u.Description))
+		fmt.Fprintf(&b, "\t{\n\t\tid: %q,\n\t\tsyntax: %s,\n\t\tdescription: %s,\n", u.ID, literal(u.Syntax),
+			literal(u.Description))
+		if len(u.Needs) > 0 {
+			fmt.Fprintf(&b, "\t\tneeds: %#v,\n", u.Needs)
+		}
+		if u.For != "" {
+			fmt.Fprintf(&b, "\t\tonly: %q,\n", u.For)
+		}
+		if u.Also != "" {
+			fmt.Fprintf(&b, "\t\talso: %s,\n\t\talsoTo: %q,\n", literal(u.Also), u.AlsoTo)
+		}
+		if !u.InPrompts {
+			b.WriteString("\t\tuntold: true,\n")
+		}
+		b.WriteString("\t},\n")
 	}
 	b.WriteString("}\n")
 	formatted, err := format.Source([]byte(b.String()))
