@@ -91,7 +91,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		if len(steps) == 0 {
 			spawn := "maestro session spawn --task-ids " + items[i].TaskID
 			switch {
-			case items[i].TaskID != "" && may(spawn):
+			case items[i].TaskID != "" && may(spawn) && s.waitsForNothing(items[i].TaskID):
 				steps = []string{spawn}
 			case may(ask):
 				steps = []string{ask}
@@ -101,6 +101,15 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		}
 		items[i].Next = strings.Join(steps, projections.NextOr)
 	}
+}
+
+// waitsForNothing reports whether a task can be given to a session: nothing that it depends on is open.
+func (s *Service) waitsForNothing(task string) (can bool) {
+	s.Handler.View(func(state *projections.State) {
+		t := state.Task(task)
+		can = t != nil && len(state.UnmetDependencies(t)) == 0
+	})
+	return can
 }
 
 func (s *Service) whomToAsk(c *Caller) string {
