@@ -35,12 +35,16 @@ func mayFollow(permits func(row string) bool, text string) bool {
 
 // warning returns a warning with those of its next steps whose commands the caller may use.
 func (v View) warning(text string, next ...string) string {
-	permits := func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }
-	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool { return !mayFollow(permits, step) })
+	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool { return !v.mayFollow(step) })
 	if len(next) == 0 {
 		return text
 	}
 	return text + ": " + strings.Join(next, "; ")
+}
+
+// mayFollow reports whether the caller may use every command that a step names.
+func (v View) mayFollow(step string) bool {
+	return mayFollow(func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }, step)
 }
 
 // operatorCommands are the commands without a row in the table: they are for the operator of the server.

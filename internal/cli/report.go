@@ -114,7 +114,7 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
 	if c.kind.kind == events.ReportComplete && len(c.body.TaskIDs) == 0 { // this ends the session
-		if err := c.mailFirst(ctx); err != nil {
+		if err := c.endsWell(ctx); err != nil {
 			return err
 		}
 	}
