@@ -509,7 +509,11 @@ func TestTwoStatuses(t *testing.T) {
 		{"progress after its session said that it is done: what is completed stays", then(done, afterDone), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`, "says": "[" + said(5, "w2", "completed") + "]",
 		}},
-		{"what was not completed goes on", then(afterDone), want{"sessionStatus": `"working"`, "saidBy": `"w2"`}},
+		{"what was not completed says nothing new", then(afterDone), want{"sessionStatus": "", "saidBy": ""}},
+		{
+			"a reopened task is not said to be worked on", then(done, moved("t1", events.TaskCompleted),
+				moved("t1", events.TaskInProgress), afterDone), want{"sessionStatus": "", "saidBy": ""},
+		},
 		{"two sessions: the newest word", then(working, done), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`,
 			"says": "[" + said(5, "w", "working") + "," + said(6, "w2", "completed") + "]",

@@ -229,7 +229,7 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 		case reported.Late:
 			on = ", late: the session had ended, so no status changes"
 		case reported.AfterDone && len(tasks) > 0:
-			on = " on " + strings.Join(tasks, ", ") + "; what the session reported as completed stays completed"
+			on = " on " + strings.Join(tasks, ", ") + "; the session had reported that it is done, so no status changes"
 		case reported.InputID != "":
 			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}

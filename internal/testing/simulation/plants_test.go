@@ -1156,7 +1156,7 @@ var plants = []plant{
 		"projections/unfinished.go", "	if was != \"\" {\n", "	if was != \"\" && is == \"\" {\n",
 	}}},
 	{"progress after a completion reverts the completion", []edit{{
-		"projections/report.go", "keeps := d.AfterDone &&", "keeps := false &&",
+		"projections/report.go", "if !d.Late && !d.AfterDone {", "if !d.Late {",
 	}}},
 	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
 	{"a task moves below a dependency of one of its subtasks", []edit{{
