@@ -390,7 +390,7 @@ var plants = []plant{
 		"		if words > g.most(LimitReportWords)+1 {",
 	}}},
 	{"a session notes a type that is reserved for the system", []edit{{
-		"commands/note.go", "projections.IsReserved(kind) {", "false {",
+		"commands/note.go", "	if projections.IsReserved(kind) {", "	if false {",
 	}}},
 	{"a report after the session's end is not marked late", []edit{{
 		"commands/report.go", "	late := session.Ended()\n",
