@@ -18,7 +18,9 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
 	}
-	if !mayFollow(s.permits(c), p.Next) {
+	follows := false
+	s.Handler.View(func(state *projections.State) { follows = s.At(state, c).mayFollow(p.Next) })
+	if !follows {
 		p.Next = s.whomToAsk(c)
 	}
 }
@@ -42,9 +44,35 @@ func (v View) warning(text string, next ...string) string {
 	return text + ": " + strings.Join(next, "; ")
 }
 
-// mayFollow reports whether the caller may use every command that a step names.
+// mayFollow reports whether the caller may use every command that a step names, and may write to every session to which
+// it would send a message.
 func (v View) mayFollow(step string) bool {
-	return mayFollow(func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }, step)
+	if !mayFollow(func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }, step) {
+		return false
+	}
+	for _, words := range messages().FindAllStringSubmatch(step, -1) {
+		if !v.mayWriteTo(words[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// messages matches a command line that sends a message, and captures its receiver.
+var messages = lazyregexp.New("`maestro session message ([A-Za-z0-9][A-Za-z0-9_-]*)")
+
+// mayWriteTo reports whether a message of the caller to a session would be accepted; "parent" is its spawner.
+func (v View) mayWriteTo(id string) bool {
+	own := v.Session(v.Caller.By.Name)
+	isSession := v.Caller.By.Kind == commands.ActorSession
+	if isSession && own == nil {
+		return false
+	}
+	if id == "parent" && isSession {
+		id = own.SpawnedBy
+	}
+	to := v.Session(id)
+	return to != nil && to.Active() && (!isSession || to.SpawnedBy == own.ID || own.SpawnedBy == to.ID)
 }
 
 // operatorCommands are the commands without a row in the table: they are for the operator of the server.

@@ -392,8 +392,16 @@ func (i *applying) interrupted(err error, t plan.Task, done string) error {
 		Details: e.details,
 		Why:     e.why,
 		Message: fmt.Sprintf("Task %q (line %d) could not be applied: %s", t.ID, t.Line, e.message),
-		Next:    next + "; then apply the plan again: it continues from there",
+		Next:    next + i.goOn(err),
 	}
+}
+
+// goOn says how an apply goes on after an error. A caller who may not do it would meet the same refusal again.
+func (*applying) goOn(err error) string {
+	if exitCode(err) == ExitNotAllowed {
+		return ""
+	}
+	return "; then apply the plan again: it continues from there"
 }
 
 func showApplied(a *Run, i applying) {
