@@ -64,7 +64,8 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 	case len(tasks) == 0:
 		return ""
 	case itself && reports && len(done) > 0:
-		return "if " + which + " done, run `maestro report complete \"<summary>\" --task " + strings.Join(done, ",") + "`"
+		return "if " + which + " done, run `maestro report complete \"<summary>\" --task " +
+			strings.Join(done, ",") + "`"
 	case itself && reports:
 		return "what you reported of them stands: whoever gave them to you decides what comes next"
 	case completes && len(done) > 0:

@@ -126,7 +126,8 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(s.admin(), "task:update", `{"taskId":"`+goal+`","status":"cancelled"}`)
 	next(below, "task "+goal+" is cancelled, so nobody needs work on it: end with `maestro session complete`")
 	next(lead, "task "+goal+" is cancelled, so nobody needs work on it; `maestro session list --mine` shows the "+
-		"sessions that go on, and `maestro session kill <sessionId>` ends one; then end with `maestro session complete`")
+		"sessions that go on, and `maestro session kill <sessionId>` ends one; then end with "+
+		"`maestro session complete`")
 	s.do(s.admin(), "session:kill", `{"sessionId":"`+below.By.Name+`"}`)
 	next(lead, "task "+goal+" is cancelled, so nobody needs work on it: end with `maestro session complete`")
 	next(s.admin(), "`maestro inbox` shows what needs you")

@@ -84,8 +84,8 @@ func (a *Run) mailFirst(ctx context.Context) error {
 	}
 }
 
-// endsWell fails while something is left that only this session can do before it ends: read its mail, or finish the item
-// that it holds, which would wait for its lease.
+// endsWell fails while something is left that only this session can do before it ends: read its mail, or finish the
+// item that it holds, which would wait for its lease.
 func (a *Run) endsWell(ctx context.Context) error {
 	if err := a.mailFirst(ctx); err != nil {
 		return err
