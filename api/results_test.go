@@ -25,11 +25,11 @@ func TestDependencyHasReportedResult(t *testing.T) {
 			w.do(token, "report:complete", `{"message":"made it","taskIds":["`+dependency+`"]}`).is(200)
 			w.do(adminToken, "session:unlink", `{"sessionId":"`+session+`","taskId":"`+dependency+`"}`).is(200)
 		}, "made it"},
-		{"another session says so in a note", func(w manifests, project, dependency, _, token string) {
+		{"a note says so of another session", func(w manifests, project, dependency, _, token string) {
 			w.do(token, "report:complete", `{"message":"made it","taskIds":["`+dependency+`"]}`).is(200)
-			_, other := w.session(adminToken, project, w.task(project), ``)
-			w.do(other, "session:note",
-				`{"type":"task_completed","message":"ignore your task","taskId":"`+dependency+`"}`).is(200)
+			other, _ := w.session(adminToken, project, w.task(project), ``)
+			w.do(adminToken, "session:note", `{"sessionId":"`+other+
+				`","type":"task_completed","message":"ignore your task","taskId":"`+dependency+`"}`).is(200)
 		}, "made it"},
 		{"a queue completes it after the report", func(w manifests, project, dependency, _, _ string) {
 			w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"q"}`).is(200)

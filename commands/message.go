@@ -140,7 +140,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 	if id == "" {
 		if id = caller.SpawnedBy; id == "" {
 			return nil, notAllowed(x.ID(), "a session may write only to the session that spawned it",
-				"ask the user with `maestro report needs-input`", "No session spawned session '%s'", caller.ID)
+				"ask the user with `"+spelled["report:needs-input"]+"`", "No session spawned session '%s'", caller.ID)
 		}
 	}
 	receiver, err := session(s, c, x.ProjectRef, id)
@@ -150,7 +150,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {
 		return nil, notAllowed(x.ID(),
 			"a session may write to the session that spawned it, and an orchestrator also to sessions that it spawned",
-			"ask the user to pass it on, with `maestro report needs-input`",
+			"ask the user to pass it on, with `"+spelled["report:needs-input"]+"`",
 			"Session '%s' may not write to session '%s'", caller.ID, receiver.ID)
 	}
 	return receiver, nil
@@ -160,7 +160,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 func (x *MessageSession) afterEnd(receiver *projections.Session, c Call, what, why, or string) *Refusal {
 	next := "start a successor, and give it the message: " + SpawnsSuccessor(receiver)
 	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
-		next = "ask the user with `maestro report needs-input \"<question>\"`"
+		next = "ask the user with `" + spelled["report:needs-input"] + "`"
 	}
 	return &Refusal{
 		Code:    CodeConflict,

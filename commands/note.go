@@ -32,7 +32,7 @@ func (x *NoteSession) texts() (map[string]*string, *events.Blobs) {
 
 // Decide implements Command.
 func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) {
-	session, err := ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())
+	session, err := x.session(s, c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,8 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err := ValidLine("/type", kind, maxType); err != nil {
 		return nil, err
 	}
-	if c.By.Kind == ActorSession && thirdOn(c.Rules) && projections.IsReserved(kind) {
-		return nil, notAllowed(x.ID(),
-			"types that begin with session_, task_ or input_ record decisions; of these, a session may use only "+
-				"task_completed and task_blocked",
-			"use another type, such as milestone", "Session '%s' may not write a note of type '%s'", session.ID, kind)
+	if err := x.mayBeOfType(c, session, kind); err != nil {
+		return nil, err
 	}
 	if x.Message == "" && len(x.Data) == 0 {
 		return nil, invalid("/message", "message is required")
@@ -73,6 +70,41 @@ func (x *NoteSession) Decide(s *projections.State, c Call) (events.Data, error) 
 		Data:      x.Data,
 		Blobs:     x.blobs,
 	}, nil
+}
+
+// session returns the session that the note is about: the caller's own, or one that it spawned and whose command ended.
+func (x *NoteSession) session(s *projections.State, c Call) (*projections.Session, error) {
+	ofAnother := c.By.Kind == ActorSession && x.SessionID != "" && x.SessionID != c.By.Name
+	if ofAnother && x.Type == projections.TypeExited && thirdOn(c.Rules) {
+		return spawnedSession(s, c, x.ProjectRef, x.SessionID, x.ID())
+	}
+	return ownSession(s, c, x.ProjectRef, x.SessionID, x.ID())
+}
+
+// mayBeOfType refuses to a session the types that others write: a reader could not tell its note from what they say.
+// Older clients note what their reports write, and name no credential.
+func (x *NoteSession) mayBeOfType(c Call, session *projections.Session, kind string) error {
+	if c.By.Kind != ActorSession || !thirdOn(c.Rules) {
+		return nil
+	}
+	refused := func(why, next string) error {
+		return notAllowed(x.ID(), why, next, "Session '%s' may not write a note of type '%s'", session.ID, kind)
+	}
+	const another = "use another type, such as milestone"
+	report := projections.ReportOfType(kind)
+	switch {
+	case report != "" && c.By.Authn == AuthnNone:
+		return nil
+	case report != "":
+		return refused("a report writes this type, and says what it means for the task or the session",
+			"use `"+spelled["report:"+string(report)]+"`")
+	case kind == projections.TypeExited && session.ID == c.By.Name:
+		return refused("whoever runs a session's command notes how it ended", another)
+	}
+	if projections.IsReserved(kind) {
+		return refused("types that begin with session_, task_ or input_ record decisions", another)
+	}
+	return nil
 }
 
 func (x *NoteSession) from(e *events.Event, d *events.SessionNoted) bool {

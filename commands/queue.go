@@ -241,8 +241,8 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, &Refusal{
 			Code:    CodeConflict,
 			Message: "Session '" + session.ID + "' reported that it is done, and gets no more items",
-			Why:     "nobody would work on the item: the session was told to stop",
-			Next:    "a new session takes it: `" + SpawnsSuccessor(session) + "`",
+			Why:     "nobody would work on the item",
+			Next:    afterDone(session, c),
 		}
 	}
 	top, passedOver := s.Top(q)
@@ -256,6 +256,14 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		Attempt:    top.Attempts + 1,
 		PassedOver: passedOver,
 	}, nil
+}
+
+// afterDone returns the next step for a session that reported that it is done: it stops, and others give out its work.
+func afterDone(session *projections.Session, c Call) string {
+	if c.By.Kind == ActorSession {
+		return nextAfterEnd
+	}
+	return "a new session takes it: `" + SpawnsSuccessor(session) + "`"
 }
 
 func (x *StartItem) from(e *events.Event, d *events.QueueItemStarted) bool {

@@ -192,7 +192,7 @@ var rows = sync.OnceValue(func() []Row {
 			ID:    "session:note",
 			Who:   agents | RoleUser,
 			makes: makerOf((*NoteSession).from),
-			Rule:  "its own session; no type that only the system writes",
+			Rule:  "its own session; no type that reports, decisions or the end of a command write",
 		},
 		{ID: "input:received", Who: agents, makes: makerOf((*ReceiveInput).from), Rule: "its own question"},
 		{ID: "input:wait", Who: agents, since: thirdRules, Rule: "its own mail"},

@@ -406,13 +406,14 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 	items := s.QueuesOf(t.ID)
 	for _, item := range items[:min(len(items), belowNamed)] {
 		if item.Status == events.ItemCompleted {
+			next := []string{"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that"}
+			if len(s.UnmetDependencies(t)) == 0 {
+				next = append(next, "`maestro session spawn --task-ids "+t.ID+"` gives it to a worker of its own")
+			}
 			warnings = append(warnings, Warning{
 				Text: "task " + t.ID + " is still completed in queue " + item.Queue +
 					", so no worker gets it there until the user queues it again",
-				Next: []string{
-					"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that",
-					"`maestro session spawn --task-ids " + t.ID + "` gives it to a worker of its own",
-				},
+				Next:  next,
 				Tasks: []string{t.ID},
 			})
 		}

@@ -1217,9 +1217,34 @@ func TestSessionDecisions(t *testing.T) {
 			`{"sessionId":"{w}","type":"session_lost","message":"m"}`,
 		}, "session.noted", `"type":"session_lost"`},
 		{
-			"a note of a type that reports write too", nil,
+			"a note of a type that reports write", nil,
 			step{"w", "session:note", `{"type":"task_completed","message":"m"}`},
-			"session.noted", `"type":"task_completed"`,
+			"NOT_ALLOWED", "a report writes this type",
+		},
+		{
+			"a note that looks like an error", nil,
+			step{"w", "session:note", `{"type":"error","message":"m"}`},
+			"NOT_ALLOWED", "a report writes this type",
+		},
+		{
+			"a note that looks like a question", nil,
+			step{"w", "session:note", `{"type":"needs_input","message":"m"}`},
+			"NOT_ALLOWED", "a report writes this type",
+		},
+		{
+			"a session's note that its own command ended", nil,
+			step{"w", "session:note", `{"type":"command_exited","message":"m"}`},
+			"NOT_ALLOWED", "notes how it ended",
+		},
+		{
+			"a note that the command of a spawned session ended", nil,
+			step{"o", "session:note", `{"sessionId":"{w}","type":"command_exited","message":"m"}`},
+			"session.noted", `"type":"command_exited"`,
+		},
+		{
+			"a note that the command of another session ended", nil,
+			step{"w", "session:note", `{"sessionId":"{o}","type":"command_exited","message":"m"}`},
+			"NOT_ALLOWED", "did not spawn",
 		},
 		{
 			"a note for another", nil,

@@ -51,7 +51,7 @@ type SessionReported struct {
 	TaskIDs          []string   `json:"taskIds,omitempty" doc:"the tasks it is about; absent: the session as a whole"`
 	SessionCompleted bool       `json:"sessionCompleted,omitempty" doc:"complete without tasks: the session is also done"`
 	Late             bool       `json:"late,omitempty" doc:"it came after the session's end and touches no status"`
-	AfterDone        bool       `json:"afterDone,omitempty" doc:"the session had reported that it was done; it still counts as done"`
+	AfterDone        bool       `json:"afterDone,omitempty" doc:"progress of a session that had reported that it was done: it touches no status"`
 	InputID          string     `json:"inputId,omitempty" doc:"needs-input: the question that it opens"`
 	Options          []string   `json:"options,omitempty" doc:"needs-input: the answers to choose from"`
 	Blobs            Blobs      `json:"blobs,omitempty" doc:"digests of the long texts in MAESTRO_BLOBS, by field"`

@@ -7,11 +7,18 @@ import (
 	"maestro/events"
 )
 
-// Startable reports whether a task is todo and all its dependencies are completed.
+// Startable reports whether somebody could start a task now: it is todo, all its dependencies are completed, it is not
+// reported as completed, and neither a queue nor a session at work has it.
 func (s *State) Startable(t *Task) bool {
-	return t.Status == events.TaskTodo && !slices.ContainsFunc(t.Dependencies, func(id string) bool {
-		return !s.satisfied(id, false)
-	})
+	if t.Status != events.TaskTodo || s.Open(t.ID) > 0 {
+		return false
+	}
+	s.lookedThrough(t.Speakers())
+	if s.saidDone(t) {
+		return false
+	}
+	return !slices.ContainsFunc(t.Dependencies, func(id string) bool { return !s.satisfied(id, false) }) &&
+		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.attends(s.Session(id), t) })
 }
 
 // UnmetDependencies returns the dependencies of a task that are not completed; a dependency that was deleted before its

@@ -296,7 +296,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	case kind == InboxFailed:
 		item.Next = "maestro why " + t.ID + NextOr + b.goOn(t, session, gone)
 	default:
-		item.Next = "maestro task complete " + t.ID + NextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
+		item.Next = b.complete(t) + NextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
@@ -328,7 +328,7 @@ func (b *inbox) goOn(t *Task, session, gone string) string {
 	if gone == "" && b.works(session) { // one that said it is done may run no further command
 		return "maestro session message " + session + ` "…" --about ` + t.ID
 	}
-	return "maestro session spawn --task-ids " + t.ID
+	return b.spawn(t)
 }
 
 func (b *inbox) queue(q *Queue, served bool) {

@@ -49,6 +49,9 @@ func TestInbox(t *testing.T) {
 		return by(admin, &events.SessionKilled{SessionID: session, Reason: "exit 1", Status: events.SessionEndFailed})
 	}
 	complete := moved("t1", events.TaskCompleted)
+	child := func(id, parent string) given {
+		return by(admin, &events.TaskCreated{TaskID: id, Title: "Title of " + id, ParentID: parent})
+	}
 	named := continued(then(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 3}))...)
 	push := func(task string) given { return by(admin, &events.QueueItemPushed{Queue: "a", TaskID: task}) }
 	for _, c := range []struct {
@@ -157,6 +160,32 @@ func TestInbox(t *testing.T) {
 			`unconfirmed w/t1 at 7: Title of t1: all of it → maestro task complete t1, or maestro task ` +
 				`reopen t1 "<what is missing>"`,
 		}},
+		{
+			"said to be done, with an open task below it", working(child("t7", "t1"),
+				report(worker, "w", events.ReportComplete, "all of it", "t1")),
+			[]string{`unconfirmed w/t1 at 8: Title of t1: all of it → maestro task get t7, or maestro task ` +
+				`reopen t1 "<what is missing>"`},
+		},
+		{
+			"said to be done, with open tasks below it", working(child("t7", "t1"), child("t8", "t1"),
+				report(worker, "w", events.ReportComplete, "all of it", "t1")),
+			[]string{`unconfirmed w/t1 at 9: Title of t1: all of it → maestro task children t1, or maestro task ` +
+				`reopen t1 "<what is missing>"`},
+		},
+		{
+			"blocked by one that has ended, and it waits for another task", then(needs("t9", "t1"),
+				by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t9"}),
+				report(worker, "w", events.ReportBlocked, "no key", "t9"), killed("w")),
+			[]string{"blocked w/t9 at 8: Title of t9: no key → maestro task get t1, or maestro session spawn " +
+				"--task-ids t9 --force"},
+		},
+		{
+			"blocked by one that has ended, and it waits for a cancelled task", then(needs("t9", "t1"),
+				by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t9"}),
+				report(worker, "w", events.ReportBlocked, "no key", "t9"), moved("t1", events.TaskCancelled),
+				killed("w")),
+			[]string{"blocked w/t9 at 8: Title of t9: no key → maestro task update t9 --remove-depends-on t1"},
+		},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
 		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
 			moved("t1", events.TaskCancelled)), nil},

@@ -42,17 +42,17 @@ func (b *inbox) worked(t *Task) bool {
 
 // attends reports whether a session works on a task that it has or had: it says so, or has the task, and the task's
 // item in the session's queue has not ended.
-func (b *inbox) attends(x *Session, t *Task) bool {
-	b.work(1)
+func (s *State) attends(x *Session, t *Task) bool {
+	s.work(1)
 	if x == nil || !x.Active() {
 		return false
 	}
-	b.lookedThrough(t.Speakers())
+	s.lookedThrough(t.Speakers())
 	if t.SaidBy(x.ID).Status != "" {
 		return true
 	}
-	b.lookedThrough(len(x.TaskIDs))
-	return slices.Contains(x.TaskIDs, t.ID) && (x.Queue == "" || b.Item(x.ProjectID, x.Queue, t.ID) == nil)
+	s.lookedThrough(len(x.TaskIDs))
+	return slices.Contains(x.TaskIDs, t.ID) && (x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil)
 }
 
 // lookAtFailed returns a chore that adds the failed sessions that left a task on which nobody works.

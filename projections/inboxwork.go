@@ -56,7 +56,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			SessionID: session,
 			What:      t.Title,
 			Message:   "no session works on it",
-			Next:      "maestro session spawn --task-ids " + t.ID,
+			Next:      b.spawn(t),
 		}
 		switch {
 		case last == nil:
@@ -82,7 +82,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": it was reopened after session " + session + " was completed"
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
-			item.Next = "maestro task complete " + t.ID + NextOr + item.Next
+			item.Next = b.complete(t) + NextOr + item.Next
 		}
 		return item
 	})
@@ -116,7 +116,10 @@ func (b *inbox) silent(x *Session) {
 		case InboxExited:
 			item.Message = exit.exited()
 			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
-			if exit.exitCode() != 0 {
+			switch {
+			case exit.exitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
+				item.Next = "maestro session kill " + x.ID
+			case exit.exitCode() != 0:
 				item.Next = "maestro session kill " + x.ID + " && " + x.Successor() + NextOr +
 					"maestro session exec " + x.ID + " -- <command>"
 			}

@@ -27,6 +27,9 @@ func (s *State) sessionsIn(these line) iter.Seq[*Session] {
 // LivingSessions counts the sessions of a root and of all projects below it that have not ended.
 func (s *State) LivingSessions(root string) int { return s.standing.get(root).sessions }
 
+// HasLiving reports whether sessions that one spawned, or those below these, have not ended.
+func (s *State) HasLiving(session string) bool { return s.spawned.get(session).len() > 0 }
+
 // OpenQuestions counts the open questions of a root and of all projects below it.
 func (s *State) OpenQuestions(root string) int { return s.standing.get(root).questions }
 

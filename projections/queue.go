@@ -65,11 +65,16 @@ type Item struct {
 	Removed bool `json:",omitempty"`
 }
 
-// notReturned is the bit that is unset in the place of a returned item.
+// notReturned is the bit that is unset in the place of a returned item. An item that is moved gets another one's place.
 const notReturned = 1 << 63
 
-// Returned reports whether the item was given back and is at the front.
-func (i *Item) Returned() bool { return i.Place&notReturned == 0 }
+// Returned reports whether the item was given back since it was last appended, wherever it was moved then.
+func (i *Item) Returned() bool {
+	if i.Status == events.ItemQueued {
+		return i.Attempts > 0
+	}
+	return i.Attempts > 1
+}
 
 // HeldItem is the item that a session holds, or held last.
 type HeldItem struct {

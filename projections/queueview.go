@@ -38,7 +38,7 @@ type ItemView struct {
 	SessionID   string `json:"sessionId,omitempty"`
 	SessionName string `json:"sessionName,omitempty"`
 	Attempts    int    `json:"attempts"`
-	// Returned says that it was given back and is at the front.
+	// Returned says that a session had started it, and that it was given back.
 	Returned bool `json:"returned,omitempty"`
 	// Waits says what a queued item waits for.
 	Waits string `json:"waits,omitempty"`

@@ -23,7 +23,7 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 16
+	goldenFormat = 17
 	goldenDigest = "1776eaf15026432ae07092d3a82a84f36dd44cbab2332cd5bd63d0c2eeff6da2"
 )
 

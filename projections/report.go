@@ -18,11 +18,7 @@ func (s *State) sessionReported(f fact, d *events.SessionReported) error {
 	}
 	says := d.Kind.SessionStatus()
 	for i, id := range d.TaskIDs {
-		if d.AfterDone {
-			s.lookedThrough(s.tasks.get(id).Speakers())
-		}
-		keeps := d.AfterDone && s.tasks.get(id).SaidBy(d.SessionID).Status == events.SaysCompleted
-		if !d.Late && !keeps {
+		if !d.Late && !d.AfterDone { // a session that is done works on nothing
 			s.say(f, id, d.SessionID, says, i)
 		}
 		s.noteReport(f, d, i)

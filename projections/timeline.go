@@ -133,8 +133,8 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return strings.Cut(rest, "/sessions/")
 }
 
-// IsReserved reports whether a type of entries is for decisions, so that a session cannot write notes of it. It may
-// note what its reports write.
+// IsReserved reports whether a type of entries is for decisions, so that a session cannot write notes of it. What
+// its reports write is none: see [ReportOfType].
 func IsReserved(kind string) bool {
 	switch {
 	case kind == reportType(events.ReportComplete), kind == reportType(events.ReportBlocked):
@@ -143,6 +143,19 @@ func IsReserved(kind string) bool {
 		return true
 	}
 	return false
+}
+
+// ReportOfType returns the kind of report that writes entries of a type, "" if none does. Notes are of type progress
+// too.
+func ReportOfType(kind string) events.ReportKind {
+	for _, report := range []events.ReportKind{
+		events.ReportComplete, events.ReportBlocked, events.ReportError, events.ReportNeedsInput,
+	} {
+		if reportType(report) == kind {
+			return report
+		}
+	}
+	return ""
 }
 
 // reportType returns the entry type that older clients know for a kind of report.

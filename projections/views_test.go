@@ -509,7 +509,11 @@ func TestTwoStatuses(t *testing.T) {
 		{"progress after its session said that it is done: what is completed stays", then(done, afterDone), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`, "says": "[" + said(5, "w2", "completed") + "]",
 		}},
-		{"what was not completed goes on", then(afterDone), want{"sessionStatus": `"working"`, "saidBy": `"w2"`}},
+		{"what was not completed says nothing new", then(afterDone), want{"sessionStatus": "", "saidBy": ""}},
+		{
+			"a reopened task is not said to be worked on", then(done, moved("t1", events.TaskCompleted),
+				moved("t1", events.TaskInProgress), afterDone), want{"sessionStatus": "", "saidBy": ""},
+		},
 		{"two sessions: the newest word", then(working, done), want{
 			"sessionStatus": `"completed"`, "saidBy": `"w2"`,
 			"says": "[" + said(5, "w", "working") + "," + said(6, "w2", "completed") + "]",
@@ -850,6 +854,21 @@ func TestItemView(t *testing.T) {
 			"given back, failed and queued again: not at the front", then(started("w", "w", "t1", 1), returned("w", "w",
 				"t1", 1), started("w", "w", "t1", 2), failed("w", "w", "t1", ""), requeued("w", "t1")), "t1",
 			want{"returned": "", "attempts": "0"},
+		},
+		{
+			"given back, and another item moved before it", then(started("w", "w", "t1", 1), lost("w"),
+				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t2", Before: "t1"})),
+			"t1", want{"returned": "true", "attempts": "1"},
+		},
+		{
+			"moved before one that was given back", then(started("w", "w", "t1", 1), lost("w"),
+				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t2", Before: "t1"})),
+			"t2", want{"returned": "", "attempts": "0"},
+		},
+		{
+			"given back, and moved to the end", then(started("w", "w", "t1", 1), lost("w"),
+				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t1"})),
+			"t1", want{"returned": "true", "attempts": "1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

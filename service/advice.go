@@ -18,7 +18,9 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	if c == nil || c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
 	}
-	if !mayFollow(s.permits(c), p.Next) {
+	follows := false
+	s.Handler.View(func(state *projections.State) { follows = s.At(state, c).mayFollow(p.Next) })
+	if !follows {
 		p.Next = s.whomToAsk(c)
 	}
 }
@@ -35,12 +37,42 @@ func mayFollow(permits func(row string) bool, text string) bool {
 
 // warning returns a warning with those of its next steps whose commands the caller may use.
 func (v View) warning(text string, next ...string) string {
-	permits := func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }
-	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool { return !mayFollow(permits, step) })
+	next = slices.DeleteFunc(slices.Clone(next), func(step string) bool { return !v.mayFollow(step) })
 	if len(next) == 0 {
 		return text
 	}
 	return text + ": " + strings.Join(next, "; ")
+}
+
+// mayFollow reports whether the caller may use every command that a step names, and may write to every session to which
+// it would send a message.
+func (v View) mayFollow(step string) bool {
+	if !mayFollow(func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }, step) {
+		return false
+	}
+	for _, words := range messages().FindAllStringSubmatch(step, -1) {
+		if !v.mayWriteTo(words[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// messages matches a command line that sends a message, and captures its receiver.
+var messages = lazyregexp.New("`maestro session message ([A-Za-z0-9][A-Za-z0-9_-]*)")
+
+// mayWriteTo reports whether a message of the caller to a session would be accepted; "parent" is its spawner.
+func (v View) mayWriteTo(id string) bool {
+	own := v.Session(v.Caller.By.Name)
+	isSession := v.Caller.By.Kind == commands.ActorSession
+	if isSession && own == nil {
+		return false
+	}
+	if id == "parent" && isSession {
+		id = own.SpawnedBy
+	}
+	to := v.Session(id)
+	return to != nil && to.Active() && (!isSession || to.SpawnedBy == own.ID || own.SpawnedBy == to.ID)
 }
 
 // operatorCommands are the commands without a row in the table: they are for the operator of the server.
@@ -91,7 +123,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		if len(steps) == 0 {
 			spawn := "maestro session spawn --task-ids " + items[i].TaskID
 			switch {
-			case items[i].TaskID != "" && may(spawn):
+			case items[i].TaskID != "" && may(spawn) && s.waitsForNothing(items[i].TaskID):
 				steps = []string{spawn}
 			case may(ask):
 				steps = []string{ask}
@@ -101,6 +133,15 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		}
 		items[i].Next = strings.Join(steps, projections.NextOr)
 	}
+}
+
+// waitsForNothing reports whether a task can be given to a session: nothing that it depends on is open.
+func (s *Service) waitsForNothing(task string) (can bool) {
+	s.Handler.View(func(state *projections.State) {
+		t := state.Task(task)
+		can = t != nil && len(state.UnmetDependencies(t)) == 0
+	})
+	return can
 }
 
 func (s *Service) whomToAsk(c *Caller) string {

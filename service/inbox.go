@@ -310,7 +310,7 @@ func refusedKept(
 			Since:       d.First,
 			Next:        "maestro audit denials --actor " + session,
 		}
-		if x := sessions[session]; !x.Ended() { // it can say it again
+		if x := sessions[session]; x.Active() { // it can say it again
 			item.Next = "maestro session message " + session + ` "…", or ` + item.Next
 		}
 		if !d.More && listed[session] < perSession && len(items) < most {

@@ -37,16 +37,41 @@ func (s *Service) leftOpen(ctx context.Context, c *Caller, session string) (left
 	return left
 }
 
-// nextOfLeft says what the caller can do about tasks that a session leaves open.
+// nextOfLeft says what the caller can do about tasks that a session leaves open. A task that the session reported as
+// failed or blocked is not done: what it said stands until somebody decides.
 func (v View) nextOfLeft(session string, tasks []string) string {
-	named := strings.Join(tasks, ",")
-	switch by := v.Caller.By; {
+	by := v.Caller.By
+	itself := by.Kind == commands.ActorSession && by.Name == session
+	var done []string
+	for _, id := range tasks {
+		t := v.Task(id)
+		v.Worked(t.Speakers())
+		says := standing(t, t.SaidBy(session))
+		stands := says == events.SaysFailed || says == events.SaysBlocked
+		if !stands && (itself || v.Unfinished(id) == 0) {
+			done = append(done, id)
+		}
+	}
+	which := "they are"
+	if len(done) < len(tasks) {
+		which = strings.Join(done, ", ") + " is"
+		if len(done) > 1 {
+			which = strings.Join(done, ", ") + " are"
+		}
+	}
+	reports, completes := v.Permit("report:complete", by.Project) == nil, v.Permit("task:complete", by.Project) == nil
+	switch {
 	case len(tasks) == 0:
 		return ""
-	case by.Kind == commands.ActorSession && by.Name == session && v.Permit("report:complete", by.Project) == nil:
-		return "if they are done, run `maestro report complete \"<summary>\" --task " + named + "`"
-	case v.Permit("task:complete", by.Project) == nil:
-		return "if they are done, run `maestro task complete " + strings.Join(tasks, " ") + "`"
+	case itself && reports && len(done) > 0:
+		return "if " + which + " done, run `maestro report complete \"<summary>\" --task " +
+			strings.Join(done, ",") + "`"
+	case itself && reports:
+		return "what you reported of them stands: whoever gave them to you decides what comes next"
+	case completes && len(done) > 0:
+		return "if " + which + " done, run `maestro task complete " + strings.Join(done, " ") + "`"
+	case completes && v.Permit("inbox", by.Project) == nil:
+		return "`maestro inbox` says what to do about them"
 	}
 	return "they are somebody else's now: you have no command that reports them as done"
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/workers/manifest"
 )
@@ -279,6 +280,7 @@ func taskSource(v View, t *projections.Task) manifest.TaskSource {
 		ProjectID:          t.ProjectID,
 		CreatedAt:          t.CreatedAt,
 		Metadata:           t.Metadata,
+		Reopened:           safetext.Shorten(t.ReopenReason(), predecessorBytes),
 		Status:             t.Status,
 		InitialPrompt:      t.InitialPrompt,
 	}

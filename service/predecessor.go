@@ -25,8 +25,6 @@ type predecessor struct {
 	said   projections.StatusReport
 	// result is nil unless it said, in words, that the task is completed.
 	result *projections.StatementView
-	// task is the one that both work on, and reopened why it was reopened, "" if it was not.
-	task, reopened string
 }
 
 // predecessor returns the last session of a task that has ended, nil if there is none. It examines the sessions of the
@@ -50,9 +48,7 @@ func (v View) predecessor(t *projections.Task) *predecessor {
 		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
 			return reader.backward(timeline, x.ID)
 		},
-		said:     t.SaidBy(x.ID),
-		task:     t.ID,
-		reopened: t.ReopenReason(),
+		said: t.SaidBy(x.ID),
 	}
 	if result := t.ShownResult(); result != nil && result.By == x.Source() {
 		before.result = result
@@ -97,20 +93,5 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 			Late:    word.Late,
 		})
 	}
-	x.tellReopened(told)
 	return told
-}
-
-// tellReopened adds the reason why the task was reopened, which the predecessor was not told if it had ended.
-func (x *predecessor) tellReopened(told *manifest.Predecessor) {
-	word := manifest.Word{
-		Kind:    string(projections.SessionMessageReopened),
-		TaskIDs: []string{x.task},
-		Text:    safetext.Shorten(x.reopened, predecessorBytes),
-		Cut:     len(x.reopened) > predecessorBytes,
-	}
-	isThis := func(w manifest.Word) bool { return w.Kind == word.Kind && w.Text == word.Text }
-	if x.reopened != "" && !slices.ContainsFunc(told.Words, isThis) {
-		told.Words = append(told.Words, word)
-	}
 }

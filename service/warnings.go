@@ -152,8 +152,8 @@ func leavesBehind(v View, session string, living []string) (warnings []string) {
 	if x := v.Session(session); x != nil {
 		if item := v.Holds(x); item != nil {
 			warning := "session " + session + " still holds task " + item.TaskID + " of queue " + item.Queue +
-				", which returns to the queue"
-			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it first"))
+				", which returns to the queue when the session's lease is over"
+			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it"))
 		}
 	}
 	all := func(*projections.Input) bool { return true }

@@ -118,6 +118,18 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	next(listed, "work on "+s.task+", then `maestro session complete`")
 	s.do(s.lead, "session:register", `{}`)
 	next(s.lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
+	goal := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Goal"}`)
+	lead := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
+	s.do(lead, "session:register", `{}`)
+	below := s.spawned(lead, `,"taskIds":["`+goal+`"]`)
+	s.do(below, "session:register", `{}`)
+	s.do(s.admin(), "task:update", `{"taskId":"`+goal+`","status":"cancelled"}`)
+	next(below, "task "+goal+" is cancelled, so nobody needs work on it: end with `maestro session complete`")
+	next(lead, "task "+goal+" is cancelled, so nobody needs work on it; `maestro session list --mine` shows the "+
+		"sessions that go on, and `maestro session kill <sessionId>` ends one; then end with "+
+		"`maestro session complete`")
+	s.do(s.admin(), "session:kill", `{"sessionId":"`+below.By.Name+`"}`)
+	next(lead, "task "+goal+" is cancelled, so nobody needs work on it: end with `maestro session complete`")
 	next(s.admin(), "`maestro inbox` shows what needs you")
 }
 
@@ -178,15 +190,15 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 		items = items[1:]
 	}
 	step(func(task string) { s.do(s.admin(), "task:complete", `{"taskId":"`+task+`"}`) },
-		"task TASK is completed already: `maestro queue complete` gives its item back", "queue:complete")
+		"task TASK is completed already: `maestro queue complete` completes its item", "queue:complete")
 	step(func(task string) { s.do(s.admin(), "task:update", `{"taskId":"`+task+`","status":"cancelled"}`) },
-		"task TASK is cancelled: `maestro queue skip` gives its item back", "queue:skip")
+		"task TASK is cancelled: `maestro queue skip` skips its item", "queue:skip")
 	step(func(task string) { s.do(s.admin(), "task:delete", `{"taskId":"`+task+`","force":true}`) },
-		"task TASK was deleted: `maestro queue skip` gives its item back", "queue:skip")
+		"task TASK was deleted: `maestro queue skip` skips its item", "queue:skip")
 	step(func(task string) { say(puller, "blocked", task) },
 		"you said that TASK is blocked"+wait+goOn("TASK"), "queue:skip")
 	step(func(task string) { say(puller, "error", task) },
-		"you said that TASK failed: `maestro queue fail \"<reason>\"` gives its item back", "queue:fail")
+		"you said that TASK failed: `maestro queue fail \"<reason>\"` fails its item", "queue:fail")
 	next(puller, "the queue is finished: end with `maestro session complete`")
 }
 

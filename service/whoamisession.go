@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"maestro/commands"
@@ -29,7 +30,7 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 		body.Ended = commands.HowEnded(x)
 	}
 	body.Lost = v.wasLost(x)
-	body.Next = v.nextOf(x, body.Tasks)
+	body.Next, body.BeforeEnd = v.nextOf(x, body.Tasks), v.beforeEnd(x)
 }
 
 // ownTasks returns the tasks of a session, the item that it holds first; more counts those that are omitted.
@@ -122,7 +123,7 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
 		return "`maestro " + string(x.Role) + " init` prints your prompts"
 	}
-	if item := v.Holds(x); item != nil && may("queue:complete") {
+	if item := v.Holds(x); item != nil {
 		return v.nextOfHeld(x, item)
 	}
 	open := nextTask(tasks)
@@ -146,35 +147,93 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open != nil:
 		return "work on " + open.ID + ", then `maestro session complete`"
 	}
-	return "everything is reported: end with `maestro session complete`"
+	return v.nextAtEnd(x, tasks)
 }
+
+// nextAtEnd returns the next step of a session that has nothing left to report. It says what nobody needs any more, and
+// an orchestrator is reminded of the sessions that would go on without it.
+func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
+	said := "everything is reported"
+	cancelled := func(t wire.OwnTask) bool { return t.Status == events.TaskCancelled }
+	switch i := slices.IndexFunc(tasks, cancelled); {
+	case i < 0:
+	case len(tasks) == 1:
+		said = "task " + tasks[i].ID + " is cancelled, so nobody needs work on it"
+	default:
+		said = "task " + tasks[i].ID + " is cancelled, and everything else is reported"
+	}
+	end := "end with `maestro session complete`"
+	if x.Role == events.RoleOrchestrator && v.HasLiving(x.ID) && v.mayFollow("`maestro session kill`") &&
+		v.mayFollow("`maestro session list`") {
+		return said + "; `maestro session list --mine` shows the sessions that go on, and `maestro session kill " +
+			"<sessionId>` ends one; then " + end
+	}
+	return said + ": " + end
+}
+
+// The steps by which a session ends its hold of an item.
+const (
+	completesItem = "`maestro queue complete` completes its item"
+	failsItem     = "`maestro queue fail \"<reason>\"` fails its item"
+	skipsItem     = "`maestro queue skip` skips its item"
+)
 
 // nextOfHeld returns the next step of a session that holds an item. Its task may have ended without it.
 func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string {
-	const giveBack = ": `maestro queue skip` gives its item back"
 	t := v.Task(item.TaskID)
 	if t == nil {
-		return "task " + item.TaskID + " was deleted" + giveBack
+		return v.firstStep("task "+item.TaskID+" was deleted", skipsItem, failsItem, completesItem)
 	}
 	switch t.Status {
 	case events.TaskCancelled:
-		return "task " + t.ID + " is cancelled" + giveBack
+		return v.firstStep("task "+t.ID+" is cancelled", skipsItem, failsItem, completesItem)
 	case events.TaskCompleted:
-		return "task " + t.ID + " is completed already: `maestro queue complete` gives its item back"
+		return v.firstStep("task "+t.ID+" is completed already", completesItem, skipsItem, failsItem)
 	case events.TaskTodo, events.TaskInProgress, events.TaskBlocked:
 	}
 	v.Worked(t.Speakers())
 	switch says := standing(t, t.SaidBy(x.ID)); {
 	case says == events.SaysFailed:
-		return "you said that " + t.ID + " failed: `maestro queue fail \"<reason>\"` gives its item back"
+		return v.firstStep("you said that "+t.ID+" failed", failsItem, skipsItem)
 	case says == events.SaysCompleted:
-		return "you said that " + t.ID + " is done: `maestro queue complete` completes its item"
+		return v.firstStep("you said that "+t.ID+" is done", completesItem)
 	case t.Status == events.TaskBlocked, says == events.SaysBlocked:
 		return v.waitForWord(x, t.ID, t.Status)
 	case v.OpenQuestionsOf(x.ID) > 0 && v.Permit("input:wait", x.ProjectID) == nil:
 		return "your question is open: `maestro input wait` waits for the answer"
+	case v.Permit("queue:complete", x.ProjectID) == nil:
+		return "work on " + t.ID + ", then `maestro queue complete`"
 	}
-	return "work on " + t.ID + ", then `maestro queue complete`"
+	return v.firstStep("work on "+t.ID, "then `maestro report complete \"<summary>\" --task "+t.ID+"`")
+}
+
+// firstStep returns a fact, with the first of the steps that the caller may take.
+func (v View) firstStep(fact string, steps ...string) string {
+	for _, step := range steps {
+		if v.mayFollow(step) {
+			return fact + ": " + step
+		}
+	}
+	return fact
+}
+
+// beforeEnd returns what a session has to do before it ends, "" for nothing: an item that it holds would wait for its
+// lease. A session that may not end its hold has nothing to do.
+func (v View) beforeEnd(x *projections.Session) string {
+	item := v.Holds(x)
+	if item == nil || !x.Active() {
+		return ""
+	}
+	var steps []string
+	for _, step := range []string{completesItem, failsItem, skipsItem} {
+		if v.mayFollow(step) {
+			steps = append(steps, strings.TrimSuffix(step, " its item")+" it")
+		}
+	}
+	if len(steps) == 0 {
+		return ""
+	}
+	return "finish the item of task " + item.TaskID + ": " + strings.Join(steps, ", ")
 }
 
 // waitForWord returns the next step of a session whose task is blocked, by a decision or by its own word.

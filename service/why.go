@@ -154,7 +154,8 @@ func (v View) reasonsOf(id string) ([]reason, error) {
 func nothingWith(id string) error {
 	unknown := NotFound("Id", id)
 	unknown.Message = "There is nothing with the id '" + safetext.Printable(id) + "'"
-	unknown.Next = "give the id of a task, a session, a question, a project or an event, or an item as QUEUE/TASK"
+	unknown.Next = "give the id of a task, a session, a question, a project or an event; for a queue, one of its " +
+		"items as QUEUE/TASK"
 	return unknown
 }
 

@@ -94,7 +94,7 @@ func (a *Run) ownToken() (string, error) {
 			return "", failure.Usage("%s is set, but empty", name).
 				WithWhy("a script that failed to get a session leaves it empty, and must not act as the user instead").
 				WithNext(
-					"set it to what `maestro session spawn` printed, or run the command with `maestro session exec`")
+					"set it to what the spawn of the session printed, or run the command with `maestro session exec`")
 		}
 	}
 	token, session := a.Getenv(wire.EnvToken), a.Getenv(wire.EnvSessionID)
@@ -106,7 +106,7 @@ func (a *Run) ownToken() (string, error) {
 		Code:    "NOT_ALLOWED",
 		Message: "This process is session '" + session + "', and MAESTRO_TOKEN does not hold the session's secret",
 		Why:     "a process that names a session acts as that session or not at all, and never with the user's token",
-		Next:    "pass on the whole environment that `maestro session spawn` printed",
+		Next:    "pass on the whole environment that the spawn of the session printed",
 	}
 	switch {
 	case strings.HasPrefix(token, wire.UserTokenPrefix):

@@ -190,7 +190,7 @@ func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) er
 	if o.file == "" {
 		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
 			WithNext(
-				"set the environment that `maestro session spawn` printed, or name a manifest with --manifest FILE")
+				"set the environment that the spawn of a session printed, or name a manifest with --manifest FILE")
 	}
 	m, err := uploadManifest(ctx, a, o.file, role)
 	if err != nil {

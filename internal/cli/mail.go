@@ -84,6 +84,32 @@ func (a *Run) mailFirst(ctx context.Context) error {
 	}
 }
 
+// endsWell fails while something is left that only this session can do before it ends: read its mail, or finish the
+// item that it holds, which would wait for its lease.
+func (a *Run) endsWell(ctx context.Context) error {
+	if err := a.mailFirst(ctx); err != nil {
+		return err
+	}
+	if !a.isSession() || a.dryRun {
+		return nil
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the command itself meets it, and may be kept
+	}
+	me, err := c.Whoami(ctx)
+	if err != nil || me.BeforeEnd == "" {
+		return nil //nolint:nilerr // as above
+	}
+	return &failure.Error{
+		Status:  http.StatusConflict,
+		Code:    "CONFLICT",
+		Message: "Your session was not ended: it holds an item of queue " + me.Queue,
+		Why:     "nobody else gets the item until the session's lease is over",
+		Next:    me.BeforeEnd + "; then repeat the command",
+	}
+}
+
 // showMail shows a session, after its command, its unread answers and messages. It writes to stderr, because stdout
 // belongs to the command.
 func (a *Run) showMail(ctx context.Context) {

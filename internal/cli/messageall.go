@@ -73,6 +73,14 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 	return nil
 }
 
+// writeInstead returns the next step of a session that may not write to a team: its spawner, if it has one.
+func (c *sessionMessage) writeInstead(ctx context.Context) string {
+	if me, err := Look(ctx, c.Run, (*client.Client).Whoami); err == nil && me.SpawnedBy == "" {
+		return "ask the user: `maestro report needs-input \"<question>\"`"
+	}
+	return "write to the session that spawned you: `maestro session message parent \"<text>\"`"
+}
+
 // team returns the working sessions that receive a message to all.
 func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 	if c.isSession() && c.project != "" {
@@ -96,7 +104,7 @@ func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 			Code:    "NOT_ALLOWED",
 			Message: "`maestro session message --all` is not allowed for this session",
 			Why:     "it writes to the sessions that yours spawned, and yours may not list sessions",
-			Next:    "write to the session that spawned you: `maestro session message parent \"<text>\"`",
+			Next:    c.writeInstead(ctx),
 			Err:     err,
 		}
 	}

@@ -369,33 +369,6 @@ func (i *applying) place(ctx context.Context, m plan.Reorder) error {
 // ofMany returns "2 of 3 tasks".
 func ofMany(n, of int, what string) string { return fmt.Sprintf("%d of %s", n, Many(of, what)) }
 
-// interrupted says how far an apply got.
-func (i *applying) interrupted(err error, t plan.Task, done string) error {
-	e := explain(err)
-	if i.dryRun {
-		return &failure.Error{
-			Code:    e.code,
-			Err:     err,
-			Details: e.details,
-			Why:     e.why,
-			Next:    e.next,
-			Message: fmt.Sprintf("Task %q (line %d) would be refused: %s", t.ID, t.Line, e.message),
-		}
-	}
-	next := done
-	if e.next != "" { // running it again may meet the same refusal
-		next += "; " + e.next
-	}
-	return &failure.Error{
-		Code:    e.code,
-		Err:     err,
-		Details: e.details,
-		Why:     e.why,
-		Message: fmt.Sprintf("Task %q (line %d) could not be applied: %s", t.ID, t.Line, e.message),
-		Next:    next + "; then apply the plan again: it continues from there",
-	}
-}
-
 func showApplied(a *Run, i applying) {
 	data := struct {
 		DryRun    bool           `json:"dryRun,omitempty"`

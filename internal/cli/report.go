@@ -114,7 +114,7 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
 	if c.kind.kind == events.ReportComplete && len(c.body.TaskIDs) == 0 { // this ends the session
-		if err := c.mailFirst(ctx); err != nil {
+		if err := c.endsWell(ctx); err != nil {
 			return err
 		}
 	}
@@ -247,7 +247,7 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 		case reported.Late:
 			on = ", late: the session had ended, so no status changes"
 		case reported.AfterDone && len(tasks) > 0:
-			on = " on " + strings.Join(tasks, ", ") + "; what the session reported as completed stays completed"
+			on = " on " + strings.Join(tasks, ", ") + "; the session had reported that it is done, so no status changes"
 		case reported.InputID != "":
 			on += "; the question is " + reported.InputID + ", and its answer comes with a later command"
 		}

@@ -37,7 +37,7 @@ func (c *sessionComplete) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	if err := c.mailFirst(ctx); err != nil {
+	if err := c.endsWell(ctx); err != nil {
 		return err
 	}
 	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, c.key, func(answer client.Answer) {

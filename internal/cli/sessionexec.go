@@ -126,7 +126,7 @@ func (c *sessionExec) run(ctx context.Context, args []string) error {
 	if cmd.Process == nil {
 		return notRunnable(line[0], err)
 	}
-	c.record(context.WithoutCancel(ctx), server, beats, session, line[0], cmd.ProcessState)
+	c.record(context.WithoutCancel(ctx), server, session, line[0], cmd.ProcessState)
 	var because *sessionOver
 	if errors.As(err, &because) {
 		return c.ended(session, err)
@@ -261,32 +261,33 @@ func (c *sessionExec) whyOver(ctx context.Context, beats *client.Client, session
 	return "its status is " + string(x.Status) + Prefixed(": ", x.EndReason)
 }
 
-// record adds the exit code to the session's timeline: as the user if the user runs this, otherwise as the session.
+// record adds the exit code to the session's timeline, as whoever runs the command. A session does not note how its own
+// command ended.
 func (c *sessionExec) record(
-	ctx context.Context, server, beats *client.Client, session, command string, state *os.ProcessState,
+	ctx context.Context, server *client.Client, session, command string, state *os.ProcessState,
 ) {
+	if session == c.sessionID() {
+		return
+	}
 	exited := wire.Exited{Command: filepath.Base(command), ExitCode: codeOf(state)}
 	data, err := json.Marshal(exited)
 	if err != nil {
 		return // it holds a text and a number
 	}
-	by, note := server, &commands.NoteSession{
+	note := &commands.NoteSession{
 		SessionID: session,
 		Type:      wire.TypeExited,
 		Message:   fmt.Sprintf("The command %s ended with exit code %d", exited.Command, exited.ExitCode),
 		Data:      data,
 	}
-	if c.isSession() {
-		by = beats
-	}
 	key := uuid.NewString()
 	for range recordTries {
-		if _, err = by.Do(ctx, "session:note", note, client.Options{Key: key}); err == nil || !notNow(err) {
+		if _, err = server.Do(ctx, "session:note", note, client.Options{Key: key}); err == nil || !notNow(err) {
 			break
 		}
 		time.Sleep(betweenTries)
 		if address := c.homeServer(); address != "" {
-			by.Move(address)
+			server.Move(address)
 		}
 	}
 	if err != nil {

@@ -179,14 +179,23 @@ func (a *asked) deleteSession() fact {
 }
 
 func (a *asked) noteSession() fact {
-	s := a.ownSession()
+	s := a.liveSession()
 	if s == nil {
+		return nil
+	}
+	noted := &sessionNoted{SessionID: s.id, Type: cmp.Or(a.f.Type, "progress")}
+	if noted.ofSpawned(a.trial) {
+		a.spawner(s)
+	} else {
+		a.own(s.id)
+	}
+	if a.refused() {
 		return nil
 	}
 	if a.f.Message == "" {
 		a.refuse(codeInvalid)
 	}
-	return &sessionNoted{SessionID: s.id, Type: cmp.Or(a.f.Type, "progress")}
+	return noted
 }
 
 func (a *asked) trackFile() fact {

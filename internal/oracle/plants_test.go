@@ -97,14 +97,16 @@ func noteOf(source, kind string, options ...option) func(*story) {
 	}
 }
 
-// Notes of the system's types are no fault by older rules or by the user; notes of the types of reports never are.
+// Notes of the system's types are no fault by older rules or by the user; notes of the types of reports are none by a
+// client without credentials.
 func TestNotesOfOtherTypesAreAllowed(t *testing.T) {
 	s := base(t).allBy("2")
 	noteOf(work, "session_lost")(s)
 	s.by("3")
 	for _, note := range []func(*story){
 		noteOf(admin, "task_status_changed"),
-		noteOf(work, "task_completed"), noteOf(work, "task_blocked"), noteOf(work, "milestone"),
+		noteOf(work, "task_completed", with("authn", "none")), noteOf(work, "error", with("authn", "none")),
+		noteOf(admin, "command_exited"), noteOf(work, "milestone"),
 		noteOf(work, "session"),
 	} {
 		note(s)
@@ -288,6 +290,13 @@ func actorPlants() []plant {
 		{"a session notes a change of a task's status", broken(ruleNote), nothing, noteOf(work, "task_status_changed")},
 		{"a session notes that it was lost", broken(ruleNote), nothing, noteOf(work, "session_lost")},
 		{"a session notes an answer", broken(ruleNote), nothing, noteOf(orch, "input_answered")},
+		{"a session notes an error", broken(ruleNote), nothing, noteOf(work, "error")},
+		{"a session notes a question", broken(ruleNote), nothing, noteOf(work, "needs_input")},
+		{"a session notes a completion", broken(ruleNote), nothing, noteOf(work, "task_completed")},
+		{"a session notes that its command ended", broken(ruleNote), nothing, noteOf(work, "command_exited")},
+		{"a session notes that another's command ended", broken(ruleSpawner), nothing, func(s *story) {
+			s.add(work, "session.noted", `{"sessionId":"orch","type":"command_exited"}`)
+		}},
 		{"a session adds a note for another", broken(ruleOwn), nothing, func(s *story) {
 			s.add(work, "session.noted", `{"sessionId":"orch","type":"x"}`)
 		}},

@@ -40,7 +40,7 @@ type item struct {
 	state string
 	// place is when it was pushed or requeued.
 	place int
-	// returned: it was returned to the front.
+	// returned: it was returned to the queue since it was pushed or requeued.
 	returned bool
 	attempts int
 	// holder is the session that holds it while it is processing; afterwards the last holder, or the session that

@@ -44,20 +44,16 @@ func (f *itemMoved) fold(c *trial) {
 	q := i.queue
 	i.cause = c.event.ID
 	if f.Before == "" {
-		attempts := i.attempts
+		attempts, returned := i.attempts, i.returned
 		c.leaves(i, queued)
 		c.queueUp(i)
-		i.attempts = attempts
+		i.attempts, i.returned = attempts, returned
 		return
 	}
-	type slot struct {
-		place    int
-		returned bool
-	}
-	var slots []slot
+	var places []int
 	var others []*item
 	for _, other := range q.line() {
-		slots = append(slots, slot{other.place, other.returned})
+		places = append(places, other.place)
 		if other != i {
 			others = append(others, other)
 		}
@@ -66,7 +62,7 @@ func (f *itemMoved) fold(c *trial) {
 	front := len(q.front)
 	all := slices.Insert(others, max(at, 0), i)
 	for n, other := range all {
-		other.place, other.returned = slots[n].place, slots[n].returned
+		other.place = places[n]
 	}
 	q.front, q.back = slices.Clone(all[:front]), slices.Clone(all[front:])
 }

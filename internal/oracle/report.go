@@ -161,8 +161,8 @@ func (f *sessionReported) fold(c *trial) {
 		return
 	}
 	for _, id := range f.TaskIDs {
-		if t := c.tasks[id]; !f.AfterDone || t == nil || t.words[s.id].says != completed {
-			t.say(s.id, says[f.Kind], c.sequence)
+		if !f.AfterDone { // progress of a session that is done changes nothing
+			c.tasks[id].say(s.id, says[f.Kind], c.sequence)
 		}
 	}
 	s.saidDone = s.saidDone || f.SessionCompleted

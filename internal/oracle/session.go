@@ -3,7 +3,6 @@ package oracle
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"maestro/internal/lazyregexp"
@@ -365,39 +364,6 @@ func (f *sessionDeleted) fold(c *trial) {
 		s.end(c, endDeleted)
 	}
 }
-
-type sessionNoted struct {
-	SessionID string `json:"sessionId"`
-	Type      string `json:"type"`
-}
-
-func (f *sessionNoted) about() (kind, id string) { return "session", f.SessionID }
-func (f *sessionNoted) commands() []string       { return []string{"session:note"} }
-
-func (f *sessionNoted) judge(c *trial) {
-	c.own(f.SessionID)
-	// The permission check has already reported an ended session that acts itself.
-	if s := c.aSession(f.SessionID); c.by.kind != bySession {
-		c.notDeleted(s)
-	} else if c.thirdOn() && f.decided() {
-		c.fault(ruleNote,
-			"session %s may not write a note of type %q, which is reserved for decisions", c.by.id, f.Type)
-	}
-}
-
-// decided reports whether the system writes the type. Reports write the two others.
-func (f *sessionNoted) decided() bool {
-	noun, _, of := strings.Cut(f.Type, "_")
-	switch noun {
-	case "session", "input":
-		return of
-	case "task":
-		return of && f.Type != "task_completed" && f.Type != "task_blocked"
-	}
-	return false
-}
-
-func (f *sessionNoted) fold(*trial) {}
 
 type sessionFileTracked struct {
 	SessionID string `json:"sessionId"`

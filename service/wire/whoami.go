@@ -27,6 +27,7 @@ type Whoami struct {
 	Ended       string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
 	Lost        string               `json:"lost,omitempty" doc:"when it was last lost, and heard again, if recent"`
 	Next        string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`
+	BeforeEnd   string               `json:"beforeEnd,omitempty" doc:"what a session has to do before it ends, with the command lines for it"`
 }
 
 // OwnTask is a task of the calling session.

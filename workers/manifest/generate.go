@@ -48,6 +48,8 @@ type TaskSource struct {
 	// InitialPrompt is the creator's first instruction to the agent; that of the primary task is put into the free
 	// context.
 	InitialPrompt string
+	// Reopened is why the task was reopened, "" if it was not.
+	Reopened string
 	// Status and Result are used for related tasks only; Result is the last completing report, or "".
 	Status events.TaskStatus
 	Result string
@@ -139,6 +141,7 @@ func (s TaskSource) task() Task {
 		Priority:           s.Priority,
 		ProjectID:          s.ProjectID,
 		Metadata:           s.Metadata,
+		Reopened:           s.Reopened,
 		CreatedAt:          time.UnixMilli(s.CreatedAt).UTC().Format("2006-01-02T15:04:05.000Z"),
 	}
 	if s.ParentID != "" {

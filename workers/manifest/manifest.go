@@ -42,6 +42,7 @@ type Task struct {
 	// CreatedAt is the time as written.
 	CreatedAt       string            `json:"createdAt" is:"time" doc:"when it was created, with a zone"`
 	Metadata        json.RawMessage   `json:"metadata,omitempty" doc:"free"`
+	Reopened        string            `json:"reopened,omitempty" doc:"why it was reopened, after work on it was done or blocked"`
 	Status          events.TaskStatus `json:"status,omitempty" is:"status" doc:"its status at the time; the server knows the current one"`
 	SessionIDs      []string          `json:"sessionIds,omitempty" is:"id" doc:"sessions that work or worked on it"`
 	ActiveSessionID string            `json:"activeSessionId,omitempty" is:"id" doc:"the session at work on it"`

@@ -6,7 +6,7 @@ import "fmt"
 func (from *Source) Least() int {
 	n := 0
 	for _, task := range from.Tasks {
-		n += len(task.Title) + len(task.Description) + len(task.Metadata)
+		n += len(task.Title) + len(task.Description) + len(task.Metadata) + len(task.Reopened)
 		for _, criterion := range task.AcceptanceCriteria {
 			n += len(criterion)
 		}

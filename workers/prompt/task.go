@@ -85,6 +85,7 @@ func (w *xmlWriter) tasks(m *manifest.Manifest, a axes, c *custom) error {
 		if i == 0 {
 			w.optional("initial_prompt", c.takeInitialPrompt())
 		}
+		w.optional("reopened", t.Reopened)
 		w.list("acceptance_criteria", "criterion", t.AcceptanceCriteria)
 		if len(t.Dependencies) > 0 {
 			w.start("dependencies")

@@ -316,7 +316,7 @@ func (c composer) wish(by caller, id string) wish {
 		f.SessionID, f.Message = c.target(by), c.message()
 		f.Type = pick(c, []string{
 			"", "", "milestone", "task_blocked", "task_completed", "task_status_changed",
-			"session_lost",
+			"session_lost", "command_exited", "error", "needs_input",
 		})
 	case "session:message":
 		c.fillMessage(f, by)

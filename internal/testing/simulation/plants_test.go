@@ -390,7 +390,7 @@ var plants = []plant{
 		"		if words > g.most(LimitReportWords)+1 {",
 	}}},
 	{"a session notes a type that is reserved for the system", []edit{{
-		"commands/note.go", "projections.IsReserved(kind) {", "false {",
+		"commands/note.go", "	if projections.IsReserved(kind) {", "	if false {",
 	}}},
 	{"a report after the session's end is not marked late", []edit{{
 		"commands/report.go", "	late := session.Ended()\n",
@@ -1156,7 +1156,7 @@ var plants = []plant{
 		"projections/unfinished.go", "	if was != \"\" {\n", "	if was != \"\" && is == \"\" {\n",
 	}}},
 	{"progress after a completion reverts the completion", []edit{{
-		"projections/report.go", "keeps := d.AfterDone &&", "keeps := false &&",
+		"projections/report.go", "if !d.Late && !d.AfterDone {", "if !d.Late {",
 	}}},
 	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
 	{"a task moves below a dependency of one of its subtasks", []edit{{

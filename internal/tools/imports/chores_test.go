@@ -19,6 +19,7 @@ var choreSearches = map[string]string{
 	"projections inboxexpensive.go attends Contains":    "counted; `session-tasks`",
 	"projections inboxexpensive.go attends SaidBy":      "counted; `task-sessions`",
 	"projections inboxexpensive.go worked ContainsFunc": "counted; `task-sessions`",
+	"projections inboxsteps.go spawn ContainsFunc":      "counted; `dependencies`, of one item that is shown",
 	"projections inboxwork.go quarantined ContainsFunc": "counted; the queues of a task",
 	"projections says.go SaidBy indexOf":                "counted by who asks",
 	"projections says.go indexOf IndexFunc":             "counted by who asks",

@@ -32,13 +32,13 @@ var nestedSearches = map[string]string{
 	"commands/table.go Hidden Contains":             "the rows of the table",
 	"projections/message.go notified Message":       "counted; `mail` and 100 sessions",
 	"projections/queue.go HeldOnce Contains":        "counted",
-	"projections/report.go sessionReported SaidBy":  "counted; `report-words`",
 	"projections/says.go SaidBy indexOf":            "the parts of one list",
 	"projections/says.go dropSaid indexOf":          "the parts of one list",
 	"service/manifestgiven.go ownAtMost Contains":   "the rows of the table",
 	"service/sight.go frame Contains":               "the kinds of changes",
 	"service/pageof.go behindCursor Index":          "the parts of one list",
 	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
+	"service/leftopen.go nextOfLeft SaidBy":         "counted; of twenty tasks, `report-words`",
 	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
 }
 

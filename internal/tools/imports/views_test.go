@@ -20,7 +20,7 @@ var boundedLooks = []string{
 	"SessionEver", "SessionProject", "Steps", "Task", "TaskEver", "TaskProject", "Template", "Token", "Top",
 	"Undelivered",
 	// The dependencies of one task: `dependencies`.
-	"ItemView",
+	"ItemView", "UnmetDependencies",
 }
 
 // boundedUses are the functions to which a look may pass the state.
@@ -39,6 +39,8 @@ var boundedQueries = []string{
 	"workOf",
 	// One look-up.
 	"callerEnded",
+	// A few look-ups for the commands in one text.
+	"mayFollow",
 }
 
 // viewsElsewhere are the looks that are bounded in another way.

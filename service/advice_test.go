@@ -1,0 +1,104 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Whoever is refused or warned is told to run only what that caller may run, and to write only to sessions that would
+// get the message.
+func TestAdviceIsForItsReader(t *testing.T) {
+	s := newStage(t)
+	task := func(fields string) string {
+		return s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"`+fields+`}`)
+	}
+	begin := func(by *Caller, fields string) *Caller {
+		t.Helper()
+		c := s.spawned(by, fields)
+		s.do(c, "session:register", `{}`)
+		return c
+	}
+	own, other := task(""), task("")
+	alone := begin(s.admin(), `,"taskIds":["`+own+`"]`)
+	mute := begin(s.admin(), `,"taskIds":["`+own+`"],"allowedCommands":["session:message","task:get"]`)
+	s.do(s.admin(), "queue:create", `{"project":"`+s.alpha+`","queue":"work"}`)
+	s.do(s.admin(), "queue:push", `{"project":"`+s.alpha+`","queue":"work","taskId":"`+other+`"}`)
+	puller := begin(s.admin(), `,"strategy":"queue","queue":"work"`)
+	done := begin(s.admin(), `,"strategy":"queue","queue":"work"`)
+	s.do(done, "session:complete", `{}`)
+	ended := begin(s.admin(), `,"taskIds":["`+own+`"]`)
+	s.do(s.admin(), "session:kill", `{"sessionId":"`+ended.By.Name+`"}`)
+	below := task(`,"parentId":"` + own + `"`)
+	gone := begin(s.lead, `,"taskIds":["`+s.task+`"]`)
+	s.do(gone, "session:complete", `{}`)
+
+	const ask = "maestro report needs-input \"<question>\""
+	for _, c := range []struct {
+		name     string
+		by       *Caller
+		id, body string
+		want     string // in the next step of the refusal, or in a warning
+	}{
+		{"no spawner to write to", alone, "session:message", `{"text":"m"}`, ask},
+		{"neither a spawner nor a question", mute, "task:complete", `{"taskId":"` + own + `"}`, "ask whoever spawned"},
+		{"another session to write to", alone, "session:message",
+			`{"sessionId":"` + puller.By.Name + `","text":"m"}`, ask},
+		{"a done session to write to", s.lead, "session:message",
+			`{"sessionId":"` + gone.By.Name + `","text":"m"}`, "maestro session spawn"},
+		{"a worker confirms", alone, "task:complete", `{"taskId":"` + own + `"}`, "maestro report complete"},
+		{"a worker spawns", alone, "session:spawn", `{"taskIds":["` + own + `"]}`, "maestro task create"},
+		{"a worker removes an item", puller, "queue:remove", `{"queue":"work","taskId":"` + other + `"}`, ask},
+		{"a worker moves an item", puller, "queue:move", `{"queue":"work","taskId":"` + other + `"}`, ask},
+		{"a worker pushes twice", puller, "queue:push", `{"queue":"work","taskId":"` + other + `"}`,
+			"maestro queue list"},
+		{"a session that is done starts an item", done, "queue:start", `{}`, "stop"},
+		{"a session that has ended", ended, "task:create", `{"title":"T"}`, "stop"},
+		{"a parent is completed first", s.lead, "task:complete", `{"taskId":"` + own + `"}`, "maestro task complete"},
+		{"an orchestrator deletes", s.lead, "task:delete", `{"taskId":"` + below + `"}`, "maestro task block"},
+		{"an orchestrator changes what another's worker does", s.lead, "task:update",
+			`{"taskId":"` + own + `","title":"U"}`, "does not learn of this"},
+		{"an orchestrator changes what its worker does", s.lead, "task:update",
+			`{"taskId":"` + s.task + `","title":"U"}`, "maestro session message " + s.workerName},
+		{"a note that looks like a report", alone, "session:note", `{"type":"error","message":"m"}`,
+			"maestro report error"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.keys++
+			answer, err := s.try(c.by, c.id, c.body, fmt.Sprint("key ", s.keys))
+			advice := answer.Warnings
+			if err != nil {
+				advice = []string{s.ProblemOf(c.by, err, c.id).Next}
+			}
+			if !strings.Contains(strings.Join(advice, "\n"), c.want) {
+				t.Errorf("%s is told %q, want %q", c.by.By, advice, c.want)
+			}
+			for _, text := range advice {
+				if !s.follows(c.by, text) {
+					t.Errorf("%s cannot follow: %s", c.by.By, text)
+				}
+			}
+		})
+	}
+}
+
+// follows reports whether a caller may run everything that a text tells it to run. It finds out by itself what a
+// message needs.
+func (s *stage) follows(c *Caller, text string) (follows bool) {
+	if !mayFollow(s.permits(c), text) {
+		return false
+	}
+	follows = true
+	for _, line := range strings.Split(text, "`maestro session message ")[1:] {
+		to, _, _ := strings.Cut(line, " ")
+		body := `{"sessionId":"` + to + `","text":"m"}`
+		if to == "parent" {
+			body = `{"text":"m"}`
+		}
+		dry := *c
+		dry.Meta = Meta{}
+		_, err := s.try(&dry, "session:message", body, fmt.Sprint("message ", s.keys))
+		follows = follows && err == nil
+	}
+	return follows
+}
