@@ -25,8 +25,10 @@ func TestStartable(t *testing.T) {
 		{"waits no longer", then(moved("t1", events.TaskCompleted)), "t2", true},
 		{"at a session", begun(), "t1", false},
 		{"at a session that has ended", begun(killed("w")), "t1", true},
-		{"reported as completed", begun(report(worker, "w", events.ReportComplete, "m", "t1"), killed("w")), "t1",
-			false},
+		{
+			"reported as completed", begun(report(worker, "w", events.ReportComplete, "m", "t1"), killed("w")), "t1",
+			false,
+		},
 		{"in a queue", then(queue, push), "t1", false},
 		{"taken out of a queue", then(queue, push,
 			by(admin, &events.QueueItemRemoved{Queue: "a", TaskID: "t1"})), "t1", true},

@@ -858,17 +858,20 @@ func TestItemView(t *testing.T) {
 		{
 			"given back, and another item moved before it", then(started("w", "w", "t1", 1), lost("w"),
 				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t2", Before: "t1"})),
-			"t1", want{"returned": "true", "attempts": "1"},
+			"t1",
+			want{"returned": "true", "attempts": "1"},
 		},
 		{
 			"moved before one that was given back", then(started("w", "w", "t1", 1), lost("w"),
 				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t2", Before: "t1"})),
-			"t2", want{"returned": "", "attempts": "0"},
+			"t2",
+			want{"returned": "", "attempts": "0"},
 		},
 		{
 			"given back, and moved to the end", then(started("w", "w", "t1", 1), lost("w"),
 				returned("w", "w", "t1", 1), by(admin, &events.QueueItemMoved{Queue: "w", TaskID: "t1"})),
-			"t1", want{"returned": "true", "attempts": "1"},
+			"t1",
+			want{"returned": "true", "attempts": "1"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -42,26 +42,38 @@ func TestAdviceIsForItsReader(t *testing.T) {
 	}{
 		{"no spawner to write to", alone, "session:message", `{"text":"m"}`, ask},
 		{"neither a spawner nor a question", mute, "task:complete", `{"taskId":"` + own + `"}`, "ask whoever spawned"},
-		{"another session to write to", alone, "session:message",
-			`{"sessionId":"` + puller.By.Name + `","text":"m"}`, ask},
-		{"a done session to write to", s.lead, "session:message",
-			`{"sessionId":"` + gone.By.Name + `","text":"m"}`, "maestro session spawn"},
+		{
+			"another session to write to", alone, "session:message",
+			`{"sessionId":"` + puller.By.Name + `","text":"m"}`, ask,
+		},
+		{
+			"a done session to write to", s.lead, "session:message",
+			`{"sessionId":"` + gone.By.Name + `","text":"m"}`, "maestro session spawn",
+		},
 		{"a worker confirms", alone, "task:complete", `{"taskId":"` + own + `"}`, "maestro report complete"},
 		{"a worker spawns", alone, "session:spawn", `{"taskIds":["` + own + `"]}`, "maestro task create"},
 		{"a worker removes an item", puller, "queue:remove", `{"queue":"work","taskId":"` + other + `"}`, ask},
 		{"a worker moves an item", puller, "queue:move", `{"queue":"work","taskId":"` + other + `"}`, ask},
-		{"a worker pushes twice", puller, "queue:push", `{"queue":"work","taskId":"` + other + `"}`,
-			"maestro queue list"},
+		{
+			"a worker pushes twice", puller, "queue:push", `{"queue":"work","taskId":"` + other + `"}`,
+			"maestro queue list",
+		},
 		{"a session that is done starts an item", done, "queue:start", `{}`, "stop"},
 		{"a session that has ended", ended, "task:create", `{"title":"T"}`, "stop"},
 		{"a parent is completed first", s.lead, "task:complete", `{"taskId":"` + own + `"}`, "maestro task complete"},
 		{"an orchestrator deletes", s.lead, "task:delete", `{"taskId":"` + below + `"}`, "maestro task block"},
-		{"an orchestrator changes what another's worker does", s.lead, "task:update",
-			`{"taskId":"` + own + `","title":"U"}`, "does not learn of this"},
-		{"an orchestrator changes what its worker does", s.lead, "task:update",
-			`{"taskId":"` + s.task + `","title":"U"}`, "maestro session message " + s.workerName},
-		{"a note that looks like a report", alone, "session:note", `{"type":"error","message":"m"}`,
-			"maestro report error"},
+		{
+			"an orchestrator changes what another's worker does", s.lead, "task:update",
+			`{"taskId":"` + own + `","title":"U"}`, "does not learn of this",
+		},
+		{
+			"an orchestrator changes what its worker does", s.lead, "task:update",
+			`{"taskId":"` + s.task + `","title":"U"}`, "maestro session message " + s.workerName,
+		},
+		{
+			"a note that looks like a report", alone, "session:note", `{"type":"error","message":"m"}`,
+			"maestro report error",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.keys++
