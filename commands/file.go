@@ -30,7 +30,7 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, err
 	}
 	if session.Ended() {
-		return nil, ended("track-file", session)
+		return nil, ended(s, "track-file", session)
 	}
 	if x.File == "" {
 		return nil, invalid("/file", "file is required")

@@ -42,7 +42,7 @@ func (x *InitSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	}
 	switch {
 	case session.Ended():
-		return nil, ended(x.ID(), session)
+		return nil, ended(s, x.ID(), session)
 	case session.Role != x.Role:
 		return nil, notAllowed(x.ID(), "it starts sessions of its own role", "",
 			"Session '%s' does not have the role %s", session.ID,

@@ -29,7 +29,7 @@ func mayHave(s *projections.State, c Call, command string, session *projections.
 	}
 	over := session != nil && session.Ended()
 	if over && !force {
-		return false, ended(command, session)
+		return false, ended(s, command, session)
 	}
 	if err := graphOf(s, c).waits(added); err != nil {
 		return false, err

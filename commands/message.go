@@ -40,10 +40,10 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 	isDone := thirdOn(c.Rules) && !receiver.Active()
 	switch {
 	case receiver.Ended():
-		return nil, x.afterEnd(receiver, c,
+		return nil, x.afterEnd(s, receiver, c,
 			"has ended ("+string(receiver.Status)+")", "nobody would read the message", "")
 	case isDone && !x.Force:
-		return nil, x.afterEnd(receiver, c,
+		return nil, x.afterEnd(s, receiver, c,
 			"has reported that its work is done", whyUnread, "; or send it with --force")
 	case strings.TrimSpace(x.Text) == "":
 		return nil, invalid("/text", "text is required")
@@ -157,8 +157,10 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 }
 
 // afterEnd refuses a message that nobody would read, and names whom to ask instead.
-func (x *MessageSession) afterEnd(receiver *projections.Session, c Call, what, why, or string) *Refusal {
-	next := "start a successor, and give it the message: " + SpawnsSuccessor(receiver)
+func (x *MessageSession) afterEnd(
+	s *projections.State, receiver *projections.Session, c Call, what, why, or string,
+) *Refusal {
+	next := "start a successor, and give it the message: " + s.Successor(receiver)
 	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
 		next = "ask the user with `" + spelled["report:needs-input"] + "`"
 	}

@@ -227,7 +227,7 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	case session == nil:
 		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
 	case session.Ended():
-		return nil, ended(x.ID(), session)
+		return nil, ended(s, x.ID(), session)
 	case session.Lost():
 		return nil, &Refusal{
 			Code:    CodeConflict,
@@ -242,7 +242,7 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Code:    CodeConflict,
 			Message: "Session '" + session.ID + "' reported that it is done, and gets no more items",
 			Why:     "nobody would work on the item",
-			Next:    afterDone(session, c),
+			Next:    afterDone(s, session, c),
 		}
 	}
 	top, passedOver := s.Top(q)
@@ -259,11 +259,11 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 // afterDone returns the next step for a session that reported that it is done: it stops, and others give out its work.
-func afterDone(session *projections.Session, c Call) string {
+func afterDone(s *projections.State, session *projections.Session, c Call) string {
 	if c.By.Kind == ActorSession {
 		return nextAfterEnd
 	}
-	return "a new session takes it: `" + SpawnsSuccessor(session) + "`"
+	return "a new session takes it: `" + s.Successor(session) + "`"
 }
 
 func (x *StartItem) from(e *events.Event, d *events.QueueItemStarted) bool {

@@ -188,7 +188,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			}, nil
 		}
 		if session.Ended() {
-			return nil, ended(x.ID(), session)
+			return nil, ended(s, x.ID(), session)
 		}
 	}
 	top, _ := s.Top(q)

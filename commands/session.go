@@ -134,7 +134,7 @@ func (x *RegisterSession) Decide(s *projections.State, c Call) (events.Data, err
 	}
 	switch {
 	case session.Ended():
-		return nil, ended(x.ID(), session)
+		return nil, ended(s, x.ID(), session)
 	case x.differs(session):
 		return nil, &Refusal{
 			Code:    CodeConflict,
@@ -268,7 +268,7 @@ func (x *CompleteSession) Decide(s *projections.State, c Call) (events.Data, err
 	}
 	switch {
 	case session.Ended():
-		return nil, ended(x.ID(), session)
+		return nil, ended(s, x.ID(), session)
 	case session.Status == events.SessionSaidDone:
 		return nil, nil
 	}
@@ -376,13 +376,10 @@ func spawnedSession(s *projections.State, c Call, in ProjectRef, id, rule string
 	return x, nil
 }
 
-func ended(rule string, x *projections.Session) *Refusal {
+func ended(s *projections.State, rule string, x *projections.Session) *Refusal {
 	return notAllowed(rule, "the session has ended ("+string(x.Status)+")",
-		"spawn another: `"+SpawnsSuccessor(x)+"`", "Session '%s' has ended", x.ID)
+		"spawn another: `"+s.Successor(x)+"`", "Session '%s' has ended", x.ID)
 }
-
-// SpawnsSuccessor returns the command that spawns a session for the work of one that has ended.
-func SpawnsSuccessor(x *projections.Session) string { return x.Successor() }
 
 func tasksIn(s *projections.State, project string, ids []string) error {
 	if err := validIDs("/taskIds", ids); err != nil {

@@ -50,7 +50,7 @@ func (x *UpdateSession) Decide(s *projections.State, c Call) (events.Data, error
 		)
 	}
 	if x.Status != nil && session.Ended() {
-		return nil, ended(x.ID(), session)
+		return nil, ended(s, x.ID(), session)
 	}
 	if x.AgentID != nil {
 		if err := ValidLine("/agentId", *x.AgentID, MaxName); err != nil {

@@ -120,7 +120,7 @@ func (b *inbox) silent(x *Session) {
 			case exit.exitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
 				item.Next = "maestro session kill " + x.ID
 			case exit.exitCode() != 0:
-				item.Next = "maestro session kill " + x.ID + " && " + x.Successor() + NextOr +
+				item.Next = "maestro session kill " + x.ID + " && " + b.Successor(x) + NextOr +
 					"maestro session exec " + x.ID + " -- <command>"
 			}
 		case InboxUnstarted:
@@ -191,21 +191,38 @@ func (e *Entry) exited() string {
 // mostSucceeded bounds the tasks that the command for a successor names.
 const mostSucceeded = 10
 
-// Successor returns the command that spawns a session for the work of this one.
-func (x *Session) Successor() string {
+// Successor returns the command that spawns a session for the work of this one that is left: a task that is completed
+// or cancelled is none, and one with an open dependency is not given out.
+func (s *State) Successor(x *Session) string {
 	next := "maestro session spawn"
 	if x.Role == events.RoleOrchestrator {
 		next += " --role orchestrator"
 	}
-	switch named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]; {
-	case x.Strategy == events.StrategyQueue && x.Queue != "":
-		next += " --strategy queue --queue " + x.Queue
-	case len(named) > 0:
-		next += " --task-ids " + strings.Join(named, ",")
-	default:
-		next += " --task-ids <taskId>"
+	if x.Strategy == events.StrategyQueue && x.Queue != "" {
+		return next + " --strategy queue --queue " + x.Queue
 	}
-	return next
+	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
+	left := make([]string, 0, len(named))
+	for _, id := range named {
+		if t := s.Task(id); t != nil && !t.over() && !s.waitsFor(t, named) {
+			left = append(left, id)
+		}
+	}
+	if len(left) == 0 {
+		return next + " --task-ids <taskId>"
+	}
+	return next + " --task-ids " + strings.Join(left, ",")
+}
+
+// waitsFor reports whether a task waits for another that is not among those given out together. Of very many
+// dependencies it examines only the first.
+func (s *State) waitsFor(t *Task, together []string) bool {
+	for _, id := range t.Dependencies[:min(len(t.Dependencies), mostSucceeded)] {
+		if !slices.Contains(together, id) && !s.satisfied(id, false) {
+			return true
+		}
+	}
+	return false
 }
 
 // word adds a working session that says that it cannot continue, and names no task.

@@ -181,3 +181,19 @@ func TestSessionReports(t *testing.T) {
 		"saidBySessions": `[{"sessionId":"w","name":"w","says":"blocked","message":"no key","at":` + ms(4) + `}]`,
 	})
 }
+
+// The successor of a session gets what is left of its work, and nothing that would be refused.
+func TestSuccessorGetsWhatIsLeft(t *testing.T) {
+	s := stateOf(t, project(), task("done"), task("cancelled"), task("open"), task("awaited"),
+		needs("waits", "awaited"), needs("together", "open"),
+		spawn("s", "done", "cancelled", "open", "waits", "together"), spawn("none", "done"),
+		moved("done", events.TaskCompleted), moved("cancelled", events.TaskCancelled))
+	for session, want := range map[string]string{
+		"s":    "maestro session spawn --task-ids open,together",
+		"none": "maestro session spawn --task-ids <taskId>",
+	} {
+		if got := s.Successor(s.Session(session)); got != want {
+			t.Errorf("after %s: %s, want %s", session, got, want)
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 			Rule:    row,
 			Message: "Session '" + x.ID + "' has ended",
 			Why:     "its status is " + string(x.Status) + because(x.EndReason),
-			Next:    "spawn another session: `" + commands.SpawnsSuccessor(x) + "`",
+			Next:    "spawn another session: `" + v.Successor(x) + "`",
 		}
 	}
 	return wire.Credential{
