@@ -85,7 +85,7 @@ sim: ## a short simulation: the real Handler on a log that fails in every way; S
 	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 10m -seeds $(SEEDS)
 
 .PHONY: soak
-soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions; SOAK_SEEDS=100000
+soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions, 30 minutes of reports; SOAK_SEEDS=100000
 	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 0 -from $$(date +%s)00000 -seeds $(SOAK_SEEDS)
 	$(GO) test ./projections -count 1 -run '^TestQueueLine$$' -timeout 1h -stories 1000
 	$(GO) test ./internal/testing/damage -count 1 -timeout 0 -from $$(date +%s) -faults 250
@@ -94,6 +94,7 @@ soak: ## a long simulation from a seed that nobody has run, then the real binary
 	$(GO) test ./cmd/maestro -count 1 -run '^TestFleetFinishesItsQueue$$' -timeout 1h -v -queue-rounds 10 -queue-items 1000
 	$(GO) test ./cmd/maestro -count 1 -run '^TestServerAwayLosesNoReport$$' -v -away 30s
 	$(GO) test ./cmd/maestro -count 1 -run '^TestHostileSessionsStopNobody$$' -timeout 1h -v -load 5m -load-ratio 2 -load-memory 1024
+	$(GO) test ./cmd/maestro -count 1 -run '^TestSteadyLoadStaysFlat$$' -timeout 2h -v -steady 30m -steady-rate 2000 -steady-ratio 2
 
 .PHONY: planted
 planted: ## build the product with each planted bug, and see the simulation catch it
