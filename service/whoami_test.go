@@ -202,6 +202,46 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	next(puller, "the queue is finished: end with `maestro session complete`")
 }
 
+// A session that holds an item finishes it before it ends, if it can tell the truth about it.
+func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
+	s := newStage(t)
+	holder := func(fields string) (c *Caller, task string) {
+		t.Helper()
+		task = s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
+		c = s.spawned(s.admin(), `,"strategy":"queue","taskIds":["`+task+`"]`+fields)
+		s.do(c, "session:register", `{}`)
+		s.do(c, "queue:start", `{}`)
+		return c, task
+	}
+	whole, task := holder("")
+	want := "finish the item of task " + task + ": `maestro queue complete` completes it, " +
+		"`maestro queue fail \"<reason>\"` fails it, `maestro queue skip` skips it"
+	if got := s.whoami(whole).BeforeEnd; got != want {
+		t.Errorf("before its end: %s", got)
+	}
+	s.do(whole, "session:complete", `{}`)
+	want = "you reported that you are done, and still hold task " + task + ": `maestro queue complete` completes its item"
+	if got := s.whoami(whole).Next; got != want {
+		t.Errorf("after its end: %s", got)
+	}
+	s.do(whole, "queue:complete", `{}`)
+	if got := s.whoami(whole).Next; got != "stop: you reported that you are done" {
+		t.Errorf("after its end, without an item: %s", got)
+	}
+
+	sure, _ := holder(`,"allowedCommands":["queue:start","queue:complete"]`)
+	if got := s.whoami(sure).BeforeEnd; got != "" {
+		t.Errorf("one that can only complete the item: %s", got)
+	}
+
+	reporter, task := holder(`,"allowedCommands":["queue:start","report:complete"]`)
+	s.do(reporter, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`)
+	want = "you said that " + task + " is done: `maestro session complete` ends your session, and the item returns to the queue"
+	if got := s.whoami(reporter).Next; got != want {
+		t.Errorf("one that cannot complete it: %s", got)
+	}
+}
+
 // A session with many tasks is told the first ones, and how many more there are.
 func TestWhoamiNamesTheFirstTasks(t *testing.T) {
 	s := newStage(t)

@@ -118,6 +118,9 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	switch {
 	case x.Ended():
 		return "stop: nothing that you do is accepted any more"
+	case x.Status == events.SessionSaidDone && v.Holds(x) != nil:
+		return v.firstStep("you reported that you are done, and still hold task "+v.Holds(x).TaskID,
+			completesItem, failsItem, skipsItem)
 	case x.Status == events.SessionSaidDone:
 		return "stop: you reported that you are done"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
@@ -196,7 +199,8 @@ func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string 
 	case says == events.SaysFailed:
 		return v.firstStep("you said that "+t.ID+" failed", failsItem, skipsItem)
 	case says == events.SaysCompleted:
-		return v.firstStep("you said that "+t.ID+" is done", completesItem)
+		return v.firstStep("you said that "+t.ID+" is done", completesItem,
+			"`maestro session complete` ends your session, and the item returns to the queue")
 	case t.Status == events.TaskBlocked, says == events.SaysBlocked:
 		return v.waitForWord(x, t.ID, t.Status)
 	case v.OpenQuestionsOf(x.ID) > 0 && v.Permit("input:wait", x.ProjectID) == nil:
@@ -218,10 +222,13 @@ func (v View) firstStep(fact string, steps ...string) string {
 }
 
 // beforeEnd returns what a session has to do before it ends, "" for nothing: an item that it holds would wait for its
-// lease. A session that may not end its hold has nothing to do.
+// lease. A session that could only claim that the item is complete has nothing to do: that may not be true.
 func (v View) beforeEnd(x *projections.Session) string {
 	item := v.Holds(x)
 	if item == nil || !x.Active() {
+		return ""
+	}
+	if !v.mayFollow(failsItem) && !v.mayFollow(skipsItem) {
 		return ""
 	}
 	var steps []string
@@ -229,9 +236,6 @@ func (v View) beforeEnd(x *projections.Session) string {
 		if v.mayFollow(step) {
 			steps = append(steps, strings.TrimSuffix(step, " its item")+" it")
 		}
-	}
-	if len(steps) == 0 {
-		return ""
 	}
 	return "finish the item of task " + item.TaskID + ": " + strings.Join(steps, ", ")
 }
