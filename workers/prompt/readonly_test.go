@@ -144,3 +144,23 @@ func TestNothingIsNewerThanThePrompt(t *testing.T) {
 		}
 	}
 }
+
+// A queue worker that cannot say that an item failed, or cannot complete it, is told how to go on all the same.
+func TestQueueWorkersWithoutAllEnds(t *testing.T) {
+	for allowed, told := range map[string]string{
+		"queue:start queue:complete":  "If it cannot be done, do not complete the item. End your session",
+		"queue:start report:complete": "You have no command that completes the item.",
+	} {
+		m := full(events.RoleWorker, events.StrategyQueue)
+		list := strings.Fields(allowed)
+		m.Session.AllowedCommands = &list
+		system, _ := prompts(t, m, session)
+		if !strings.Contains(string(system), told) {
+			t.Errorf("with %s: %s", allowed, system)
+		}
+		begins := strings.Contains(string(system), "begin again")
+		if begins != strings.Contains(allowed, "queue:complete") {
+			t.Errorf("with %s it begins again: %t", allowed, begins)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"maestro/events"
 	"maestro/workers/manifest"
 )
 
@@ -147,4 +148,14 @@ var permissionModes = map[manifest.PermissionMode]string{
 	manifest.AcceptEdits: "You may change files without asking.",
 	manifest.Interactive: "If a step needs permission, the user is asked; without an answer in time, it is denied.",
 	manifest.ReadOnly:    "You may look at everything and change nothing: your result is what you report.",
+}
+
+// permissionMode describes the manifest's mode. An orchestrator's results are tasks and sessions, which it changes in
+// every mode.
+func permissionMode(m *manifest.Manifest) string {
+	if m.Session.PermissionMode == manifest.ReadOnly && m.Role == events.RoleOrchestrator {
+		return "You may read every file and change none. Your results are the tasks, the sessions that you start, and what " +
+			"you report."
+	}
+	return permissionModes[m.Session.PermissionMode]
 }

@@ -171,7 +171,7 @@ func (w *xmlWriter) sessionContext(m *manifest.Manifest, s Session, c custom) {
 		agent = "claude"
 	}
 	w.text("agent", agent, slices.Concat(some("model", m.Session.Model), some("thinking", m.Session.ThinkingMode))...)
-	w.text("permission_mode", permissionModes[m.Session.PermissionMode], attr{"name", string(m.Session.PermissionMode)})
+	w.text("permission_mode", permissionMode(m), attr{"name", string(m.Session.PermissionMode)})
 	w.optional("working_directory", m.Session.WorkingDirectory)
 	w.optional("workspace_directory", s.Workspace)
 	w.limits(m.Session)
