@@ -140,8 +140,8 @@ func (b *Bus) Ready() error {
 	return b.room.check()
 }
 
-// alive returns why a write would never be acknowledged, or nil: when the disk is full, nats-server disables JetStream
-// and stops replying.
+// alive returns why a write would never be acknowledged, or nil: the server is stopped; or the disk is full, and it
+// disabled JetStream and does not reply any more.
 func (b *Bus) alive() error {
 	if b.embedded == nil {
 		return nil
@@ -152,7 +152,10 @@ func (b *Bus) alive() error {
 	if trouble := b.embedded.trouble.Load(); trouble != nil {
 		return full(*trouble)
 	}
-	if s != nil && !s.JetStreamEnabled() {
+	if s == nil {
+		return errors.New("the embedded server is stopped")
+	}
+	if !s.JetStreamEnabled() {
 		return errors.Join(errors.New("the embedded server takes no writes any more"), b.room.look())
 	}
 	return nil

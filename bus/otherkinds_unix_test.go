@@ -37,6 +37,7 @@ func TestIrregularFilesInStore(t *testing.T) {
 			}
 			for _, stream := range []string{StreamName, BlobStream} {
 				t.Run(kind+" for "+name+" in "+stream, func(t *testing.T) {
+					t.Parallel()
 					image := storeCopy(t, dir)
 					path := filepath.Join(streamPath(image, stream), name)
 					must(t, os.RemoveAll(path), put(path))
