@@ -59,6 +59,8 @@ func TestAdviceIsForItsReader(t *testing.T) {
 			"maestro queue list",
 		},
 		{"a session that is done starts an item", done, "queue:start", `{}`, "stop"},
+		{"a session that has ended, with a command of another role", ended, "session:kill", `{"sessionId":"x"}`, "stop"},
+		{"a session that has ended, with a user's command", ended, "token:revoke", `{"name":"t"}`, "stop"},
 		{"a session that has ended", ended, "task:create", `{"title":"T"}`, "stop"},
 		{"a parent is completed first", s.lead, "task:complete", `{"taskId":"` + own + `"}`, "maestro task complete"},
 		{"an orchestrator deletes", s.lead, "task:delete", `{"taskId":"` + below + `"}`, "maestro task block"},

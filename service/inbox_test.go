@@ -136,10 +136,20 @@ func TestInboxKinds(t *testing.T) {
 // A session's inbox names only what the session may do about an item.
 func TestInboxNamesStepsThatItsReaderMayTake(t *testing.T) {
 	s := newStage(t)
+	own, lead := s.workerName, s.lead.By.Name
+	foreign := s.spawned(s.admin(), `,"taskIds":["`+s.task+`"]`).By.Name
 	for next, want := range map[string]string{
-		"maestro queue requeue t --queue q":                                 `maestro report needs-input "<question>"`,
-		"maestro queue requeue t, or maestro session spawn --task-ids t":    "maestro session spawn --task-ids t",
-		`maestro session message s "…", or maestro audit denials --actor s`: `maestro session message s "…"`,
+		"maestro session complete " + own + ", or maestro session kill " + own: "maestro session kill " + own,
+		"maestro session complete " + lead:                                     "maestro session complete " + lead,
+		"maestro session kill " + own + " && maestro session spawn, or maestro session exec " + own + " -- <command>": "" +
+			"maestro session kill " + own + " && maestro session spawn, or maestro session exec " + own + " -- <command>",
+		"maestro session kill " + foreign:                                        `maestro report needs-input "<question>"`,
+		"maestro session exec " + foreign + " -- <command>":                      `maestro report needs-input "<question>"`,
+		"maestro session message " + foreign + ` "…", or maestro why ` + foreign: "maestro why " + foreign,
+		"maestro queue requeue t --queue q":                                      `maestro report needs-input "<question>"`,
+		"maestro queue requeue t, or maestro session spawn --task-ids t":         "maestro session spawn --task-ids t",
+		`maestro session message ` + own + ` "…", or maestro audit denials --actor s`: `maestro session message ` + own +
+			` "…"`,
 
 		"maestro why t, or maestro task complete t": "maestro why t, or maestro task complete t",
 	} {
