@@ -130,17 +130,18 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	}
 	// Its end comes first: what its list says no longer matters, and no other command is a way out.
 	id := t.canonical(row.ID)
-	listed := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID)
-	if x.Ended() {
-		switch {
-		case row.Write && (!isReport(id) || listed != nil):
-			return notAllowed(row.ID, WhyOnlyLate, nextAfterEnd, "%s", hasEnded(x))
-		case !row.Write && (!slices.Contains(afterEnd, id) || listed != nil):
-			return notAllowed(row.ID, WhyReadsAfterEnd, nextAfterEnd, "%s", hasEnded(x))
-		}
+	if row.Write && x.Ended() && !isReport(id) {
+		return notAllowed(row.ID, WhyOnlyLate, nextAfterEnd, "%s", hasEnded(x))
 	}
-	if listed != nil {
-		return listed
+	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
+		return notAllowed(row.ID, WhyReadsAfterEnd, nextAfterEnd, "%s", hasEnded(x))
+	}
+	switch err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); {
+	case err != nil && x.Ended():
+		return notAllowed(row.ID, "after its end a session may use nothing that its list of commands lacks",
+			nextAfterEnd, "%s", hasEnded(x))
+	case err != nil:
+		return err
 	}
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) &&
 		!row.beyond.reaches(s, x, project) {

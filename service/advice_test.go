@@ -83,6 +83,9 @@ func TestAdviceIsForItsReader(t *testing.T) {
 			advice := answer.Warnings
 			if err != nil {
 				advice = []string{s.ProblemOf(c.by, err, c.id).Next}
+				if c.by == ended && !strings.Contains(err.Error(), "has ended: the user killed it") {
+					t.Errorf("a session that was killed is not told so first: %v", err)
+				}
 			}
 			if !strings.Contains(strings.Join(advice, "\n"), c.want) {
 				t.Errorf("%s is told %q, want %q", c.by.By, advice, c.want)
