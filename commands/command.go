@@ -112,8 +112,17 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	return command, nil
 }
 
-// UnknownCommand returns the refusal for an id without a row. It names the nearest known id.
+// UnknownCommand returns the refusal for an id without a row. For a command line, it names the ids that the line needs;
+// for anything else, the nearest known id.
 func UnknownCommand(id string) *Refusal {
+	if IsLine(id) {
+		return &Refusal{
+			Code:    CodeNotFound,
+			Message: "'" + id + "' is not in the permission table",
+			Why:     whyNoRow(id),
+			Next:    "see `maestro commands`",
+		}
+	}
 	refusal := &Refusal{
 		Code:    CodeNotFound,
 		Message: "There is no command '" + safetext.Printable(id) + "'",

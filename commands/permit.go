@@ -128,25 +128,32 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 		return notAllowed(row.ID, "the session has a new one", "use the session's new secret",
 			"The secret of session '%s' was revoked", by.Name)
 	}
-	if err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); err != nil {
+	// Its end comes first: what its list says no longer matters, and no other command is a way out.
+	id := t.canonical(row.ID)
+	if row.Write && x.Ended() && !isReport(id) {
+		return notAllowed(row.ID, WhyOnlyLate, nextAfterEnd, "%s", hasEnded(x))
+	}
+	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
+		return notAllowed(row.ID, WhyReadsAfterEnd, nextAfterEnd, "%s", hasEnded(x))
+	}
+	switch err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); {
+	case err != nil && x.Ended():
+		return notAllowed(row.ID, "after its end a session may use nothing that its list of commands lacks",
+			nextAfterEnd, "%s", hasEnded(x))
+	case err != nil:
 		return err
 	}
-	id := t.canonical(row.ID)
 	if project != "" && project != x.ProjectID && !createdProject(s, x, project) &&
 		!row.beyond.reaches(s, x, project) {
 		return notAllowed(row.ID, "a session works in its own project only", "its project is "+x.ProjectID,
 			"Session '%s' may not touch project '%s'", by.Name, project)
 	}
-	if row.Write && x.Ended() && !isReport(id) {
-		return notAllowed(row.ID, WhyOnlyLate, nextAfterEnd, "%s", hasEnded(x))
-	}
-	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
-		return notAllowed(row.ID,
-			"after its end a session may read only itself, its own tasks, its own questions and its own mail",
-			nextAfterEnd, "%s", hasEnded(x))
-	}
 	return nil
 }
+
+// WhyReadsAfterEnd says why a session that has ended may not read or wait for something.
+const WhyReadsAfterEnd = "after its end a session may read only itself with its mail, its own tasks and its own " +
+	"questions, and waits for nothing"
 
 // afterEnd lists the reads that a session may still use after its end: about itself, its own tasks and its own
 // questions. Each read decides what belongs to the session.

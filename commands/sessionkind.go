@@ -68,9 +68,9 @@ func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[
 	for i, id := range *list {
 		if why := t.MayList(who, id); why != "" {
 			refusal := invalid(
-				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to a %s (%s strategy)",
+				"/allowedCommands/"+strconv.Itoa(i), "'%s' cannot be allowed to %s (%s strategy)",
 				safetext.Printable(id),
-				role, strategy,
+				aRole(role), strategy,
 			)
 			refusal.Why = why
 			return events.Permissions{}, refusal
@@ -90,4 +90,12 @@ func ReadOnlyCommands(strategy events.Strategy) []string {
 		}
 		return false
 	})
+}
+
+// aRole returns a role with its article.
+func aRole(role events.Role) string {
+	if role == events.RoleOrchestrator {
+		return "an " + string(role)
+	}
+	return "a " + string(role)
 }

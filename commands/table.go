@@ -214,7 +214,7 @@ func (t *Table) MayList(who RoleSet, id string) string {
 	row, ok := t.Row(id)
 	switch {
 	case !ok:
-		return "there is no such command"
+		return whyNoRow(id)
 	case row.Who&who != 0:
 		return ""
 	case row.Who&(agents|RoleUser) == 0:

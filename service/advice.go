@@ -47,19 +47,54 @@ func (v View) warning(text string, next ...string) string {
 // mayFollow reports whether the caller may use every command that a step names, and may write to every session to which
 // it would send a message.
 func (v View) mayFollow(step string) bool {
-	if !mayFollow(func(row string) bool { return v.Permit(row, v.Caller.By.Project) == nil }, step) {
+	if !mayFollow(v.mayUse, step) {
 		return false
 	}
-	for _, words := range messages().FindAllStringSubmatch(step, -1) {
-		if !v.mayWriteTo(words[1]) {
+	return v.mayNameSessions(step)
+}
+
+// mayUse reports whether the caller may use a row of the table in its project now. The table permits a session that has
+// ended its reports, for those that it kept before.
+func (v View) mayUse(id string) bool {
+	row, _ := commands.CurrentRules().Row(id)
+	return v.Permit(id, v.Caller.By.Project) == nil && (!row.Write || !v.callerEnded())
+}
+
+// mayNameSessions reports whether the caller may do what a step's command lines do to the sessions that they name.
+func (v View) mayNameSessions(step string) bool {
+	for _, words := range sessionLines().FindAllStringSubmatch(step, -1) {
+		if !v.mayDoTo(words[1], words[2]) {
 			return false
 		}
 	}
 	return true
 }
 
-// messages matches a command line that sends a message, and captures its receiver.
-var messages = lazyregexp.New("`maestro session message ([A-Za-z0-9][A-Za-z0-9_-]*)")
+// sessionLines matches a command line that names a session, and captures its verb and the session.
+var sessionLines = lazyregexp.New("maestro session ([a-z]+) ([A-Za-z0-9][A-Za-z0-9_-]*)")
+
+// mayDoTo reports whether the caller may do something to a session, as the commands decide. The user may do it to all.
+func (v View) mayDoTo(verb, id string) bool {
+	if verb == "message" {
+		return v.mayWriteTo(id)
+	}
+	if v.Caller.By.Kind != commands.ActorSession {
+		return true
+	}
+	own := v.Caller.By.Name
+	to := v.Session(id)
+	switch verb {
+	case "complete", "register", "heartbeat": // what only the session itself does
+		return id == own
+	case "kill":
+		return to != nil && (to.SpawnedBy == own || v.IsBelow(id, own))
+	case "exec": // it needs the session's secret
+		return to != nil && !to.Ended() && to.CreatedBy == v.Caller.By.Source()
+	case "update", "link", "unlink":
+		return to != nil && to.SpawnedBy == own
+	}
+	return true
+}
 
 // mayWriteTo reports whether a message of the caller to a session would be accepted; "parent" is its spawner.
 func (v View) mayWriteTo(id string) bool {
@@ -80,7 +115,10 @@ var operatorCommands = []string{"serve", "salvage", "restore", "backup"}
 
 // permits returns whether a caller may use a row of the table in its project.
 func (s *Service) permits(c *Caller) func(row string) bool {
-	return func(row string) bool { return s.Permit(c, row, c.By.Project) == nil }
+	return func(row string) (may bool) {
+		s.Handler.View(func(state *projections.State) { may = s.At(state, c).mayUse(row) })
+		return may
+	}
 }
 
 // mayRun reports whether a caller may use the command that the words of a command line name. Apart from the operator's
@@ -106,9 +144,11 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	}
 	known := map[string]bool{}
 	may := func(step string) bool {
+		names := false
+		s.Handler.View(func(state *projections.State) { names = s.At(state, c).mayNameSessions(step) })
 		words := named().FindStringSubmatch("`" + step)
-		if words == nil {
-			return true
+		if words == nil || !names {
+			return names
 		}
 		allowed, seen := known[words[0]]
 		if !seen {
@@ -144,10 +184,18 @@ func (s *Service) waitsForNothing(task string) (can bool) {
 	return can
 }
 
+// hasEnded reports whether the caller is a session that has ended.
+func (s *Service) hasEnded(c *Caller) (ended bool) {
+	s.Handler.View(func(state *projections.State) { ended = s.At(state, c).callerEnded() })
+	return ended
+}
+
 func (s *Service) whomToAsk(c *Caller) string {
 	switch {
 	case c.By.Kind != commands.ActorSession:
 		return "ask an admin: your token may not do it"
+	case s.hasEnded(c):
+		return "stop; the user or the session that spawned this one decides what comes next"
 	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
 		return "ask with `maestro report needs-input \"<question>\"`"
 	}

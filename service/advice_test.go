@@ -59,6 +59,8 @@ func TestAdviceIsForItsReader(t *testing.T) {
 			"maestro queue list",
 		},
 		{"a session that is done starts an item", done, "queue:start", `{}`, "stop"},
+		{"an ended session with another role's command", ended, "session:kill", `{"sessionId":"x"}`, "stop"},
+		{"an ended session with a user's command", ended, "token:revoke", `{"name":"t"}`, "stop"},
 		{"a session that has ended", ended, "task:create", `{"title":"T"}`, "stop"},
 		{"a parent is completed first", s.lead, "task:complete", `{"taskId":"` + own + `"}`, "maestro task complete"},
 		{"an orchestrator deletes", s.lead, "task:delete", `{"taskId":"` + below + `"}`, "maestro task block"},
@@ -81,6 +83,9 @@ func TestAdviceIsForItsReader(t *testing.T) {
 			advice := answer.Warnings
 			if err != nil {
 				advice = []string{s.ProblemOf(c.by, err, c.id).Next}
+				if c.by == ended && !strings.Contains(err.Error(), "has ended: the user killed it") {
+					t.Errorf("a session that was killed is not told so first: %v", err)
+				}
 			}
 			if !strings.Contains(strings.Join(advice, "\n"), c.want) {
 				t.Errorf("%s is told %q, want %q", c.by.By, advice, c.want)

@@ -136,12 +136,25 @@ func TestInboxKinds(t *testing.T) {
 // A session's inbox names only what the session may do about an item.
 func TestInboxNamesStepsThatItsReaderMayTake(t *testing.T) {
 	s := newStage(t)
+	own, lead := s.workerName, s.lead.By.Name
+	foreign := s.spawned(s.admin(), `,"taskIds":["`+s.task+`"]`).By.Name
+	const ask = `maestro report needs-input "<question>"`
+	again := "maestro session kill " + own + " && maestro session spawn, or maestro session exec " + own + " -- true"
+	write := "maestro session message " + own + ` "…"`
 	for next, want := range map[string]string{
-		"maestro queue requeue t --queue q":                                 `maestro report needs-input "<question>"`,
-		"maestro queue requeue t, or maestro session spawn --task-ids t":    "maestro session spawn --task-ids t",
-		`maestro session message s "…", or maestro audit denials --actor s`: `maestro session message s "…"`,
+		"maestro session complete " + own + ", or maestro session kill " + own: "maestro session kill " + own,
 
-		"maestro why t, or maestro task complete t": "maestro why t, or maestro task complete t",
+		"maestro session complete " + lead:                                       "maestro session complete " + lead,
+		"maestro session kill " + foreign:                                        ask,
+		"maestro session exec " + foreign + " -- true":                           ask,
+		"maestro session message " + foreign + ` "…", or maestro why ` + foreign: "maestro why " + foreign,
+
+		again:                               again,
+		"maestro queue requeue t --queue q": ask,
+		"maestro queue requeue t, or maestro session spawn --task-ids t": "maestro session spawn --task-ids t",
+
+		write + ", or maestro audit denials --actor s": write,
+		"maestro why t, or maestro task complete t":    "maestro why t, or maestro task complete t",
 	} {
 		items := []projections.InboxItem{{Next: next}}
 		if s.followable(s.admin(), items); items[0].Next != next {

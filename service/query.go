@@ -97,13 +97,13 @@ func (s *Service) Ask(c *Caller, q Query) error {
 	return c.mayReadLog(q)
 }
 
-// afterEndRows are the rows of the table that a session uses after its end.
+// afterEndRows are the rows of the table that a session uses after its end. It waits for nothing then.
 func afterEndRows() map[string]bool {
 	rows := map[string]bool{}
 	for _, rule := range queryRules {
 		if rule.afterEnd {
 			for _, row := range rule.rows {
-				rows[row] = true
+				rows[row] = row != "input:wait"
 			}
 		}
 	}

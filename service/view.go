@@ -68,7 +68,7 @@ func AfterEnd(by commands.Actor, row string) error {
 		Code:    commands.CodeNotAllowed,
 		Rule:    row,
 		Message: "Session '" + by.Name + "' has ended",
-		Why:     "after its end a session may read only itself, its own tasks, its own questions and its own mail",
+		Why:     commands.WhyReadsAfterEnd,
 		Next:    "stop; the user or the session that spawned this one decides what comes next",
 	}
 }

@@ -71,13 +71,14 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	row, known := commands.CurrentRules().Row(in.ID)
 	switch {
 	case !known:
-		check.Unknown, check.Why = true, "there is no such command"
+		check.Unknown, check.Why = true, commands.UnknownCommand(in.ID).Why
 	case row.Planned:
 		check.Planned, check.Why = true, commands.WhyPlanned
 	case v.callerEnded() && !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		var refusal *commands.Refusal
 		if errors.As(AfterEnd(v.Caller.By, row.ID), &refusal) {
-			check.Why, check.Next = refusal.Why, refusal.Next
+			how := commands.HowEnded(v.Session(v.Caller.By.Name))
+			check.Why, check.Next = "the session has ended: "+how+"; "+refusal.Why, refusal.Next
 		}
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		check.Why = "it is for: " + row.Who.String()

@@ -148,6 +148,11 @@ func checkNeeds(ctx context.Context, a *Run, id string, unknown wire.CommandChec
 	}
 	needed := cmd.Annotations[neededIDs]
 	var check wire.CommandCheck
+	if only := cmd.Annotations[onlyFor]; only != "" && (only == onlySessions) != a.isSession() {
+		check = unknown
+		check.Command, check.Unknown, check.Why = id, false, "it is for "+only+" only"
+		return check, nil
+	}
 	for one := range strings.SplitSeq(needed, ",") {
 		if check, err = Ask(ctx, a, (*client.Client).CheckCommand, one); err != nil {
 			return check, err
@@ -179,6 +184,8 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	}
 	said := "Command '" + id + "' is allowed for " + who
 	switch {
+	case check.Unknown && commands.IsLine(id):
+		said = "Command '" + id + "' has no permission of its own, and needs none"
 	case check.Unknown:
 		said = "There is no command '" + id + "'"
 	case check.Planned:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 )
@@ -41,6 +43,10 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 		check, err := Ask(ctx, c.Run, (*client.Client).CheckCommand, filter.Command)
 		if err != nil {
 			return err
+		}
+		if needs, ok := commands.Needs(filter.Command); ok {
+			return failure.Usage("%q has no permission of its own, so nothing is refused by its name", filter.Command).
+				WithNext("name what it needs: %s", cmp.Or(strings.Join(needs, ", "), "nothing"))
 		}
 		if check.Unknown {
 			return failure.Usage("There is no command %q", filter.Command).

@@ -111,8 +111,8 @@ func newInputAnswer(a *Run) *cobra.Command {
 }
 
 func newInputReceived(a *Run) *cobra.Command {
-	return newChange(a, &commands.ReceiveInput{}, "received <mailId>",
-		"Confirm that a piece of mail was shown; for programs that show mail themselves", "Received %[1]s")
+	return Untold(newChange(a, &commands.ReceiveInput{}, "received <mailId>",
+		"Confirm that a piece of mail was shown; for programs that show mail themselves", "Received %[1]s"))
 }
 
 // inputWait is `maestro input wait`.

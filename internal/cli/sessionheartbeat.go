@@ -17,10 +17,11 @@ func newSessionHeartbeat(a *Run) *cobra.Command {
 	c := &sessionHeartbeat{Run: a}
 	cmd := &cobra.Command{
 		Use:   "heartbeat [<sessionId>]",
-		Short: "Tell the server that your session is alive; for scripts",
-		Long: `Tell the server that your session is alive. After the first heartbeat, the
-session is lost if the server hears nothing from it for the short lease (1m, or
-"maestro serve --lease"). Exit code 4 means that the session has ended.
+		Short: "For scripts: say that your session is alive; it is then lost after 1 minute of silence",
+		Long: `Tell the server that your session is alive. From the first heartbeat on, the
+session is lost after 1 minute ("maestro serve --lease") without a heartbeat or
+another command. Send one only if a script sends them regularly. Exit code 4
+means that the session has ended.
 
 "maestro session exec" sends heartbeats automatically.`,
 		Example: "  while maestro session heartbeat; do sleep 10; done",
@@ -28,7 +29,7 @@ session is lost if the server hears nothing from it for the short lease (1m, or
 		RunE:    Running(c.run),
 	}
 	annotated(cmd, onlyFor, onlySessions)
-	return cmd
+	return Untold(cmd)
 }
 
 func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
@@ -57,7 +58,8 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 		Lease     int64  `json:"leaseMs"`
 		Next      int64  `json:"nextWithinMs"`
 	}{session, beat.Lease.Milliseconds(), within.Milliseconds()}, func() {
-		c.Print("Heartbeat sent; send the next within %s\n", within)
+		c.Print("Heartbeat sent; send the next within %s: from now on, the session is lost after %s "+
+			"without a heartbeat or another command\n", within, beat.Lease)
 	})
 	return nil
 }

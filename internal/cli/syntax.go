@@ -49,9 +49,10 @@ func AlsoTell(cmd *cobra.Command, id, words string) *cobra.Command {
 	return cmd
 }
 
-// Untold omits a command line from prompts: it is for people at a terminal.
+// Untold omits a command line from prompts and from the lists of sessions: it is for people at a terminal, or for
+// programs.
 func Untold(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations[notInPrompts] = "true"
+	annotated(cmd, notInPrompts, "true")
 	return cmd
 }
 
@@ -114,7 +115,7 @@ type Usage struct {
 	For string
 	// Also is what else those are told who may use AlsoTo.
 	Also, AlsoTo string
-	// InPrompts says that agents are told of it.
+	// InPrompts says that agents are told of it, in their prompts and lists.
 	InPrompts bool
 }
 

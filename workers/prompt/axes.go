@@ -3,7 +3,6 @@ package prompt
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"maestro/commands"
 	"maestro/events"
@@ -39,9 +38,4 @@ func (a axes) may(id string) bool {
 }
 
 // shown returns the ids of the command lines that the session is told of, in the table's order.
-func (a axes) shown() []string {
-	return slices.DeleteFunc(Lines(true, a.Commands), func(id string) bool {
-		u, _ := usageOf(id)
-		return u.untold
-	})
-}
+func (a axes) shown() []string { return Lines(true, a.Commands) }

@@ -499,7 +499,7 @@ func TestPromptsListEveryCommand(t *testing.T) {
 			told[c.Name] = true
 		}
 		for _, id := range commands.CurrentRules().Defaults(commands.RoleSetOf(kind.role, kind.strategy)) {
-			if _, _, ok := Syntax(id); ok != told[id] {
+			if u, ok := usageOf(id); (ok && !u.untold) != told[id] {
 				t.Errorf("%s: the prompt names %s: %t", kind.name, id, told[id])
 			}
 		}
@@ -806,6 +806,24 @@ func TestTaskIDsAppearOnce(t *testing.T) {
 	}
 }
 
+// A session is told of no line that is for people or for programs: an agent that tries one, such as a heartbeat, may
+// lose its session by it.
+func TestSessionsAreNotToldOfOthersLines(t *testing.T) {
+	var every []string
+	for _, row := range commands.CurrentRules().Rows() {
+		every = append(every, row.ID)
+	}
+	told := Lines(true, every)
+	for _, id := range []string{"session:heartbeat", "input:received", "task:edit"} {
+		if slices.Contains(told, id) {
+			t.Errorf("a session is told of %s", id)
+		}
+	}
+	if !slices.Contains(told, "session:exec") {
+		t.Error("an orchestrator is not told how to run its workers")
+	}
+}
+
 func TestBrief(t *testing.T) {
 	got := Brief("worker", "simple", []string{
 		"report:progress", "whoami", "no:such", "commands", "task:get", "since",
@@ -821,9 +839,7 @@ func TestBrief(t *testing.T) {
 		"- `maestro task get <taskId> [--timeline]`: Show a task; with --timeline what happened to it\n\n" +
 		"### Overview\n\n" +
 		"- `maestro since [<sequence|time>]`: Show what changed since a sequence number, a time or 10m ago; " +
-		"what needs you comes first\n\n" +
-		"### Session\n\n- `maestro session heartbeat [<sessionId>]`: Tell the server that your session is alive; for " +
-		"scripts\n\n"
+		"what needs you comes first\n\n"
 	hidden := len(commands.CurrentRules().Hidden([]string{
 		"report:progress", "whoami", "commands", "task:get", "since",
 		"session:resume",

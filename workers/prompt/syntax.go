@@ -18,7 +18,7 @@ type usage struct {
 	only string
 	// also is what else those are told who may use alsoTo.
 	also, alsoTo string
-	// untold says that agents are not told of it: it is for people at a terminal.
+	// untold says that agents are not told of it: it is for people at a terminal, or for programs.
 	untold bool
 }
 
@@ -86,14 +86,14 @@ func (u usage) describe(allowed []string) string {
 }
 
 // Lines returns the ids of all command lines that a caller with a list of commands may use, in the order of the
-// permission table: what every list of commands shows.
+// permission table: what every list of commands shows. A session is not told of those for people or programs.
 func Lines(session bool, allowed []string) []string {
 	ids := []string{}
 	if session {
 		allowed = withMail(allowed)
 	}
 	for _, u := range usages {
-		if u.only != "" && (u.only == "sessions") != session {
+		if u.only != "" && (u.only == "sessions") != session || session && u.untold {
 			continue
 		}
 		if u.allows(allowed) {

@@ -307,6 +307,7 @@ var usages = []usage{
 		id:          "input:received",
 		syntax:      "input received <mailId>",
 		description: "Confirm that a piece of mail was shown; for programs that show mail themselves",
+		untold:      true,
 	},
 	{
 		id:          "input:wait",
@@ -474,15 +475,16 @@ var usages = []usage{
 	{
 		id:          "session:heartbeat",
 		syntax:      "session heartbeat [<sessionId>]",
-		description: "Tell the server that your session is alive; for scripts",
-		needs:       []string{"whoami"},
+		description: "For scripts: say that your session is alive; it is then lost after 1 minute of silence",
+		needs:       []string{"session:register"},
 		only:        "sessions",
+		untold:      true,
 	},
 	{
 		id:          "backup",
 		syntax:      "backup <file>",
 		description: "Write the log and its texts, without secrets, to a new file",
-		needs:       []string{"audit:export"},
+		needs:       []string{"audit:export", "token:create"},
 	},
 	{
 		id:          "clock:confirm",

@@ -39,8 +39,10 @@ var boundedQueries = []string{
 	"workOf",
 	// One look-up.
 	"callerEnded",
-	// A few look-ups for the commands in one text.
-	"mayFollow",
+	// A permission check, and one look-up.
+	"mayUse",
+	// A few look-ups for the commands in one text, and for the spawners of the sessions that it names.
+	"mayFollow", "mayNameSessions",
 }
 
 // viewsElsewhere are the looks that are bounded in another way.
