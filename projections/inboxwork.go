@@ -80,9 +80,15 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			}
 		case t.StatusSequence > 0 && t.StatusAt >= last.CompletedAt:
 			item.Message += ": it was reopened after session " + session + " was completed"
+		case t.Reopened:
+			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Next += NextOr + b.complete(t)
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
 			item.Next = b.complete(t) + NextOr + item.Next
+		}
+		if reason := t.ReopenReason(); reason != "" {
+			item.Message += "; the reason it was reopened: " + reason
 		}
 		return item
 	})
