@@ -38,15 +38,24 @@ func (s *State) UnmetDependencies(t *Task) []string {
 func (s *State) GoneDependencies(t *Task) []GoneDependency {
 	var gone []GoneDependency
 	for _, id := range t.Dependencies {
-		switch d := s.tasks.get(id); {
-		case d == nil:
-		case d.Deleted:
-			gone = append(gone, GoneDependency{id, GoneDeleted})
-		case d.Status == events.TaskCancelled:
-			gone = append(gone, GoneDependency{id, GoneCancelled})
+		if why := s.GoneBecause(id); why != "" {
+			gone = append(gone, GoneDependency{id, why})
 		}
 	}
 	return gone
+}
+
+// GoneBecause returns why nothing completes a dependency any more, [GoneDeleted] or [GoneCancelled]; "" if something
+// may.
+func (s *State) GoneBecause(id string) string {
+	switch d := s.tasks.get(id); {
+	case d == nil:
+	case d.Deleted:
+		return GoneDeleted
+	case d.Status == events.TaskCancelled:
+		return GoneCancelled
+	}
+	return ""
 }
 
 // GoneDependency is a dependency that was deleted or is cancelled.
