@@ -61,6 +61,16 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 	return warnings
 }
 
+// warnsAhead reports whether a dry run of a command warns too: its warnings are about other sessions and queues that may
+// do the same work, so they are the same before its event and after it.
+func warnsAhead(command commands.Command) bool {
+	switch command.(type) {
+	case *commands.SpawnSession, *commands.PushItem:
+		return true
+	}
+	return false
+}
+
 // mayReadWarning reports whether the caller may read everything that a warning mentions.
 func (v View) mayReadWarning(w commands.Warning) bool {
 	for _, id := range w.Tasks {
