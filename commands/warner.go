@@ -67,8 +67,8 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 	return warnings
 }
 
-// alsoHad warns of other sessions at work that have a task, spoke about it, or work on the tree above it. It omits those
-// that pull from a queue, "" for none.
+// alsoHad warns of other sessions at work that have a task, spoke about it, or work on the tree above it. It omits
+// those that pull from a queue, "" for none.
 func alsoHad(s *projections.State, t *projections.Task, session, queue string) (warnings []Warning) {
 	if above := s.TreeWorkerAbove(t); above != "" && above != session {
 		warnings = append(warnings, Warning{
