@@ -1,6 +1,9 @@
 package commands
 
 import (
+	"slices"
+	"strings"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -41,7 +44,7 @@ func mayHave(s *projections.State, c Call, command string, session *projections.
 // mayStart refuses work on tasks that are cancelled, or that wait for others.
 func mayStart(s *projections.State, c Call, tasks, unmet []string, force bool) (forced bool, err error) {
 	if len(unmet) > 0 && !force {
-		return false, waitsFor(unmet, "complete them first, or repeat it with --force")
+		return false, waitsFor(s, tasks, unmet, "repeat it with --force")
 	}
 	if err := noneCancelled(s, c, tasks...); err != nil {
 		return false, err
@@ -49,11 +52,42 @@ func mayStart(s *projections.State, c Call, tasks, unmet []string, force bool) (
 	return len(unmet) > 0, nil
 }
 
-// waitsFor is the refusal of work whose dependencies are not met.
-func waitsFor(unmet []string, next string) *Refusal {
-	return forbidden("the work would start before its dependencies are done", next,
-		"Dependencies are not completed: %s",
-		someOf(unmet[:min(len(unmet), belowNamed)], len(unmet)))
+// waitsFor is the refusal of work on tasks whose dependencies are not met; instead is the other way out. Nothing
+// completes a dependency that was deleted or cancelled, so it has to be removed.
+func waitsFor(s *projections.State, tasks, unmet []string, instead string) *Refusal {
+	named := slices.Clone(unmet[:min(len(unmet), belowNamed)])
+	next := "complete them first"
+	if remove := removeGone(s, tasks, named); remove != "" {
+		next = remove
+		if slices.ContainsFunc(unmet, func(id string) bool { return s.GoneBecause(id) == "" }) {
+			next += " and complete the others"
+		}
+	}
+	for i, id := range named {
+		if why := s.GoneBecause(id); why != "" {
+			named[i] = id + " (" + why + ")"
+		}
+	}
+	return forbidden("the work would start before its dependencies are done", next+", or "+instead,
+		"Dependencies are not completed: %s", someOf(named, len(unmet)))
+}
+
+// removeGone advises to remove those dependencies that were deleted or cancelled from the first task that has any; ""
+// if there are none. Another attempt names those of the next task.
+func removeGone(s *projections.State, tasks, unmet []string) string {
+	for _, task := range tasks {
+		var gone []string
+		for _, id := range s.Task(task).Dependencies {
+			if slices.Contains(unmet, id) && !slices.Contains(gone, id) && s.GoneBecause(id) != "" {
+				gone = append(gone, id)
+			}
+		}
+		if len(gone) > 0 {
+			return "remove what nothing completes any more with `maestro task update " + task +
+				" --remove-depends-on " + strings.Join(gone, ",") + "`"
+		}
+	}
+	return ""
 }
 
 // noneCancelled refuses work on tasks that the user cancelled. Force does not override it.

@@ -220,3 +220,28 @@ func TestEndedSessionGetsNoTasks(t *testing.T) {
 		})
 	}
 }
+
+// Nothing completes a dependency that was deleted or cancelled: the refusal says how to remove it.
+func TestRefusalSaysHowToRemoveDependenciesThatAreGone(t *testing.T) {
+	g := workGround(t)
+	g.task("deleted", "")
+	g.task("vain", "", "deleted", "cancelled", "free")
+	g.apply(&events.TaskDeleted{TaskID: "deleted"})
+	call := called(Admin(AuthnToken), RulesVersion)
+	for id, given := range giving {
+		if given.waits || given.nothing {
+			continue
+		}
+		_, err := Decide(g.s, given.ask("vain", false), call)
+		var refusal *Refusal
+		if !errors.As(err, &refusal) {
+			t.Fatalf("%s: %v", id, err)
+		}
+		const message = "Dependencies are not completed: deleted (deleted), cancelled (cancelled), free"
+		const next = "remove what nothing completes any more with `maestro task update vain --remove-depends-on " +
+			"deleted,cancelled` and complete the others, or repeat it with --force"
+		if refusal.Message != message || refusal.Next != next {
+			t.Errorf("%s: %s; next: %s", id, refusal.Message, refusal.Next)
+		}
+	}
+}

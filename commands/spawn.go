@@ -168,7 +168,7 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 func (x *SpawnSession) starts(s *projections.State, c Call, kind sessionKind, unmet []string) (forced bool, err error) {
 	if !thirdOn(c.Rules) {
 		if len(unmet) > 0 && x.Strict {
-			return false, waitsFor(unmet, "complete them first, or spawn without strict")
+			return false, waitsFor(s, kind.tasks, unmet, "spawn without strict")
 		}
 		return false, nil
 	}

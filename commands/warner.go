@@ -67,9 +67,16 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 	return warnings
 }
 
-// alsoHad warns of other sessions at work that have a task or spoke about it. It omits those that pull from a queue, ""
-// for none.
+// alsoHad warns of other sessions at work that have a task, spoke about it, or work on the tree above it. It omits
+// those that pull from a queue, "" for none.
 func alsoHad(s *projections.State, t *projections.Task, session, queue string) (warnings []Warning) {
+	if above := s.TreeWorkerAbove(t); above != "" && above != session {
+		warnings = append(warnings, Warning{
+			Text:     "session " + above + " works on the tree above task " + t.ID + ", so two workers may do it",
+			Tasks:    []string{t.ID},
+			Sessions: []string{above},
+		})
+	}
 	for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
 		x := s.Session(other)
 		if other == session || x == nil || !x.Active() || queue != "" && x.Queue == queue {

@@ -8,17 +8,34 @@ import (
 )
 
 // Startable reports whether somebody could start a task now: it is todo, all its dependencies are completed, it is not
-// reported as completed, and neither a queue nor a session at work has it.
+// reported as completed or blocked, and neither a queue, nor a session at work, nor a tree worker above it has it.
 func (s *State) Startable(t *Task) bool {
 	if t.Status != events.TaskTodo || s.Open(t.ID) > 0 {
 		return false
 	}
 	s.lookedThrough(t.Speakers())
-	if s.saidDone(t) {
+	if s.saidDone(t) || s.saidBlocked(t) {
 		return false
 	}
 	return !slices.ContainsFunc(t.Dependencies, func(id string) bool { return !s.satisfied(id, false) }) &&
-		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.attends(s.Session(id), t) })
+		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.attends(s.Session(id), t) }) &&
+		s.TreeWorkerAbove(t) == ""
+}
+
+// TreeWorkerAbove returns a session at work with the tree strategy that has a task above one: it works on everything
+// below that. "" if there is none.
+func (s *State) TreeWorkerAbove(t *Task) string {
+	for up := s.Task(t.ParentID); up != nil; up = s.Task(up.ParentID) {
+		s.work(1)
+		for _, id := range slices.Backward(up.SessionIDs) {
+			x := s.Session(id)
+			s.work(1)
+			if x != nil && x.Strategy == events.StrategyTree && s.attends(x, up) {
+				return id
+			}
+		}
+	}
+	return ""
 }
 
 // UnmetDependencies returns the dependencies of a task that are not completed; a dependency that was deleted before its
@@ -38,15 +55,24 @@ func (s *State) UnmetDependencies(t *Task) []string {
 func (s *State) GoneDependencies(t *Task) []GoneDependency {
 	var gone []GoneDependency
 	for _, id := range t.Dependencies {
-		switch d := s.tasks.get(id); {
-		case d == nil:
-		case d.Deleted:
-			gone = append(gone, GoneDependency{id, GoneDeleted})
-		case d.Status == events.TaskCancelled:
-			gone = append(gone, GoneDependency{id, GoneCancelled})
+		if why := s.GoneBecause(id); why != "" {
+			gone = append(gone, GoneDependency{id, why})
 		}
 	}
 	return gone
+}
+
+// GoneBecause returns why nothing completes a dependency any more, [GoneDeleted] or [GoneCancelled]; "" if something
+// may.
+func (s *State) GoneBecause(id string) string {
+	switch d := s.tasks.get(id); {
+	case d == nil:
+	case d.Deleted:
+		return GoneDeleted
+	case d.Status == events.TaskCancelled:
+		return GoneCancelled
+	}
+	return ""
 }
 
 // GoneDependency is a dependency that was deleted or is cancelled.

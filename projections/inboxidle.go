@@ -44,12 +44,13 @@ func (b *inbox) allBelowEnded(t *Task) bool {
 }
 
 // doneBelow returns a chore that adds an open task below which everything is done, unless somebody works on it. The
-// wait began when the last task below it was completed.
+// wait began when the last task below it was completed. If the task was reopened after that, it lacks something itself:
+// its own work comes first.
 func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 	if t.Status == events.TaskBlocked || b.Open(t.ID) > 0 || b.works(worker) || b.worked(t) {
 		return func() bool { return false }
 	}
-	completed, since := 0, t.StatusAt
+	completed, since, reopened := 0, t.StatusAt, t.Reopened
 	b.add(finally(func() {
 		if completed == 0 {
 			b.abandoned(t, worker)
@@ -57,12 +58,17 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 		}
 		b.add(b.unlessWorkedOnAbove(t, func() {
 			b.find(InboxUnattended, "", "", since, func() InboxItem {
-				return InboxItem{
+				item := InboxItem{
 					TaskID:  t.ID,
 					What:    t.Title,
 					Message: "all tasks below it are completed",
 					Next:    "maestro task complete " + t.ID,
 				}
+				if reopened {
+					item.Message = textOf("it was reopened after all tasks below it were completed", t.StatusReasonText())
+					item.Next = b.spawn(t) + NextOr + item.Next
+				}
+				return item
 			})
 		}))
 	}))
@@ -70,6 +76,7 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 		if child := b.Task(id); child != nil && child.Status == events.TaskCompleted {
 			completed++
 			since = max(since, child.StatusAt)
+			reopened = reopened && child.StatusSequence < t.StatusSequence
 		}
 	})
 }

@@ -80,9 +80,15 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			}
 		case t.StatusSequence > 0 && t.StatusAt >= last.CompletedAt:
 			item.Message += ": it was reopened after session " + session + " was completed"
+		case t.Reopened:
+			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Next += NextOr + b.complete(t)
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
 			item.Next = b.complete(t) + NextOr + item.Next
+		}
+		if reason := t.ReopenReason(); reason != "" {
+			item.Message += "; the reason it was reopened: " + reason
 		}
 		return item
 	})
@@ -202,9 +208,13 @@ func (s *State) Successor(x *Session) string {
 		return next + " --strategy queue --queue " + x.Queue
 	}
 	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
+	together := make(map[string]bool, len(named))
+	for _, id := range named {
+		together[id] = true
+	}
 	left := make([]string, 0, len(named))
 	for _, id := range named {
-		if t := s.Task(id); t != nil && !t.over() && !s.waitsFor(t, named) {
+		if t := s.Task(id); t != nil && !t.over() && !s.waitsFor(t, together) {
 			left = append(left, id)
 		}
 	}
@@ -216,9 +226,9 @@ func (s *State) Successor(x *Session) string {
 
 // waitsFor reports whether a task waits for another that is not among those given out together. Of very many
 // dependencies it examines only the first.
-func (s *State) waitsFor(t *Task, together []string) bool {
+func (s *State) waitsFor(t *Task, together map[string]bool) bool {
 	for _, id := range t.Dependencies[:min(len(t.Dependencies), mostSucceeded)] {
-		if !slices.Contains(together, id) && !s.satisfied(id, false) {
+		if !together[id] && !s.satisfied(id, false) {
 			return true
 		}
 	}

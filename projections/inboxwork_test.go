@@ -22,6 +22,7 @@ func TestUnattendedWork(t *testing.T) {
 		ParentID: "t1",
 	})
 	done := by(worker, &events.SessionCompleted{SessionID: "w"})
+	reopened := by(admin, &events.TaskStatusChanged{TaskID: "t1", To: events.TaskInProgress, Reason: "add tests"})
 	then := continued(project(), task("t1"))
 	had := continued(then(spawn("w", "t1"), report(worker, "w", events.ReportProgress, "m", "t1"))...)
 	for _, c := range []struct {
@@ -56,11 +57,28 @@ func TestUnattendedWork(t *testing.T) {
 			"unattended w/t1 at 7: Title of t1: no session works on it: it was reopened after session w was " +
 				"completed → " + spawnNext,
 		}},
+		{"reopened with a reason after its session ended", had(done, moved("t1", events.TaskCompleted), reopened), []string{
+			"unattended w/t1 at 7: Title of t1: no session works on it: it was reopened after session w was " +
+				"completed; the reason it was reopened: add tests → " + spawnNext,
+		}},
+		{"reopened before its session ended", had(reopened, done), []string{
+			"unattended w/t1 at 6: Title of t1: no session works on it: session w is completed, and nobody says " +
+				"that it is done; the reason it was reopened: add tests → " + spawnNext + ", or maestro task complete t1",
+		}},
 		{"everything below it is done", then(below, moved("t2", events.TaskCompleted)), []string{
 			"unattended /t1 at 4: Title of t1: all tasks below it are completed → maestro task complete t1",
 		}},
 		{"begun, and everything below it is done", then(begun, below, moved("t2", events.TaskCompleted)), []string{
 			"unattended /t1 at 5: Title of t1: all tasks below it are completed → maestro task complete t1",
+		}},
+		{"reopened after everything below it is done", then(below, moved("t2", events.TaskCompleted),
+			moved("t1", events.TaskCompleted), reopened), []string{
+			"unattended /t1 at 6: Title of t1: it was reopened after all tasks below it were completed: add tests → " +
+				spawnNext + ", or maestro task complete t1",
+		}},
+		{"reopened, and then everything below it was done", then(below, moved("t1", events.TaskCompleted), reopened,
+			moved("t2", events.TaskCompleted)), []string{
+			"unattended /t1 at 6: Title of t1: all tasks below it are completed → maestro task complete t1",
 		}},
 		{"everything below it is cancelled", then(below, moved("t2", events.TaskCancelled)), nil},
 		{"it is completed as well", then(below, moved("t2", events.TaskCompleted),

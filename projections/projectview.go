@@ -110,6 +110,10 @@ type ProjectStatus struct {
 	QueuesMore           int              `json:"queuesMore,omitempty"`
 	// Inbox counts what needs a person.
 	Inbox int `json:"inbox"`
+	// InboxNext and ConfirmNext are the commands for what needs a person and for what waits to be confirmed, absent if
+	// the reader may not run them.
+	InboxNext   string `json:"inboxNext,omitempty"`
+	ConfirmNext string `json:"confirmNext,omitempty"`
 	// Unread names what was not counted, or only in part, because there is too much for one read: "tasks", "sessions",
 	// "queues", "inbox".
 	Unread []string `json:"unread,omitempty"`

@@ -173,6 +173,9 @@ func (s *Service) decide(
 		done.Below, err = s.below(ctx, c, request, a.Options)
 	}
 	if a.DryRun {
+		if err == nil && warnsAhead(request.Command) {
+			done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
+		}
 		return done, err
 	}
 	s.placeManifest(ctx, done.Data, generated)

@@ -174,6 +174,13 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 	search := v.SearchStatus(p)
 	search.Now(v.Service.Now().UnixMilli())
 	listed := v.Permit("task:list", p.ID) == nil
+	inboxNext, confirmNext := "", ""
+	if v.Permit("inbox", p.ID) == nil {
+		inboxNext = "`maestro inbox`"
+	}
+	if v.Permit("task:complete", p.ID) == nil && v.Permit("task:reopen", p.ID) == nil {
+		confirmNext = "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"
+	}
 	return func() (projections.ProjectStatus, error) {
 		held := v.holding(search.Size)
 		defer held.free()
@@ -182,6 +189,7 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 			search.Stop()
 		}
 		status := search.Status()
+		status.InboxNext, status.ConfirmNext = inboxNext, confirmNext
 		if !listed { // a list may omit it; then the counts are all there is to see
 			status.ToConfirm, status.Said, status.SaidMore = []projections.TaskReport{}, []projections.TaskReport{}, 0
 		}

@@ -61,6 +61,16 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 	return warnings
 }
 
+// warnsAhead reports whether a dry run of a command warns too: its warnings are about other sessions and queues that
+// may do the same work, so they are the same before its event and after it.
+func warnsAhead(command commands.Command) bool {
+	switch command.(type) {
+	case *commands.SpawnSession, *commands.PushItem:
+		return true
+	}
+	return false
+}
+
 // mayReadWarning reports whether the caller may read everything that a warning mentions.
 func (v View) mayReadWarning(w commands.Warning) bool {
 	for _, id := range w.Tasks {
@@ -83,7 +93,8 @@ const waitForIt = "`maestro input wait` waits for the answer"
 func asksAgain(v View, said *events.SessionReported) []string {
 	for x := range v.OpenQuestionsFrom(said.SessionID) {
 		if x.ID != said.InputID && x.Question == said.Message && slices.Equal(x.Options, said.Options) {
-			return []string{v.warning("you have asked this already, and question "+x.ID+" is still open", waitForIt)}
+			return []string{v.warning("this asks it a second time: your question "+x.ID+" with the same words is still open",
+				"`maestro input wait "+x.ID+"` waits for its answer")}
 		}
 	}
 	return nil

@@ -242,6 +242,34 @@ func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
 	}
 }
 
+// A tree worker is at its end only when the tasks below its own are reported too.
+func TestWhoamiCountsTheTree(t *testing.T) {
+	s := newStage(t)
+	task := func(parent string) string {
+		return s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T","parentId":"`+parent+`"}`)
+	}
+	kid, other := task(s.task), task(s.task)
+	below := task(kid)
+	worker := s.spawned(s.admin(), `,"strategy":"tree","taskIds":["`+s.task+`"]`)
+	s.do(worker, "session:register", `{}`)
+	for _, step := range []struct{ count, task string }{
+		{"3 tasks below yours are not reported yet: ", s.task},
+		{"3 tasks below yours are not reported yet: ", kid},
+		{"2 tasks below yours are not reported yet: ", other},
+		{"1 task below yours is not reported yet: ", below},
+	} {
+		want := step.count + "work on " + step.task + ", then `maestro report complete \"<summary>\" --task " +
+			step.task + "`"
+		if next := s.whoami(worker).Next; next != want {
+			t.Errorf("it is told: %s\nwant: %s", next, want)
+		}
+		s.do(worker, "report:complete", `{"message":"m","taskIds":["`+step.task+`"]}`)
+	}
+	if next := s.whoami(worker).Next; next != "everything is reported: end with `maestro session complete`" {
+		t.Errorf("at its end it is told: %s", next)
+	}
+}
+
 // A session with many tasks is told the first ones, and how many more there are.
 func TestWhoamiNamesTheFirstTasks(t *testing.T) {
 	s := newStage(t)

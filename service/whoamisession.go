@@ -2,6 +2,7 @@ package service
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,7 +130,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	if item := v.Holds(x); item != nil {
 		return v.nextOfHeld(x, item)
 	}
-	open := nextTask(tasks)
+	below, more := v.leftInTree(x)
+	open := nextTask(slices.Concat(tasks, below))
 	worker := x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker
 	word := v.SessionWord(x)
 	switch {
@@ -146,11 +148,61 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open != nil && x.Role == events.RoleOrchestrator:
 		return "`maestro status` shows what your sessions report and what waits to be confirmed"
 	case open != nil && may("report:complete"):
-		return "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " + open.ID + "`"
+		return ofTree(below, more) + "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " +
+			open.ID + "`"
 	case open != nil:
-		return "work on " + open.ID + ", then `maestro session complete`"
+		return ofTree(below, more) + "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return v.nextAtEnd(x, tasks)
+}
+
+// treeLooked bounds the tasks of a tree that are examined for those that its worker has not reported.
+const treeLooked = 1000
+
+// leftInTree returns the tasks below those of a tree worker of which nobody has reported the end. Of a very large tree
+// it examines only a part; more says so.
+func (v View) leftInTree(x *projections.Session) (left []wire.OwnTask, more bool) {
+	if x.Strategy != events.StrategyTree {
+		return nil, false
+	}
+	seen := map[string]bool{}
+	for _, id := range x.TaskIDs {
+		seen[id] = true
+	}
+	looked := 0
+	for _, root := range x.TaskIDs {
+		below := v.Descendants(root, treeLooked-looked)
+		v.Worked(len(below))
+		for _, id := range below {
+			if looked++; looked >= treeLooked {
+				return left, true
+			}
+			t := v.Task(id)
+			if t == nil || seen[id] {
+				continue
+			}
+			seen[id] = true
+			v.Worked(2 * t.Speakers())
+			own := wire.OwnTask{ID: id, Status: t.Status, Says: standing(t, t.SaidBy(x.ID))}
+			if says, _ := v.SessionStatus(t); !reported(own) && says != events.SaysCompleted {
+				left = append(left, own)
+			}
+		}
+	}
+	return left, false
+}
+
+// ofTree introduces the next step of a tree worker with the number of tasks below its own that are not reported.
+func ofTree(left []wire.OwnTask, more bool) string {
+	switch {
+	case len(left) == 0:
+		return ""
+	case more:
+		return "at least " + strconv.Itoa(len(left)) + " tasks below yours are not reported yet: "
+	case len(left) == 1:
+		return "1 task below yours is not reported yet: "
+	}
+	return strconv.Itoa(len(left)) + " tasks below yours are not reported yet: "
 }
 
 // nextAtEnd returns the next step of a session that has nothing left to report. It says what nobody needs any more, and

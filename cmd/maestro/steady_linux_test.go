@@ -22,7 +22,7 @@ import (
 var (
 	steadyFor   = flag.Duration("steady", 3*time.Second, "how long reports come at a steady rate")
 	steadyRate  = flag.Int("steady-rate", 200, "how many reports come in a second")
-	steadyRatio = flag.Float64("steady-ratio", 0, "how many times its p99 at the beginning the one at the end may be; 0: any")
+	steadyRatio = flag.Float64("steady-ratio", 0, "how many times the first p99 the last may be; 0: any")
 )
 
 const (

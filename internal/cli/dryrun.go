@@ -19,7 +19,8 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 		wire.Outcome
 		Retried bool `json:"retried,omitempty"`
 		wire.Below
-	}{true, answer.Outcome, answer.Retried, answer.Below}, func() {
+		Warnings []string `json:"warnings,omitempty"`
+	}{true, answer.Outcome, answer.Retried, answer.Below, answer.Warnings}, func() {
 		switch {
 		case data == nil:
 			a.Print("Dry run: nothing to do, the command would change nothing\n")
@@ -35,6 +36,7 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 		if answer.LivingBelow > 0 {
 			a.Print("Dry run: %s below it would go on\n", Many(answer.LivingBelow, "living session"))
 		}
+		a.warn(answer)
 	})
 	return errDone
 }

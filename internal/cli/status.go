@@ -104,7 +104,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		a.Field("Queue", fmt.Sprintf("and %d more: see `maestro queue status`", s.QueuesMore))
 	}
 	if s.Inbox > 0 {
-		a.Field("Needs you", Many(s.Inbox, "thing")+": see `maestro inbox`")
+		a.Field(needing(a, s))
 	}
 	if len(s.Unread) > 0 {
 		a.Field("Not counted", "all of "+strings.Join(s.Unread, ", ")+": there is too much for one read")
@@ -116,8 +116,21 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 		}
 	}
 	showSaid(a, "Who says what", open, s.SaidMore)
-	const commands = "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"
-	showSaid(a, "Reported as done, and not confirmed yet ("+commands+")", s.ToConfirm, s.UnconfirmedMore)
+	heading := "Reported as done, and not confirmed yet"
+	if s.ConfirmNext != "" {
+		heading += " (" + s.ConfirmNext + ")"
+	}
+	showSaid(a, heading, s.ToConfirm, s.UnconfirmedMore)
+}
+
+// needing returns the field that counts what needs somebody. The inbox of a session shows only what concerns it, and the
+// status counts everything.
+func needing(a *Run, s wire.ProjectStatus) (name, value string) {
+	if !a.isSession() {
+		return "Needs you", Many(s.Inbox, "thing") + Prefixed(": see ", s.InboxNext)
+	}
+	value = "the project has " + Many(s.Inbox, "thing") + " for somebody to deal with"
+	return "Inbox", value + Prefixed("; for those that concern you, see ", s.InboxNext)
 }
 
 func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {

@@ -14,7 +14,7 @@ type TaskFilter struct {
 	SessionStatus string `query:"sessionStatus" flag:"says working|needs_input|blocked|completed|failed" doc:"with this report of an agent"`
 	Unconfirmed   string `query:"unconfirmed" flag:"unconfirmed true" doc:"true: that are reported as completed and not confirmed"`
 	Priority      string `query:"priority" flag:"priority low|medium|high|critical" doc:"with this priority"`
-	Ready         string `query:"ready" flag:"ready true" doc:"true: that somebody can start now: todo, with all dependencies completed, not reported as completed, and in no queue or working session"`
+	Ready         string `query:"ready" flag:"ready true" doc:"true: that somebody can start now: todo, with all dependencies completed, not reported as completed or blocked, and in no queue or working session, nor below a task that a working session with the tree strategy has"`
 	Label         string `query:"label" flag:"label <label>" doc:"with this label"`
 	PlanID        string `query:"planId" flag:"plan-id <id>" doc:"with this id in a plan"`
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
