@@ -37,6 +37,7 @@ var bounds = map[string]string{
 	"InputView.taskIds":               "ids",
 	"Permissions.commands":            byFew,
 	"ProjectStatus.lost":              "+lostMore",
+	"ProjectStatus.lostNames":         "+lostMore",
 	"ProjectStatus.queues":            "+queuesMore",
 	"ProjectStatus.saidBySessions":    "+saidBySessionsMore",
 	"ProjectStatus.unconfirmed":       "+unconfirmedMore",

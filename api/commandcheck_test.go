@@ -18,7 +18,7 @@ func TestCheckOfACommand(t *testing.T) {
 		{"another name", worker, "task:report:progress", `{"command":"task:report:progress","allowed":true}`},
 		{"refused", worker, "task:complete", `{"allowed":false,"why":"it is for: orchestrator, user"}`},
 		{"the user's", adminToken, "task:complete", `{"allowed":true,"role":"user","strategy":""}`},
-		{"no command", worker, "nonsense", `{"allowed":false,"unknown":true,"why":"there is no such command"}`},
+		{"no command", worker, "nonsense", `{"allowed":false,"unknown":true,"why":"no command has this id"}`},
 	} {
 		like(t, c.name, c.want, any(w.send(http.MethodGet, "/api/commands/"+c.id, c.token, "").is(200).object()))
 	}

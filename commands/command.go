@@ -126,7 +126,7 @@ func UnknownCommand(id string) *Refusal {
 	refusal := &Refusal{
 		Code:    CodeNotFound,
 		Message: "There is no command '" + safetext.Printable(id) + "'",
-		Why:     "no row of the permission table has this id",
+		Why:     "no command has this id",
 		Next:    "see `maestro commands`",
 	}
 	var known []string
