@@ -75,11 +75,13 @@ func waitsFor(s *projections.State, tasks, unmet []string, instead string) *Refu
 // removeGone advises to remove those dependencies that were deleted or cancelled from the first task that has any; ""
 // if there are none. Another attempt names those of the next task.
 func removeGone(s *projections.State, tasks, unmet []string) string {
+	open := setOf(unmet)
 	for _, task := range tasks {
 		var gone []string
 		for _, id := range s.Task(task).Dependencies {
-			if slices.Contains(unmet, id) && !slices.Contains(gone, id) && s.GoneBecause(id) != "" {
+			if open[id] && s.GoneBecause(id) != "" {
 				gone = append(gone, id)
+				delete(open, id) // named once
 			}
 		}
 		if len(gone) > 0 {

@@ -57,13 +57,14 @@ func TestUnattendedWork(t *testing.T) {
 			"unattended w/t1 at 7: Title of t1: no session works on it: it was reopened after session w was " +
 				"completed → " + spawnNext,
 		}},
-		{"reopened with a reason after its session ended", had(done, moved("t1", events.TaskCompleted), reopened), []string{
+		{"reopened with a reason after its end", had(done, moved("t1", events.TaskCompleted), reopened), []string{
 			"unattended w/t1 at 7: Title of t1: no session works on it: it was reopened after session w was " +
 				"completed; the reason it was reopened: add tests → " + spawnNext,
 		}},
 		{"reopened before its session ended", had(reopened, done), []string{
 			"unattended w/t1 at 6: Title of t1: no session works on it: session w is completed, and nobody says " +
-				"that it is done; the reason it was reopened: add tests → " + spawnNext + ", or maestro task complete t1",
+				"that it is done; the reason it was reopened: add tests → " + spawnNext +
+				", or maestro task complete t1",
 		}},
 		{"everything below it is done", then(below, moved("t2", events.TaskCompleted)), []string{
 			"unattended /t1 at 4: Title of t1: all tasks below it are completed → maestro task complete t1",

@@ -15,7 +15,10 @@ func TestStartable(t *testing.T) {
 		return by(admin, &events.TaskCreated{TaskID: id, Title: "Title of " + id, ParentID: parent})
 	}
 	below := continued(then(under("t3", "t1"), under("t4", "t3"), by(admin, &events.SessionSpawned{
-		SessionID: "w", Role: events.RoleWorker, Strategy: events.StrategyTree, TaskIDs: []string{"t1"},
+		SessionID: "w",
+		Role:      events.RoleWorker,
+		Strategy:  events.StrategyTree,
+		TaskIDs:   []string{"t1"},
 	}))...)
 	queue := by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 1})
 	push := by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"})

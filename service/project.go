@@ -178,8 +178,8 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 	if v.Permit("inbox", p.ID) == nil {
 		inboxNext = "`maestro inbox`"
 	}
-	if v.Permit("task:complete", p.ID) == nil && v.Permit("task:reopen", p.ID) == nil {
-		confirmNext = "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"
+	if confirm := "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"; v.mayFollow(confirm) {
+		confirmNext = confirm
 	}
 	return func() (projections.ProjectStatus, error) {
 		held := v.holding(search.Size)

@@ -93,8 +93,8 @@ const waitForIt = "`maestro input wait` waits for the answer"
 func asksAgain(v View, said *events.SessionReported) []string {
 	for x := range v.OpenQuestionsFrom(said.SessionID) {
 		if x.ID != said.InputID && x.Question == said.Message && slices.Equal(x.Options, said.Options) {
-			return []string{v.warning("this asks it a second time: your question "+x.ID+" with the same words is still open",
-				"`maestro input wait "+x.ID+"` waits for its answer")}
+			again := "this asks it a second time: your question " + x.ID + " with the same words is still open"
+			return []string{v.warning(again, "`maestro input wait "+x.ID+"` waits for its answer")}
 		}
 	}
 	return nil

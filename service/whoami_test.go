@@ -220,7 +220,8 @@ func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
 		t.Errorf("before its end: %s", got)
 	}
 	s.do(whole, "session:complete", `{}`)
-	want = "you reported that you are done, and still hold task " + task + ": `maestro queue complete` completes its item"
+	want = "you reported that you are done, and still hold task " + task +
+		": `maestro queue complete` completes its item"
 	if got := s.whoami(whole).Next; got != want {
 		t.Errorf("after its end: %s", got)
 	}
@@ -236,7 +237,8 @@ func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
 
 	reporter, task := holder(`,"allowedCommands":["queue:start","report:complete"]`)
 	s.do(reporter, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`)
-	want = "you said that " + task + " is done: `maestro session complete` ends your session, and the item returns to the queue"
+	want = "you said that " + task +
+		" is done: `maestro session complete` ends your session, and the item returns to the queue"
 	if got := s.whoami(reporter).Next; got != want {
 		t.Errorf("one that cannot complete it: %s", got)
 	}

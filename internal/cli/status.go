@@ -123,8 +123,8 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	showSaid(a, heading, s.ToConfirm, s.UnconfirmedMore)
 }
 
-// needing returns the field that counts what needs somebody. The inbox of a session shows only what concerns it, and the
-// status counts everything.
+// needing returns the field that counts what needs somebody. The inbox of a session shows only what concerns it, and
+// the status counts everything.
 func needing(a *Run, s wire.ProjectStatus) (name, value string) {
 	if !a.isSession() {
 		return "Needs you", Many(s.Inbox, "thing") + Prefixed(": see ", s.InboxNext)

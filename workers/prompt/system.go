@@ -154,8 +154,8 @@ var permissionModes = map[manifest.PermissionMode]string{
 // every mode.
 func permissionMode(m *manifest.Manifest) string {
 	if m.Session.PermissionMode == manifest.ReadOnly && m.Role == events.RoleOrchestrator {
-		return "You may read every file and change none. Your results are the tasks, the sessions that you start, and what " +
-			"you report."
+		return "You may read every file and change none. Your results are the tasks, the sessions that you start, " +
+			"and what you report."
 	}
 	return permissionModes[m.Session.PermissionMode]
 }

@@ -40,6 +40,7 @@ var nestedSearches = map[string]string{
 	"projections/inboxwork.go LeftOpen SaidBy":      "counted; `session-tasks` and `report-words`",
 	"service/leftopen.go nextOfLeft SaidBy":         "counted; of twenty tasks, `report-words`",
 	"service/whoamisession.go ownTasks SaidBy":      "counted; of ten tasks, `report-words`",
+	"service/whoamisession.go leftInTree SaidBy":    "counted; of a thousand tasks",
 }
 
 // Decisions, folds and queries that walk through a list do not search another list for each entry, because that takes
