@@ -65,8 +65,8 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					Next:    "maestro task complete " + t.ID,
 				}
 				if reopened {
-					const reopened = "it was reopened after all tasks below it were completed"
-					item.Message = textOf(reopened, t.StatusReasonText())
+					const why = "it was reopened after all tasks below it were completed"
+					item.Message = textOf(why, t.StatusReasonText())
 					item.Next = b.spawn(t) + NextOr + item.Next
 				}
 				return item
