@@ -261,7 +261,7 @@ func (x *StartItem) Decide(s *projections.State, c Call) (events.Data, error) {
 // afterDone returns the next step for a session that reported that it is done: it stops, and others give out its work.
 func afterDone(s *projections.State, session *projections.Session, c Call) string {
 	if c.By.Kind == ActorSession {
-		return nextAfterEnd
+		return NextAfterEnd
 	}
 	return "a new session takes it: `" + s.Successor(session) + "`"
 }

@@ -153,8 +153,8 @@ func (x *Report) from(e *events.Event, d *events.SessionReported) bool {
 const WhyOnlyLate = "a session that has ended changes nothing more; the server still accepts, and marks as late, " +
 	"reports that its machine stored before the end because no server answered"
 
-// nextAfterEnd tells a session what to do when a refusal shows that it has ended: a worker may not spawn another.
-const nextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
+// NextAfterEnd tells a session what to do when a refusal shows that it has ended: a worker may not spawn another.
+const NextAfterEnd = "stop; the user or the session that spawned this one decides what comes next"
 
 // mayReportLate lets a session that has ended deliver what it kept before its end: the report says when it was said,
 // which is neither before the session was created nor after its end, and a session may deliver only a limited number of
@@ -166,7 +166,7 @@ func mayReportLate(
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
-			WhyOnlyLate, nextAfterEnd, "%s", hasEnded(session))
+			WhyOnlyLate, NextAfterEnd, "%s", hasEnded(session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
 			"the report says that it was made before the session was created, at "+
@@ -174,7 +174,7 @@ func mayReportLate(
 			"compare the clock of its machine with the server's",
 			"Session '%s' did not exist when this was reported", session.ID)
 	case c.OccurredAt.UnixMilli() > session.EndedAt:
-		return notAllowed(rule, "the report was kept after the end", nextAfterEnd,
+		return notAllowed(rule, "the report was kept after the end", NextAfterEnd,
 			"Session '%s' had ended when this was reported: %s", session.ID, HowEnded(session))
 	case int64(session.LateReports) >= LimitLateReports.Value:
 		return tooMuchLate(LimitLateReports, session.ID, "has delivered %d reports after its end", session.LateReports)

@@ -14,8 +14,11 @@ func (s *State) Startable(t *Task) bool {
 		return false
 	}
 	s.lookedThrough(t.Speakers())
-	if s.saidDone(t) || s.saidBlocked(t) {
+	switch says, session := s.SessionStatus(t); {
+	case says == events.SaysCompleted:
 		return false
+	case says == events.SaysBlocked && t.SaidBy(session).Sequence >= t.StatusSequence:
+		return false // the status was not changed since
 	}
 	return !slices.ContainsFunc(t.Dependencies, func(id string) bool { return !s.satisfied(id, false) }) &&
 		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.attends(s.Session(id), t) }) &&

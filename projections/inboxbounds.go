@@ -73,15 +73,13 @@ func (b *inbox) bounded(part InboxPart) []wanted {
 // others returns the item that stands for the rest of its crowd.
 func (item *InboxItem) others() InboxItem {
 	rest := InboxItem{
-		Kind:      item.Kind,
-		ProjectID: item.ProjectID,
-		SessionID: item.SessionID,
-
+		Kind:        item.Kind,
+		ProjectID:   item.ProjectID,
+		SessionID:   item.SessionID,
 		SessionName: item.SessionName,
-
-		Queue: item.Queue,
-		What:  item.What,
-		Since: item.Since,
+		Queue:       item.Queue,
+		What:        item.What,
+		Since:       item.Since,
 	}
 	switch {
 	case item.Queue != "":

@@ -245,13 +245,6 @@ func (s *State) saidDone(t *Task) bool {
 	return says == events.SaysCompleted
 }
 
-// saidBlocked reports whether the statement that counts for a task says that it is blocked, and its status was not
-// changed since.
-func (s *State) saidBlocked(t *Task) bool {
-	says, session := s.SessionStatus(t)
-	return says == events.SaysBlocked && t.SaidBy(session).Sequence >= t.StatusSequence
-}
-
 // say appends a session's statement on a task, in place of its former one. Its words are in the event's entry with this
 // index. The text of a completion is the task's result.
 func (s *State) say(f fact, task, session string, status events.TaskSessionStatus, index int) {

@@ -133,6 +133,9 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return strings.Cut(rest, "/sessions/")
 }
 
+// typeFile is the type of the entry for a changed file.
+const typeFile = "file_modified"
+
 // IsReserved reports whether a type of entries is for decisions, so that a session cannot write notes of it. What
 // its reports write is none: see [ReportOfType].
 func IsReserved(kind string) bool {
@@ -143,6 +146,16 @@ func IsReserved(kind string) bool {
 		return true
 	}
 	return false
+}
+
+// WritesType reports whether Maestro itself writes entries of a type: a decision, a report, a changed file, or the end
+// of a command. Other types are those of notes.
+func WritesType(kind string) bool {
+	switch kind {
+	case reportType(events.ReportProgress), TypeExited, typeFile:
+		return true
+	}
+	return IsReserved(kind) || ReportOfType(kind) != ""
 }
 
 // ReportOfType returns the kind of report that writes entries of a type, "" if none does. Notes are of type progress

@@ -195,7 +195,7 @@ func (s *Service) whomToAsk(c *Caller) string {
 	case c.By.Kind != commands.ActorSession:
 		return "ask an admin: your token may not do it"
 	case s.hasEnded(c):
-		return "stop; the user or the session that spawned this one decides what comes next"
+		return commands.NextAfterEnd
 	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
 		return "ask with `maestro report needs-input \"<question>\"`"
 	}

@@ -300,12 +300,11 @@ func refusedKept(
 	for _, d := range slices.Backward(denials) {
 		project, session, _ := projections.SessionOfSource(d.Actor)
 		item := projections.InboxItem{
-			Kind:      projections.InboxRefused,
-			ProjectID: project,
-			SessionID: session,
-			EntryID:   d.ID,
-			What:      sessions[session].Name,
-
+			Kind:        projections.InboxRefused,
+			ProjectID:   project,
+			SessionID:   session,
+			EntryID:     d.ID,
+			What:        sessions[session].Name,
 			SessionName: sessions[session].Name,
 			Since:       d.First,
 			Next:        "maestro audit denials --actor " + session,

@@ -69,6 +69,6 @@ func AfterEnd(by commands.Actor, row string) error {
 		Rule:    row,
 		Message: "Session '" + by.Name + "' has ended",
 		Why:     commands.WhyReadsAfterEnd,
-		Next:    "stop; the user or the session that spawned this one decides what comes next",
+		Next:    commands.NextAfterEnd,
 	}
 }

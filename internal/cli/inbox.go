@@ -143,15 +143,13 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 		}
 		dir := filepath.Join("outbox", id, "damaged")
 		item := wire.InboxItem{
-			Kind:      inboxSetAside,
-			ProjectID: of.ProjectID,
-			SessionID: id,
-			What:      of.Name,
-
+			Kind:        inboxSetAside,
+			ProjectID:   of.ProjectID,
+			SessionID:   id,
+			What:        of.Name,
 			SessionName: of.Name,
-
-			Message: Many(aside[id], "kept command") + " set aside and not delivered",
-			Next:    "read what is in " + filepath.Join(path, dir) + ", and remove it",
+			Message:     Many(aside[id], "kept command") + " set aside and not delivered",
+			Next:        "read what is in " + filepath.Join(path, dir) + ", and remove it",
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
 			item.Since = events.Millis(info.ModTime().UnixMilli())

@@ -148,7 +148,7 @@ func (a *Run) sayNamesakes(ctx context.Context, name string) {
 	}
 	named, err := a.client.Projects(ctx, wire.ProjectFilter{Name: name})
 	if own := usersOwn(named); err == nil && len(own) > 1 {
-		a.Say("maestro: %d projects have the name %q, so a command has to name the one that it means by its id: %s\n",
+		a.Say("maestro: %d projects have the name %q; in commands, name the one you mean by its id: %s\n",
 			len(own), safetext.OneLine(name), idsOf(candidates(own, ofProject)))
 	}
 }

@@ -286,21 +286,10 @@ func entryType(e wire.Entry) string {
 	if _, _, fromSession := wire.SessionOfSource(e.Source); ok && fromSession {
 		return claim
 	}
-	if !ofProduct(e.Type) {
+	if !wire.WritesType(e.Type) { // it could otherwise read like a decision or a report
 		return "note (" + safetext.OneLine(e.Type) + ")"
 	}
 	return e.Type
-}
-
-// ofProduct reports whether Maestro itself writes entries of a type. The types of notes are free, and could otherwise
-// read like a decision or a report.
-func ofProduct(kind string) bool {
-	switch kind {
-	case "progress", "error", "needs_input", "command_exited", "file_modified":
-		return true
-	}
-	noun, _, of := strings.Cut(kind, "_")
-	return of && (noun == "session" || noun == "task" || noun == "input")
 }
 
 // Prefixed adds a prefix to a text, if it is not empty.

@@ -66,3 +66,6 @@ const GoneDeleted = projections.GoneDeleted
 
 // TypeExited is the type of the timeline entry for the end of a session's command.
 const TypeExited = projections.TypeExited
+
+// WritesType reports whether Maestro itself writes timeline entries of a type; other types are those of notes.
+func WritesType(kind string) bool { return projections.WritesType(kind) }
