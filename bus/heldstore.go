@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -52,4 +53,6 @@ func (h *heldStore) here() error {
 	}
 }
 
-func (h *heldStore) close() error { return h.dir.Close() }
+func (h *heldStore) close() error {
+	return errors.Join(locked(files.Unlock(h.dir)), h.dir.Close())
+}

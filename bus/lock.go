@@ -89,7 +89,7 @@ func (l *storeLock) keep(logger *slog.Logger) error {
 func (l *storeLock) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.file.Close()
+	return errors.Join(locked(files.Unlock(l.file)), l.file.Close())
 }
 
 // shareLock locks an open lock file for a reader. Several readers may share it, but none while a server holds the

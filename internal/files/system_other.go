@@ -16,6 +16,9 @@ func Lock(*os.File) error { return errors.ErrUnsupported }
 // LockShared fails, as Lock does.
 func LockShared(*os.File) error { return errors.ErrUnsupported }
 
+// Unlock does nothing: there are no locks.
+func Unlock(*os.File) error { return nil }
+
 // LockDir fails, as Lock does.
 func LockDir(string, bool) (*os.File, error) { return nil, errors.ErrUnsupported }
 

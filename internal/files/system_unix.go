@@ -24,6 +24,10 @@ func Lock(f *os.File) error { return lock(f, unix.LOCK_EX) }
 // LockShared is Lock, but shared.
 func LockShared(f *os.File) error { return lock(f, unix.LOCK_SH) }
 
+// Unlock releases a lock at once. Without it, closing the file does so only when no process that was just forked has a
+// copy of the file any more.
+func Unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 func lock(f *os.File, how int) error {
 	if err := disk.Check("lock", f.Name()); err != nil {
 		return err
