@@ -210,6 +210,7 @@ func (l *Lock) MayWrite() error {
 
 // Release releases the home. A second Release does nothing.
 func (l *Lock) Release() error {
+	_, _ = files.Unlock(l.file), files.Unlock(l.held) // closing them does it too, if no child has copies
 	if err := errors.Join(l.file.Close(), l.held.Close()); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("release the home %s: %w", filepath.Base(l.dir), err)
 	}
