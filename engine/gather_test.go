@@ -117,12 +117,9 @@ func TestManyReturningCallersFormTwoGroups(t *testing.T) {
 		defer w.h.Close()
 		before, begun := len(w.log.appended()), time.Now()
 		w.callAgain(t, 64, 10, 0)
-		most := 0
-		for _, batch := range w.log.appended()[before:] {
-			most = max(most, len(batch))
-		}
-		if n := len(w.log.appended()) - before; n > 30 || most == 64 {
-			t.Errorf("64 callers with 10 commands each took %d appends, the largest of %d", n, most)
+		// One group of all would take 10 appends, two groups 20. All callers may be in the first append.
+		if n := len(w.log.appended()) - before; n < 16 || n > 30 {
+			t.Errorf("64 callers with 10 commands each took %d appends", n)
 		}
 		if took := time.Since(begun); took > 30*appendsTake {
 			t.Errorf("the appends, one at a time, took %s", took)
