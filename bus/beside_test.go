@@ -418,6 +418,7 @@ func restoreAt(t *testing.T, archive []byte, dir string, verify func(events.Mess
 }
 
 func TestBackupAndRestore(t *testing.T) {
+	opensManyStores(t)
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := filled(t, b, 1234)

@@ -117,8 +117,13 @@ func (b *Bus) openEmbedded(ctx context.Context) error {
 		return b.openDamaged(ctx, checked)
 	}
 	made := !b.embedded.hasStreams()
-	if err := forgetNote(b.embedded.dir); err != nil {
+	if err := errors.Join(b.embedded.noteBoot(), forgetNote(b.embedded.dir)); err != nil {
 		return fmt.Errorf("begin to use the store: %w", full(err))
+	}
+	if checked.tailOnly {
+		if err := recheckSoon(b.embedded.dir); err != nil {
+			return fmt.Errorf("begin to use the store: %w", full(err))
+		}
 	}
 	if err := b.embedded.start(ctx, checked.streams); err != nil {
 		return err

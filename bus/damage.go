@@ -36,6 +36,9 @@ func (b *Bus) OnDamage(tell func(error)) {
 // damaged makes the log read-only from now on and notifies the owner, once. It returns the error.
 func (b *Bus) damaged(err error) error {
 	if b.damage.CompareAndSwap(nil, &err) {
+		if b.embedded != nil {
+			b.embedded.distrust()
+		}
 		tell := b.tell.Load()
 		if tell == nil {
 			b.options.Logger.Error("the store is damaged; nothing is written to it any more", "why", err)
@@ -86,6 +89,7 @@ func (b *Bus) openDamaged(ctx context.Context, checked prepared) error {
 	case aside != "":
 		b.options.Logger.Warn("a copy of the damaged store is beside it", "copy", aside)
 	}
+	b.embedded.distrust()
 	b.damage.CompareAndSwap(nil, &checked.damage)
 	return nil
 }

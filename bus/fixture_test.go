@@ -17,6 +17,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/internal/testing/logtest"
+	"maestro/internal/testing/race"
 )
 
 var _ engine.Log = (*Bus)(nil)
@@ -26,6 +27,15 @@ const testTimeout = 100 * time.Millisecond
 
 // patience is how long a step may take on a busy disk.
 const patience = 2 * time.Minute
+
+// opensManyStores skips, under the race detector, a test that opens many stores one after the other: it takes minutes
+// there, and its goroutines share what those of other tests share. `make test` runs it without the detector.
+func opensManyStores(t *testing.T) {
+	t.Helper()
+	if race.Enabled {
+		t.Skip("runs without the race detector")
+	}
+}
 
 type testWriter struct{ t *testing.T }
 
@@ -68,17 +78,33 @@ func mustOpen(t *testing.T, dir string, d Durability) *Bus {
 	return b
 }
 
-// loseAcks makes the writer lose its acknowledgements.
+// loseAcks makes the writer lose its acknowledgements. The function that it returns waits until one was sent: until
+// then an append may still be on its way.
 func loseAcks(t *testing.T, b *Bus) func() {
 	w := b.writer
 	if err := w.sub.Unsubscribe(); err != nil {
 		t.Fatal(err)
 	}
+	lost, err := w.nc.SubscribeSync(w.inbox + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
 	timeout := w.timeout
 	w.answers, w.timeout = make(chan *nats.Msg, 64), testTimeout
 	return func() {
+		for {
+			answer, err := lost.NextMsg(patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(answer.Data) > 0 { // the first message of a batch is answered with nothing
+				break
+			}
+		}
+		if err := lost.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
 		w.timeout = timeout
-		var err error
 		if w.sub, err = w.nc.ChanSubscribe(w.inbox+"*", w.answers); err != nil {
 			t.Fatal(err)
 		}

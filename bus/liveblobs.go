@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"maestro/internal/files"
 )
@@ -28,6 +29,11 @@ type liveBlobs struct {
 	// The newest block is indexed up to newestEnd.
 	newest    int
 	newestEnd int64
+	// buffer is for reading it: every new text is looked for, and a large buffer for each would cost more than that.
+	buffer []byte
+	// refreshed is the number of the last complete refresh; begun counts them as they begin, and is read without turn.
+	refreshed uint64
+	begun     atomic.Uint64
 }
 
 // textsAtOnce is how many texts are read concurrently.
@@ -98,7 +104,8 @@ func (l *liveBlobs) refreshNewest(messages string, index int) error {
 	if l.newest != index {
 		l.newest, l.newestEnd = index, 0
 	}
-	parser, window := newRecordParser(BlobStream, blobPrefix, index), blockWindow{file: f}
+	parser, window := newRecordParser(BlobStream, blobPrefix, index), blockWindow{file: f, buffer: l.buffer[:0]}
+	defer func() { l.buffer = window.buffer }()
 	for {
 		content, err := window.from(l.newestEnd)
 		if err != nil || len(content) == 0 {
@@ -150,11 +157,6 @@ type storedText struct {
 // blob returns the content with the digest, verified, or errNotThere. It fails with *storeDamage when the blocks are
 // damaged, and with errNotSearched when ctx ends first.
 func (l *liveBlobs) blob(ctx context.Context, digest string) ([]byte, error) {
-	leave, err := enter(ctx, l.reading)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	content, err := l.assemble(ctx, digest, false)
 	if err == nil || errors.Is(err, errNotThere) || errors.Is(err, errNotSearched) {
 		return content, err
@@ -174,21 +176,31 @@ func (l *liveBlobs) assemble(ctx context.Context, digest string, anew bool) ([]b
 	if err != nil {
 		return nil, err
 	}
+	leave, err := enter(ctx, l.reading)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return l.contents(ctx, text)
 }
 
 // find returns the location of a blob in the blocks. anew discards the index first.
 func (l *liveBlobs) find(ctx context.Context, digest string, anew bool) (storedText, error) {
+	before := l.begun.Load()
 	leave, err := enter(ctx, l.turn)
 	if err != nil {
 		return storedText{}, err
 	}
 	defer leave()
 	if anew {
-		l.places, l.read, l.newest = nil, nil, 0
+		l.places, l.read, l.newest, l.refreshed = nil, nil, 0, 0
 	}
-	if err := l.refresh(ctx); err != nil {
-		return storedText{}, err
+	if l.refreshed <= before { // otherwise another caller's refresh began after this call
+		this := l.begun.Add(1)
+		if err := l.refresh(ctx); err != nil {
+			return storedText{}, err
+		}
+		l.refreshed = this
 	}
 	meta, found := l.index.metas[digest]
 	if !found || meta.Deleted || len(l.index.chunks[meta.NUID]) < meta.Chunks {

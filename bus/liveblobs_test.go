@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // askedContext reports each call that asks whether it has ended.
@@ -82,17 +85,73 @@ func TestLongTextReadEndsWithCaller(t *testing.T) {
 // TestFewLongTextsAreReadAtOnce: further reads wait for as long as their callers do.
 func TestFewLongTextsAreReadAtOnce(t *testing.T) {
 	t.Parallel()
-	l := newLiveBlobs(t.TempDir())
+	b := mustOpen(t, filepath.Join(t.TempDir(), "store"), Interval)
+	digest, err := b.PutBlob(t.Context(), []byte("a text"))
+	must(t, err)
 	for range textsAtOnce {
-		l.reading <- struct{}{}
+		b.texts.reading <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.blob(ctx, Digest(nil)); !errors.Is(err, errNotSearched) {
+	if _, err := b.texts.blob(ctx, digest); !errors.Is(err, errNotSearched) {
 		t.Errorf("a read above the limit: %v", err)
 	}
-	<-l.reading
-	if _, err := l.blob(t.Context(), Digest(nil)); !errors.Is(err, errNotThere) {
+	<-b.texts.reading
+	if _, err := b.texts.blob(t.Context(), digest); err != nil {
 		t.Errorf("a read after another has ended: %v", err)
 	}
+	for range textsAtOnce - 1 {
+		<-b.texts.reading
+	}
+}
+
+// TestStoredTextsAreFoundAtOnce: callers share a search of the blocks only if it began after each of them asked, so a
+// text that is stored is found, and one that is not stored is never found.
+func TestStoredTextsAreFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	b := mustOpen(t, filepath.Join(t.TempDir(), "store"), Interval)
+	const callers, each = 16, 30
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for i := range each {
+				content := fmt.Appendf(nil, "text %d of caller %d", i, caller)
+				if _, err := b.texts.size(t.Context(), Digest(content)); !errors.Is(err, errNotThere) {
+					t.Errorf("before it is stored: %v", err)
+				}
+				digest, err := b.PutBlob(t.Context(), content)
+				if err != nil {
+					t.Errorf("store it: %v", err)
+					return
+				}
+				if size, err := b.texts.size(t.Context(), digest); err != nil || size != int64(len(content)) {
+					t.Errorf("after it is stored: %d bytes, %v", size, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestSearchesAreShared: callers that wait while the blocks are searched share the next search.
+func TestSearchesAreShared(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		texts := newLiveBlobs(dir)
+		texts.turn <- struct{}{}
+		const callers = 16
+		for range callers {
+			go func() {
+				if _, err := texts.size(t.Context(), Digest(nil)); !errors.Is(err, errNotThere) {
+					t.Error(err)
+				}
+			}()
+		}
+		synctest.Wait()
+		<-texts.turn
+		synctest.Wait()
+		if searches := texts.begun.Load(); searches != 1 {
+			t.Errorf("%d searches for %d callers that waited", searches, callers)
+		}
+	})
 }

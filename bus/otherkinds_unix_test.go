@@ -27,6 +27,7 @@ var otherKinds = map[string]func(path string) error{
 // TestIrregularFilesInStore: if something else is in the place of one of its files or directories, the log opens
 // read-only, and any other stream is recreated. Every start succeeds.
 func TestIrregularFilesInStore(t *testing.T) {
+	opensManyStores(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		for _, name := range []string{
@@ -70,6 +71,7 @@ func TestIrregularFilesInStore(t *testing.T) {
 // TestReplacedDirectoriesAboveRunningStore: anything that takes the place of a directory above the acknowledged blocks
 // of a stream is noticed and named.
 func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
+	opensManyStores(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a directory" {
@@ -78,6 +80,7 @@ func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
 		for _, stream := range []string{StreamName, BlobStream} {
 			for _, above := range []string{"..", "../..", "../../..", "../../../.."} { // as far as jetstream
 				t.Run(kind+" at msgs/"+above+" of "+stream, func(t *testing.T) {
+					t.Parallel()
 					image := storeCopy(t, dir)
 					b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 					must(t, err)
@@ -110,6 +113,7 @@ func TestReplacedDirectoriesAboveRunningStore(t *testing.T) {
 // TestMovedStorePartIsNoticed: a directory or a block that is moved away and replaced by a link
 // is no longer in the store, although the link leads to the same bytes.
 func TestMovedStorePartIsNoticed(t *testing.T) {
+	opensManyStores(t)
 	dir, _, _, _ := filledStore(t)
 	for _, stream := range []string{StreamName, BlobStream} {
 		for _, place := range []string{".", "..", "../..", "../../..", "../../../..", "1.blk"} { // as far as jetstream
@@ -133,6 +137,7 @@ func TestMovedStorePartIsNoticed(t *testing.T) {
 // TestReplacedSideStreamFilesWhileRunning: anything that takes the place of a block of a side stream ends the writes,
 // whatever notices it first, and a reopen does not wait for a server that blocks at a pipe.
 func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
+	opensManyStores(t)
 	dir, log, blobs, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {
@@ -158,6 +163,7 @@ func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
 					continue // a reader that follows a link finds nothing
 				}
 				t.Run(kind+" in "+stream+", "+way, func(t *testing.T) {
+					t.Parallel()
 					image := storeCopy(t, dir)
 					b, err := Open(t.Context(), Options{Dir: image, Witnessed: uint64(len(log)), Logger: testLogger(t)})
 					must(t, err)
@@ -177,6 +183,7 @@ func TestReplacedSideStreamFilesWhileRunning(t *testing.T) {
 // TestReplacedFilesWhileRunning: anything that takes the place of a block is noticed before the server opens it,
 // because the server would block at a pipe forever.
 func TestReplacedFilesWhileRunning(t *testing.T) {
+	opensManyStores(t)
 	dir, _, _, _ := filledStore(t)
 	for kind, put := range otherKinds {
 		if kind == "a compressed block" {
@@ -186,6 +193,7 @@ func TestReplacedFilesWhileRunning(t *testing.T) {
 			"1.blk", "3.blk", "4.blk", "", indexName, "../" + metaName, "../" + metaSumName, "../" + consumersName,
 		} {
 			t.Run(kind+" for "+name, func(t *testing.T) {
+				t.Parallel()
 				image := storeCopy(t, dir)
 				b, err := Open(t.Context(), Options{Dir: image, Logger: testLogger(t)})
 				must(t, err)

@@ -63,6 +63,7 @@ func appendTo(t *testing.T, b *Bus, n int) uint64 {
 // A store and its copy of hard links never write to each other's files, whichever is opened first, even if the copy is
 // made while the server runs.
 func TestHardLinkedStoresAreSeparate(t *testing.T) {
+	opensManyStores(t)
 	t.Parallel()
 	for _, running := range []bool{false, true} {
 		sample, log, blobs, denials := filledStore(t)

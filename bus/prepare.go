@@ -29,6 +29,8 @@ type prepared struct {
 	blobsCut bool
 	// torn is where the log's end was cut off, nil if it was not.
 	torn *Fault
+	// tailOnly says that the finished blocks of the log were not read.
+	tailOnly bool
 	// streams holds what the server must recover, by stream name.
 	streams map[string]heldStream
 }
@@ -67,7 +69,17 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 				continue
 			}
 		}
-		scanned, err := e.readStream(ctx, stored)
+		if stored.name == StreamName && note == nil && !e.started { // a reopen reads what is on the disk
+			last, fit, err := e.tailFits(ctx, seen.witnessed)
+			if ctx.Err() != nil {
+				return prepared{}, ctx.Err()
+			}
+			if err == nil && fit {
+				p.streams[stored.name], p.tailOnly = heldStream{last: last}, true
+				continue
+			}
+		}
+		scanned, index, err := e.readStream(ctx, stored)
 		if scanned == nil {
 			return prepared{}, fmt.Errorf("check the store: %w", err)
 		}
@@ -99,8 +111,8 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 		if slices.Contains(p.rebuild, stored.name) { // it is set aside as it is
 			continue
 		}
-		if err := e.removeIndex(stored.name); err != nil {
-			return p, fmt.Errorf("remove the index of %s, which may be wrong: %w", stored.name, err)
+		if err := e.replaceIndex(scanned, index); err != nil {
+			return p, fmt.Errorf("replace the index of %s, which may be wrong: %w", stored.name, err)
 		}
 	}
 	return p, e.setSideStreamsAside(&p)
@@ -116,15 +128,23 @@ func (e *embedded) hasStreams() bool {
 	return true
 }
 
-// readStream scans a stream. It retries a failure: a transient error says nothing about the store.
-func (e *embedded) readStream(ctx context.Context, stored storedStream) (scanned *scannedStream, err error) {
+// readStream scans a stream, and collects the index of the log. It retries a failure: a transient error says nothing
+// about the store.
+func (e *embedded) readStream(
+	ctx context.Context, stored storedStream,
+) (scanned *scannedStream, index *logIndex, err error) {
 	for range readTries {
-		scanned, err = scanStream(ctx, e.dir, stored.name, stored.prefix, nil)
+		var each eachRecord
+		if stored.name == StreamName {
+			index = newLogIndex(e.dir)
+			each = index.add
+		}
+		scanned, err = scanStream(ctx, e.dir, stored.name, stored.prefix, each)
 		if err == nil || ctx.Err() != nil {
 			break
 		}
 	}
-	return scanned, err
+	return scanned, index, err
 }
 
 // held returns what the server must recover of a stream. torn is where the log was cut.

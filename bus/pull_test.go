@@ -115,6 +115,7 @@ func TestLongReadStops(t *testing.T) {
 // TestLongReadNamesWhatIsMissing reads a long log with a flipped bit in an old block, which the server leaves out
 // silently.
 func TestLongReadNamesWhatIsMissing(t *testing.T) {
+	opensManyStores(t)
 	t.Parallel()
 	b := mustOpen(t, t.TempDir(), Interval)
 	head := fill(t, b, 4*pullMessages, 4000)

@@ -35,6 +35,7 @@ func interrupted(t *testing.T, dir string) (image string, asides map[string]stri
 // TestInterruptedRebuildContinues: a reader of the store sees what was set aside, and the next start puts it back, even
 // without the list.
 func TestInterruptedRebuildContinues(t *testing.T) {
+	opensManyStores(t)
 	t.Parallel()
 	dir, log, blobs, denials := filledStore(t)
 	for name, harm := range map[string]func(list string) error{

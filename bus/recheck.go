@@ -199,6 +199,14 @@ func loadChecked(dir string) checkedNote {
 	return note
 }
 
+// recheckSoon makes a reading due that is not under way.
+func recheckSoon(dir string) error {
+	if loadChecked(dir).Stream != "" {
+		return nil
+	}
+	return saveChecked(dir, checkedNote{})
+}
+
 func saveChecked(dir string, note checkedNote) error {
 	content, err := json.Marshal(note)
 	if err != nil {

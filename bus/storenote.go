@@ -92,20 +92,9 @@ func noteStream(dir, stream string) (streamNote, bool) {
 // indexFits reports whether an index was written after the last record of a block: it ends with that record's checksum,
 // and its own. Otherwise the server ignores it and reads every block.
 func indexFits(index []byte, block string) bool {
-	f, err := disk.Open(block)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
+	last, err := lastSum(block)
 	if err != nil || len(index) < 2*recordSum {
 		return false
-	}
-	last := make([]byte, recordSum)
-	if info.Size() >= recordSum {
-		if _, err := f.ReadAt(last, info.Size()-recordSum); err != nil {
-			return false
-		}
 	}
 	end := len(index) - recordSum
 	return bytes.Equal(index[end-recordSum:end], last)

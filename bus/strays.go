@@ -20,7 +20,7 @@ const maxStray = maxWindow
 
 // ordinary lists the names of files that hold no records.
 var ordinary = []string{
-	lockName, cleanName, checkedName, rebuildsName, metaName, metaSumName, indexName, "o.dat",
+	lockName, cleanName, checkedName, bootName, rebuildsName, metaName, metaSumName, indexName, "o.dat",
 	"key.id", // belongs to the home
 }
 

@@ -135,7 +135,7 @@ func (b *Bus) AwaitReadable(ctx context.Context, tick <-chan time.Time) error {
 		err := readWhole(why.Path)
 		for _, stored := range storedStreams {
 			if err == nil {
-				_, err = b.embedded.readStream(ctx, stored)
+				_, _, err = b.embedded.readStream(ctx, stored)
 			}
 		}
 		if err == nil {

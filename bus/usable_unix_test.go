@@ -43,7 +43,7 @@ func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, d
 	}))
 	process := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.v")
 	process.Dir = dir
-	process.Env = append(os.Environ(), unprivilegedEnv+"="+dir, "TMPDIR="+dir)
+	process.Env = append(os.Environ(), unprivilegedEnv+"="+dir, "TMPDIR="+dir, "GOTMPDIR="+dir)
 	process.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := process.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
@@ -55,6 +55,7 @@ func unprivileged(t *testing.T, fill func(dir string), test func(t *testing.T, d
 // directory, nothing is deleted, and everything works once it is corrected: nats-server would delete a stream whose
 // directory it cannot write to.
 func TestUnwritableStoreIsLeftAlone(t *testing.T) {
+	opensManyStores(t)
 	unprivileged(t, func(dir string) {
 		sample, _, _, _ := filledStore(t)
 		copyStore(t, sample, filepath.Join(dir, "sample"))
