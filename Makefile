@@ -30,9 +30,9 @@ demo: build ## show the main job in a temporary home: a fleet of twelve workers,
 	bin/maestro demo
 
 .PHONY: test
-test: ## run all tests, under the race detector but for salvages, which share nothing and would take ten times as long
-	$(GO) test -race -timeout $(TEST_TIMEOUT) $$($(GO) list ./... | grep -v /internal/salvage$$)
-	$(GO) test -timeout $(TEST_TIMEOUT) ./internal/salvage
+test: ## run all tests, under the race detector where goroutines share something
+	.ci/in-memory $(GO) test -race -timeout $(TEST_TIMEOUT) $$($(GO) list ./... | grep -v /internal/salvage$$)
+	.ci/in-memory $(GO) test -timeout $(TEST_TIMEOUT) ./bus ./internal/salvage
 
 .PHONY: ci
 ci: fmt-check vet lint check-generated test sim demo ## everything that has to pass, as .ci/run does
@@ -82,7 +82,7 @@ fuzz: ## fuzz the decoders, a minute each
 
 .PHONY: sim
 sim: ## a short simulation: the real Handler on a log that fails in every way; SEEDS=300
-	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$' -timeout 10m -seeds $(SEEDS)
+	$(GO) test ./internal/testing/simulation -count 1 -run '^TestSimulation$$|^TestSameSeedSameRun$$' -timeout 10m -seeds $(SEEDS)
 
 .PHONY: soak
 soak: ## a long simulation from a seed that nobody has run, then the real binary: kill -9, a fleet, a server away, hostile sessions, 30 minutes of reports; SOAK_SEEDS=100000

@@ -35,6 +35,7 @@ var bounds = map[string]string{
 	"InboxItem.options":               "options",
 	"InputView.options":               "options",
 	"InputView.taskIds":               "ids",
+	"InputView.taskTitles":            "ids",
 	"Permissions.commands":            byFew,
 	"ProjectStatus.lost":              "+lostMore",
 	"ProjectStatus.lostNames":         "+lostMore",

@@ -3,6 +3,8 @@ package commands
 import (
 	"slices"
 	"strings"
+
+	"maestro/internal/safetext"
 )
 
 // Alternative returns the command that a session with these permissions may use in place of one that it may not, and
@@ -23,6 +25,25 @@ func (t *Table) instead(who RoleSet, allowed []string, id string) string {
 		return "see `" + line + "`"
 	}
 	return "use `" + line + "`"
+}
+
+// Meant returns the id that an unknown one may stand for: one that ends with it, such as report:blocked for blocked, or
+// else the nearest; "" if there is none, or the id is known.
+func (t *Table) Meant(id string) string {
+	if _, known := t.Row(id); known || id == "" {
+		return ""
+	}
+	ids := make([]string, 0, len(t.rows))
+	for _, row := range t.rows {
+		if row.Planned || row.Who&^RoleSystem == 0 {
+			continue
+		}
+		if strings.HasSuffix(row.ID, ":"+id) && row.Alias == "" && row.Who&agents != 0 {
+			return row.ID
+		}
+		ids = append(ids, row.ID)
+	}
+	return safetext.Nearest(id, ids)
 }
 
 // asSession returns the command line by which a user runs a session's command.

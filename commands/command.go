@@ -129,13 +129,7 @@ func UnknownCommand(id string) *Refusal {
 		Why:     "no command has this id",
 		Next:    "see `maestro commands`",
 	}
-	var known []string
-	for _, row := range current().rows {
-		if !row.Planned {
-			known = append(known, row.ID)
-		}
-	}
-	if near := safetext.Nearest(id, known); near != "" {
+	if near := current().Meant(id); near != "" {
 		refusal.Next = "did you mean " + near + "? " + refusal.Next
 	}
 	return refusal

@@ -151,9 +151,11 @@ func (g *ground) words(n int, ended bool) (tasks []string) {
 	for i := 0; n > 0; i, n = i+1, n-count {
 		speaker := fmt.Sprint("speaker", i)
 		g.session(speaker, events.RoleOrchestrator)
-		g.apply(&events.SessionReported{
-			SessionID: speaker, Kind: events.ReportComplete, TaskIDs: tasks[:min(n, count)],
-		})
+		kind := events.ReportComplete
+		if ended { // how the work ended stands, and would be found at once
+			kind = events.ReportProgress
+		}
+		g.apply(&events.SessionReported{SessionID: speaker, Kind: kind, TaskIDs: tasks[:min(n, count)]})
 		if ended {
 			g.apply(&events.SessionKilled{SessionID: speaker, Status: events.SessionStopped})
 		}

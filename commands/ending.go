@@ -28,7 +28,7 @@ func HowEnded(x *projections.Session) string {
 	return "it ended" + at + reason
 }
 
-// hasEnded is the message to a session that acts after its end.
-func hasEnded(x *projections.Session) string {
+// HasEnded is the message to a session that acts after its end, and to who wants something of it.
+func HasEnded(x *projections.Session) string {
 	return "Session '" + x.ID + "' has ended: " + HowEnded(x)
 }

@@ -35,7 +35,8 @@ func (g graph) below(parent string) error {
 }
 
 // dependencies refuses a new dependency of a task if it does not exist, is in another project, is above the task, or
-// closes a cycle. id is "" for a new task, which nothing can depend on.
+// closes a cycle: a task waits for its dependencies, and a parent for what is below it. id is "" for a new task, which
+// nothing can depend on.
 func (g graph) dependencies(project, id, parent string, before, wanted []string) error {
 	if err := validIDs("/dependencies", wanted); err != nil {
 		return err
@@ -74,19 +75,51 @@ func (g graph) dependencies(project, id, parent string, before, wanted []string)
 		}
 		fresh = append(fresh, dependency)
 	}
-	if id == "" {
-		return nil
+	waitsForIt, which := id, ""
+	if id == "" { // only its parent waits for a new task
+		if waitsForIt, which = parent, ", which the new task is part of"; parent == "" || !g.bounded {
+			return nil
+		}
 	}
-	found, steps := g.s.Reaches(fresh, id, g.most(LimitGraph))
+	waits := projections.Waits{Parts: g.bounded, Moved: id, Parent: parent}
+	found, steps := g.s.Reaches(fresh, waitsForIt, waits, g.most(LimitGraph))
 	if steps > g.most(LimitGraph) {
 		return LimitGraph.exceeded("/dependencies", "what the new dependencies wait for", 0)
 	}
 	if found != "" {
-		return circular("/dependencies", "see what it waits for with `maestro task get "+found+"`, and take one of "+
-			"these away with `maestro task update <taskId> --remove-depends-on <taskIds>`",
-			"A dependency cycle: '%s' already waits for '%s'", found, id)
+		return circular("/dependencies", seeWaits(found),
+			"A dependency cycle: '%s' already waits for '%s'%s", found, waitsForIt, which)
 	}
 	return nil
+}
+
+// standsBelow refuses to put a task, with what it waits for, below one that any of these already wait for. Rules before
+// version 3 look only at what the tasks themselves depend on.
+func (g graph) standsBelow(t *projections.Task, parent string, waitsFor []string) error {
+	if !g.bounded || parent == "" {
+		return nil
+	}
+	ahead := slices.Concat(waitsFor, g.s.ChildIDs(t.ID))
+	waits := projections.Waits{Parts: true, Moved: t.ID, Parent: parent}
+	found, steps := g.s.Reaches(ahead, parent, waits, g.most(LimitGraph))
+	if steps > g.most(LimitGraph) {
+		return LimitGraph.exceeded("/parentId", "what the task waits for", 0)
+	}
+	if found == "" {
+		return nil
+	}
+	which := "which it waits for"
+	if !slices.Contains(waitsFor, found) {
+		which = "which is part of it"
+	}
+	return circular("/parentId", seeWaits(found),
+		"Task '%s' cannot move below '%s': '%s', %s, waits for that", t.ID, parent, found, which)
+}
+
+// seeWaits advises how to find and break what a task waits for.
+func seeWaits(task string) string {
+	return "see what it waits for with `maestro task get " + task + "` and `maestro task children " + task +
+		"`, and take a dependency away with `maestro task update <taskId> --remove-depends-on <taskIds>`"
 }
 
 // circular returns the refusal of a cycle of dependencies.

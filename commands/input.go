@@ -122,6 +122,14 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 	return answered, nil
 }
 
+// Warnings implements Warner.
+func (*AnswerInput) Warnings(s *projections.State, data events.Data) []Warning {
+	if answered, ok := data.(*events.InputAnswered); ok {
+		return unheardSince(s, answered.SessionID)
+	}
+	return nil
+}
+
 func mailOf(x *projections.Session) int {
 	if x == nil {
 		return 0

@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lines are, by its words with colons, the ids of the table that a command line needs if it has no row of its own. A
 // command line without an id works on its caller's files, is the server, or asks a server what everybody may ask.
@@ -42,11 +45,25 @@ func IsLine(line string) bool {
 	return ok
 }
 
+// AliasOf returns the id for which another is only a second name, such as report:progress for task:report:progress; ""
+// for none.
+func AliasOf(id string) string {
+	row, _ := current().Row(id)
+	return row.Alias
+}
+
+// IsForOperators reports whether a command is for whoever runs the server, and for no session.
+func IsForOperators(line string) bool {
+	return slices.Contains([]string{"serve", "salvage", "restore", "backup"}, line)
+}
+
 // whyNoRow says why an id has no row.
 func whyNoRow(id string) string {
 	switch needs, ok := Needs(id); {
 	case !ok:
 		return "there is no such command"
+	case IsForOperators(id) && len(needs) == 0:
+		return "only whoever runs the server may use it, and no session may"
 	case len(needs) == 0:
 		return "it has no permission of its own, and needs none"
 	default:

@@ -83,8 +83,23 @@ func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warnin
 				Text: "session " + x.ID + " reported that its work is done: " + whyUnread,
 			}}
 		}
+		return unheardSince(s, sent.SessionID)
 	}
 	return nil
+}
+
+// unheardSince warns the sender of mail to a session whose command has ended: it reads its mail with the next one.
+func unheardSince(s *projections.State, session string) []Warning {
+	x := s.Session(session)
+	if x == nil || !x.Active() || s.Exit(x) == nil {
+		return nil
+	}
+	return []Warning{{
+		Text: "the command of " + sessionNamed(x) +
+			" has ended, and it will not read this before another one runs",
+		Next:     []string{"`maestro session exec " + x.ID + " -- <command>` runs one"},
+		Sessions: []string{x.ID},
+	}}
 }
 
 // roomForMail refuses a message to a session with too many unread ones. Messages of users and of sessions count

@@ -33,8 +33,9 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 		return nil
 	}
 	var told []string
+	trees := treeSessions{}
 	for _, t := range tasks {
-		told = append(told, toldOf(s, c, t, atWork)...)
+		told = append(told, toldOf(s, c, t, atWork, trees)...)
 	}
 	if told == nil {
 		return nil
@@ -54,12 +55,42 @@ func noticeTo(s *projections.State, c Call, atWork bool, tasks ...*projections.T
 	return &events.Notice{MailID: newID("msg", c, taken), SessionIDs: told}
 }
 
-// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. With atWork, it
-// omits those whose work is done, on the task or as a whole. It counts the lists of each session that it searches, and
-// stops after the last session to notify.
-func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool) (told []string) {
+// treeSessions caches which sessions with the tree strategy have a task, or one above it.
+type treeSessions map[string][]string
+
+// forTask returns these sessions for a task.
+func (x treeSessions) forTask(s *projections.State, t *projections.Task) []string {
+	var climbed []*projections.Task
+	for up := t; up != nil; up = s.Task(up.ParentID) {
+		if _, known := x[up.ID]; known {
+			break
+		}
+		climbed = append(climbed, up)
+	}
+	for _, up := range slices.Backward(climbed) {
+		found := slices.Clone(x[up.ParentID])
+		s.Worked(1 + len(up.SessionIDs))
+		for _, id := range up.SessionIDs {
+			session := s.Session(id)
+			if session == nil || session.Strategy != events.StrategyTree {
+				continue
+			}
+			if s.Worked(len(session.TaskIDs) / namesPerStep); slices.Contains(session.TaskIDs, up.ID) {
+				found = append(found, id)
+			}
+		}
+		x[up.ID] = found
+	}
+	return x[t.ID]
+}
+
+// toldOf finds the sessions to notify, at most mostNotified: the first ones in order of their ids. A session with the
+// tree strategy has what is below its tasks too. With atWork, it omits those whose work is done, on the task or as a
+// whole. It counts the lists of each session that it searches, and stops after the last session to notify.
+func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool, trees treeSessions) (told []string) {
 	says := t.AllSays()
-	candidates := slices.Clone(t.SessionIDs)
+	above := trees.forTask(s, t)
+	candidates := slices.Concat(t.SessionIDs, above)
 	for _, said := range says {
 		candidates = append(candidates, said.SessionID)
 	}
@@ -83,7 +114,7 @@ func toldOf(s *projections.State, c Call, t *projections.Task, atWork bool) (tol
 		}
 		if !hasSpoken {
 			s.Worked(len(x.TaskIDs) / namesPerStep)
-			if !slices.Contains(x.TaskIDs, t.ID) {
+			if !slices.Contains(x.TaskIDs, t.ID) && !slices.Contains(above, id) {
 				continue
 			}
 		}
@@ -108,14 +139,35 @@ func workStopped(s *projections.State, n *events.Notice, about string, tasks ...
 		if len(warnings) == belowNamed {
 			break
 		}
+		told := ", and is told"
+		if s.Exit(x) != nil {
+			told += " with the next command that it runs"
+		}
 		warnings = append(warnings, Warning{
-			Text: "session " + id + " (" + safetext.Printable(x.Name) + ") is at work on " + about +
-				", and is told",
+			Text:     sessionNamed(x) + " is at work on " + about + told,
 			Tasks:    tasks,
 			Sessions: []string{id},
 		})
 	}
 	return warnings
+}
+
+// unheardNotice warns of the sessions to which a notice goes and whose command has ended.
+func unheardNotice(s *projections.State, n *events.Notice) (warnings []Warning) {
+	if n == nil {
+		return nil
+	}
+	for _, id := range n.SessionIDs {
+		if warnings = append(warnings, unheardSince(s, id)...); len(warnings) == belowNamed {
+			break
+		}
+	}
+	return warnings
+}
+
+// sessionNamed names a session in a text, with its id.
+func sessionNamed(x *projections.Session) string {
+	return "session " + x.ID + " (" + safetext.Printable(x.Name) + ")"
 }
 
 // full reports whether so many unread notices wait for a session that no more are added.

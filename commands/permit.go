@@ -131,15 +131,15 @@ func permitSession(s *projections.State, t *Table, by Actor, row Row, project st
 	// Its end comes first: what its list says no longer matters, and no other command is a way out.
 	id := t.canonical(row.ID)
 	if row.Write && x.Ended() && !isReport(id) {
-		return notAllowed(row.ID, WhyOnlyLate, NextAfterEnd, "%s", hasEnded(x))
+		return notAllowed(row.ID, WhyOnlyLate, NextAfterEnd, "%s", HasEnded(x))
 	}
 	if !row.Write && x.Ended() && !slices.Contains(afterEnd, id) {
-		return notAllowed(row.ID, WhyReadsAfterEnd, NextAfterEnd, "%s", hasEnded(x))
+		return notAllowed(row.ID, WhyReadsAfterEnd, NextAfterEnd, "%s", HasEnded(x))
 	}
 	switch err := PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, row.ID); {
 	case err != nil && x.Ended():
 		return notAllowed(row.ID, "after its end a session may use nothing that its list of commands lacks",
-			NextAfterEnd, "%s", hasEnded(x))
+			NextAfterEnd, "%s", HasEnded(x))
 	case err != nil:
 		return err
 	}

@@ -161,8 +161,10 @@ func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.
 	}
 	q := s.Queue(session.ProjectID, session.Queue)
 	switch {
-	case session.Queue == "" || q == nil:
+	case session.Queue == "":
 		return nil, nil, notFound("Queue", session.ID)
+	case q == nil:
+		return nil, nil, QueueDeleted(session)
 	case x.Queue != "" && x.Queue != q.Name:
 		return nil, nil, notAllowed(
 			rule,
@@ -174,6 +176,16 @@ func (x QueueRef) find(s *projections.State, c Call, rule string) (*projections.
 		)
 	}
 	return q, session, nil
+}
+
+// QueueDeleted is the answer to a session whose queue was deleted.
+func QueueDeleted(session *projections.Session) error {
+	return &Refusal{
+		Code:    CodeNotFound,
+		Message: "Queue '" + session.Queue + "' was deleted",
+		Why:     "session " + session.ID + " pulls from this queue only",
+		Next:    "end the session with `maestro session complete`",
+	}
 }
 
 // Decide implements Command.

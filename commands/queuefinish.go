@@ -132,7 +132,37 @@ func (x *CompleteItem) Decide(s *projections.State, c Call) (events.Data, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := notBlocked(s, c, item); err != nil {
+		return nil, err
+	}
 	return &events.QueueItemCompleted{Queue: item.Queue, TaskID: item.TaskID, SessionID: item.SessionID}, nil
+}
+
+// shownReason bounds the reason for a block that a refusal repeats; the session's mail has all of it.
+const shownReason = 200
+
+// notBlocked refuses to complete an item whose task was blocked while the session worked on it: whoever blocked it
+// wants the work to stop, and may not have been heard yet.
+func notBlocked(s *projections.State, c Call, item *projections.Item) error {
+	t := s.Task(item.TaskID)
+	if !thirdOn(c.Rules) || t == nil || t.Status != events.TaskBlocked {
+		return nil
+	}
+	why := "no reason was given"
+	if reason := t.StatusReasonText(); reason != "" {
+		why = "the reason: " + safetext.Clip(reason, shownReason)
+	}
+	next := "wait with `maestro input wait` until it is unblocked, or give the item up with " +
+		"`maestro queue fail \"<reason>\"` or `maestro queue skip`"
+	if c.By.Kind != ActorSession {
+		next = "unblock it with `maestro task reopen " + t.ID + "`, then complete the item"
+	}
+	return &Refusal{
+		Code:    CodeConflict,
+		Message: "Task '" + t.ID + "' is blocked, so its item cannot be completed",
+		Why:     why,
+		Next:    next,
+	}
 }
 
 func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool {
@@ -143,7 +173,7 @@ func (x *CompleteItem) from(e *events.Event, d *events.QueueItemCompleted) bool 
 // Decide implements Command.
 func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if x.saidAlready(s, c, x.TaskID, events.ItemFailed) {
-		return nil, nil
+		return nil, x.saysAnew(s, c)
 	}
 	item, err := x.holding(s, c, x.ID(), x.TaskID)
 	if err != nil {
@@ -158,6 +188,28 @@ func (x *FailItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		SessionID: item.SessionID,
 		Reason:    x.Reason,
 	}, nil
+}
+
+// saysAnew refuses a reason for an item that failed without it: the item keeps the one it has.
+func (x *FailItem) saysAnew(s *projections.State, c Call) error {
+	_, session, err := x.find(s, c, x.ID())
+	if err != nil {
+		return err
+	}
+	item := s.Item(session.ProjectID, session.Queue, x.TaskID)
+	if !thirdOn(c.Rules) || item == nil || x.Reason == "" || x.Reason == item.FailReason {
+		return nil
+	}
+	why := "no reason was given then, and an item's reason is not changed"
+	if item.FailReason != "" {
+		why = "the reason given then stays: " + safetext.Clip(item.FailReason, shownReason)
+	}
+	return &Refusal{
+		Code:    CodeConflict,
+		Message: "The item of task " + x.TaskID + " has failed already, and the new reason is not stored",
+		Why:     why,
+		Next:    "report it with `maestro report error \"<reason>\" --task " + x.TaskID + "`",
+	}
 }
 
 func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {

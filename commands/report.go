@@ -61,7 +61,9 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		return nil, invalid("/project", "Session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
 	}
 	if x.Message == "" && len(x.TaskIDs) == 0 {
-		return nil, invalid("/message", "message is required")
+		refusal := invalid("/message", "message is required")
+		refusal.Next = "say it in a few words"
+		return nil, refusal
 	}
 	if err := ValidText("/message", x.Message); err != nil {
 		return nil, err
@@ -166,7 +168,7 @@ func mayReportLate(
 	switch {
 	case c.OccurredAt.IsZero():
 		return notAllowed(rule,
-			WhyOnlyLate, NextAfterEnd, "%s", hasEnded(session))
+			WhyOnlyLate, NextAfterEnd, "%s", HasEnded(session))
 	case c.OccurredAt.UnixMilli() < session.StartedAt:
 		return notAllowed(rule,
 			"the report says that it was made before the session was created, at "+

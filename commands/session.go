@@ -378,7 +378,7 @@ func spawnedSession(s *projections.State, c Call, in ProjectRef, id, rule string
 
 func ended(s *projections.State, rule string, x *projections.Session) *Refusal {
 	return notAllowed(rule, "the session has ended ("+string(x.Status)+")",
-		"spawn another: `"+s.Successor(x)+"`", "Session '%s' has ended", x.ID)
+		"spawn another: `"+s.Successor(x)+"`", "%s", HasEnded(x))
 }
 
 func tasksIn(s *projections.State, project string, ids []string) error {

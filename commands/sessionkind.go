@@ -47,7 +47,9 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 			return strategy, nil
 		case events.StrategyQueue, events.StrategyTree:
 		}
-		return "", invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
+		refusal := invalid("/strategy", "an orchestrator's strategy must be default, intelligent-batching or dag")
+		refusal.Next = chooseStrategy
+		return "", refusal
 	}
 	switch strategy {
 	case "":
@@ -56,8 +58,13 @@ func ResolveStrategy(role events.Role, strategy events.Strategy) (events.Strateg
 		return strategy, nil
 	case events.StrategyDefault, events.StrategyBatching, events.StrategyDAG:
 	}
-	return "", invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
+	refusal := invalid("/strategy", "strategy must be \"simple\", \"queue\", or \"tree\"")
+	refusal.Next = chooseStrategy
+	return "", refusal
 }
+
+// chooseStrategy is the next step after an unknown strategy.
+const chooseStrategy = "choose one of them, or leave it out for the default"
 
 // permissionsOf freezes what a session may do: exactly the list and the core commands, or its role's default.
 func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[]string) (events.Permissions, error) {
@@ -72,7 +79,10 @@ func permissionsOf(t *Table, role events.Role, strategy events.Strategy, list *[
 				safetext.Printable(id),
 				aRole(role), strategy,
 			)
-			refusal.Why = why
+			refusal.Why, refusal.Next = why, "leave it out; `maestro commands` lists the ids"
+			if meant := t.Meant(id); meant != "" {
+				refusal.Next = "did you mean " + meant + "?"
+			}
 			return events.Permissions{}, refusal
 		}
 	}

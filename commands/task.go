@@ -115,7 +115,9 @@ func (x *CreateTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	}
 	title := strings.TrimSpace(x.Title)
 	if title == "" {
-		return nil, invalid("/title", "Task title is required")
+		refusal := invalid("/title", "Task title is required")
+		refusal.Next = "give the task a title that says what to do"
+		return nil, refusal
 	}
 	if _, err := project(s, "/project", c.Project); err != nil {
 		return nil, err
@@ -349,7 +351,7 @@ func (x *ReopenTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	says, _ := s.SessionStatus(t)
 	if t.Status != events.TaskCompleted && t.Status != events.TaskBlocked && says != events.SaysCompleted &&
 		!x.saysWhy(c, t) {
-		next := "it is open: to tell its session something, use `maestro session message`"
+		next := nextOfOpen(s, c, t)
 		switch {
 		case t.Status == events.TaskCancelled && c.By.Kind != ActorUser:
 			next = "leave it, or ask the user, who cancelled it"
@@ -403,12 +405,13 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 			Tasks: []string{t.ID},
 		})
 	}
+	warnings = append(warnings, unheardNotice(s, changed.Notice)...)
 	items := s.QueuesOf(t.ID)
 	for _, item := range items[:min(len(items), belowNamed)] {
 		if item.Status == events.ItemCompleted {
 			next := []string{"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that"}
 			if len(s.UnmetDependencies(t)) == 0 {
-				next = append(next, "`maestro session spawn --task-ids "+t.ID+"` gives it to a worker of its own")
+				next = append(next, "`"+s.SpawnFor(t)+"` gives it to a session of its own")
 			}
 			warnings = append(warnings, Warning{
 				Text: "task " + t.ID + " is still completed in queue " + item.Queue +

@@ -195,7 +195,7 @@ func setOf(names []string) map[string]bool {
 }
 
 // moves refuses a new parent for a task if it is the task itself or below it, if the tree would be too deep, or if what
-// moves depends on a task that would contain it.
+// moves waits for a task that would contain it.
 func (g graph) moves(t *projections.Task, parent string, waitsFor []string) error {
 	above := g.s.Above(parent)
 	if above[t.ID] {
@@ -232,7 +232,7 @@ func (g graph) moves(t *projections.Task, parent string, waitsFor []string) erro
 			}
 		}
 	}
-	return nil
+	return g.standsBelow(t, parent, waitsFor)
 }
 
 // dependNoMore advises to remove a dependency that a move would make circular.

@@ -45,10 +45,74 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 }
 
 // Warnings implements Warner.
+func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
+	if changed, ok := data.(*events.TaskStatusChanged); ok {
+		return unheardNotice(s, changed.Notice)
+	}
+	return nil
+}
+
+// Warnings implements Warner. The sessions that pull from a deleted queue have nothing more to do.
+func (x *DeleteQueue) Warnings(s *projections.State, data events.Data) []Warning {
+	if _, deleted := data.(*events.QueueDeleted); !deleted {
+		return nil
+	}
+	var warnings []Warning
+	workers := s.WorkersOf(x.Project, x.Queue, belowNamed+1)
+	if len(workers) > belowNamed {
+		warnings = append(warnings, Warning{
+			Text: "more sessions pulled from the queue than are named here",
+			Next: []string{"`maestro session list --active` shows them all"},
+		})
+		workers = workers[:belowNamed]
+	}
+	for _, id := range workers {
+		warnings = append(warnings, Warning{
+			Text:     sessionNamed(s.Session(id)) + " pulled from the queue, and has nothing more to do",
+			Next:     []string{"`maestro session kill " + id + "` ends it"},
+			Sessions: []string{id},
+		})
+	}
+	return warnings
+}
+
+// Warnings implements Warner. A session that said it is done is done no more, and one that has ended keeps its reason.
+func (x *KillSession) Warnings(s *projections.State, data events.Data) []Warning {
+	session := s.Session(x.SessionID)
+	if session == nil {
+		return nil
+	}
+	text := ""
+	killed, now := data.(*events.SessionKilled)
+	switch {
+	case now && session.DoneSequence > 0:
+		text = sessionNamed(session) + " had reported that its work is done; this changes its status to " +
+			string(killed.Status)
+	case !now && x.Reason != "" && x.Reason != session.EndReason:
+		text = "the reason is not stored, because " + sessionNamed(session) + " had ended before: " + HowEnded(session)
+	case !now && x.Failed && session.Status == events.SessionStopped:
+		text = sessionNamed(session) + " stays stopped, and is not marked as failed: it had already ended"
+	default:
+		return nil
+	}
+	return []Warning{{Text: text, Sessions: []string{session.ID}}}
+}
+
+// Warnings implements Warner.
 func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	spawned, ok := data.(*events.SessionSpawned)
 	if !ok {
 		return nil
+	}
+	if spawned.Queue != "" && spawned.Queue == spawned.SessionID && len(spawned.TaskIDs) == 0 {
+		warnings = append(warnings, Warning{
+			Text: "the session pulls from a queue of its own, which is empty",
+			Next: []string{
+				"`maestro queue push <taskId> --queue " + spawned.Queue + "` fills it",
+				"`maestro queue create` makes one for several sessions, which `--queue` names at the spawn",
+			},
+			Sessions: []string{spawned.SessionID},
+		})
 	}
 	for _, id := range spawned.TaskIDs[:min(len(spawned.TaskIDs), belowNamed)] {
 		t := s.Task(id)
@@ -63,6 +127,38 @@ func (*SpawnSession) Warnings(s *projections.State, data events.Data) (warnings 
 		}
 		warnings = append(warnings, alsoHad(s, t, spawned.SessionID, "")...)
 		warnings = append(warnings, alsoQueued(s, id, spawned.Queue)...)
+		if spawned.Strategy == events.StrategyTree {
+			warnings = append(warnings, atWorkBelow(s, t, spawned.SessionID)...)
+		}
+	}
+	return warnings
+}
+
+// belowLooked bounds the tasks below one that are searched for sessions at work.
+const belowLooked = 1000
+
+// atWorkBelow warns of other sessions at work on tasks below one whose whole tree a session gets.
+func atWorkBelow(s *projections.State, t *projections.Task, session string) (warnings []Warning) {
+	below := s.Descendants(t.ID, belowLooked)
+	s.Worked(len(below))
+	for _, id := range below {
+		child := s.Task(id)
+		if child == nil || child.Status == events.TaskCompleted || child.Status == events.TaskCancelled {
+			continue
+		}
+		for _, other := range child.SessionIDs[max(0, len(child.SessionIDs)-belowNamed):] {
+			if len(warnings) == belowNamed {
+				return warnings
+			}
+			if other == session || !s.Attends(s.Session(other), child) {
+				continue
+			}
+			warnings = append(warnings, Warning{
+				Text:     "session " + other + " works on task " + id + " below it, so two workers may do it",
+				Tasks:    []string{t.ID, id},
+				Sessions: []string{other},
+			})
+		}
 	}
 	return warnings
 }
@@ -157,7 +253,8 @@ func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning 
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
 		return workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
 	}
-	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil)
+	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil ||
+		d.InitialPrompt != nil)
 	if !changes {
 		return nil
 	}
@@ -176,6 +273,9 @@ func notTold(s *projections.State, task string) []Warning {
 		if item.Status == events.ItemProcessing {
 			id = item.SessionID
 		}
+	}
+	if id == "" {
+		id = s.TreeWorkerAbove(t)
 	}
 	if x := s.Session(id); x == nil || x.Role != events.RoleWorker {
 		return nil

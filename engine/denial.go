@@ -32,6 +32,8 @@ type Denial struct {
 	// ID identifies the record. It contains the actor's own count of records.
 	ID    string `json:"id"`
 	Actor string `json:"actor"`
+	// ActorName is the name of a session; it is not stored, but set when the record is shown.
+	ActorName string `json:"actorName,omitempty"`
 	// Number orders all records by the time of their first refusal.
 	Number uint64 `json:"number"`
 	// Root is the root of the session's project, if that is another project.
@@ -74,6 +76,18 @@ type targets struct {
 	ProjectID string   `json:"projectId,omitempty"`
 	Queue     string   `json:"queue,omitempty"`
 	InputID   string   `json:"inputId,omitempty"`
+}
+
+// TaskIDs returns the tasks that the command named, as far as the record has them.
+func (x *Denial) TaskIDs() []string {
+	var named targets
+	if json.Unmarshal(x.Target, &named) != nil {
+		return nil
+	}
+	if named.TaskID != "" {
+		return append(named.TaskIDs, named.TaskID)
+	}
+	return named.TaskIDs
 }
 
 // bound cuts everything that is longer than a valid id, and reports whether it cut.

@@ -128,11 +128,11 @@ func (h *Handler) serve(project, queue string) {
 	}
 }
 
-// serveQueue gives turns to the callers that wait for a queue that changed, and wakes all when it is finished. The
-// caller holds mu.
+// serveQueue gives turns to the callers that wait for a queue that changed, and wakes all when it is finished or was
+// deleted. The caller holds mu.
 func (h *Handler) serveQueue(project, queue string) {
 	l, q := h.lines[project][queue], h.committed.Queue(project, queue)
-	if l != nil && q != nil && h.committed.Finished(q) {
+	if l != nil && (q == nil || h.committed.Finished(q)) {
 		for e := l.waiting.Front(); e != nil; e = e.Next() {
 			e.Value.(*waiter).wake() //nolint:forcetypeassert // it holds nothing else
 		}

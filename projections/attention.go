@@ -6,8 +6,8 @@ import "maestro/events"
 // them, so that an inbox does not visit work that waits for its turn or has ended. The index is derived from the tasks
 // and sessions, so it is not encoded.
 
-// over reports whether nobody has to do anything about the task any more.
-func (t *Task) over() bool {
+// Over reports whether nobody has to do anything about the task any more.
+func (t *Task) Over() bool {
 	return t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
 }
 
@@ -17,9 +17,32 @@ func (t *Task) touched() bool {
 }
 
 // mayNeedAttention reports whether the inbox has to examine a task: it is open, and it is touched, or everything below
-// it has ended.
+// it has ended, or it waits in vain.
 func (s *State) mayNeedAttention(t *Task) bool {
-	return !t.over() && (t.touched() || s.Unfinished(t.ID) == 0 && len(s.children.get(t.ID)) > 0)
+	return !t.Over() && (t.touched() || s.Unfinished(t.ID) == 0 && len(s.children.get(t.ID)) > 0 ||
+		s.goneDependency(t) != "")
+}
+
+// gone reports whether nothing completes the task any more, unless it is completed already.
+func (t *Task) gone() bool { return t.Deleted || t.Status == events.TaskCancelled }
+
+// goneDependency returns the first dependency of a task that nothing completes any more, and that was not completed
+// before; "" if there is none.
+func (s *State) goneDependency(t *Task) string {
+	s.lookedThrough(len(t.Dependencies))
+	for _, id := range t.Dependencies {
+		if s.GoneBecause(id) != "" && !s.satisfied(id, false) {
+			return id
+		}
+	}
+	return ""
+}
+
+// attendDependents updates the index after a task was cancelled or deleted, or is open again.
+func (s *State) attendDependents(id string) {
+	for _, dependent := range s.dependents.get(id) {
+		s.attendTask(dependent)
+	}
 }
 
 // attendTask updates the index after a task, or what is below it, has changed.
@@ -61,4 +84,17 @@ func (s *State) restoreAttention(h *header) {
 			s.attendSession(x, s.sequenceOf(x.Cause))
 		}
 	}
+}
+
+// WorkersOf names at most so many of the sessions at work that pull from a queue, oldest first.
+func (s *State) WorkersOf(project, queue string, most int) (ids []string) {
+	visit := s.sessionAttention.get(project).each(func(id string) {
+		s.work(1)
+		if x := s.Session(id); x != nil && x.Active() && x.Queue == queue {
+			ids = append(ids, id)
+		}
+	})
+	for len(ids) < most && visit() {
+	}
+	return ids
 }

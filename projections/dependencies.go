@@ -17,11 +17,11 @@ func (s *State) Startable(t *Task) bool {
 	switch says, session := s.SessionStatus(t); {
 	case says == events.SaysCompleted:
 		return false
-	case says == events.SaysBlocked && t.SaidBy(session).Sequence >= t.StatusSequence:
-		return false // the status was not changed since
+	case says == events.SaysBlocked && s.Stands(t, t.SaidBy(session)) == events.SaysBlocked:
+		return false
 	}
 	return !slices.ContainsFunc(t.Dependencies, func(id string) bool { return !s.satisfied(id, false) }) &&
-		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.attends(s.Session(id), t) }) &&
+		!slices.ContainsFunc(t.SessionIDs, func(id string) bool { return s.Attends(s.Session(id), t) }) &&
 		s.TreeWorkerAbove(t) == ""
 }
 
@@ -33,7 +33,7 @@ func (s *State) TreeWorkerAbove(t *Task) string {
 		for _, id := range slices.Backward(up.SessionIDs) {
 			x := s.Session(id)
 			s.work(1)
-			if x != nil && x.Strategy == events.StrategyTree && s.attends(x, up) {
+			if x != nil && x.Strategy == events.StrategyTree && s.Attends(x, up) {
 				return id
 			}
 		}
@@ -129,6 +129,7 @@ func (s *State) dependOn(task string, dependencies []string) {
 	}
 	s.countAnew(task)
 	s.await(dependencies, s.Open(task))
+	s.attendTask(task)
 }
 
 // dependNoMore removes a task from the dependents of those that it no longer depends on.

@@ -8,15 +8,17 @@ import (
 
 // EntryView shows an entry of a timeline.
 type EntryView struct {
-	ID         string          `json:"id"`
-	Sequence   uint64          `json:"sequence"`
-	Type       string          `json:"type"`
-	Timestamp  events.Millis   `json:"timestamp"`
-	OccurredAt events.Millis   `json:"occurredAt,omitempty"`
-	Message    string          `json:"message,omitempty"`
-	TaskID     string          `json:"taskId,omitempty"`
-	SessionID  string          `json:"sessionId,omitempty"`
-	Source     string          `json:"source"`
+	ID         string        `json:"id"`
+	Sequence   uint64        `json:"sequence"`
+	Type       string        `json:"type"`
+	Timestamp  events.Millis `json:"timestamp"`
+	OccurredAt events.Millis `json:"occurredAt,omitempty"`
+	Message    string        `json:"message,omitempty"`
+	TaskID     string        `json:"taskId,omitempty"`
+	SessionID  string        `json:"sessionId,omitempty"`
+	Source     string        `json:"source"`
+	// SourceName is the name of the session that the source is. The service sets it.
+	SourceName string          `json:"sourceName,omitempty"`
 	Blob       string          `json:"blob,omitempty"`
 	Late       bool            `json:"late,omitempty"`
 	Data       json.RawMessage `json:"data,omitempty"`

@@ -20,7 +20,7 @@ const (
 	InboxFailed      InboxKind = "failed"
 	InboxUnconfirmed InboxKind = "unconfirmed" // a task is said to be done, and nobody has confirmed it
 	InboxQuarantined InboxKind = "quarantined" // a queue item was started too often
-	InboxStuck       InboxKind = "stuck"       // a queue item waits for something that will not happen
+	InboxStuck       InboxKind = "stuck"       // a queue item or a task waits for something that will not happen
 	InboxStranded    InboxKind = "stranded"    // a queue has items, and its session is gone
 	InboxUnattended  InboxKind = "unattended"  // work was started on a task, and no session does it
 	InboxUnstarted   InboxKind = "unstarted"   // a session was spawned, and never started
@@ -37,8 +37,9 @@ type InboxItem struct {
 	ProjectID string    `json:"projectId"`
 	TaskID    string    `json:"taskId,omitempty"`
 	SessionID string    `json:"sessionId,omitempty"`
-	// SessionName is the name of that session.
+	// SessionName is the name of that session, TaskTitle the title of that task.
 	SessionName string `json:"sessionName,omitempty"`
+	TaskTitle   string `json:"taskTitle,omitempty"`
 	Queue       string `json:"queue,omitempty"`
 	InputID     string `json:"inputId,omitempty"`
 	// EntryID is the timeline entry, or the record of the refusal, that it shows.
@@ -69,14 +70,6 @@ type InboxItem struct {
 	since []int64
 }
 
-// StandsFor makes the item stand for n more that wait since a time.
-func (item *InboxItem) StandsFor(n int, since int64) {
-	item.More += n
-	for range n {
-		item.since = append(item.since, since)
-	}
-}
-
 // Things counts the things that need a person: the item itself, or those that it stands for.
 func (item *InboxItem) Things() int { return max(1, item.More) }
 
@@ -99,8 +92,8 @@ type inbox struct {
 	chores
 
 	project string
-	// concerns selects the reader's sessions; nil for a reader of everything.
-	concerns func(session string) bool
+	// concerns selects what the reader deals with; nil for a reader of everything.
+	concerns InboxScope
 	found    []found
 	// looks is how many more dependencies it may examine.
 	looks int
@@ -190,7 +183,7 @@ func (b *inbox) sort() {
 func (b *inbox) item(item *InboxItem, w wanted) {
 	*item = w.tell()
 	item.Kind, item.ProjectID, item.Since = w.kind, b.project, events.Millis(w.since)
-	item.SessionName = b.sessionName(item.SessionID)
+	item.SessionName, item.TaskTitle = b.sessionName(item.SessionID), b.taskTitle(item.TaskID)
 	if w.more > 0 {
 		*item = item.others()
 		item.More, item.since = w.more, w.moreSince
@@ -201,9 +194,9 @@ func (b *inbox) item(item *InboxItem, w wanted) {
 	b.weigh(item)
 }
 
-// find adds an item of a session and a queue, each "" for none.
-func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell func() InboxItem) {
-	if b.concerns != nil && !b.concerns(session) {
+// find adds an item of a session, a task and a queue, each "" for none.
+func (b *inbox) find(kind InboxKind, session, task, queue string, since int64, tell func() InboxItem) {
+	if !b.inScope(session, task) {
 		return
 	}
 	of := itemScope{kind: kind, session: session}
@@ -211,40 +204,6 @@ func (b *inbox) find(kind InboxKind, session, queue string, since int64, tell fu
 		of = itemScope{kind: kind, queue: queue}
 	}
 	b.found = append(b.found, found{of, since, tell})
-}
-
-func (b *inbox) question(x *Input) {
-	b.find(InboxQuestion, x.SessionID, "", x.AskedAt, func() InboxItem {
-		asker := b.nameOf(x.SessionID)
-		session := b.Session(x.SessionID)
-		if session != nil && session.Status == events.SessionSaidDone {
-			asker += ", which says it is done"
-		}
-		return InboxItem{
-			SessionID: x.SessionID,
-			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
-			InputID:   x.ID,
-			What:      asker,
-			Message:   x.Question,
-			Options:   x.Options,
-			Next:      "maestro input answer " + x.ID + ` "…"`,
-		}
-	})
-}
-
-// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then
-// and still holds, or its only one; "" if that is unknown.
-func (b *inbox) askedAt(session *Session, x *Input) string {
-	if session == nil {
-		return ""
-	}
-	if item := b.Holds(session); item != nil && item.StartedAt <= x.AskedAt {
-		return item.TaskID
-	}
-	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
-		return session.TaskIDs[0]
-	}
-	return ""
 }
 
 // workOf returns the task that a session works on: that of the item that it holds, or its first.
@@ -260,12 +219,19 @@ func (b *inbox) task(t *Task) {
 		return
 	}
 	says, session := b.says(t)
+	b.alsoBlocked(t, session)
+	if says == events.SaysBlocked || says == events.SaysFailed {
+		b.lookedThrough(t.Speakers())
+		says = b.Stands(t, t.SaidBy(session))
+	}
 	kind, since := InboxBlocked, int64(0)
 	if session != "" {
 		b.lookedThrough(t.Speakers())
 		since = int64(t.SaidBy(session).At)
 	}
 	switch {
+	case t.Status != events.TaskBlocked && b.takenUp(t, says, session):
+		return
 	case says == events.SaysBlocked:
 	case t.Status == events.TaskBlocked:
 		since = t.StatusAt
@@ -276,10 +242,12 @@ func (b *inbox) task(t *Task) {
 	default:
 		if t.begun() || b.allBelowEnded(t) {
 			b.dear.begun = append(b.dear.begun, begun{t.ID, session})
+		} else {
+			b.inVain(t)
 		}
 		return
 	}
-	b.find(kind, session, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
+	b.find(kind, session, t.ID, "", since, func() InboxItem { return b.tellTask(t, kind, says, session) })
 }
 
 func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus, session string) InboxItem {
@@ -303,18 +271,6 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
 	return item
-}
-
-// NextOr separates the commands of an item of which one is to be chosen.
-const NextOr = ", or "
-
-// Steps returns the commands of which one is to be chosen.
-func (item *InboxItem) Steps() []string {
-	steps := strings.Split(item.Next, NextOr+"maestro ")
-	for i := 1; i < len(steps); i++ {
-		steps[i] = "maestro " + steps[i]
-	}
-	return steps
 }
 
 // goOn returns the command that gets a task going again after a session said that it cannot continue; gone is what
@@ -350,7 +306,7 @@ func (b *inbox) quarantine(q *Queue) {
 	b.add(finally(func() {
 		inOrder(items)
 		for _, item := range items {
-			b.find(InboxQuarantined, item.SessionID, q.Name, item.CompletedAt, func() InboxItem {
+			b.find(InboxQuarantined, item.SessionID, item.TaskID, q.Name, item.CompletedAt, func() InboxItem {
 				return InboxItem{
 					TaskID:    item.TaskID,
 					SessionID: item.SessionID,
@@ -364,7 +320,7 @@ func (b *inbox) quarantine(q *Queue) {
 	}))
 	b.add(each(b.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
 		item := b.Item(q.ProjectID, q.Name, task)
-		if item != nil && item.Status == events.ItemQuarantined && !b.done(task) {
+		if item != nil && item.Status == events.ItemQuarantined && !b.done(task) && !b.given(b.Task(task), 0) {
 			b.lookedThrough(16)
 			items = append(items, item)
 		}
@@ -395,19 +351,19 @@ func (b *inbox) stranded(q *Queue, gone string) {
 		if x := b.SessionEver(q.SessionID); x != nil {
 			since = max(since, cmp.Or(x.EndedAt, x.LostAt))
 		}
-		b.find(InboxStranded, q.SessionID, q.Name, since, func() InboxItem {
+		b.find(InboxStranded, q.SessionID, first.TaskID, q.Name, since, func() InboxItem {
 			return InboxItem{
 				SessionID: q.SessionID,
 				Queue:     q.Name,
 				What:      b.nameOf(q.SessionID),
 				Message:   "items wait in its queue, and it is " + gone,
-				Next:      "maestro session spawn --strategy queue --queue " + q.Name,
+				Next:      SpawnForQueue(q.ProjectID, q.Name),
 			}
 		})
 	}))
 	b.add(each(b.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
 		item := b.Item(q.ProjectID, q.Name, task)
-		if item == nil || item.Status != events.ItemQueued || b.done(task) {
+		if item == nil || item.Status != events.ItemQueued || b.done(task) || !b.inScope(q.SessionID, task) {
 			return
 		}
 		if first == nil || byPush(item, first) < 0 {
@@ -420,7 +376,7 @@ func (b *inbox) late(e *Entry) {
 	if b.Session(e.SessionID) == nil || e.TaskID != "" && b.done(e.TaskID) {
 		return
 	}
-	b.find(InboxLate, e.SessionID, "", e.At, func() InboxItem {
+	b.find(InboxLate, e.SessionID, "", "", e.At, func() InboxItem {
 		return InboxItem{
 			TaskID:    e.TaskID,
 			SessionID: e.SessionID,
@@ -432,10 +388,15 @@ func (b *inbox) late(e *Entry) {
 	})
 }
 
+// inScope reports whether the reader deals with a session or a task.
+func (b *inbox) inScope(session, task string) bool {
+	return b.concerns == nil || b.concerns(session, task)
+}
+
 // done reports whether a task needs nobody any more.
 func (b *inbox) done(task string) bool {
 	t := b.Task(task)
-	return t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
+	return t == nil || t.Over()
 }
 
 func (b *inbox) nameOf(session string) string {

@@ -69,7 +69,8 @@ func TestInbox(t *testing.T) {
 			"a question of a session that says it is done",
 			then(asks("w", "i1", "Which?"), by(worker, &events.SessionCompleted{SessionID: "w"})),
 			[]string{
-				`question w/ i1 [] at 6: Name of w, which says it is done: Which? → maestro input answer i1 "…"`,
+				`question w/ i1 [] at 6: Name of w, which says it is done: Which?` +
+					` → maestro input answer i1 "…", or maestro session kill w`,
 			},
 		},
 		{"a question about a task", then(by(worker, &events.SessionReported{
@@ -138,7 +139,7 @@ func TestInbox(t *testing.T) {
 		},
 		{
 			"a session failed and left a task", then(with, fails("x")),
-			[]string{"failed x/t1 at 7: X: exit 1 → maestro why x"},
+			[]string{"failed x/t1 at 7: X: exit 1 → maestro why x, or maestro session spawn --task-ids t1"},
 		},
 		{"a session failed, another has the task", then(with, by(admin, &events.SessionTaskLinked{
 			SessionID: "w",
@@ -153,7 +154,7 @@ func TestInbox(t *testing.T) {
 		},
 		{
 			"a session was out of time", then(with, by("/system", &events.SessionTimedOut{SessionID: "x"})),
-			[]string{"failed x/t1 at 7: X: timed out → maestro why x"},
+			[]string{"failed x/t1 at 7: X: timed out → maestro why x, or maestro session spawn --task-ids t1"},
 		},
 
 		{"said to be done", working(report(worker, "w", events.ReportComplete, "all of it", "t1")), []string{
@@ -184,11 +185,16 @@ func TestInbox(t *testing.T) {
 				by(admin, &events.SessionTaskLinked{SessionID: "w", TaskID: "t9"}),
 				report(worker, "w", events.ReportBlocked, "no key", "t9"), moved("t1", events.TaskCancelled),
 				killed("w")),
-			[]string{"blocked w/t9 at 8: Title of t9: no key → maestro task update t9 --remove-depends-on t1"},
+			[]string{
+				"blocked w/t9 at 8: Title of t9: no key → maestro task update t9 --remove-depends-on t1",
+				"stuck /t2 at 9: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+			},
 		},
 		{"confirmed", working(report(worker, "w", events.ReportComplete, "all of it", "t1"), complete), nil},
 		{"cancelled", working(report(worker, "w", events.ReportBlocked, "no key", "t1"),
-			moved("t1", events.TaskCancelled)), nil},
+			moved("t1", events.TaskCancelled)), []string{
+			"stuck /t2 at 8: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+		}},
 		{"done in a queue", queued(started("w", "w", "t1", 1), finished("w", "w", "t1")), []string{
 			`unconfirmed w/t1 at 9: Title of t1: Completed in queue w → maestro task complete t1, or maestro task ` +
 				`reopen t1 "<what is missing>"`,
@@ -233,13 +239,13 @@ func TestInbox(t *testing.T) {
 		{
 			"stranded", queued(killed("w")),
 			[]string{"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session " +
-				"spawn --strategy queue --queue w"},
+				"spawn --strategy queue --queue w --project p"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
 			"unstarted w/ at 4: Name of w: it was spawned, and has not begun any work → maestro session exec w -- " +
 				"<command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session " +
-				"spawn --strategy queue --queue w",
+				"spawn --strategy queue --queue w --project p",
 		}},
 		{
 			"pushed to one that is gone", then(killed("w"), by(admin, &events.QueueItemPushed{
@@ -248,14 +254,14 @@ func TestInbox(t *testing.T) {
 			})),
 			[]string{
 				"stranded w/ in w at 7: Name of w: items wait in its queue, and it is stopped → maestro session " +
-					"spawn --strategy queue --queue w",
+					"spawn --strategy queue --queue w --project p",
 			},
 		},
 		{"another serves it", queued(killed("w"), pulls("x", "w")), nil},
 		{"the other is done", queued(killed("w"), pulls("x", "w"), by("/projects/p/sessions/x",
 			&events.SessionCompleted{SessionID: "x"})), []string{
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is stopped → maestro session " +
-				"spawn --strategy queue --queue w",
+				"spawn --strategy queue --queue w --project p",
 		}},
 		{"what is left there needs nobody", queued(killed("w"), complete, moved("t2", events.TaskCancelled)), nil},
 		{"nothing is left", then(killed("w")), nil},
@@ -326,7 +332,7 @@ func TestInboxConcerns(t *testing.T) {
 		"x":  nil,
 	} {
 		var got []string
-		for _, item := range s.Inbox("p", func(id string) bool { return id == session }) {
+		for _, item := range s.Inbox("p", func(id, _ string) bool { return id == session }) {
 			if item.ProjectID != "p" {
 				t.Errorf("%+v has no project", item)
 			}
@@ -424,7 +430,7 @@ func TestInboxIsBounded(t *testing.T) {
 // inboxOf returns everything by one session that needs a person.
 func inboxOf(s *State, session string) []InboxItem {
 	x := s.SearchInbox(s.SessionProject(session))
-	concerns := func(id string) bool { return id == session }
+	concerns := func(id, _ string) bool { return id == session }
 	s.SearchOn(x, concerns, untilDone)
 	x.WantAll(InboxPart{})
 	s.SearchOn(x, concerns, untilDone)

@@ -70,6 +70,14 @@ func (b *inbox) bounded(part InboxPart) []wanted {
 	return kept
 }
 
+// StandsFor makes the item stand for n more that wait since a time.
+func (item *InboxItem) StandsFor(n int, since int64) {
+	item.More += n
+	for range n {
+		item.since = append(item.since, since)
+	}
+}
+
 // others returns the item that stands for the rest of its crowd.
 func (item *InboxItem) others() InboxItem {
 	rest := InboxItem{

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -34,15 +35,15 @@ func (t *Task) begun() bool {
 func (b *inbox) worked(t *Task) bool {
 	working, known := b.dear.working[t.ID]
 	if !known {
-		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.attends(b.Session(id), t) })
+		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.Attends(b.Session(id), t) })
 		b.dear.working[t.ID] = working
 	}
 	return working
 }
 
-// attends reports whether a session works on a task that it has or had: it says so, or has the task, and the task's
+// Attends reports whether a session works on a task that it has or had: it says so, or has the task, and the task's
 // item in the session's queue has not ended.
-func (s *State) attends(x *Session, t *Task) bool {
+func (s *State) Attends(x *Session, t *Task) bool {
 	s.work(1)
 	if x == nil || !x.Active() {
 		return false
@@ -75,20 +76,30 @@ func (b *inbox) leftOver(x *Session) func() (more bool) {
 		}
 		t := b.Task(ids[0])
 		ids = ids[1:]
-		if t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled || b.worked(t) {
+		if t == nil || t.Over() || t.Status == events.TaskBlocked || b.worked(t) { // a block has its own item
 			return len(ids) > 0
 		}
-		b.find(InboxFailed, x.ID, "", x.EndedAt, func() InboxItem {
+		b.find(InboxFailed, x.ID, t.ID, "", x.EndedAt, func() InboxItem {
 			return InboxItem{
 				SessionID: x.ID,
 				TaskID:    first(x.TaskIDs),
 				What:      x.Name,
 				Message:   x.EndReason,
-				Next:      "maestro why " + x.ID,
+				Next:      b.afterFailure(x),
 			}
 		})
 		return false
 	}
+}
+
+// afterFailure returns the steps after a session failed: to learn why, and to give its work to another.
+func (b *inbox) afterFailure(x *Session) string {
+	const why = "maestro why "
+	successor := b.Successor(x)
+	if strings.Contains(successor, "<") { // what it left waits for other tasks
+		return why + x.ID
+	}
+	return why + x.ID + NextOr + successor
 }
 
 // lookAtBegun returns a chore that adds the started tasks on which no session works.
@@ -131,7 +142,8 @@ func (b *inbox) abandoned(t *Task, worker string) {
 	}
 	switch {
 	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
-		return // it was put back to be started later
+		b.inVain(t) // it was put back to be started later
+		return
 	case !last.Deleted && last.Status == events.SessionEndFailed:
 		if b.dear.left[last.ID] == nil {
 			b.dear.leavers = append(b.dear.leavers, last.ID)

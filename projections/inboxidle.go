@@ -9,12 +9,12 @@ import (
 // unserved adds a named queue in which items can be started and no session works. The wait began when the first of
 // them was pushed.
 func (b *inbox) unserved(q *Queue) {
-	startable, since := 0, int64(0)
+	startable, since, first := 0, int64(0), ""
 	b.add(finally(func() {
 		if startable == 0 {
 			return
 		}
-		b.find(InboxStranded, "", q.Name, since, func() InboxItem {
+		b.find(InboxStranded, "", first, q.Name, since, func() InboxItem {
 			items := "1 item"
 			if startable > 1 {
 				items = strconv.Itoa(startable) + " items"
@@ -23,17 +23,17 @@ func (b *inbox) unserved(q *Queue) {
 				Queue:   q.Name,
 				What:    q.Name,
 				Message: items + " can be started, and no session works in the queue",
-				Next:    "maestro session spawn --strategy queue --queue " + q.Name + " --project " + q.ProjectID,
+				Next:    SpawnForQueue(q.ProjectID, q.Name),
 			}
 		})
 	}))
 	b.add(b.ready.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
 		item := b.Item(q.ProjectID, q.Name, task)
-		if item == nil || b.done(task) {
+		if item == nil || b.done(task) || !b.inScope("", task) || b.given(b.Task(task), 0) {
 			return
 		}
 		if startable++; startable == 1 || item.AddedAt < since {
-			since = item.AddedAt
+			since, first = item.AddedAt, task
 		}
 	}))
 }
@@ -57,7 +57,7 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 			return
 		}
 		b.add(b.unlessWorkedOnAbove(t, func() {
-			b.find(InboxUnattended, "", "", since, func() InboxItem {
+			b.find(InboxUnattended, "", t.ID, "", since, func() InboxItem {
 				item := InboxItem{
 					TaskID:  t.ID,
 					What:    t.Title,

@@ -10,14 +10,17 @@ type InboxSearch struct {
 	told int
 }
 
+// InboxScope reports whether the reader of an inbox deals with a session, or with a task; each is "" for none.
+type InboxScope func(session, task string) bool
+
 // SearchInbox starts to search a project.
 func (s *State) SearchInbox(project string) *InboxSearch {
 	return &InboxSearch{in: s.listen().newInbox(project), items: []InboxItem{}}
 }
 
 // SearchOn continues until the state has counted so many steps, and reports whether it is done. concerns restricts the
-// inbox to certain sessions, nil for all; it is applied to the present state.
-func (s *State) SearchOn(x *InboxSearch, concerns func(session string) bool, until uint64) (done bool) {
+// inbox, nil for all; it is applied to the present state.
+func (s *State) SearchOn(x *InboxSearch, concerns InboxScope, until uint64) (done bool) {
 	x.in.concerns = concerns
 	return x.in.on(s, until)
 }
@@ -60,9 +63,9 @@ func (x *InboxSearch) tell(all []wanted) {
 	}))
 }
 
-// Inbox returns what needs a person in a project, longest wait first. concerns restricts it to certain sessions; nil
-// for all. The items of each session or queue are limited.
-func (s *State) Inbox(project string, concerns func(session string) bool) []InboxItem {
+// Inbox returns what needs a person in a project, longest wait first. concerns restricts it; nil for all. The items of
+// each session or queue are limited.
+func (s *State) Inbox(project string, concerns InboxScope) []InboxItem {
 	x := s.SearchInbox(project)
 	s.SearchOn(x, concerns, untilDone)
 	x.Want(InboxPart{})

@@ -1,6 +1,10 @@
 package projections
 
-import "slices"
+import (
+	"slices"
+
+	"maestro/events"
+)
 
 // The steps of an inbox item are commands that are accepted as things stand: each function returns the command for a
 // task, or the one that has to come before it.
@@ -18,11 +22,33 @@ func (b *inbox) complete(t *Task) string {
 	return "maestro task children " + t.ID
 }
 
-// spawn returns the command that gives a task to a new session. It is refused while a dependency of the task is open,
-// so the dependency comes first.
+// SpawnFor returns the command that gives a task to a new session, with the role of the last one that had it.
+func (s *State) SpawnFor(t *Task) string {
+	if s.LastRole(t) == events.RoleOrchestrator {
+		return "maestro session spawn --role orchestrator --task-ids " + t.ID
+	}
+	return "maestro session spawn --task-ids " + t.ID
+}
+
+// SpawnForQueue returns the command that spawns a session for the items of a queue.
+func SpawnForQueue(project, queue string) string {
+	return "maestro session spawn --strategy queue --queue " + queue + " --project " + project
+}
+
+// LastRole returns the role of the last session that had a task, a worker's if none had it.
+func (s *State) LastRole(t *Task) events.Role {
+	if n := len(t.SessionIDs); n > 0 {
+		if x := s.sessions.get(t.SessionIDs[n-1]); x != nil {
+			return x.Role
+		}
+	}
+	return events.RoleWorker
+}
+
+// spawn returns [State.SpawnFor], which is refused while a dependency of the task is open: the dependency comes first.
 func (b *inbox) spawn(t *Task) string {
 	b.lookedThrough(len(t.Dependencies))
-	spawn := "maestro session spawn --task-ids " + t.ID
+	spawn := b.SpawnFor(t)
 	unmet := b.UnmetDependencies(t)
 	switch {
 	case len(unmet) == 0:

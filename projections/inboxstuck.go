@@ -29,7 +29,7 @@ func (b *inbox) stuck(q *Queue) {
 			if !b.Stuck(q, item) {
 				break
 			}
-			b.find(InboxStuck, q.SessionID, q.Name, item.AddedAt, func() InboxItem {
+			b.find(InboxStuck, q.SessionID, task, q.Name, item.AddedAt, func() InboxItem {
 				return InboxItem{
 					TaskID:  task,
 					Queue:   q.Name,
@@ -40,6 +40,26 @@ func (b *inbox) stuck(q *Queue) {
 			})
 		}
 	}))
+}
+
+// inVain adds a task that nobody has started and that depends on one that nothing completes any more. A queued one is
+// found with its queue.
+func (b *inbox) inVain(t *Task) {
+	if b.Open(t.ID) > 0 {
+		return
+	}
+	on := b.tasks.get(b.goneDependency(t))
+	if on == nil {
+		return
+	}
+	b.find(InboxStuck, "", t.ID, "", max(t.CreatedAt, on.UpdatedAt), func() InboxItem {
+		return InboxItem{
+			TaskID:  t.ID,
+			What:    t.Title,
+			Message: "waits for " + on.ID + " (" + b.GoneBecause(on.ID) + ")",
+			Next:    b.dropGone(t),
+		}
+	})
 }
 
 // dropGone returns the command that removes dependencies that nothing completes any more.
@@ -55,7 +75,7 @@ func (b *inbox) dropGone(t *Task) string {
 
 // unseen adds the item that counts a queue's items with too many dependencies to examine.
 func (b *inbox) unseen(q *Queue, items int, since int64) {
-	b.find(InboxUnread, q.SessionID, q.Name, since, func() InboxItem {
+	b.find(InboxUnread, q.SessionID, "", q.Name, since, func() InboxItem {
 		return InboxItem{
 			Queue: q.Name,
 			What:  q.Name,

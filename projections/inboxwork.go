@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,6 +17,36 @@ const TypeExited = "command_exited"
 type Exited struct {
 	Command  string `json:"command"`
 	ExitCode int    `json:"exitCode"`
+}
+
+// takenUp reports whether somebody else is to do a task on which a session says that it cannot continue: an item of the
+// task waits in a queue or another session holds it, or a session at work got the task after this one. A session at
+// work that is blocked waits for an answer all the same.
+func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) bool {
+	if says != events.SaysFailed && (says != events.SaysBlocked || b.works(session)) {
+		return false
+	}
+	for _, item := range b.QueuesOf(t.ID) {
+		b.work(1)
+		if item.Status == events.ItemQueued || item.Status == events.ItemProcessing && item.SessionID != session {
+			return true
+		}
+	}
+	b.lookedThrough(len(t.SessionIDs))
+	return !b.works(session) && b.given(t, slices.Index(t.SessionIDs, session)+1)
+}
+
+// given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
+// item of a queue.
+func (b *inbox) given(t *Task, nth int) bool {
+	return slices.ContainsFunc(t.SessionIDs[nth:], func(id string) bool {
+		x := b.Session(id)
+		if x == nil || !x.Active() || x.Queue != "" {
+			return false
+		}
+		b.lookedThrough(len(x.TaskIDs))
+		return slices.Contains(x.TaskIDs, t.ID)
+	})
 }
 
 // quarantined reports whether an item of the task is quarantined, which its own inbox item shows.
@@ -50,7 +81,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	if last != nil {
 		session = last.ID
 	}
-	b.find(InboxUnattended, session, "", since, func() InboxItem {
+	b.find(InboxUnattended, session, t.ID, "", cmp.Or(since, t.UpdatedAt), func() InboxItem {
 		item := InboxItem{
 			TaskID:    t.ID,
 			SessionID: session,
@@ -65,6 +96,9 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		case b.ended(t) != nil:
 			q := b.ended(t)
 			item.Message = "its item in queue " + q.Queue + " was skipped"
+			if q.FailReason != "" {
+				item.Message += ": " + q.FailReason
+			}
 			if q.Status == events.ItemCompleted {
 				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
 			}
@@ -96,19 +130,19 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 
 func (b *inbox) session(x *Session) {
 	switch {
-	case !x.Ended() && (x.Lost() || b.crashed(x)):
+	case x.Active() && (x.Lost() || b.crashed(x)):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.dear.failed = append(b.dear.failed, x.ID)
 	}
-	if word := b.SessionWord(x); word != nil {
+	if word := b.UnansweredWord(x); word != nil {
 		b.word(x, word)
 	}
 }
 
 // silent adds a silent session.
 func (b *inbox) silent(x *Session) {
-	exit := b.exit(x)
+	exit := b.Exit(x)
 	kind, since := InboxLost, x.LostAt
 	switch {
 	case exit != nil:
@@ -116,11 +150,11 @@ func (b *inbox) silent(x *Session) {
 	case x.Spawned && x.Status == events.SessionSpawning:
 		kind, since = InboxUnstarted, x.StartedAt
 	}
-	b.find(kind, x.ID, "", since, func() InboxItem {
+	b.find(kind, x.ID, "", "", since, func() InboxItem {
 		item := InboxItem{SessionID: x.ID, TaskID: b.workOf(x), What: x.Name}
 		switch kind {
 		case InboxExited:
-			item.Message = exit.exited()
+			item.Message = exit.Exited()
 			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
 			switch {
 			case exit.exitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
@@ -140,8 +174,14 @@ func (b *inbox) silent(x *Session) {
 	})
 }
 
-// exit returns the entry for the end of the session's command, nil if the session was heard since, or there is none.
-func (s *State) exit(x *Session) *Entry { return s.exits.get(x.ID) }
+// ExitedAt returns when the session's command ended, in milliseconds since 1970; 0 if the session was heard since, or
+// has run none.
+func (s *State) ExitedAt(x *Session) int64 {
+	if exit := s.Exit(x); exit != nil {
+		return exit.At
+	}
+	return 0
+}
 
 // newestOf remembers the newest entries of a session that say what became of it.
 func (s *State) newestOf(e *Entry) {
@@ -172,7 +212,7 @@ func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 // crashed reports whether the command of a session at work failed, and the session was not heard since. Nobody has to
 // wait for its lease to learn that. A command that succeeds may be one of several.
 func (b *inbox) crashed(x *Session) bool {
-	exit := b.exit(x)
+	exit := b.Exit(x)
 	return exit != nil && x.Active() && exit.exitCode() != 0
 }
 
@@ -185,8 +225,8 @@ func (e *Entry) exitCode() int {
 	return exited.ExitCode
 }
 
-// exited describes how the command ended.
-func (e *Entry) exited() string {
+// Exited describes how the command ended.
+func (e *Entry) Exited() string {
 	var exited Exited
 	if json.Unmarshal(e.Data, &exited) != nil {
 		return "its command ended"
@@ -197,15 +237,15 @@ func (e *Entry) exited() string {
 // mostSucceeded bounds the tasks that the command for a successor names.
 const mostSucceeded = 10
 
-// Successor returns the command that spawns a session for the work of this one that is left: a task that is completed
-// or cancelled is none, and one with an open dependency is not given out.
+// Successor returns the command that spawns a session for the work of this one that is left: a task that is completed,
+// cancelled or blocked is none, and one with an open dependency is not given out.
 func (s *State) Successor(x *Session) string {
+	if x.Strategy == events.StrategyQueue && x.Queue != "" {
+		return SpawnForQueue(x.ProjectID, x.Queue)
+	}
 	next := "maestro session spawn"
 	if x.Role == events.RoleOrchestrator {
 		next += " --role orchestrator"
-	}
-	if x.Strategy == events.StrategyQueue && x.Queue != "" {
-		return next + " --strategy queue --queue " + x.Queue
 	}
 	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
 	together := make(map[string]bool, len(named))
@@ -214,7 +254,7 @@ func (s *State) Successor(x *Session) string {
 	}
 	left := make([]string, 0, len(named))
 	for _, id := range named {
-		if t := s.Task(id); t != nil && !t.over() && !s.waitsFor(t, together) {
+		if t := s.Task(id); t != nil && !t.Over() && t.Status != events.TaskBlocked && !s.waitsFor(t, together) {
 			left = append(left, id)
 		}
 	}
@@ -241,7 +281,7 @@ func (b *inbox) word(x *Session, word *Entry) {
 	if word.Type == reportType(events.ReportError) {
 		kind, next = InboxFailed, "maestro why "+x.ID+NextOr+"maestro session message "+x.ID+` "…"`
 	}
-	b.find(kind, x.ID, "", word.At, func() InboxItem {
+	b.find(kind, x.ID, "", "", word.At, func() InboxItem {
 		return InboxItem{
 			SessionID: x.ID,
 			TaskID:    b.workOf(x),
@@ -260,6 +300,12 @@ func (s *State) SessionWord(x *Session) *Entry {
 	}
 	return s.halted.get(x.ID)
 }
+
+// LastWord is SessionWord for a session that may have ended.
+func (s *State) LastWord(x *Session) *Entry { return s.halted.get(x.ID) }
+
+// Exit returns the entry for the end of a session's command, nil if the session was heard since, or there is none.
+func (s *State) Exit(x *Session) *Entry { return s.exits.get(x.ID) }
 
 // halt records a session's report on itself as a whole, if it says that the session cannot continue.
 func (s *State) halt(e *Entry) {

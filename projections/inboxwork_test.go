@@ -2,6 +2,8 @@ package projections
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"maestro/events"
@@ -15,6 +17,29 @@ func TestUnattendedWork(t *testing.T) {
 			", or maestro task update t1 --status todo"
 		stopped = "unattended w/t1 at 5: Title of t1: no session works on it: session w is stopped → " + spawnNext
 	)
+	const inVain = "stuck /t2 at 4: Title of t2: waits for t1 (cancelled) → maestro task update t2 " +
+		"--remove-depends-on t1"
+	waits := by(admin, &events.TaskCreated{TaskID: "t2", Title: "Title of t2", Dependencies: []string{"t1"}})
+	const blockedItem = `blocked w/t1 at 5: Title of t1: no key → maestro session message w "…" --about t1`
+	blocked := report(worker, "w", events.ReportBlocked, "no key", "t1")
+	stuck := report(worker, "w", events.ReportBlocked, "no key")
+	messages := 0
+	tell := func(session, about string) given {
+		messages++
+		return by(admin, &events.SessionMessaged{
+			SessionID: session,
+			MessageID: fmt.Sprint("m", messages),
+			Text:      "here it is",
+			About:     about,
+		})
+	}
+	asked := by(worker, &events.SessionReported{
+		SessionID: "w",
+		Kind:      events.ReportNeedsInput,
+		Message:   "Which?",
+		InputID:   "i",
+		TaskIDs:   []string{"t1"},
+	})
 	begun := moved("t1", events.TaskInProgress)
 	below := by(admin, &events.TaskCreated{
 		TaskID:   "t2",
@@ -40,6 +65,13 @@ func TestUnattendedWork(t *testing.T) {
 			report(worker, "w", events.ReportProgress, "m", "t1")), nil},
 		{"its session was stopped", had(killed("w")), []string{stopped}},
 		{"another session has it", had(killed("w"), spawn("w2", "t1")), nil},
+		{"it ended as failed, and one that had the task before goes on", had(spawn("w2", "t1"),
+			report("/projects/p/sessions/w2", "w2", events.ReportError, "no disk", "t1"), killed("w2")), []string{
+			"failed w2/t1 at 6: Title of t1: no disk → maestro why t1, or maestro session spawn --task-ids t1",
+		}},
+		{"it ended as failed, and one gets the task after it", had(spawn("w2", "t1"),
+			report("/projects/p/sessions/w2", "w2", events.ReportError, "no disk", "t1"), killed("w2"),
+			spawn("w3", "t1")), nil},
 		{"it waits in a queue", had(pulls("w2", "w2", "t1"), killed("w")), nil},
 		{"its queue gave it up", had(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 1}),
 			pulls("w2", "a"), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"}), killed("w"),
@@ -66,6 +98,37 @@ func TestUnattendedWork(t *testing.T) {
 				"that it is done; the reason it was reopened: add tests → " + spawnNext +
 				", or maestro task complete t1",
 		}},
+		{"its worker says that it is blocked", had(blocked), []string{blockedItem}},
+		{"the worker is answered", had(blocked, tell("w", "t1")), nil},
+		{"the worker is told something else", had(blocked, tell("w", ""), tell("w", "t9")), []string{blockedItem}},
+		{"the worker was told something before", had(tell("w", "t1"), blocked), []string{
+			strings.Replace(blockedItem, "at 5", "at 6", 1),
+		}},
+		{"the worker is blocked again after the answer", had(blocked, tell("w", "t1"), blocked), []string{
+			strings.Replace(blockedItem, "at 5", "at 7", 1),
+		}},
+		{"the answered worker ends", had(blocked, tell("w", "t1"), killed("w")), []string{
+			"blocked w/t1 at 5: Title of t1: no key → maestro session spawn --task-ids t1",
+		}},
+		{"the worker says that it is blocked as a whole", had(stuck), []string{
+			`blocked w/t1 at 5: w: no key → maestro session message w "…"`,
+		}},
+		{"it is answered as a whole", had(stuck, tell("w", "")), nil},
+		{"a question about it", then(spawn("w", "t1"), asked), []string{
+			`question w/t1 i [] at 4: w: Which? → maestro input answer i "…"`,
+		}},
+		{"a question about it, and it is cancelled", then(spawn("w", "t1"), asked,
+			moved("t1", events.TaskCancelled)), nil},
+		{"a question about it, and it is deleted", then(spawn("w", "t1"), asked,
+			by(admin, &events.TaskDeleted{TaskID: "t1"})), nil},
+		{"it waits for a cancelled task", then(waits, moved("t1", events.TaskCancelled)), []string{inVain}},
+		{"its last session put it back, and it waits for a cancelled task", then(waits, spawn("w", "t2"), killed("w"),
+			moved("t2", events.TaskTodo), moved("t1", events.TaskCancelled)), []string{
+			"stuck /t2 at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+		}},
+		{"it waits for an open task", then(waits), nil},
+		{"it waited for a task that is completed and deleted", then(waits, moved("t1", events.TaskCompleted),
+			by(admin, &events.TaskDeleted{TaskID: "t1"})), nil},
 		{"everything below it is done", then(below, moved("t2", events.TaskCompleted)), []string{
 			"unattended /t1 at 4: Title of t1: all tasks below it are completed → maestro task complete t1",
 		}},

@@ -27,8 +27,21 @@ func (s *State) sessionsIn(these line) iter.Seq[*Session] {
 // LivingSessions counts the sessions of a root and of all projects below it that have not ended.
 func (s *State) LivingSessions(root string) int { return s.standing.get(root).sessions }
 
-// HasLiving reports whether sessions that one spawned, or those below these, have not ended.
-func (s *State) HasLiving(session string) bool { return s.spawned.get(session).len() > 0 }
+// workersLooked bounds the sessions that HasWorking examines: of more, it assumes that one is at work.
+const workersLooked = 50
+
+// HasWorking reports whether sessions that one spawned, or those below these, are at work.
+func (s *State) HasWorking(session string) (working bool) {
+	looked := 0
+	s.spawned.get(session).walk(func(id string) bool {
+		s.work(1)
+		x := s.sessions.get(id)
+		looked++
+		working = looked > workersLooked || x.Active() || s.spawned.get(id).len() > 0
+		return !working
+	})
+	return working
+}
 
 // OpenQuestions counts the open questions of a root and of all projects below it.
 func (s *State) OpenQuestions(root string) int { return s.standing.get(root).questions }

@@ -81,6 +81,7 @@ func (s *State) sessionMessaged(f fact, d *events.SessionMessaged) error {
 		Sequence: f.sequence,
 		Sent:     f.cause(),
 	})
+	s.remember(f, d.SessionID, d.About)
 	s.note(f, 0)
 	return nil
 }

@@ -5,21 +5,61 @@ import (
 	"slices"
 )
 
-// OrderSize bounds the memory that [InDependencyOrder] takes for each task, and [OrderBranches] for each branch, in
-// bytes.
+// OrderSize bounds the memory that [InDependencyOrder] and [InCompletionOrder] take for each task, and [OrderBranches]
+// for each branch, in bytes.
 const OrderSize = 128
 
 // InDependencyOrder sorts tasks so that each comes after its direct and indirect dependencies among them, and otherwise
 // keeps their order.
 func InDependencyOrder(tasks []*Task) []*Task {
+	return afterNeeds(tasks, indexesOf(tasks), func(_, _ int) (below int, more bool) { return 0, false })
+}
+
+// InCompletionOrder sorts tasks so that each can be completed in its turn: after its direct and indirect dependencies
+// among them, and after those below it.
+func InCompletionOrder(tasks []*Task) []*Task {
+	at := indexesOf(tasks)
+	// below[from[i]:from[i+1]] are the indexes of the tasks directly below one.
+	from, below := make([]int32, len(tasks)+1), make([]int32, len(tasks))
+	for _, t := range tasks {
+		if parent, there := at[t.ParentID]; there {
+			from[parent]++
+		}
+	}
+	sum := int32(0)
+	for i, n := range from {
+		sum += n
+		from[i] = sum
+	}
+	for i := len(tasks) - 1; i >= 0; i-- { // from the end, so that they keep their order
+		if parent, there := at[tasks[i].ParentID]; there {
+			from[parent]--
+			below[from[parent]] = int32(i) //nolint:gosec // a server has fewer tasks
+		}
+	}
+	return afterNeeds(tasks, at, func(i, nth int) (need int, more bool) {
+		if nth += int(from[i]); nth < int(from[i+1]) {
+			return int(below[nth]), true
+		}
+		return 0, false
+	})
+}
+
+func indexesOf(tasks []*Task) map[string]int32 {
 	at := make(map[string]int32, len(tasks))
 	for i, t := range tasks {
 		at[t.ID] = int32(i) //nolint:gosec // a server has fewer tasks
 	}
+	return at
+}
+
+// afterNeeds sorts tasks so that each comes after its dependencies and after what belowOf returns for it, one after the
+// other. at are the indexes of the tasks.
+func afterNeeds(tasks []*Task, at map[string]int32, belowOf func(i, nth int) (below int, more bool)) []*Task {
 	ranks := ranksOf(len(tasks), func(i, nth int) (need int, more bool) {
 		dependencies := tasks[i].Dependencies
 		if nth >= len(dependencies) {
-			return 0, false
+			return belowOf(i, nth-len(dependencies))
 		}
 		if j, there := at[dependencies[nth]]; there {
 			return int(j), true

@@ -52,6 +52,16 @@ func TestOrderingTakesWhatIsCounted(t *testing.T) {
 				t.Fatalf("of %d tasks, %s is at %d", n, task.ID, i)
 			}
 		}
+		for i, task := range tasks { // one below the other as well
+			task.ParentID = tasks[max(0, i-1)].ID
+		}
+		heap, stack = took(func() { ordered = InCompletionOrder(tasks) })
+		if heap > uint64(n)*OrderSize+4096 || stack > mostStack {
+			t.Errorf("%d tasks take %d bytes, of which %d are counted, and %d of stack", n, heap, n*OrderSize, stack)
+		}
+		if ordered[0] != tasks[n-1] || ordered[n-1] != tasks[0] {
+			t.Errorf("%d tasks are out of order", n)
+		}
 		branches := make([]*Branch, n)
 		for i, task := range tasks {
 			branches[i] = &Branch{Task: task}

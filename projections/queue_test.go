@@ -207,14 +207,13 @@ func (m *model) move(d *events.QueueItemMoved) {
 	}
 }
 
-// saysDone reports whether a task's sessionStatus is completed: that of the newest report of a session that has not
-// ended, or else of any session.
+// saysDone reports whether a task's sessionStatus is completed: of the reports of sessions that have not ended, and of
+// what any session reported as the end of its work, the newest counts.
 func (m *model) saysDone(t *modelTask) bool {
-	for _, alive := range []bool{true, false} {
-		for _, word := range slices.Backward(t.words) {
-			if !alive || !m.ended[word.session] {
-				return word.says == events.SaysCompleted
-			}
+	for _, word := range slices.Backward(t.words) {
+		ends := word.says == events.SaysCompleted || word.says == events.SaysFailed
+		if ends || !m.ended[word.session] {
+			return word.says == events.SaysCompleted
 		}
 	}
 	return false

@@ -47,7 +47,7 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 		return err
 	}
 	if d.Held {
-		s.finish(f, item, d.SessionID, events.ItemSkipped, "", "")
+		s.finish(f, item, d.SessionID, events.ItemSkipped, "", s.saidOf(item.TaskID, d.SessionID))
 	} else {
 		s.changeItem(f, item, func(i *Item) {
 			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
@@ -55,4 +55,19 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 	}
 	s.note(f, 0)
 	return nil
+}
+
+// saidOf returns why a session said that it cannot go on with a task, "" if it did not: skipping the task's item takes
+// that statement back, and the next one who works on it needs it.
+func (s *State) saidOf(task, session string) string {
+	t := s.Task(task)
+	if t == nil {
+		return ""
+	}
+	s.lookedThrough(t.Speakers())
+	said := t.SaidBy(session)
+	if said.Words == nil || said.Status != events.SaysBlocked && said.Status != events.SaysFailed {
+		return ""
+	}
+	return said.Words.Text
 }

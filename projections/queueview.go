@@ -88,6 +88,13 @@ func (s *State) sessionName(id string) string {
 	return ""
 }
 
+func (s *State) taskTitle(id string) string {
+	if t := s.Task(id); t != nil {
+		return t.Title
+	}
+	return ""
+}
+
 // viewOfItem shows an item without what it waits for.
 func (s *State) viewOfItem(i *Item) ItemView {
 	view := ItemView{
@@ -126,10 +133,13 @@ func (s *State) waitsWithin(left *int, q *Queue, i *Item) string {
 
 // InputView shows a question.
 type InputView struct {
-	ID          string         `json:"id"`
-	ProjectID   string         `json:"projectId"`
-	SessionID   string         `json:"sessionId"`
+	ID        string `json:"id"`
+	ProjectID string `json:"projectId"`
+	SessionID string `json:"sessionId"`
+	// SessionName is the name of that session, TaskTitles the titles of those tasks, in the same order.
+	SessionName string         `json:"sessionName,omitempty"`
 	TaskIDs     []string       `json:"taskIds"`
+	TaskTitles  []string       `json:"taskTitles,omitempty"`
 	Question    string         `json:"question"`
 	Blob        string         `json:"blob,omitempty"`
 	Options     []string       `json:"options"`
@@ -151,11 +161,17 @@ func (s *State) InputView(x *Input, now int64) InputView {
 	} else if session := s.SessionEver(x.SessionID); session != nil && session.Ended() {
 		until = session.EndedAt
 	}
+	titles := make([]string, len(x.TaskIDs))
+	for i, id := range x.TaskIDs {
+		titles[i] = s.taskTitle(id)
+	}
 	return InputView{
 		ID:          x.ID,
 		ProjectID:   x.ProjectID,
 		SessionID:   x.SessionID,
+		SessionName: s.sessionName(x.SessionID),
 		TaskIDs:     list(x.TaskIDs),
+		TaskTitles:  titles,
 		Question:    x.Question,
 		Blob:        x.Blob,
 		Options:     list(x.Options),

@@ -1,13 +1,21 @@
 package projections
 
-// Reaches returns one of these tasks that depends on another, directly or not, "" if none does, and how many
-// dependencies it followed; it gives up above most. It searches from both ends, a level at a time, on the side that has
-// cost less so far, so that it costs about twice as much as the smaller side. The result depends only on the
-// dependencies, never on the order in which the state holds them: a decision on a snapshot must equal one on the whole
-// log.
-func (s *State) Reaches(these []string, other string, most int) (found string, steps int) {
+// Waits says which tasks wait for which in a search: a task for those that it depends on and, with Parts, for those
+// directly below it. The task Moved is below Parent in the search, "" for none, wherever the state has it; the search
+// never continues from it.
+type Waits struct {
+	Parts         bool
+	Moved, Parent string
+}
+
+// Reaches returns one of these tasks that waits for another, directly or not, "" if none does, and how many steps it
+// took; it gives up above most. It searches from both ends, a level at a time, on the side that has cost less so far,
+// so that it costs about twice as much as the smaller side. The result depends only on what waits for what, never on
+// the order in which the state holds it: a decision on a snapshot must equal one on the whole log.
+func (s *State) Reaches(these []string, other string, waits Waits, most int) (found string, steps int) {
 	w := walk{
 		state: s,
+		waits: waits,
 		from:  make(map[string]int, len(these)),
 		back:  map[string]bool{other: true},
 		met:   -1,
@@ -48,9 +56,10 @@ func (s *State) Reaches(these []string, other string, most int) (found string, s
 	return "", steps
 }
 
-// walk is a search of dependencies from both ends.
+// walk is a search of what waits for what, from both ends.
 type walk struct {
 	state *State
+	waits Waits
 	// from holds, for each task on the forward side, which of the given tasks leads to it; back holds the tasks on the
 	// other side.
 	from map[string]int
@@ -61,10 +70,32 @@ type walk struct {
 	met int
 }
 
+// parts returns the tasks directly below one, for which it waits.
+func (w *walk) parts(id string) []string {
+	if !w.waits.Parts {
+		return nil
+	}
+	return w.state.children.get(id)
+}
+
+// whole returns the task that one is directly below, and that waits for it, "" if there is none.
+func (w *walk) whole(id string) string {
+	if !w.waits.Parts {
+		return ""
+	}
+	if id == w.waits.Moved {
+		return w.waits.Parent
+	}
+	if t := w.state.Task(id); t != nil {
+		return t.ParentID
+	}
+	return ""
+}
+
 func (w *walk) costAhead() (cost int) {
 	for _, id := range w.ahead {
 		if t := w.state.Task(id); t != nil {
-			cost += len(t.Dependencies)
+			cost += len(t.Dependencies) + len(w.parts(id))
 		}
 	}
 	return cost
@@ -72,28 +103,38 @@ func (w *walk) costAhead() (cost int) {
 
 func (w *walk) costBehind() (cost int) {
 	for _, id := range w.behind {
-		cost += len(w.state.dependents.get(id))
+		if cost += len(w.state.dependents.get(id)); w.waits.Parts {
+			cost++
+		}
 	}
 	return cost
 }
 
-// stepAhead continues with the dependencies of the level.
+// stepAhead continues with what the tasks of the level wait for.
 func (w *walk) stepAhead() {
 	level := map[string]int{}
+	step := func(id, next string) {
+		if w.back[next] {
+			w.meet(w.from[id])
+		}
+		if _, seen := w.from[next]; seen || next == w.waits.Moved {
+			return
+		}
+		if origin, seen := level[next]; !seen || w.from[id] < origin {
+			level[next] = w.from[id]
+		}
+	}
 	for _, id := range w.ahead {
 		t := w.state.Task(id)
 		if t == nil {
 			continue
 		}
 		for _, next := range t.Dependencies {
-			if w.back[next] {
-				w.meet(w.from[id])
-			}
-			if _, seen := w.from[next]; seen {
-				continue
-			}
-			if origin, seen := level[next]; !seen || w.from[id] < origin {
-				level[next] = w.from[id]
+			step(id, next)
+		}
+		for _, next := range w.parts(id) {
+			if next != w.waits.Moved || id == w.waits.Parent {
+				step(id, next)
 			}
 		}
 	}
@@ -104,21 +145,25 @@ func (w *walk) stepAhead() {
 	}
 }
 
-// stepBack continues with the dependents of the level.
+// stepBack continues with what waits for the tasks of the level.
 func (w *walk) stepBack() {
 	level := w.behind
 	w.behind = nil
+	step := func(next string) {
+		if w.back[next] || next == w.waits.Moved || w.state.Task(next) == nil {
+			return
+		}
+		w.back[next] = true
+		w.behind = append(w.behind, next)
+		if origin, is := w.from[next]; is {
+			w.meet(origin)
+		}
+	}
 	for _, id := range level {
 		for _, next := range w.state.dependents.get(id) {
-			if w.back[next] || w.state.Task(next) == nil {
-				continue
-			}
-			w.back[next] = true
-			w.behind = append(w.behind, next)
-			if origin, is := w.from[next]; is {
-				w.meet(origin)
-			}
+			step(next)
 		}
+		step(w.whole(id))
 	}
 }
 

@@ -26,10 +26,11 @@ func TestGraphFromSnapshotIsIdentical(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 40 {
+			waits := randomWaits(r, ids)
 			these := []string{ids[r.IntN(len(ids))], ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]}
 			other, most := ids[r.IntN(len(ids))], r.IntN(60)
-			found, steps := s.Reaches(these, other, most)
-			again, stepsAgain := decoded.Reaches(these, other, most)
+			found, steps := s.Reaches(these, other, waits, most)
+			again, stepsAgain := decoded.Reaches(these, other, waits, most)
 			if found != again || steps != stepsAgain {
 				t.Fatalf("seed %d: %v to %s within %d: %q in %d steps when folded, %q in %d from a snapshot",
 					seed, these, other, most, found, steps, again, stepsAgain)
@@ -50,30 +51,47 @@ func TestGraphFromSnapshotIsIdentical(t *testing.T) {
 func TestReaches(t *testing.T) {
 	for seed := range uint64(30) {
 		s, ids := randomGraph(t, seed)
-		for _, from := range ids {
-			below := reachable(s, from)
-			for _, to := range ids {
-				found, _ := s.Reaches([]string{from}, to, 1_000_000)
-				if (found != "") != below[to] {
-					t.Fatalf("seed %d: %s to %s: %q, expected %v", seed, from, to, found, below[to])
+		r := rand.New(rand.NewPCG(seed, 2))
+		for _, waits := range []Waits{{}, {Parts: true}, randomWaits(r, ids), randomWaits(r, ids)} {
+			for _, from := range ids {
+				if from == waits.Moved {
+					continue
+				}
+				below := reachable(s, from, waits)
+				for _, to := range ids {
+					found, _ := s.Reaches([]string{from}, to, waits, 1_000_000)
+					if (found != "") != below[to] && to != waits.Moved {
+						t.Fatalf("seed %d, %+v: %s to %s: %q, expected %v", seed, waits, from, to, found, below[to])
+					}
 				}
 			}
 		}
 	}
 }
 
-func reachable(s *State, from string) map[string]bool {
+// randomWaits moves a task below another.
+func randomWaits(r *rand.Rand, ids []string) Waits {
+	return Waits{Parts: true, Moved: ids[r.IntN(len(ids))], Parent: ids[r.IntN(len(ids))]}
+}
+
+func reachable(s *State, from string, waits Waits) map[string]bool {
 	below := map[string]bool{from: true}
 	for next := []string{from}; len(next) > 0; {
 		task := s.Task(next[0])
 		next = next[1:]
-		if task == nil {
+		if task == nil || task.ID == waits.Moved {
 			continue
 		}
 		for _, id := range task.Dependencies {
 			if !below[id] {
 				below[id] = true
 				next = append(next, id)
+			}
+		}
+		for child := range s.Children(task.ID) {
+			if waits.Parts && !below[child.ID] && (child.ID != waits.Moved || waits.Parent == task.ID) {
+				below[child.ID] = true
+				next = append(next, child.ID)
 			}
 		}
 	}
@@ -98,7 +116,11 @@ func randomGraph(t *testing.T, seed uint64) (*State, []string) {
 	}
 	for i := range 60 {
 		id := fmt.Sprint("t", i)
-		apply(t, s, given{by: admin, data: &events.TaskCreated{TaskID: id, Title: id, Dependencies: some(ids)}})
+		created := &events.TaskCreated{TaskID: id, Title: id, Dependencies: some(ids)}
+		if i > 0 && r.IntN(2) == 0 {
+			created.ParentID = ids[r.IntN(i)]
+		}
+		apply(t, s, given{by: admin, data: created})
 		ids = append(ids, id)
 	}
 	for range 60 {

@@ -23,8 +23,8 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 17
-	goldenDigest = "1776eaf15026432ae07092d3a82a84f36dd44cbab2332cd5bd63d0c2eeff6da2"
+	goldenFormat = 19
+	goldenDigest = "ee2e2e66a3e9cca1d01d72b01fa480254a52eea7739759f14d8de7bd515e0725"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
@@ -333,6 +333,19 @@ func goldenQueues() []given {
 		token(&events.TokenCreated{Name: "ci", Kind: events.TokenAdmin, Generation: 2}),
 		token(&events.TokenRevoked{Name: "eyes", Generation: 1}),
 		by(admin, &events.TokenRevoked{SessionID: "x", Generation: 2}),
+		// a reopen also drops what y, which has ended, had said before
+		by(orch, &events.SessionReported{
+			SessionID: "o",
+			Kind:      events.ReportComplete,
+			Message:   "as y left it",
+			TaskIDs:   []string{"t5"},
+		}),
+		by(admin, &events.TaskStatusChanged{
+			TaskID: "t5",
+			From:   events.TaskInProgress,
+			To:     events.TaskInProgress,
+			Reason: "look again",
+		}),
 	}
 }
 

@@ -194,8 +194,9 @@ func (t *Task) setEarlier(parts [][]StatusReport) {
 	t.stated(s)
 }
 
-// SessionStatus returns the reported status of a task and its session: the newest statement of a session that has not
-// ended, or, if all have, the newest of all; "" if there is none.
+// SessionStatus returns the reported status of a task and its session: the newest statement that stands, or, if none
+// does, the newest of all; "" if there is none. An outcome stands, whatever becomes of its session; another statement
+// stands until its session has ended.
 func (s *State) SessionStatus(t *Task) (says events.TaskSessionStatus, session string) {
 	return t.saysBy(s.alive)
 }
@@ -208,7 +209,7 @@ func (s *State) alive(session string) bool {
 
 // saysBy is [State.SessionStatus] for callers that know which sessions are alive.
 func (t *Task) saysBy(alive func(session string) bool) (says events.TaskSessionStatus, session string) {
-	counts := t.newest(func(said StatusReport) bool { return alive(said.SessionID) })
+	counts := t.newest(func(said StatusReport) bool { return said.isOutcome() || alive(said.SessionID) })
 	if counts.SessionID == "" {
 		counts = t.newest(func(StatusReport) bool { return true })
 	}
@@ -293,6 +294,27 @@ type StatusReport struct {
 	Sequence uint64 `json:"sequence"`
 	// Words is what the session said with it; nil if that is nothing, or if it says that it works.
 	Words *Words `json:"-"`
+}
+
+// isOutcome reports whether it says how the work on the task ended.
+func (said StatusReport) isOutcome() bool {
+	return said.Status == events.SaysCompleted || said.Status == events.SaysFailed
+}
+
+// withoutDone returns whether a statement on a reopened task stays: none that the task is done, and nothing that was
+// said before that by a session that is not at work.
+func (s *State) withoutDone(t *Task) func(StatusReport) bool {
+	done := t.newest(func(said StatusReport) bool { return said.Status == events.SaysCompleted }).Sequence
+	return func(said StatusReport) bool {
+		if said.Status == events.SaysCompleted {
+			return false
+		}
+		if said.Sequence > done {
+			return true
+		}
+		x := s.Session(said.SessionID)
+		return x != nil && x.Active()
+	}
 }
 
 // Words is what a session said with a statement on a task, as its entry on the task's timeline. Immutable.

@@ -71,6 +71,8 @@ type SessionFields struct {
 	Queue string
 	// Mail is its unread mail from others, oldest first.
 	Mail []Message `json:",omitempty"`
+	// LastMessages are oldest first, one for each task.
+	LastMessages []LastMessage `json:",omitempty"`
 }
 
 // Source returns the source of the events that the session causes.
@@ -167,7 +169,9 @@ func (s *State) gone(f fact, id string, edit func(*Session)) {
 	s.changeSession(id, func(x *Session) {
 		fields := x.ownFields()
 		fields.Gone, fields.GoneBy = f.cause(), f.Source
-		edit(x)
+		if edit(x); x.Ended() {
+			x.LastMessages = nil
+		}
 	})
 }
 

@@ -19,8 +19,11 @@ type SessionView struct {
 	Status       events.SessionStatus `json:"status"`
 	StartedAt    events.Millis        `json:"startedAt"`
 	LastActivity events.Millis        `json:"lastActivity"`
-	// LastHeard is when it last called, including heartbeats and reads. It is not in the state; the service sets it.
-	LastHeard   events.Millis  `json:"lastHeard,omitempty"`
+	// LastHeard is when it last called, including heartbeats and reads; 0 if it never has. It is not in the state; the
+	// service sets it.
+	LastHeard events.Millis `json:"lastHeard,omitempty"`
+	// ExitedAt is when its command ended, absent if it was heard since, or has run none.
+	ExitedAt    *events.Millis `json:"exitedAt,omitempty"`
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`
@@ -40,6 +43,9 @@ type SessionView struct {
 	Skills         []string            `json:"skills,omitempty"`
 	ManifestDigest string              `json:"manifestDigest,omitempty"`
 	Metadata       json.RawMessage     `json:"metadata,omitempty"`
+	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
+	// them, for a single session.
+	Names map[string]string `json:"names,omitempty"`
 }
 
 // View shows the session without its timeline.

@@ -26,7 +26,7 @@ func TestStatusLooksUpEachSessionOnce(t *testing.T) {
 	s := stateOf(t, story...)
 	var status ProjectStatus
 	steps := stepsOf(s, func(s *State) { status = s.ProjectStatus(s.Project("p")) })
-	if most := 2*tasks*(sessions/16+3) + 5*sessions + 100; steps > most {
+	if most := 3*tasks*(sessions/16+3) + 5*sessions + 100; steps > most {
 		t.Errorf("%d steps, at most %d", steps, most)
 	}
 	if status.Says[events.SaysCompleted] != tasks || status.Inbox != tasks ||

@@ -132,8 +132,11 @@ func (s *State) changeTask(id string, edit func(*Task)) {
 	s.changes = append(s.changes, Change{KindTask, id, before, &after})
 	s.tasks.put(id, &after)
 	s.countUnfinished(before, &after)
-	if before.over() != after.over() || before.touched() != after.touched() {
+	if before.Over() != after.Over() || before.touched() != after.touched() {
 		s.attendTask(id)
+	}
+	if before.gone() != after.gone() {
+		s.attendDependents(id)
 	}
 	gone := before.Deleted != after.Deleted
 	if gone || before.Status != after.Status || before.TaskFields != after.TaskFields {
@@ -293,7 +296,8 @@ func (s *State) taskStatusChanged(f fact, d *events.TaskStatusChanged) error {
 		if d.To == events.TaskInProgress {
 			t.Reopened = true
 			t.state(t.StatusReason(), nil)
-			s.work(uint64(t.keepSays(func(said StatusReport) bool { return said.Status != events.SaysCompleted })))
+			s.lookedThrough(2 * t.Speakers())
+			s.work(uint64(t.keepSays(s.withoutDone(t))))
 		}
 	})
 	s.note(f, 0)

@@ -54,6 +54,9 @@ type TaskView struct {
 	Blobs    events.Blobs    `json:"blobs,omitempty"`
 	// Progress sums up what lies below it, absent if nothing does.
 	Progress *Progress `json:"progress,omitempty"`
+	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
+	// them, for a single task.
+	Names map[string]string `json:"names,omitempty"`
 }
 
 // ListedText bounds the part of a statement that a list of tasks shows, in bytes.

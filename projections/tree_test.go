@@ -125,6 +125,21 @@ func TestInDependencyOrder(t *testing.T) {
 	}
 }
 
+func TestInCompletionOrder(t *testing.T) {
+	// t3 and t2 are below t1, and t2 depends on t5; t4 is below t3, and t6 is not among the tasks to be ordered.
+	s := stateOf(t, project(), task("t1"), below("t3", "t1"), below("t2", "t1"), below("t4", "t3"), task("t6"),
+		task("t5"), by(admin, &events.TaskUpdated{TaskID: "t2", Dependencies: &[]string{"t5", "t6"}}))
+	var some []*Task
+	for _, id := range []string{"t1", "t3", "t2", "t4", "t5"} {
+		some = append(some, s.Task(id))
+	}
+	var got []string
+	for _, v := range InCompletionOrder(some) {
+		got = append(got, v.ID)
+	}
+	equalLists(t, "order", got, "t4", "t3", "t5", "t2", "t1")
+}
+
 func TestOrderBranches(t *testing.T) {
 	for _, c := range []struct {
 		name  string

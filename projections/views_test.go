@@ -522,8 +522,12 @@ func TestTwoStatuses(t *testing.T) {
 			"t1")), want{"sessionStatus": `"blocked"`, "saidBy": `"w"`, "says": "[" + said(6, "w2", "completed") + "," +
 			said(7, "w", "blocked") + "]"}},
 		{
-			"the newest speaker ends: the word of one that has not", then(working, done, kill("w2")),
-			want{"sessionStatus": `"working"`, "saidBy": `"w"`, "activeSessionId": `"w"`},
+			"the newest speaker ends: how its work ended stands", then(working, done, kill("w2")),
+			want{"sessionStatus": `"completed"`, "saidBy": `"w2"`, "activeSessionId": `"w"`},
+		},
+		{
+			"the newest speaker ends while it works: the word of one that has not", then(done, working, kill("w")),
+			want{"sessionStatus": `"completed"`, "saidBy": `"w2"`, "activeSessionId": `"w2"`},
 		},
 		{
 			"all have ended: the newest of all", then(working, done, kill("w"), kill("w2")),

@@ -1,12 +1,15 @@
 package service
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"maestro/commands"
+	"maestro/events"
 	"maestro/internal/lazyregexp"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // named matches a command line that a text tells the reader to run, and captures its words.
@@ -53,11 +56,24 @@ func (v View) mayFollow(step string) bool {
 	return v.mayNameSessions(step)
 }
 
-// mayUse reports whether the caller may use a row of the table in its project now. The table permits a session that has
-// ended its reports, for those that it kept before.
+// mayUse reports whether advice to the caller may name a row of the table, in its project now. The table permits a
+// session that has ended its reports, for those that it kept before. A session that said that it is done has no use for
+// a wait, and asks no more.
 func (v View) mayUse(id string) bool {
 	row, _ := commands.CurrentRules().Row(id)
+	if v.callerIsDone() && slices.Contains([]string{"input:wait", "report:needs-input"}, id) {
+		return false
+	}
 	return v.Permit(id, v.Caller.By.Project) == nil && (!row.Write || !v.callerEnded())
+}
+
+// callerIsDone reports whether the caller is a session that said that its work is done.
+func (v View) callerIsDone() bool {
+	if v.Caller.By.Kind != commands.ActorSession {
+		return false
+	}
+	x := v.Session(v.Caller.By.Name)
+	return x != nil && x.Status == events.SessionSaidDone
 }
 
 // mayNameSessions reports whether the caller may do what a step's command lines do to the sessions that they name.
@@ -73,45 +89,38 @@ func (v View) mayNameSessions(step string) bool {
 // sessionLines matches a command line that names a session, and captures its verb and the session.
 var sessionLines = lazyregexp.New("maestro session ([a-z]+) ([A-Za-z0-9][A-Za-z0-9_-]*)")
 
-// mayDoTo reports whether the caller may do something to a session, as the commands decide. The user may do it to all.
+// mayDoTo reports whether the caller may do something to a session; "parent" is its spawner. The decisions themselves
+// answer, on the present state.
 func (v View) mayDoTo(verb, id string) bool {
-	if verb == "message" {
-		return v.mayWriteTo(id)
-	}
-	if v.Caller.By.Kind != commands.ActorSession {
+	row, ok := commands.CurrentRules().Row("session:" + verb)
+	switch {
+	case verb == "heartbeat": // it becomes no event, and only the session itself sends it
+		return v.Caller.By.Kind == commands.ActorSession && id == v.Caller.By.Name
+	case verb == "exec":
+		_, err := v.GetCredential(&wire.SessionID{ID: id})
+		return err == nil
+	case !ok || !row.Write:
 		return true
 	}
-	own := v.Caller.By.Name
-	to := v.Session(id)
-	switch verb {
-	case "complete", "register", "heartbeat": // what only the session itself does
-		return id == own
-	case "kill":
-		return to != nil && (to.SpawnedBy == own || v.IsBelow(id, own))
-	case "exec": // it needs the session's secret
-		return to != nil && !to.Ended() && to.CreatedBy == v.Caller.By.Source()
-	case "update", "link", "unlink":
-		return to != nil && to.SpawnedBy == own
+	if id == "parent" {
+		return v.Caller.By.Kind == commands.ActorSession && v.accepts(row.ID, canTarget{})
 	}
-	return true
+	return v.accepts(row.ID, canTarget{"session", id, []string{"sessionId"}})
 }
 
-// mayWriteTo reports whether a message of the caller to a session would be accepted; "parent" is its spawner.
-func (v View) mayWriteTo(id string) bool {
-	own := v.Session(v.Caller.By.Name)
-	isSession := v.Caller.By.Kind == commands.ActorSession
-	if isSession && own == nil {
-		return false
+// accepts reports whether a command of the caller about a target would be accepted. Its other fields are not known: if
+// the decision only misses them, it has nothing against the rest.
+func (v View) accepts(id string, target canTarget) bool {
+	command, err := target.command(id)
+	if err == nil {
+		call := v.callOf(v.Caller.By, commands.ProjectOf(v.State, command, v.Caller.By))
+		if err = commands.PermitCommand(v.State, commands.CurrentRules(), call, command); err == nil {
+			_, err = command.Decide(v.State, call)
+		}
 	}
-	if id == "parent" && isSession {
-		id = own.SpawnedBy
-	}
-	to := v.Session(id)
-	return to != nil && to.Active() && (!isSession || to.SpawnedBy == own.ID || own.SpawnedBy == to.ID)
+	var refusal *commands.Refusal
+	return err == nil || errors.As(err, &refusal) && refusal.Code == commands.CodeInvalid
 }
-
-// operatorCommands are the commands without a row in the table: they are for the operator of the server.
-var operatorCommands = []string{"serve", "salvage", "restore", "backup"}
 
 // permits returns whether a caller may use a row of the table in its project.
 func (s *Service) permits(c *Caller) func(row string) bool {
@@ -133,13 +142,13 @@ func mayRun(permits func(row string) bool, words []string) bool {
 			return !row.Planned && permits(id)
 		}
 	}
-	return !slices.Contains(operatorCommands, words[0])
+	return !commands.IsForOperators(words[0])
 }
 
-// followable leaves out of inbox items the steps that their reader, a session, may not take. An item that leaves it
-// none is for another session to work on, or for the user to deal with.
+// followable leaves out of inbox items the steps that their reader may not take. An item that leaves a session none is
+// for another session to work on, or for the user to deal with.
 func (s *Service) followable(c *Caller, items []projections.InboxItem) {
-	if c.By.Kind != commands.ActorSession {
+	if c.By.Kind == commands.ActorUser && c.By.Access == commands.AccessAdmin {
 		return
 	}
 	known := map[string]bool{}
@@ -159,42 +168,60 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	}
 	ask := `maestro report needs-input "<question>"`
 	for i := range items {
-		steps := slices.DeleteFunc(items[i].Steps(), func(step string) bool { return !may(step) })
-		if len(steps) == 0 {
-			spawn := "maestro session spawn --task-ids " + items[i].TaskID
-			switch {
-			case items[i].TaskID != "" && may(spawn) && s.waitsForNothing(items[i].TaskID):
-				steps = []string{spawn}
-			case may(ask):
-				steps = []string{ask}
-			default:
-				steps = []string{"ask whoever spawned this session"}
+		all := items[i].Steps()
+		steps := slices.DeleteFunc(slices.Clone(all), func(step string) bool { return !may(step) })
+		if len(steps) < len(all) && !slices.ContainsFunc(steps, changes) {
+			if spawn := s.spawnNow(&items[i]); spawn != "" && may(spawn) {
+				steps = append(steps, spawn)
 			}
+		}
+		switch {
+		case len(steps) > 0:
+		case c.By.Kind != commands.ActorSession:
+			steps = []string{s.whomToAsk(c)}
+		case may(ask):
+			steps = []string{ask}
+		default:
+			steps = []string{"ask whoever spawned this session"}
 		}
 		items[i].Next = strings.Join(steps, projections.NextOr)
 	}
 }
 
-// waitsForNothing reports whether a task can be given to a session: nothing that it depends on is open.
-func (s *Service) waitsForNothing(task string) (can bool) {
-	s.Handler.View(func(state *projections.State) {
-		t := state.Task(task)
-		can = t != nil && len(state.UnmetDependencies(t)) == 0
-	})
-	return can
+// changes reports whether a step of the inbox does something, and does not only show what happened.
+func changes(step string) bool {
+	return !strings.HasPrefix(step, "maestro why ") && !strings.HasPrefix(step, "maestro audit ")
 }
 
-// hasEnded reports whether the caller is a session that has ended.
-func (s *Service) hasEnded(c *Caller) (ended bool) {
-	s.Handler.View(func(state *projections.State) { ended = s.At(state, c).callerEnded() })
-	return ended
+// spawnNow returns the command that gives an item's task to a new session; "" if there is no such task, if something
+// that it depends on is open, or if a session at work waits to go on with it.
+func (s *Service) spawnNow(item *projections.InboxItem) (spawn string) {
+	s.Handler.View(func(state *projections.State) {
+		x := state.Session(item.SessionID)
+		if item.Kind == projections.InboxBlocked && x != nil && x.Active() {
+			return
+		}
+		if t := state.Task(item.TaskID); t != nil && len(state.UnmetDependencies(t)) == 0 {
+			spawn = state.SpawnFor(t)
+		}
+	})
+	return spawn
+}
+
+// isOver reports whether the caller is a session that has ended, or that said that its work is done.
+func (s *Service) isOver(c *Caller) (over bool) {
+	s.Handler.View(func(state *projections.State) {
+		v := s.At(state, c)
+		over = v.callerEnded() || v.callerIsDone()
+	})
+	return over
 }
 
 func (s *Service) whomToAsk(c *Caller) string {
 	switch {
 	case c.By.Kind != commands.ActorSession:
 		return "ask an admin: your token may not do it"
-	case s.hasEnded(c):
+	case s.isOver(c):
 		return commands.NextAfterEnd
 	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
 		return "ask with `maestro report needs-input \"<question>\"`"

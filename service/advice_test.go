@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"maestro/projections"
 )
 
 // Whoever is refused or warned is told to run only what that caller may run, and to write only to sessions that would
@@ -118,4 +120,87 @@ func (s *stage) follows(c *Caller, text string) (follows bool) {
 		follows = follows && err == nil
 	}
 	return follows
+}
+
+// A session that said that it is done is told neither to wait nor to ask: it is over.
+func TestNoWaitAfterTheEnd(t *testing.T) {
+	s := newStage(t)
+	other := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
+	done := s.spawned(s.admin(), `,"taskIds":["`+other+`"]`)
+	s.do(done, "report:needs-input", `{"message":"Which?"}`)
+	for _, c := range []struct{ id, body string }{
+		{"session:complete", `{}`},
+		{"report:needs-input", `{"message":"Which?"}`},
+		{"report:complete", `{"message":"m","taskIds":["` + other + `"]}`},
+		{"report:complete", `{"message":"m"}`},
+		{"session:message", `{"text":"m"}`},
+		{"session:message", `{"sessionId":"` + s.workerName + `","text":"m"}`},
+		{"session:kill", `{"sessionId":"` + s.workerName + `"}`},
+	} {
+		s.keys++
+		answer, err := s.try(done, c.id, c.body, fmt.Sprint("key ", s.keys))
+		advice := answer.Warnings
+		if err != nil {
+			advice = []string{s.ProblemOf(done, err, c.id).Next}
+		}
+		for _, text := range advice {
+			if strings.Contains(text, "input wait") || strings.Contains(text, "needs-input") {
+				t.Errorf("%s: %s", c.id, text)
+			}
+		}
+	}
+}
+
+// What advice lets its reader do to a session is what the commands accept.
+func TestAdviceAsksTheDecisions(t *testing.T) {
+	s := newStage(t)
+	begin := func(by *Caller, fields string) *Caller {
+		t.Helper()
+		c := s.spawned(by, fields)
+		s.do(c, "session:register", `{}`)
+		return c
+	}
+	task := func() string { return s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`) }
+	own, other := task(), task()
+	alone := begin(s.admin(), `,"taskIds":["`+own+`"]`)
+	done := begin(s.lead, `,"taskIds":["`+s.task+`"]`)
+	s.do(done, "session:complete", `{}`)
+	ended := begin(s.lead, `,"taskIds":["`+s.task+`"]`)
+	s.do(s.admin(), "session:kill", `{"sessionId":"`+ended.By.Name+`"}`)
+	full := map[string]string{ // what each command needs beside the session
+		"kill": "", "complete": "", "register": "", "update": `,"name":"N"`, "message": `,"text":"m"`,
+		"unlink": `,"taskId":"` + other + `"`, "delete": "",
+	}
+	callers := map[string]*Caller{
+		"admin": s.admin(), "lead": s.lead, "alone": alone, "done": done, "ended": ended,
+	}
+	accepted := 0
+	for name, by := range callers {
+		for _, to := range []string{s.lead.By.Name, alone.By.Name, done.By.Name, ended.By.Name, s.workerName} {
+			for verb, more := range full {
+				s.keys++
+				caller := *by
+				caller.Meta = Meta{Key: fmt.Sprint("dry ", s.keys)}
+				body := `{"sessionId":"` + to + `"` + more + `}`
+				_, err := s.Do(s.Context(), &caller, Call{
+					ID:      "session:" + verb,
+					Length:  int64(len(body)),
+					Body:    func() ([]byte, error) { return []byte(body), nil },
+					Drop:    func() {},
+					Options: Options{DryRun: true},
+				})
+				var may bool
+				s.Handler.View(func(state *projections.State) { may = s.At(state, by).mayDoTo(verb, to) })
+				if may != (err == nil) {
+					t.Errorf("%s may %s %s, as advice has it: %t; the command: %v", name, verb, to, may, err)
+				}
+				if err == nil {
+					accepted++
+				}
+			}
+		}
+	}
+	if accepted < 20 {
+		t.Errorf("only %d commands are accepted", accepted)
+	}
 }

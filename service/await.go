@@ -70,7 +70,7 @@ func (s *Service) StillGood(c *Caller) (err error) {
 func (s *Service) MayGoOn(c *Caller) (err error) {
 	s.Handler.View(func(state *projections.State) {
 		if err = c.explain(c.over(state, s.Now())); err == nil && !c.Ended && s.At(state, c).callerEnded() {
-			err = c.mayLookAfterEnd()
+			err = s.At(state, c).mayLookAfterEnd()
 		}
 	})
 	return err

@@ -268,6 +268,12 @@ func (v View) decides(by commands.Actor, id string, target canTarget, project st
 	if err != nil {
 		return err
 	}
+	_, err = command.Decide(v.State, v.callOf(by, project))
+	return err
+}
+
+// callOf returns a call of an actor in a project now.
+func (v View) callOf(by commands.Actor, project string) commands.Call {
 	call := commands.Call{
 		By:      by,
 		Project: project,
@@ -278,6 +284,5 @@ func (v View) decides(by commands.Actor, id string, target canTarget, project st
 	if last := v.At(); call.At.Before(last) {
 		call.At = last
 	}
-	_, err = command.Decide(v.State, call)
-	return err
+	return call
 }

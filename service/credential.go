@@ -28,8 +28,8 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 		return wire.Credential{}, &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
-			Message: "Session '" + x.ID + "' has ended",
-			Why:     "its status is " + string(x.Status) + because(x.EndReason),
+			Message: commands.HasEnded(x),
+			Why:     "its status is " + string(x.Status),
 			Next:    "spawn another session: `" + v.Successor(x) + "`",
 		}
 	}
@@ -39,12 +39,4 @@ func (v View) GetCredential(in *wire.SessionID) (wire.Credential, error) {
 		Strategy:  x.Strategy,
 		Token:     SessionToken(v.Service.Keys.ServerKey, x.ID, x.Generation),
 	}, nil
-}
-
-// because appends a reason to a sentence.
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"maestro/engine"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -17,7 +18,17 @@ func (v View) ListDenials(in *wire.DenialFilter) (func() (Page[engine.Denial], e
 		return nil, err
 	}
 	asked, err := ReadPage(in.Limit, in.Cursor)
-	return func() (Page[engine.Denial], error) { return v.denials(in, asked), nil }, err
+	return func() (Page[engine.Denial], error) {
+		page := v.denials(in, asked)
+		v.again(func(v View) {
+			for i := range page.Items {
+				if _, session, ok := projections.SessionOfSource(page.Items[i].Actor); ok {
+					page.Items[i].ActorName = v.names(session)[session]
+				}
+			}
+		})
+		return page, nil
+	}, err
 }
 
 func (v View) denials(in *wire.DenialFilter, asked PageOf) Page[engine.Denial] {

@@ -195,7 +195,7 @@ func (s *Service) decide(
 	if session := completedBy(done.Data); err == nil && session != "" {
 		done.LeftOpen = s.leftOpen(ctx, c, session)
 	}
-	if err == nil && done.Event != nil && !done.Retried {
+	if err == nil && (done.Event != nil || killsAgain(request.Command)) && !done.Retried {
 		done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 	}
 	if name := revokedToken(request.Command); err == nil && name != "" {

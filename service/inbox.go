@@ -3,15 +3,12 @@ package service
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"maestro/commands"
-	"maestro/engine"
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -167,21 +164,36 @@ func (s *Service) listInbox(
 	return items, sequence, nil
 }
 
-// concerns returns which sessions' items the caller sees; nil for all.
-func (v View) concerns() func(session string) bool {
-	if v.Caller.By.Kind == commands.ActorSession {
-		return v.spawned
+// concerns returns what the caller deals with; nil for everything. An orchestrator deals with the sessions that it
+// spawned and with the tasks below its own, whoever has them.
+func (v View) concerns() projections.InboxScope {
+	if v.Caller.By.Kind != commands.ActorSession {
+		return nil
 	}
-	return nil
+	var own []string
+	if x := v.Session(v.Caller.By.Name); x != nil && x.Role == events.RoleOrchestrator {
+		own = x.TaskIDs
+	}
+	v.Worked(len(own) / namesPerStep)
+	isOwn := v.Within(own)
+	return func(session, task string) bool {
+		if v.spawned(session) {
+			return true
+		}
+		t := v.TaskEver(task)
+		return t != nil && t.ParentID != "" && isOwn(t.ParentID)
+	}
 }
 
 // concernsOf is concerns, restricted to one session if it is named.
-func (v View) concernsOf(only string) func(session string) bool {
+func (v View) concernsOf(only string) projections.InboxScope {
 	concerns := v.concerns()
 	if only == "" {
 		return concerns
 	}
-	return func(id string) bool { return id == only && (concerns == nil || concerns(id)) }
+	return func(session, task string) bool {
+		return session == only && (concerns == nil || concerns(session, task))
+	}
 }
 
 // inboxOf returns what needs a person in a project; if a session is named, everything about that session. It searches
@@ -237,108 +249,6 @@ func (v View) chosen(search *projections.InboxSearch, only string, part projecti
 		search.WantAll(part)
 	}
 	return nil
-}
-
-// refusedIn returns the refused kept commands of projects; if a session is named, all of that session.
-func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
-	if v.Service.Denials == nil {
-		return nil, nil
-	}
-	seen := map[string]bool{}
-	for _, p := range projects {
-		seen[p.ID] = true
-	}
-	denials := v.Service.Denials.List(func(d *engine.Denial) bool {
-		project, session, ok := projections.SessionOfSource(d.Actor)
-		return d.Kept && ok && seen[project] && (only == "" || session == only)
-	})
-	sessions, err := v.refusedSessions(denials, only)
-	if err != nil {
-		return nil, err
-	}
-	denials = slices.DeleteFunc(denials, func(d engine.Denial) bool {
-		_, session, _ := projections.SessionOfSource(d.Actor)
-		return sessions[session] == nil
-	})
-	if only != "" {
-		return refusedKept(denials, sessions, math.MaxInt, math.MaxInt), nil
-	}
-	return refusedKept(denials, sessions, int(commands.LimitInboxRefused.Value),
-		int(commands.LimitInboxAllRefused.Value)), nil
-}
-
-// refusedSessions returns the refused sessions that concern the caller, and nil for the others. It searches in
-// portions.
-func (v View) refusedSessions(
-	denials []engine.Denial, only string,
-) (sessions map[string]*projections.Session, err error) {
-	sessions = map[string]*projections.Session{}
-	return sessions, v.listing(func(v View, until uint64) (done bool) {
-		concerns := v.concernsOf(only)
-		for len(denials) > 0 && v.Steps() < until {
-			_, session, _ := projections.SessionOfSource(denials[0].Actor)
-			denials = denials[1:]
-			if _, known := sessions[session]; known {
-				continue
-			}
-			sessions[session] = nil
-			if x := v.Session(session); x != nil && (concerns == nil || concerns(session)) {
-				sessions[session] = x
-			}
-		}
-		return len(denials) == 0
-	})
-}
-
-// refusedKept reports commands that had waited in an outbox and were refused: the newest of each session, at most
-// perSession, and at most most of all sessions, and how many more there are.
-func refusedKept(
-	denials []engine.Denial, sessions map[string]*projections.Session, perSession, most int,
-) []projections.InboxItem {
-	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
-	var items []projections.InboxItem
-	for _, d := range slices.Backward(denials) {
-		project, session, _ := projections.SessionOfSource(d.Actor)
-		item := projections.InboxItem{
-			Kind:        projections.InboxRefused,
-			ProjectID:   project,
-			SessionID:   session,
-			EntryID:     d.ID,
-			What:        sessions[session].Name,
-			SessionName: sessions[session].Name,
-			Since:       d.First,
-			Next:        "maestro audit denials --actor " + session,
-		}
-		if x := sessions[session]; x.Active() { // it can say it again
-			item.Next = "maestro session message " + session + ` "…", or ` + item.Next
-		}
-		if !d.More && listed[session] < perSession && len(items) < most {
-			listed[session]++
-			item.Message = d.Command + " was kept and then refused: " + d.Message + quoted(d.Text)
-			items = append(items, item)
-			continue
-		}
-		if more[session] == nil {
-			item.EntryID = ""
-			more[session] = &item
-		}
-		more[session].StandsFor(d.Count, int64(d.Last))
-		more[session].Since = d.First
-	}
-	slices.Reverse(items)
-	for _, session := range slices.Sorted(maps.Keys(more)) {
-		item := more[session]
-		item.Message = fmt.Sprintf("%d more kept commands were refused", item.More)
-		items = append(items, *item)
-	}
-	return items
-}
-
-func quoted(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": “" + text + "”"
 }
 
 // sortedInbox returns the items of a kind in the requested order.

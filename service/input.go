@@ -24,7 +24,16 @@ func (v View) mayAsk(x *projections.Input) error {
 		return v.Permit("whoami", x.ProjectID)
 	}
 	if err := v.Permit("input:list", x.ProjectID); err != nil {
-		return err
+		if v.callerEnded() {
+			return err
+		}
+		return &commands.Refusal{
+			Code:    commands.CodeNotAllowed,
+			Rule:    "input:list",
+			Message: "Session '" + v.Caller.By.Name + "' did not ask question '" + x.ID + "'",
+			Why:     "a session sees its own questions; those of others are for: orchestrator, user",
+			Next:    "name one of yours, or wait for all your mail with `maestro input wait`",
+		}
 	}
 	if v.spawned(x.SessionID) {
 		return nil

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"maestro/commands"
@@ -23,11 +24,21 @@ func completedBy(data events.Data) string {
 	return ""
 }
 
-// leftOpen lists the tasks that a session leaves open. The command has succeeded, so a caller that has used up its
-// reads gets no list.
+// leftOpen lists the tasks that a session leaves open: its own, and those below them that a tree worker or an
+// orchestrator is responsible for. The command has succeeded, so a caller that has used up its reads gets no list.
 func (s *Service) leftOpen(ctx context.Context, c *Caller, session string) (left wire.LeftOpen) {
 	err := s.work(ctx, c, func(v View) error {
 		left.LeavesOpen, left.LeavesOpenMore = v.LeftOpen(v.Session(session), projections.MostNamed)
+		if x := v.Session(session); x != nil {
+			below, _ := v.leftInTree(x)
+			for _, t := range below {
+				if len(left.LeavesOpen) < projections.MostNamed {
+					left.LeavesOpen = append(left.LeavesOpen, t.ID)
+				} else {
+					left.LeavesOpenMore++
+				}
+			}
+		}
 		left.LeavesOpenNext = v.nextOfLeft(session, left.LeavesOpen)
 		return nil
 	})
@@ -46,7 +57,7 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 	for _, id := range tasks {
 		t := v.Task(id)
 		v.Worked(t.Speakers())
-		says := standing(t, t.SaidBy(session))
+		says := v.Stands(t, t.SaidBy(session))
 		stands := says == events.SaysFailed || says == events.SaysBlocked
 		if !stands && (itself || v.Unfinished(id) == 0) {
 			done = append(done, id)
@@ -64,7 +75,7 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 	case len(tasks) == 0:
 		return ""
 	case itself && reports && len(done) > 0:
-		return "if " + which + " done, run `maestro report complete \"<summary>\" --task " +
+		return "if " + which + " done, you can still report that: `maestro report complete \"<summary>\" --task " +
 			strings.Join(done, ",") + "`"
 	case itself && reports:
 		return "what you reported of them stands: whoever gave them to you decides what comes next"
@@ -73,5 +84,33 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 	case completes && v.Permit("inbox", by.Project) == nil:
 		return "`maestro inbox` says what to do about them"
 	}
-	return "they are somebody else's now: you have no command that reports them as done"
+	return "you have no command that reports them as done, and whoever started your session sees them in the inbox"
+}
+
+// leavesBelow warns a tree worker or an orchestrator that reports tasks as done of what is left below them.
+func leavesBelow(v View, said *events.SessionReported) []string {
+	x := v.Session(said.SessionID)
+	if x == nil || said.Kind != events.ReportComplete {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, id := range said.TaskIDs {
+		seen[id] = true
+	}
+	left, more := v.leftBelow(x, said.TaskIDs, seen)
+	if len(left) == 0 {
+		return nil
+	}
+	named := make([]string, min(len(left), projections.WaitsNamed))
+	for i := range named {
+		named[i] = left[i].ID
+	}
+	text := "it leaves open: " + strings.Join(named, ", ")
+	switch rest := len(left) - len(named); {
+	case more:
+		text += " and more"
+	case rest > 0:
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return []string{v.warning(text, "`maestro task children "+said.TaskIDs[0]+"` shows what is below")}
 }

@@ -19,7 +19,7 @@ func (s *Service) Look(ctx context.Context, c *Caller, see func(v View) error) e
 		return err
 	}
 	defer leave()
-	if err := c.mayLook(); err != nil {
+	if err := s.mayLook(c); err != nil {
 		return err
 	}
 	steps, err := s.Handler.Read(ctx, func(state *projections.State) error {

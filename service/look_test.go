@@ -63,11 +63,17 @@ func TestPagesOfTasksAreTheList(t *testing.T) {
 		{Ready: "true"},
 		{ParentID: "null", Order: "dependencies"},
 		{Order: "dependencies"},
+		{Order: "completion"},
+		{Order: "completion", IDs: strings.Join([]string{made[12], made[3], made[8], made[29]}, ",")},
 		{Order: "dependencies", Priority: "high", ProjectID: projects[0]},
 	} {
 		whole, _ := w.listed(w.admin(), &in, PageOf{})
 		if in == (wire.TaskFilter{}) && !slices.Equal(whole, made[:29]) {
 			t.Errorf("%v, want %v", whole, made[:29])
+		}
+		named := slices.DeleteFunc(slices.Clone(whole), func(id string) bool { return strings.Contains(in.IDs, id) })
+		if in.IDs != "" && (len(whole) != 3 || len(named) > 0) {
+			t.Errorf("%v, want 3 of %s", whole, in.IDs)
 		}
 		for n := range 14 {
 			limit, gone := n%7+1, n >= 7 && in.Order != "" // the last task of each page is deleted before the next
@@ -205,5 +211,15 @@ func TestAnswerEndsWithCaller(t *testing.T) {
 	})
 	if !errors.As(err, &p) || p.Kind != KindTooLarge || p.Next == "" {
 		t.Errorf("a read that is too long gets %v", err)
+	}
+}
+
+// A list of named tasks has at most so many, and refuses more.
+func TestTasksAreNamedUpToALimit(t *testing.T) {
+	for n, refused := range map[int]bool{wire.TaskIDsMost: false, wire.TaskIDsMost + 1: true} {
+		_, err := filterOf(&wire.TaskFilter{IDs: strings.Repeat("task_1,", n-1) + "task_1"})
+		if (err != nil) != refused {
+			t.Errorf("%d ids: %v", n, err)
+		}
 	}
 }

@@ -75,6 +75,12 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 	bytes := 0
 	for _, id := range waiting[:min(len(waiting), mailListed)] {
 		mail := v.mail(x, id)
+		names := v.names(mail.From, mail.About)
+		_, session, _ := projections.SessionOfSource(mail.From)
+		mail.FromName, mail.AboutTitle = names[session], names[mail.About]
+		if spawner := v.Session(x.SpawnedBy); spawner != nil && session == x.SpawnedBy {
+			mail.FromName = spawner.Name // whoami tells every session who spawned it
+		}
 		if bytes += len(mail.Text); bytes > mailBytes && len(box.Mail) > 0 {
 			break
 		}

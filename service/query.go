@@ -91,7 +91,7 @@ var ErrPage = errors.New(
 // this query.
 func (s *Service) Ask(c *Caller, q Query) error {
 	c.asks = q
-	if err := c.mayLook(); err != nil {
+	if err := s.mayLook(c); err != nil {
 		return err
 	}
 	return c.mayReadLog(q)
@@ -111,19 +111,22 @@ func afterEndRows() map[string]bool {
 }
 
 // mayLook refuses to show a session that has ended what it may no longer read; without a query that is everything.
-func (c *Caller) mayLook() error {
-	if !c.Ended {
+func (s *Service) mayLook(c *Caller) (err error) {
+	if !c.Ended || queryRules[c.asks].afterEnd {
 		return nil
 	}
-	return c.mayLookAfterEnd()
+	return s.AfterEnd(c, readsProject)
 }
 
-func (c *Caller) mayLookAfterEnd() error {
-	if queryRules[c.asks].afterEnd {
+func (v View) mayLookAfterEnd() error {
+	if queryRules[v.Caller.asks].afterEnd {
 		return nil
 	}
-	return AfterEnd(c.By, "status") // the row that reads the project
+	return v.AfterEnd(readsProject)
 }
+
+// readsProject is the row that reads the project.
+const readsProject = "status"
 
 // mayReadLog checks which callers may read the log: where no credential is needed, any page can make a browser ask.
 func (c *Caller) mayReadLog(q Query) error {

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/projections"
 	"maestro/service/wire"
@@ -90,8 +91,11 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 		return nil, nil, otherStrategy(id)
 	}
 	q := v.Queue(x.ProjectID, x.Queue)
-	if x.Queue == "" || q == nil {
+	switch {
+	case x.Queue == "":
 		return nil, nil, NotFound("Queue", x.ID)
+	case q == nil:
+		return nil, nil, commands.QueueDeleted(x)
 	}
 	return x, q, nil
 }

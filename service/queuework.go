@@ -36,6 +36,7 @@ func (v View) workOf(task string) *wire.Work {
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	w.Reopened = t.ReopenReason()
 	w.SaidDone = v.saidDone(t)
+	w.Failed = v.saidFailed(t)
 	left := workCriteria
 	for _, criterion := range t.AcceptanceCriteria {
 		if left -= len(criterion); left < 0 {
@@ -80,6 +81,27 @@ func (v View) saidDone(t *projections.Task) *wire.WorkDone {
 			}
 		}
 		return done
+	}
+	return nil
+}
+
+// saidFailed returns why the work on a task failed, if that is the last thing that was said of it, apart from who
+// works on it now; nil otherwise.
+func (v View) saidFailed(t *projections.Task) *wire.WorkFailed {
+	v.Worked(t.Speakers() / namesPerStep)
+	for _, said := range slices.Backward(t.AllSays()) {
+		if said.Status == events.SaysCompleted {
+			return nil
+		}
+		if said.Status != events.SaysFailed {
+			continue
+		}
+		failed := &wire.WorkFailed{SessionID: said.SessionID}
+		if said.Words != nil {
+			failed.Reason, failed.Cut = beginning(said.Words.Text, workResult)
+			failed.Cut = failed.Cut || said.Words.Blob != ""
+		}
+		return failed
 	}
 	return nil
 }

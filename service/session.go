@@ -35,6 +35,10 @@ type ShownSession struct {
 	Timeline projections.Timeline
 	// Heard is when it last called, in milliseconds since 1970; 0 if only its events show that.
 	Heard int64
+	// Exited is when its command ended, in milliseconds since 1970; 0 if it was heard since, or has run none.
+	Exited int64
+	// names are the names of what it mentions.
+	names map[string]string
 	// mail says that the caller may read the session's mail.
 	mail   bool
 	reader entryReader
@@ -46,6 +50,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 		Session:  x,
 		Timeline: v.SessionTimeline(x.ID),
 		Heard:    v.Service.heardAt(x),
+		Exited:   v.ExitedAt(x),
 		mail:     v.Caller.readsMail(x),
 		reader:   v.entryReader(),
 	}
@@ -67,7 +72,14 @@ func (s *Service) heardAt(x *projections.Session) int64 {
 // SeenBy returns the session as a caller sees it.
 func (x ShownSession) SeenBy(c *Caller) wire.Session {
 	view := x.Session.View()
-	view.LastHeard = max(events.Millis(x.Heard), view.LastActivity)
+	view.LastHeard = events.Millis(x.Heard)
+	if view.Status != events.SessionSpawning { // until then its activity is what others did to it
+		view.LastHeard = max(view.LastHeard, view.LastActivity)
+	}
+	view.Names = x.names
+	if exited := events.Millis(x.Exited); exited != 0 {
+		view.ExitedAt = &exited
+	}
 	if p := view.Permissions; p != nil {
 		view.Permissions = &events.Permissions{
 			Commands: commands.CurrentRules().Offered(p.Commands),
@@ -183,5 +195,11 @@ func (v View) GetSession(in *wire.SessionID) (ShownSession, error) {
 	if err != nil {
 		return ShownSession{}, err
 	}
-	return v.Shown(x), nil
+	shown := v.Shown(x)
+	mentioned := []string{x.SpawnedBy}
+	if item := v.Holds(x); item != nil {
+		mentioned = append(mentioned, item.TaskID)
+	}
+	shown.names = v.names(append(mentioned, x.TaskIDs[:min(len(x.TaskIDs), namesMost)]...)...)
+	return shown, nil
 }

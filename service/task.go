@@ -14,7 +14,7 @@ func (v View) PermitTask(row, id string) (*projections.Task, error) {
 		return nil, err
 	}
 	if v.callerEnded() && !v.OwnTask(id) {
-		return nil, AfterEnd(v.Caller.By, row)
+		return nil, v.AfterEnd(row)
 	}
 	t := v.Task(id)
 	if t == nil {
@@ -86,6 +86,7 @@ func (v View) GetTask(in *wire.TaskID) (func() (projections.TaskView, error), er
 // shownTask shows a task as it is. What lies below it is summed up without the state.
 func (v View) shownTask(t *projections.Task) func() (projections.TaskView, error) {
 	shown := v.TaskViewAlone(t)
+	shown.Names = v.namesIn(&shown)
 	return func() (projections.TaskView, error) {
 		shown.Progress = v.below(t.ID)
 		return shown, nil

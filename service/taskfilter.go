@@ -29,10 +29,16 @@ const rootTasks = "null"
 // inDependencyOrder names the order in which each task follows its dependencies.
 const inDependencyOrder = "dependencies"
 
+// inCompletionOrder names the order in which tasks can be completed.
+const inCompletionOrder = "completion"
+
 // inSiblingOrder names the order of siblings.
 const inSiblingOrder = "siblings"
 
-func byDependency(f *wire.TaskFilter) bool { return f.Order == inDependencyOrder }
+// byDependency reports whether a list is in an order in which tasks follow others.
+func byDependency(f *wire.TaskFilter) bool {
+	return f.Order == inDependencyOrder || f.Order == inCompletionOrder
+}
 
 func unknownOrder(order string) error {
 	return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out",
@@ -45,7 +51,7 @@ func checkListOrder(in *wire.TaskFilter) error {
 	case in.Order == "", byDependency(in):
 		return nil
 	case in.Order != inSiblingOrder:
-		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, siblings, or left out",
+		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, completion, siblings, or left out",
 			safetext.Printable(in.Order))
 	case in.ProjectID == "":
 		return Invalid("/order", "siblings is an order of the tasks of one project; name it with projectId")
@@ -57,6 +63,8 @@ func checkListOrder(in *wire.TaskFilter) error {
 type taskFilter struct {
 	wire.TaskFilter
 
+	// ids are those of which a task has one; nil for all.
+	ids map[string]bool
 	// words are searched for, in lower case.
 	words []string
 	// walked is called with each examined task; it may be nil.
@@ -81,13 +89,26 @@ func filterOf(in *wire.TaskFilter) (*taskFilter, error) {
 	if words = slices.Compact(words); len(words) > wordsMost {
 		return nil, Invalid("/search", "a search has at most %d different words, this has %d", wordsMost, len(words))
 	}
-	return &taskFilter{TaskFilter: *in, words: words}, nil
+	filter := &taskFilter{TaskFilter: *in, words: words}
+	if in.IDs != "" {
+		if n := 1 + strings.Count(in.IDs, ","); n > wire.TaskIDsMost {
+			return nil, Invalid("/ids", "a list of tasks takes at most %d ids, this has %d", wire.TaskIDsMost, n)
+		}
+		filter.ids = map[string]bool{}
+		for id := range strings.SplitSeq(in.IDs, ",") {
+			filter.ids[id] = true
+		}
+	}
+	return filter, nil
 }
 
 // stands checks the conditions that need the state, and those that cost nothing.
 func (f *taskFilter) stands(v View, t *projections.Task) bool {
 	if f.walked != nil {
 		f.walked(t)
+	}
+	if f.ids != nil && !f.ids[t.ID] {
+		return false
 	}
 	parent := t.ParentID
 	if parent == "" {

@@ -183,6 +183,14 @@ const itemSize = 8
 // orderedSize is the memory that a task takes while a list or a tree is sorted, in bytes.
 const orderedSize = projections.OrderSize + 64
 
+// order sorts tasks in an order in which they follow others.
+func (f *taskFilter) order(tasks []*projections.Task) []*projections.Task {
+	if f.Order == inCompletionOrder {
+		return projections.InCompletionOrder(tasks)
+	}
+	return projections.InDependencyOrder(tasks)
+}
+
 // tasksByDependency is taskPage in order of dependency. Tasks that the filter drops can connect others, so it sorts all
 // tasks, on values that do not change.
 func (v View) tasksByDependency(
@@ -220,7 +228,7 @@ func (v View) findByDependency(
 	for _, t := range passed {
 		kept[t] = true
 	}
-	ordered := projections.InDependencyOrder(all)
+	ordered := filter.order(all)
 	from := 0
 	if asked.After != "" {
 		from = min(asked.Position, len(ordered)) // the task may be gone

@@ -25,8 +25,10 @@ func (v View) newest(limit string) (int, error) {
 // session's timeline, "" for a task's. If the caller may not read mail, entries with mail do not show its text.
 func (r entryReader) entries(timeline projections.Timeline, session string, mail bool) List[projections.EntryView] {
 	return List[projections.EntryView]{func(yield func(projections.EntryView) bool) {
+		names := map[string]string{}
 		for e := range r.each(timeline, session) {
 			view := e.View()
+			view.SourceName = r.nameOf(view.Source, names)
 			if !mail && e.IsMail() {
 				view.Message, view.Blob = e.What, ""
 			}

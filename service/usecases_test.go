@@ -127,6 +127,7 @@ var noUses = map[string]string{
 	"MayStoreManifest": "asks the table before a body is read",
 	"DamageProblem":    "puts an error into words",
 	"Permit":           "asks the table",
+	"AfterEnd":         "says that a session has ended",
 	"PermitEarly":      "asks the table before a body is read",
 	"ProblemOf":        "puts an error into words",
 	"Prove":            "identity: asked before a credential is sent",

@@ -45,7 +45,7 @@ func (v View) Own(row string, own bool) error {
 	if own || !v.callerEnded() {
 		return nil
 	}
-	return AfterEnd(v.Caller.By, row)
+	return v.AfterEnd(row)
 }
 
 func (v View) callerEnded() bool {
@@ -62,13 +62,23 @@ func (v View) OwnTask(id string) bool {
 	return x != nil && (slices.Contains(x.TaskIDs, id) || v.HeldOnce(x.ID, id))
 }
 
-// AfterEnd refuses what a session may not read once it has ended.
-func AfterEnd(by commands.Actor, row string) error {
+// AfterEnd refuses to the caller what a session may not read once it has ended, and says what ended it.
+func (v View) AfterEnd(row string) error {
+	message := "Session '" + v.Caller.By.Name + "' was deleted"
+	if x := v.Session(v.Caller.By.Name); x != nil {
+		message = commands.HasEnded(x)
+	}
 	return &commands.Refusal{
 		Code:    commands.CodeNotAllowed,
 		Rule:    row,
-		Message: "Session '" + by.Name + "' has ended",
+		Message: message,
 		Why:     commands.WhyReadsAfterEnd,
 		Next:    commands.NextAfterEnd,
 	}
+}
+
+// AfterEnd is AfterEnd in the present state.
+func (s *Service) AfterEnd(c *Caller, row string) (err error) {
+	s.Handler.View(func(state *projections.State) { err = s.At(state, c).AfterEnd(row) })
+	return err
 }

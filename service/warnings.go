@@ -41,7 +41,9 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 		}
 	}
 	if said, ok := done.Data.(*events.SessionReported); ok && doneWith(said) {
-		err := see(func(v View) { warnings = append(warnings, stillAsks(v, said)...) })
+		err := see(func(v View) {
+			warnings = append(append(warnings, stillAsks(v, said)...), leavesBelow(v, said)...)
+		})
 		if err != nil {
 			return nil
 		}
@@ -62,13 +64,21 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 }
 
 // warnsAhead reports whether a dry run of a command warns too: its warnings are about other sessions and queues that
-// may do the same work, so they are the same before its event and after it.
+// may do the same work, or are at work on it, so they are the same before its event and after it.
 func warnsAhead(command commands.Command) bool {
 	switch command.(type) {
-	case *commands.SpawnSession, *commands.PushItem:
+	case *commands.SpawnSession, *commands.PushItem, *commands.UpdateTask, *commands.KillSession, *commands.DeleteQueue,
+		*commands.DeleteTask:
 		return true
 	}
 	return false
+}
+
+// killsAgain reports whether a command may drop something without an event: how and why a session that has ended is to
+// end.
+func killsAgain(command commands.Command) bool {
+	kill, ok := command.(*commands.KillSession)
+	return ok && (kill.Reason != "" || kill.Failed)
 }
 
 // mayReadWarning reports whether the caller may read everything that a warning mentions.
@@ -123,12 +133,12 @@ func stillAsks(v View, said *events.SessionReported) []string {
 	return []string{v.warning(stillOpen("your", ids, more), waitForIt)}
 }
 
-// openQuestions names a few of a session's open questions that are wanted, and counts the others.
+// openQuestions names a few of a session's open questions that are wanted and need an answer, and counts the others.
 func openQuestions(v View, session string, wanted func(*projections.Input) bool) (ids []string, more int) {
 	for x := range v.OpenQuestionsFrom(session) {
 		v.Worked(1)
 		switch {
-		case !wanted(x):
+		case !wanted(x) || !v.NeedsAnswer(x):
 		case len(ids) < projections.WaitsNamed:
 			ids = append(ids, x.ID)
 		default:
@@ -136,6 +146,14 @@ func openQuestions(v View, session string, wanted func(*projections.Input) bool)
 		}
 	}
 	return ids, more
+}
+
+func anyQuestion(*projections.Input) bool { return true }
+
+// waitsForAnswer reports whether a session has an open question that needs an answer.
+func (v View) waitsForAnswer(session string) bool {
+	ids, _ := openQuestions(v, session, anyQuestion)
+	return len(ids) > 0
 }
 
 // stillOpen says that questions are open.
@@ -167,10 +185,8 @@ func leavesBehind(v View, session string, living []string) (warnings []string) {
 			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it"))
 		}
 	}
-	all := func(*projections.Input) bool { return true }
-	if ids, more := openQuestions(v, session, all); len(ids) > 0 {
-		warning := stillOpen("the session's", ids, more) + ", and a session that has ended gets no answer"
-		warnings = append(warnings, v.toItself(session, warning, "if you need it, run `maestro input wait`"))
+	if ids, more := openQuestions(v, session, anyQuestion); len(ids) > 0 {
+		warnings = append(warnings, stillOpen("the session's", ids, more)+", and somebody still has to answer")
 	}
 	working := slices.DeleteFunc(living, func(id string) bool {
 		x := v.Session(id)

@@ -71,12 +71,16 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 	row, known := commands.CurrentRules().Row(in.ID)
 	switch {
 	case !known:
-		check.Unknown, check.Why = true, commands.UnknownCommand(in.ID).Why
+		unknown := commands.UnknownCommand(in.ID)
+		check.Unknown, check.Why = true, unknown.Why
+		if commands.CurrentRules().Meant(in.ID) != "" {
+			check.Next = unknown.Next
+		}
 	case row.Planned:
 		check.Planned, check.Why = true, commands.WhyPlanned
 	case v.callerEnded() && !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		var refusal *commands.Refusal
-		if errors.As(AfterEnd(v.Caller.By, row.ID), &refusal) {
+		if errors.As(v.AfterEnd(row.ID), &refusal) {
 			how := commands.HowEnded(v.Session(v.Caller.By.Name))
 			check.Why, check.Next = "the session has ended: "+how+"; "+refusal.Why, refusal.Next
 		}

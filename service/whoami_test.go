@@ -1,13 +1,17 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
 
 	"maestro/commands"
 	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -121,6 +125,20 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	goal := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Goal"}`)
 	lead := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
 	s.do(lead, "session:register", `{}`)
+	part := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Part","parentId":"`+goal+`"}`)
+	s.do(lead, "session:register", `{}`)
+	doer := s.spawned(lead, `,"taskIds":["`+part+`"]`)
+	s.do(doer, "session:register", `{}`)
+	s.do(lead, "task:complete", `{"taskId":"`+part+`"}`)
+	next(lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
+	s.do(doer, "session:complete", `{}`)
+	next(lead, "everything below "+goal+" is done: check the task itself against its criteria, then `maestro report "+
+		"complete \"<summary>\" --task "+goal+"`")
+	asks := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
+	s.do(asks, "session:register", `{}`)
+	s.do(asks, "report:needs-input", `{"message":"Which?"}`)
+	next(asks, "your question is open: `maestro input wait` waits for the answer; `maestro inbox --wait` also returns "+
+		"for whatever else needs you")
 	below := s.spawned(lead, `,"taskIds":["`+goal+`"]`)
 	s.do(below, "session:register", `{}`)
 	s.do(s.admin(), "task:update", `{"taskId":"`+goal+`","status":"cancelled"}`)
@@ -164,6 +182,9 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	}
 	wait := ": `maestro input wait` waits until you hear that it goes on"
 	next(worker, "you said that "+one+" is blocked"+wait+goOn(one))
+	s.do(s.admin(), "session:message", `{"sessionId":"`+worker.By.Name+`","text":"here","about":"`+one+`"}`)
+	next(worker, "work on "+one+", then `maestro report complete \"<summary>\" --task "+one+"`")
+	say(worker, "blocked", one)
 	s.do(s.admin(), "task:block", `{"taskId":"`+one+`"}`)
 	next(worker, "task "+one+" is blocked"+wait)
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+one+`"}`)
@@ -174,6 +195,10 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 	whole := begin(fmt.Sprintf(`,"taskIds":[%q]`, task()))
 	s.do(whole, "report:blocked", `{"message":"m"}`)
 	next(whole, "you said that you cannot continue: `maestro input wait` waits until you hear that you can go on")
+	s.do(s.admin(), "session:message", `{"sessionId":"`+whole.By.Name+`","text":"here"}`)
+	if body := s.whoami(whole); !strings.HasPrefix(body.Next, "work on ") {
+		t.Errorf("after an answer it is told: %s", body.Next)
+	}
 
 	deaf := begin(fmt.Sprintf(`,"taskIds":[%q],"allowedCommands":["report:blocked"]`, one))
 	say(deaf, "blocked", one)
@@ -252,13 +277,14 @@ func TestWhoamiCountsTheTree(t *testing.T) {
 	}
 	kid, other := task(s.task), task(s.task)
 	below := task(kid)
+	s.do(s.admin(), "task:update", `{"taskId":"`+below+`","dependencies":["`+other+`"]}`)
 	worker := s.spawned(s.admin(), `,"strategy":"tree","taskIds":["`+s.task+`"]`)
 	s.do(worker, "session:register", `{}`)
 	for _, step := range []struct{ count, task string }{
-		{"3 tasks below yours are not reported yet: ", s.task},
-		{"3 tasks below yours are not reported yet: ", kid},
-		{"2 tasks below yours are not reported yet: ", other},
-		{"1 task below yours is not reported yet: ", below},
+		{"3 tasks below yours are not reported yet: ", other},
+		{"2 tasks below yours are not reported yet: ", below},
+		{"1 task below yours is not reported yet: ", kid},
+		{"", s.task},
 	} {
 		want := step.count + "work on " + step.task + ", then `maestro report complete \"<summary>\" --task " +
 			step.task + "`"
@@ -282,5 +308,50 @@ func TestWhoamiNamesTheFirstTasks(t *testing.T) {
 	worker := s.spawned(s.admin(), `,"taskIds":[`+strings.Join(ids, ",")+`]`)
 	if body := s.whoami(worker); len(body.Tasks) != ownTasksListed || body.TasksMore != 3 {
 		t.Errorf("%d tasks and %d more", len(body.Tasks), body.TasksMore)
+	}
+}
+
+// TestWhoamiNamesOnlyWhatItsReaderMayRun: whatever a session may use, its next step names only commands that it may
+// run, and no orchestrator that may not confirm tasks is told to wait for what it would confirm.
+func TestWhoamiNamesOnlyWhatItsReaderMayRun(t *testing.T) {
+	s := newStage(t)
+	for _, kind := range []struct {
+		role     events.Role
+		strategy events.Strategy
+	}{
+		{events.RoleWorker, events.StrategySimple},
+		{events.RoleWorker, events.StrategyTree},
+		{events.RoleWorker, events.StrategyQueue},
+		{events.RoleOrchestrator, events.StrategyDefault},
+	} {
+		all := commands.CurrentRules().Defaults(commands.RoleSetOf(kind.role, kind.strategy))
+		for seed := range uint64(20) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			some := []string{"whoami"}
+			for _, id := range all {
+				if r.IntN(4) == 0 {
+					some = append(some, id)
+				}
+			}
+			allowed, err := json.Marshal(some)
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"T"}`)
+			c := s.caller(s.do(s.admin(), "session:spawn", fmt.Sprintf(
+				`{"project":%q,"role":%q,"strategy":%q,"taskIds":[%q],"allowedCommands":%s}`,
+				s.alpha, kind.role, kind.strategy, task, allowed)).Token)
+			s.do(c, "session:register", `{}`)
+			next := s.whoami(c).Next
+			s.Handler.View(func(state *projections.State) {
+				v := s.At(state, c)
+				if next == "" || !v.mayFollow(next) {
+					t.Errorf("%s %s with %v is told: %s", kind.role, kind.strategy, some, next)
+				}
+				if strings.Contains(next, "waits to be confirmed") && !v.mayUse("task:complete") {
+					t.Errorf("%s with %v may confirm nothing: %s", kind.role, some, next)
+				}
+			})
+		}
 	}
 }

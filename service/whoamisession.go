@@ -23,6 +23,9 @@ const (
 func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	body.Session, body.Name, body.SpawnedBy, body.Queue = x.ID, x.Name, x.SpawnedBy, x.Queue
 	body.Role, body.Strategy, body.Project, body.Status = string(x.Role), string(x.Strategy), x.ProjectID, x.Status
+	if spawner := v.Session(x.SpawnedBy); spawner != nil {
+		body.SpawnedByName = spawner.Name
+	}
 	if p := v.Project(x.ProjectID); p != nil {
 		body.ProjectName = p.Name
 	}
@@ -56,20 +59,11 @@ func (v View) ownTasks(x *projections.Session) (tasks []wire.OwnTask, more int) 
 			PlanID: t.PlanID,
 			Title:  t.Title,
 			Status: t.Status,
-			Says:   standing(t, t.SaidBy(x.ID)),
+			Says:   v.Stands(t, t.SaidBy(x.ID)),
 			Held:   id == held,
 		})
 	}
 	return tasks, max(len(ids)-ownTasksListed, 0)
-}
-
-// standing returns what a session says about a task. That it is blocked or has failed is over once the task's status
-// was changed: the user or the orchestrator wants it to go on.
-func standing(t *projections.Task, said projections.StatusReport) events.TaskSessionStatus {
-	if said.Sequence < t.StatusSequence && (said.Status == events.SaysBlocked || said.Status == events.SaysFailed) {
-		return ""
-	}
-	return said.Status
 }
 
 // wasLost returns when a session was last lost, if its newest entries show that.
@@ -124,6 +118,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 			completesItem, failsItem, skipsItem)
 	case x.Status == events.SessionSaidDone:
 		return "stop: you reported that you are done"
+	case x.Strategy == events.StrategyQueue && x.Queue != "" && v.Queue(x.ProjectID, x.Queue) == nil:
+		return "queue " + x.Queue + " was deleted: end with `maestro session complete`"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
 		return "`maestro " + string(x.Role) + " init` prints your prompts"
 	}
@@ -131,22 +127,41 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return v.nextOfHeld(x, item)
 	}
 	below, more := v.leftInTree(x)
-	open := nextTask(slices.Concat(tasks, below))
+	open := v.firstOfTree(x, below)
+	if open == nil {
+		open = nextTask(slices.Concat(tasks, below))
+	}
+	if open == nil && len(below) > 0 && x.Role == events.RoleOrchestrator {
+		open = &below[0] // it is reported, and not confirmed
+	}
 	worker := x.Strategy != events.StrategyQueue && x.Role == events.RoleWorker
-	word := v.SessionWord(x)
+	word := v.UnansweredWord(x)
 	switch {
 	case worker && open != nil && halted(*open):
 		return v.waitForWord(x, open.ID, open.Status)
-	case v.OpenQuestionsOf(x.ID) > 0 && may("input:wait"):
-		return "your question is open: `maestro input wait` waits for the answer"
+	case v.waitsForAnswer(x.ID) && may("input:wait"):
+		next := "your question is open: `maestro input wait` waits for the answer"
+		if x.Role == events.RoleOrchestrator && may("inbox") {
+			next += "; `maestro inbox --wait` also returns for whatever else needs you"
+		}
+		return next
 	case word != nil && open != nil && may("input:wait"):
 		return "you said that you cannot continue: `maestro input wait` waits until you hear that you can go on"
 	case x.Strategy == events.StrategyQueue && v.queueFinished(x):
 		return "the queue is finished: end with `maestro session complete`"
 	case x.Strategy == events.StrategyQueue && may("queue:start"):
 		return "`maestro queue start` takes the next item"
+	case open != nil && x.Role == events.RoleOrchestrator && !may("task:complete"):
+		return belowGoal(below, more) +
+			"`maestro status` shows what is reported; the user, or the orchestrator that spawned you, " +
+			"confirms it." +
+			" When you can do no more, end with `maestro session complete`"
+	case open != nil && x.Role == events.RoleOrchestrator && len(below) == 0 && v.goalReady(x, open.ID):
+		return "everything below " + open.ID + " is done: check the task itself against its criteria, then " +
+			"`maestro report complete \"<summary>\" --task " + open.ID + "`"
 	case open != nil && x.Role == events.RoleOrchestrator:
-		return "`maestro status` shows what your sessions report and what waits to be confirmed"
+		return belowGoal(below, more) +
+			"`maestro status` shows what your sessions report and what waits to be confirmed"
 	case open != nil && may("report:complete"):
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " +
 			open.ID + "`"
@@ -156,21 +171,37 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	return v.nextAtEnd(x, tasks)
 }
 
+// goalReady reports whether an orchestrator has nothing to wait for before it reports a goal: there are tasks below it,
+// which have all ended, and none of its sessions is at work.
+func (v View) goalReady(x *projections.Session, goal string) bool {
+	t := v.Task(goal)
+	return t != nil && t.Status != events.TaskBlocked && len(v.ChildIDs(goal)) > 0 && v.Unfinished(goal) == 0 &&
+		!v.HasWorking(x.ID) && v.Permit("report:complete", x.ProjectID) == nil
+}
+
 // treeLooked bounds the tasks of a tree that are examined for those that its worker has not reported.
 const treeLooked = 1000
 
-// leftInTree returns the tasks below those of a tree worker of which nobody has reported the end. Of a very large tree
-// it examines only a part; more says so.
+// leftInTree returns the tasks below those of a tree worker, or of an orchestrator, of which nobody has reported the
+// end. To an orchestrator that confirms tasks, one is left until it is confirmed. A blocked one waits for others.
+// Of a very large tree it examines only a part; more says so.
 func (v View) leftInTree(x *projections.Session) (left []wire.OwnTask, more bool) {
-	if x.Strategy != events.StrategyTree {
-		return nil, false
-	}
 	seen := map[string]bool{}
 	for _, id := range x.TaskIDs {
 		seen[id] = true
 	}
+	return v.leftBelow(x, x.TaskIDs, seen)
+}
+
+// leftBelow is leftInTree for the trees of some tasks, without those that were seen.
+func (v View) leftBelow(x *projections.Session, roots []string, seen map[string]bool) (left []wire.OwnTask, more bool) {
+	leads := x.Role == events.RoleOrchestrator
+	if !leads && x.Strategy != events.StrategyTree {
+		return nil, false
+	}
+	confirms := leads && v.Permit("task:complete", x.ProjectID) == nil
 	looked := 0
-	for _, root := range x.TaskIDs {
+	for _, root := range roots {
 		below := v.Descendants(root, treeLooked-looked)
 		v.Worked(len(below))
 		for _, id := range below {
@@ -183,13 +214,41 @@ func (v View) leftInTree(x *projections.Session) (left []wire.OwnTask, more bool
 			}
 			seen[id] = true
 			v.Worked(2 * t.Speakers())
-			own := wire.OwnTask{ID: id, Status: t.Status, Says: standing(t, t.SaidBy(x.ID))}
-			if says, _ := v.SessionStatus(t); !reported(own) && says != events.SaysCompleted {
+			own := wire.OwnTask{ID: id, Status: t.Status, Says: v.Stands(t, t.SaidBy(x.ID))}
+			over := t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
+				t.Status == events.TaskBlocked
+			if !confirms && !over {
+				says, _ := v.SessionStatus(t)
+				over = reported(own) || says == events.SaysCompleted
+			}
+			if !over {
 				left = append(left, own)
 			}
 		}
 	}
 	return left, false
+}
+
+// firstOfTree returns the task with which a tree worker begins, of those below its own that are left: one that needs
+// none of the others, because it neither depends on one nor is above one. nil if there is none, and for other sessions.
+func (v View) firstOfTree(x *projections.Session, left []wire.OwnTask) *wire.OwnTask {
+	if x.Strategy != events.StrategyTree {
+		return nil
+	}
+	needed, above := make(map[string]bool, len(left)), make(map[string]bool, len(left))
+	for _, own := range left {
+		needed[own.ID], above[v.Task(own.ID).ParentID] = true, true
+	}
+	v.Worked(len(left))
+	for i := range left {
+		t := v.Task(left[i].ID)
+		v.Worked(1 + len(t.Dependencies)/namesPerStep)
+		if !halted(left[i]) && !above[t.ID] &&
+			!slices.ContainsFunc(t.Dependencies, func(id string) bool { return needed[id] }) {
+			return &left[i]
+		}
+	}
+	return nil
 }
 
 // ofTree introduces the next step of a tree worker with the number of tasks below its own that are not reported.
@@ -205,6 +264,25 @@ func ofTree(left []wire.OwnTask, more bool) string {
 	return strconv.Itoa(len(left)) + " tasks below yours are not reported yet: "
 }
 
+// belowGoal is ofTree for an orchestrator, whose sessions do what is left.
+func belowGoal(left []wire.OwnTask, more bool) string {
+	switch {
+	case len(left) == 0:
+		return ""
+	case more:
+		return "at least " + strconv.Itoa(len(left)) + " tasks below yours are open: "
+	case len(left) == 1:
+		return "task " + left[0].ID + " below yours is open: "
+	case len(left) > projections.WaitsNamed:
+		return strconv.Itoa(len(left)) + " tasks below yours are open: "
+	}
+	ids := make([]string, 0, len(left))
+	for _, t := range left {
+		ids = append(ids, t.ID)
+	}
+	return "tasks " + strings.Join(ids, ", ") + " below yours are open: "
+}
+
 // nextAtEnd returns the next step of a session that has nothing left to report. It says what nobody needs any more, and
 // an orchestrator is reminded of the sessions that would go on without it.
 func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
@@ -218,7 +296,7 @@ func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
 		said = "task " + tasks[i].ID + " is cancelled, and everything else is reported"
 	}
 	end := "end with `maestro session complete`"
-	if x.Role == events.RoleOrchestrator && v.HasLiving(x.ID) && v.mayFollow("`maestro session kill`") &&
+	if x.Role == events.RoleOrchestrator && v.HasWorking(x.ID) && v.mayFollow("`maestro session kill`") &&
 		v.mayFollow("`maestro session list`") {
 		return said + "; `maestro session list --mine` shows the sessions that go on, and `maestro session kill " +
 			"<sessionId>` ends one; then " + end
@@ -247,15 +325,17 @@ func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string 
 	case events.TaskTodo, events.TaskInProgress, events.TaskBlocked:
 	}
 	v.Worked(t.Speakers())
-	switch says := standing(t, t.SaidBy(x.ID)); {
+	switch says := v.Stands(t, t.SaidBy(x.ID)); {
 	case says == events.SaysFailed:
 		return v.firstStep("you said that "+t.ID+" failed", failsItem, skipsItem)
+	case t.Status == events.TaskBlocked: // until it is unblocked, the item is not completed
+		return v.waitForWord(x, t.ID, t.Status)
 	case says == events.SaysCompleted:
 		return v.firstStep("you said that "+t.ID+" is done", completesItem,
 			"`maestro session complete` ends your session, and the item returns to the queue")
-	case t.Status == events.TaskBlocked, says == events.SaysBlocked:
+	case says == events.SaysBlocked:
 		return v.waitForWord(x, t.ID, t.Status)
-	case v.OpenQuestionsOf(x.ID) > 0 && v.Permit("input:wait", x.ProjectID) == nil:
+	case v.waitsForAnswer(x.ID) && v.Permit("input:wait", x.ProjectID) == nil:
 		return "your question is open: `maestro input wait` waits for the answer"
 	case v.Permit("queue:complete", x.ProjectID) == nil:
 		return "work on " + t.ID + ", then `maestro queue complete`"
@@ -284,8 +364,10 @@ func (v View) beforeEnd(x *projections.Session) string {
 		return ""
 	}
 	var steps []string
+	t := v.Task(item.TaskID)
+	blocked := t != nil && t.Status == events.TaskBlocked
 	for _, step := range []string{completesItem, failsItem, skipsItem} {
-		if v.mayFollow(step) {
+		if v.mayFollow(step) && (step != completesItem || !blocked) {
 			steps = append(steps, strings.TrimSuffix(step, " its item")+" it")
 		}
 	}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +26,8 @@ type reason struct {
 	// 1970, and whether an event of that time is the one.
 	at   int64
 	made func(events.Data) bool
+	// about is another task or session that what mentions.
+	about string
 }
 
 // Why returns the chains of causes that led to the present facts, and the sequence of the answer.
@@ -58,7 +59,25 @@ func (s *Service) Why(ctx context.Context, c *Caller, id string) (body wire.Why,
 		}
 		body.Chains = append(body.Chains, chain)
 	}
-	return body, sequence, nil
+	mentioned := []string{id}
+	for _, reason := range reasons {
+		if reason.about != "" {
+			mentioned = append(mentioned, reason.about)
+		}
+	}
+	for _, chain := range body.Chains {
+		for _, step := range chain.Steps {
+			mentioned = append(mentioned, step.Source)
+		}
+	}
+	if _, task, ok := strings.Cut(id, "/"); ok {
+		mentioned = append(mentioned, task)
+	}
+	err = s.Look(ctx, c, func(v View) error {
+		body.Names = v.names(mentioned...)
+		return nil
+	})
+	return body, sequence, err
 }
 
 // causes follows chains of causes for one answer.
@@ -188,52 +207,6 @@ func whyProject(p *projections.Project) []reason {
 		d, creates := data.(*events.ProjectCreated)
 		return creates && d.ProjectID == p.ID
 	}}}
-}
-
-// whyTask explains a task: its status, statements about it, and its items, first those that are held or queued. more
-// counts the items that are omitted.
-func (v View) whyTask(t *projections.Task) (reasons []reason, more int) {
-	sequence := t.CreatedSequence
-	if t.StatusSequence > 0 {
-		sequence = t.StatusSequence
-	}
-	reasons = append(reasons, reason{what: fmt.Sprintf("task %s is %s", t.ID, t.Status), sequence: sequence})
-	says, by := v.SessionStatus(t)
-	if said := t.SaidBy(by); by != "" {
-		reasons = append(reasons,
-			reason{what: fmt.Sprintf("task %s is reported as %s by %s", t.ID, says, by), sequence: said.Sequence})
-	}
-	items := v.QueuesOf(t.ID)
-	slices.SortStableFunc(items, func(a, b *projections.Item) int {
-		return cmp.Compare(whyRank(a.Status), whyRank(b.Status))
-	})
-	listed := min(len(items), int(commands.LimitWhyQueues.Value))
-	for _, item := range items[:listed] {
-		reasons = append(reasons,
-			v.because(fmt.Sprintf("task %s is %s in queue %s", t.ID, item.Status, item.Queue), item.Cause)...)
-	}
-	return reasons, len(items) - listed
-}
-
-// whyRank orders the items of a task by how likely somebody asks about them.
-func whyRank(status events.QueueItemStatus) int {
-	return slices.Index([]events.QueueItemStatus{
-		events.ItemProcessing, events.ItemQuarantined, events.ItemQueued, events.ItemFailed, events.ItemSkipped,
-		events.ItemCompleted,
-	}, status)
-}
-
-func (v View) whySession(x *projections.Session) []reason {
-	cause, what := x.Cause, string(x.Status)
-	switch {
-	case x.Ended():
-		cause = x.Gone
-	case x.Lost():
-		cause, what = x.Gone, "lost"
-	case x.Status == events.SessionSaidDone:
-		return []reason{{what: fmt.Sprintf("session %s is completed", x.ID), sequence: x.DoneSequence}}
-	}
-	return v.because(fmt.Sprintf("session %s is %s", x.ID, what), cause)
 }
 
 // sameInstant is how many events of one millisecond are searched for the one that caused something.

@@ -12,7 +12,7 @@ func (c *Client) Tasks(ctx context.Context, filter wire.TaskFilter) ([]wire.Task
 	if filter.Limit != "" {
 		return list[wire.Task](ctx, c, "/api/tasks", query)
 	}
-	if filter.Order != "dependencies" { // in dependency order each page costs as much as the whole list
+	if filter.Order != "dependencies" && filter.Order != "completion" { // each page costs as much as the whole list
 		query = inPages(query)
 	}
 	return read[[]wire.Task](ctx, c, "/api/tasks", query)

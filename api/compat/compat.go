@@ -97,7 +97,7 @@ func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in 
 	route.Register(s.server.Server, o.Route, func(ctx context.Context, in *I) (out route.Answer[T], err error) {
 		c := &call{s.server.Caller(ctx), s.server.Body(ctx)}
 		if c.Ended { // a retry would show the present state
-			return out, service.AfterEnd(c.By, cmp.Or(o.row, "status"))
+			return out, s.AfterEnd(c.Caller, cmp.Or(o.row, "status"))
 		}
 		if o.row != "" {
 			if err := s.PermitEarly(ctx, c.Caller, o.row, int64(len(c.body))); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"maestro/commands"
 	"maestro/internal/cli"
 	"maestro/internal/testing/standin"
 )
@@ -63,7 +65,12 @@ func TestMissingFiles(t *testing.T) {
 			named[i] = strings.NewReplacer("NONE", none, "GOOD", good, "HOME", filepath.Join(dir, "home"),
 				"NEW", filepath.Join(dir, "new")).Replace(arg)
 		}
-		got := runHere(t, env, named...)
+		as := env
+		if commands.IsForOperators(args[0]) { // a session is refused before it names a file
+			as = maps.Clone(env)
+			delete(as, "MAESTRO_TOKEN")
+		}
+		got := runHere(t, as, named...)
 		told := regexp.MustCompile("^maestro: There is no file " + regexp.QuoteMeta(none) +
 			"\n  why:  [^\n]+\n  next: [^\n]+\n$").MatchString(got.stderr)
 		nobody := strings.TrimPrefix(got.stdout, "export MAESTRO_SESSION_ID=\n") // for a shell that evaluates it

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"maestro/internal/testing/race"
 )
 
 // TestScripts runs testdata/script/*.txtar against the real program. Apart from testscript's own commands there are:
@@ -35,8 +37,12 @@ import (
 //	warns CODE                 waits until /readyz says that the server is ready, with this warning
 //	json PATH [VALUE]          expects a value in the last output, which is JSON: data.0.id; without VALUE, any value
 //	disk ...                   mounts, fills and freezes small disks if the condition [mount] holds; see diskCmd
+//
+// Servers run under the race detector where the tests do. The other commands do not: they are thousands of processes
+// that do one thing after the other.
 func TestScripts(t *testing.T) {
 	mounts := canMount(t)
+	commands := programWithoutDetector(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -44,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MAESTRO_HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("GORACE", quickEnd)
+			env.Setenv("PATH", commands+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Values[serverKey{}] = new(scriptServer)
 			env.Values[sessionsKey{}] = map[string][][]string{}
 			return nil
@@ -61,6 +68,21 @@ func TestScripts(t *testing.T) {
 			return mounts, nil
 		},
 	})
+}
+
+// programWithoutDetector is a directory with this program, built without the race detector. The test binary itself is
+// the program where it has none.
+func programWithoutDetector(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if !race.Enabled {
+		return dir
+	}
+	build := exec.Command("go", "test", "-c", "-o", filepath.Join(dir, "maestro"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
 }
 
 type serverKey struct{}
@@ -85,9 +107,6 @@ func serverCmd(ts *testscript.TestScript, neg bool, args []string) {
 
 func (s *scriptServer) start(ts *testscript.TestScript, args []string) {
 	binary, err := exec.LookPath("maestro")
-	if path := ts.Getenv("PATH"); err != nil || path != os.Getenv("PATH") {
-		binary, err = lookIn(path, "maestro")
-	}
 	ts.Check(err)
 	s.process = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	for _, name := range []string{"PATH", "HOME", "MAESTRO_HOME"} {
@@ -108,20 +127,6 @@ func (s *scriptServer) start(ts *testscript.TestScript, args []string) {
 		ts.Fatalf("the server did not start: %q, %v\n%s", line, err, ts.ReadFile("server.log"))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("server.out"), []byte(line), 0o600))
-}
-
-func lookIn(path, name string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		if file := filepath.Join(dir, name); isFile(file) {
-			return file, nil
-		}
-	}
-	return "", exec.ErrNotFound
-}
-
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 func (s *scriptServer) end(signal os.Signal) error {

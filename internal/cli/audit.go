@@ -71,6 +71,11 @@ func (c *auditExport) run(ctx context.Context, args []string) error {
 		return failure.Usage("An export is a JSON document per event, not one").
 			WithNext("name a file, or use -o jsonl")
 	}
+	if !shown { // before the server begins to send it
+		if err := Absent(file); err != nil {
+			return err
+		}
+	}
 	log, done, err := ExportedLog(ctx, c.Run, c.project, 0)
 	if err != nil {
 		return err

@@ -184,6 +184,8 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	}
 	said := "Command '" + id + "' is allowed for " + who
 	switch {
+	case check.Unknown && a.isSession() && commands.IsForOperators(id):
+		said = "Command '" + id + "' is only for whoever runs the server; a session may not use it"
 	case check.Unknown && commands.IsLine(id):
 		said = "Command '" + id + "' has no permission of its own, and needs none"
 	case check.Unknown:

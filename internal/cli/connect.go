@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/home"
 	"maestro/service/wire"
@@ -274,15 +275,19 @@ func (a *Run) isSession() bool {
 // errNoProject is the error for a server without projects.
 var errNoProject = errors.New("no project exists")
 
-// project returns the command's project: the named one, the environment's, or for a user the only one, or else that of
-// the first of the tasks that the command names. For a session without a project it is the session's own, which the
-// server knows.
+// project returns the command's project: the named one; for a user that of the first of the tasks that the command
+// names by its id, or else the environment's, or the only one. For a session without a project it is the session's own,
+// which the server knows.
 func (a *Run) project(ctx context.Context, named string, tasks ...string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
 	if a.isSession() {
 		return a.Getenv(wire.EnvProjectID), nil
+	}
+	if len(tasks) > 0 && commands.IsTaskID(tasks[0]) { // the inbox names tasks of all projects
+		t, err := Ask(ctx, a, (*client.Client).Task, tasks[0])
+		return t.ProjectID, err
 	}
 	if err := a.namedByEnvironment(ctx); err != nil {
 		return "", err

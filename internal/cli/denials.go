@@ -59,12 +59,16 @@ func (c *auditDenials) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
-	if c.JSON || c.format == "jsonl" || len(denials) == 0 {
-		List(c.Run, denials, "Nothing was refused", nil, nil)
+	answerList(c.Run, denials, func(d wire.Denial) string { return d.ID }, func() {
+		if len(denials) == 0 {
+			c.Say("Nothing was refused\n")
+		}
+		for _, d := range denials {
+			showDenial(c.Run, d)
+		}
+	})
+	if c.JSON || c.quiet || len(denials) == 0 {
 		return nil
-	}
-	for _, d := range denials {
-		showDenial(c.Run, d)
 	}
 	return showNobodies(ctx, c.Run)
 }
@@ -97,7 +101,7 @@ func showDenial(a *Run, d wire.Denial) {
 	if d.Sequence > 0 {
 		about += fmt.Sprintf(", at event %d", d.Sequence)
 	}
-	a.Print("%s  %s  %s  %s\n", Instant(d.Last), Who(d.Actor), d.Code, about)
+	a.Print("%s  %s  %s  %s\n", Instant(d.Last), withName(Who(d.Actor), d.ActorName), d.Code, about)
 	texts := []string{d.Text, d.Message}
 	if d.Kept {
 		texts = append(texts, d.Why)

@@ -270,6 +270,11 @@ func (f *fields) set(args []string) error {
 			return failure.Usage("%s is a task, not a reason", arg).
 				WithNext("name one task at a time: `%s`", f.cmd.CommandPath()+" "+arg)
 		}
+		if strings.TrimSpace(arg) == "" {
+			return failure.Usage("%s is required", x.name).
+				WithWhy("the given text is empty, perhaps because a variable is not set").
+				WithNext("see `%s --help`", f.cmd.CommandPath())
+		}
 		if err := x.settable().Set(arg); err != nil {
 			return err
 		}

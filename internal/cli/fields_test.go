@@ -188,7 +188,7 @@ func TestFlagsSetFields(t *testing.T) {
 		{[]string{"x", "why"}, filled{Target: "x", Reason: "why"}},
 		{[]string{"x", "why", "--reason", "flag"}, filled{Target: "x", Reason: "flag"}},
 		{[]string{"x", "--text", "a,b", "--renamed", "n"}, filled{Target: "x", Text: "a,b", New: &word}},
-		{[]string{"x", "--task-ids", "a, b", "--task-ids", ",c"}, filled{Target: "x", IDs: list}},
+		{[]string{"x", "--task-ids", "a, b", "--task-ids", "c"}, filled{Target: "x", IDs: list}},
 		{[]string{"x", "--new-ids", "a,b,c"}, filled{Target: "x", NewIDs: &list}},
 		{[]string{"x", "--new-ids", ""}, filled{Target: "x", NewIDs: &none}},
 		{[]string{"x", "--one", "a", "--one", "b", "--one", "c"}, filled{Target: "x", Each: list}},

@@ -76,6 +76,8 @@ type listValue struct {
 	used bool
 }
 
+var errEmptyElement = errors.New("an element of the list is empty")
+
 func (v *listValue) items() []string {
 	if v.field == nil || !v.now().IsValid() {
 		return nil
@@ -111,6 +113,9 @@ func (v *listValue) Set(text string) error {
 		if read, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
 			return err
 		}
+	}
+	if len(read) != len(ids(read)) { // perhaps a variable of a script that is not set
+		return errEmptyElement
 	}
 	v.put(append(items, ids(read)...))
 	return nil

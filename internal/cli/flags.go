@@ -175,6 +175,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &wrong) && errors.Is(err, errTwice):
 		return &ranError{failure.Usage("--%s is given more than once", wrong.GetFlag().Name).
 			WithNext("give it once: it takes one value")}
+	case errors.As(err, &wrong) && errors.Is(err, errEmptyElement):
+		return &ranError{failure.Usage("--%s has an empty element: %q", wrong.GetFlag().Name, wrong.GetValue()).
+			WithNext("remove the extra comma, or check that the variable in its place is set")}
 	case errors.As(err, &wrong):
 		name := "--" + wrong.GetFlag().Name
 		return &ranError{

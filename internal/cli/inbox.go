@@ -24,10 +24,11 @@ import (
 // inbox is `maestro inbox`.
 type inbox struct {
 	*Run
-	cmd     *cobra.Command
-	filter  wire.InboxFilter
-	wait    bool
-	timeout time.Duration
+	cmd        *cobra.Command
+	filter     wire.InboxFilter
+	everywhere bool
+	wait       bool
+	timeout    time.Duration
 }
 
 func newInbox(a *Run) *cobra.Command {
@@ -39,7 +40,8 @@ func newInbox(a *Run) *cobra.Command {
 		Long: `Show everything that needs you: first items that a working session waits for,
 then items that hold up other work, then the rest. Within each group, tasks
 with the highest priority come first, then the longest wait. Items that only
-this machine knows about come last.
+this machine knows about come last. With a current project, it shows that one,
+and how much there is in the others; --all-projects shows them all.
 
 With --wait, if nothing needs you, the command waits until something does, or
 until --timeout (exit code 7). For a session, it also ends when there is mail,
@@ -48,6 +50,7 @@ which it shows. It also ends with the process that started it.`,
 	}
 	c.cmd = cmd
 	projectFlag(cmd, &c.filter.ProjectID)
+	allProjectsFlag(cmd, &c.everywhere)
 	cmd.Flags().BoolVar(&c.wait, "wait", false, "wait until something needs you")
 	waitTimeout(cmd, &c.timeout)
 	bindQuery(cmd, &c.filter, ownWord{"kind", string(inboxSetAside)})
@@ -60,7 +63,13 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	filter := c.filter
-	filter.ProjectID, filter.Sort = cmp.Or(filter.ProjectID, c.currentProject()), "urgency"
+	named := filter.ProjectID != ""
+	if named && c.everywhere {
+		return bothProjects()
+	}
+	if filter.Sort = "urgency"; !c.everywhere {
+		filter.ProjectID = cmp.Or(filter.ProjectID, c.currentProject())
+	}
 	var items []wire.InboxItem
 	var err error
 	if filter.Kind != string(inboxSetAside) { // the server does not know these
@@ -74,24 +83,40 @@ func (c *inbox) run(ctx context.Context, _ []string) error {
 	if filter.Kind == "" || filter.Kind == string(inboxSetAside) {
 		items = append(items, setAside(ctx, c.Run, filter.ProjectID, filter.SessionID)...)
 	}
+	elsewhere := 0
+	if !named && !c.asData() {
+		elsewhere = thingsElsewhere(ctx, c.Run, filter)
+	}
 	if len(items) == 0 && c.wait && len(c.waiting) == 0 {
+		if elsewhere > 0 {
+			c.Say("%s\n", inOthers(elsewhere))
+			elsewhere = 0
+		}
 		if items, err = c.await(ctx, filter); err != nil {
 			return err
 		}
 	}
-	if c.JSON || c.format == "jsonl" || len(items) == 0 {
-		none := "Nothing needs you"
-		if c.wait && len(c.waiting) > 0 {
-			none = "There is mail for you"
+	answerList(c.Run, items, inboxID, func() {
+		switch {
+		case len(items) > 0:
+			showInbox(c.Run, items)
+		case filter.Kind != "":
+			c.Say("Nothing of this kind%s needs you\n", inNamedProject(ctx, c.Run, filter.ProjectID))
+		case c.wait && len(c.waiting) > 0:
+			c.Say("There is mail for you\n")
+		default:
+			c.Say("Nothing%s needs you\n", inNamedProject(ctx, c.Run, filter.ProjectID))
 		}
-		if filter.Kind != "" {
-			none = "Nothing of this kind needs you"
+		if elsewhere > 0 {
+			c.Say("%s\n", inOthers(elsewhere))
 		}
-		List(c.Run, items, none, nil, nil)
-		return nil
-	}
-	showInbox(c.Run, items)
+	})
 	return nil
+}
+
+// inboxID returns the id of what an item is about: what its next step is to deal with.
+func inboxID(item wire.InboxItem) string {
+	return cmp.Or(item.InputID, item.TaskID, item.SessionID, item.Queue, item.ProjectID)
 }
 
 // await waits until something needs the caller.
@@ -168,9 +193,15 @@ func showInbox(a *Run, items []wire.InboxItem) {
 	mixed := several(items, func(x wire.InboxItem) string { return x.ProjectID })
 	for _, item := range items {
 		session := withName(item.SessionID, item.SessionName)
-		about, what := strings.TrimSpace(item.TaskID+" "+session), item.What
-		if rest, ok := strings.CutPrefix(what, item.SessionName); ok && item.SessionName != "" {
-			what = strings.TrimPrefix(rest, ", ") // the name is beside the id
+		task, what := item.TaskID, item.What
+		if !strings.HasPrefix(what, item.TaskTitle) { // it names something else
+			task = withName(task, item.TaskTitle)
+		}
+		about := strings.TrimSpace(task + " " + session)
+		if what == item.SessionName && what != item.TaskTitle { // the name is beside the id
+			what = ""
+		} else if rest, ok := strings.CutPrefix(what, item.SessionName+", "); ok && what != item.TaskTitle {
+			what = rest
 		}
 		if about == "" && item.Queue != "" {
 			if about = "queue " + item.Queue; what == item.Queue {

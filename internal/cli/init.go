@@ -17,11 +17,12 @@ import (
 )
 
 func newWorker(a *Run) *cobra.Command {
-	return a.group("worker", "Start a worker", newInit(a, events.RoleWorker))
+	return a.group("worker", "Print a worker's prompts, and register its session", newInit(a, events.RoleWorker))
 }
 
 func newOrchestrator(a *Run) *cobra.Command {
-	return a.group("orchestrator", "Start an orchestrator", newInit(a, events.RoleOrchestrator))
+	return a.group("orchestrator", "Print an orchestrator's prompts, and register its session",
+		newInit(a, events.RoleOrchestrator))
 }
 
 // initOptions are the flags of init.
@@ -188,7 +189,11 @@ func guardHere(a *Run, id string) error {
 // initByUser creates a session from a manifest that was written by hand.
 func initByUser(ctx context.Context, a *Run, role events.Role, o initOptions) error {
 	if o.file == "" {
-		return failure.Usage("No session: MAESTRO_SESSION_ID is not set").
+		what := "is not set"
+		if _, set := a.Env[wire.EnvSessionID]; set {
+			what = "is set, but empty"
+		}
+		return failure.Usage("No session: %s %s", wire.EnvSessionID, what).
 			WithNext(
 				"set the environment that the spawn of a session printed, or name a manifest with --manifest FILE")
 	}

@@ -43,7 +43,7 @@ func newInputList(a *Run) *cobra.Command {
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "input:list", "status", "session")
 }
 
@@ -63,13 +63,24 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 		return []string{
 			x.ID,
 			string(x.Status),
-			x.SessionID,
+			withName(x.SessionID, x.SessionName),
 			verb + waited(x.Waited),
 			x.Question + Prefixed(" → ", x.Answer),
 		}
 	}
 	columns, row = byProject(questions, func(x wire.Input) string { return x.ProjectID }, columns, row)
-	listFitted(c.Run, questions, "No questions", columns, row)
+	none := "No questions"
+	if len(questions) == 0 && !c.asData() {
+		none += inNamedProject(ctx, c.Run, filter.ProjectID)
+	}
+	listFitted(c.Run, questions, none, columns, row)
+	if c.filter.ProjectID != "" || c.asData() || c.filter.Status != "" && c.filter.Status != string(wire.InputOpen) {
+		return nil
+	}
+	asked := wire.InboxFilter{ProjectID: filter.ProjectID, SessionID: filter.SessionID, Kind: "question"}
+	if n := thingsElsewhere(ctx, c.Run, asked); n > 0 {
+		c.Say("%s\n", inOthers(n))
+	}
 	return nil
 }
 
@@ -95,8 +106,8 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 	}
 	c.Result(x, func() {
 		c.Print("%s  %s\n", x.ID, x.Status)
-		c.Field("Session", x.SessionID)
-		c.Field("About", strings.Join(x.TaskIDs, ", "))
+		c.Field("Session", withName(x.SessionID, x.SessionName))
+		c.Field("About", strings.Join(withNames(x.TaskIDs, x.TaskTitles), ", "))
 		c.Field("Asked", c.When(x.AskedAt)+", waited "+waited(x.Waited))
 		c.block("Question", x.Question)
 		c.block("Options", strings.Join(x.Options, "\n"))
@@ -130,8 +141,8 @@ func newInputWait(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Wait until there is mail for this session, and print it: answers to its
 questions, messages from the user and from other sessions, and notices that a
-task of its own was reopened, blocked, unblocked or cancelled. With a question
-id, wait for the answer to that question only.
+task of its own was reopened, blocked, unblocked, cancelled, completed or
+deleted. With a question id, wait for the answer to that question only.
 
 If no mail arrives before --timeout, the exit code is 7. The command also ends
 with the process that started it. Mail that arrives while no command waits is

@@ -62,18 +62,10 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 
 // mailFirst fails while unread mail waits for this session: a command that ends the session would be its last, and the
 // mail would be shown to nobody who acts on it. It is shown with the failure, so the command succeeds when repeated.
-// Without a server there is no telling.
-func (a *Run) mailFirst(ctx context.Context) error {
-	if !a.isSession() || a.dryRun {
-		return nil
-	}
-	c, err := a.Connect(ctx)
-	if err != nil {
-		return nil //nolint:nilerr // the command itself meets it, and may be kept
-	}
+func (a *Run) mailFirst(ctx context.Context, c *client.Client) error {
 	box, err := c.Mail(ctx, a.sessionID())
 	if err != nil || len(box.Mail) == 0 {
-		return nil //nolint:nilerr // as above
+		return nil //nolint:nilerr // the command itself meets it
 	}
 	return &failure.Error{
 		Status:  http.StatusConflict,
@@ -87,9 +79,6 @@ func (a *Run) mailFirst(ctx context.Context) error {
 // endsWell fails while something is left that only this session can do before it ends: read its mail, or finish the
 // item that it holds, which would wait for its lease.
 func (a *Run) endsWell(ctx context.Context) error {
-	if err := a.mailFirst(ctx); err != nil {
-		return err
-	}
 	if !a.isSession() || a.dryRun {
 		return nil
 	}
@@ -97,9 +86,12 @@ func (a *Run) endsWell(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // the command itself meets it, and may be kept
 	}
-	me, err := c.Whoami(ctx)
-	if err != nil || me.BeforeEnd == "" {
-		return nil //nolint:nilerr // as above
+	me, unknown := c.Whoami(ctx)
+	if unknown == nil && me.Ended != "" {
+		return nil // the command itself says so, and the mail changes nothing any more
+	}
+	if err := a.mailFirst(ctx, c); err != nil || unknown != nil || me.BeforeEnd == "" {
+		return err
 	}
 	return &failure.Error{
 		Status:  http.StatusConflict,
@@ -138,7 +130,8 @@ func (a *Run) showMail(ctx context.Context) {
 
 // wordsOf describes a piece of mail and its sender.
 func wordsOf(mail wire.Mail) string {
-	from, text := writerOf(mail.From), quoted(mail.Text)
+	from, text := writerOf(mail.From, mail.FromName), quoted(mail.Text)
+	about := withName(mail.About, mail.AboutTitle)
 	switch {
 	case mail.Cut && mail.Kind == wire.MailAnswer:
 		text += " (cut: `maestro input wait " + mail.ID + "` shows all of it)"
@@ -149,29 +142,29 @@ func wordsOf(mail wire.Mail) string {
 	case wire.MailAnswer:
 		return fmt.Sprintf("your question %s “%s” is answered: %s", mail.ID, safetext.Clip(mail.Question, 100), text)
 	case wire.MailReopened:
-		return fmt.Sprintf("task %s was reopened by %s%s", mail.About, from, Prefixed(": ", text))
+		return fmt.Sprintf("task %s was reopened by %s%s", about, from, Prefixed(": ", text))
 	case wire.MailUnblocked:
-		return fmt.Sprintf("task %s is no longer blocked, says %s%s", mail.About, from, Prefixed(": ", text))
+		return fmt.Sprintf("task %s is no longer blocked, says %s%s", about, from, Prefixed(": ", text))
 	case wire.MailBlocked:
-		return fmt.Sprintf("task %s was blocked by %s%s", mail.About, from, Prefixed(": ", text))
+		return fmt.Sprintf("task %s was blocked by %s%s", about, from, Prefixed(": ", text))
 	case wire.MailCancelled:
-		return fmt.Sprintf("task %s was cancelled by %s%s", mail.About, from, Prefixed(": ", text))
+		return fmt.Sprintf("task %s was cancelled by %s%s", about, from, Prefixed(": ", text))
 	case wire.MailCompleted:
-		return fmt.Sprintf("task %s was completed by %s: no more work on it is needed", mail.About, from)
+		return fmt.Sprintf("task %s was completed by %s: no more work on it is needed", about, from)
 	case wire.MailDeleted:
-		return fmt.Sprintf("task %s was deleted by %s: no more work on it is needed", mail.About, from)
+		return fmt.Sprintf("task %s was deleted by %s: no more work on it is needed", about, from)
 	case wire.MailMessage:
 	}
-	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", mail.About), text)
+	return fmt.Sprintf("message from %s%s: %s", from, Prefixed(" about ", about), text)
 }
 
 // quoted marks continuation lines of foreign text, so that none looks like a line of Maestro's own.
 func quoted(text string) string { return strings.ReplaceAll(text, "\n", "\n  | ") }
 
 // writerOf names the writer of a message.
-func writerOf(source string) string {
+func writerOf(source, name string) string {
 	if _, session, ok := wire.SessionOfSource(source); ok {
-		return "session " + session
+		return "session " + withName(session, name)
 	}
 	return "user " + strings.TrimPrefix(source, "/users/")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -30,7 +29,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	team, err := c.team(ctx)
+	team, names, err := c.team(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,10 +62,10 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 			return
 		}
 		c.Print("Sent to %s; each sees the message with its next command: %s\n", Many(len(said.Sent), "session"),
-			strings.Join(said.Sent, ", "))
+			allNamed(said.Sent, names))
 		for _, id := range team {
 			if why := said.NotSent[id]; why != "" {
-				c.Print("Not sent to %s: %s\n", id, why)
+				c.Print("Not sent to %s: %s\n", withName(id, names[id]), why)
 			}
 		}
 	})
@@ -81,25 +80,25 @@ func (c *sessionMessage) writeInstead(ctx context.Context) string {
 	return "write to the session that spawned you: `maestro session message parent \"<text>\"`"
 }
 
-// team returns the working sessions that receive a message to all.
-func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
+// team returns the working sessions that receive a message to all, and their names.
+func (c *sessionMessage) team(ctx context.Context) (ids []string, names map[string]string, err error) {
 	if c.isSession() && c.project != "" {
-		return nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
+		return nil, nil, failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
 	}
-	filter := wire.SessionFilter{Active: "true", Brief: "true"}
+	filter := wire.SessionFilter{Active: "true", Living: "true", Brief: "true"}
 	if c.isSession() {
 		filter.SpawnedBy = c.sessionID() // in all projects
 	} else {
 		project, err := c.Run.project(ctx, c.project)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		filter.ProjectID = project
 	}
 	living, err := Ask(ctx, c.Run, (*client.Client).Sessions, filter)
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusForbidden && c.isSession() {
-		return nil, &failure.Error{
+		return nil, nil, &failure.Error{
 			Status:  http.StatusForbidden,
 			Code:    "NOT_ALLOWED",
 			Message: "`maestro session message --all` is not allowed for this session",
@@ -109,11 +108,12 @@ func (c *sessionMessage) team(ctx context.Context) ([]string, error) {
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ids := make([]string, len(living))
-	for i, x := range living {
-		ids[i] = x.ID
+	names = map[string]string{}
+	for _, x := range living {
+		ids = append(ids, x.ID)
+		names[x.ID] = x.Name
 	}
-	return ids, nil
+	return ids, names, nil
 }

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
+	"maestro/internal/failure"
 )
 
 // need records at each command that does something the ids of the permission table that it needs.
@@ -21,4 +24,29 @@ func need(cmd *cobra.Command) {
 		return
 	}
 	annotated(cmd, neededIDs, strings.Join(ids, ","))
+}
+
+// asTyped makes a refusal name the command line that was typed, if that consists of calls with other ids, and says
+// which of them was refused.
+func asTyped(called *cobra.Command, err error) error {
+	var said *client.Error
+	var own *failure.Error
+	if errors.As(err, &own) || !errors.As(err, &said) || said.Rule == "" {
+		return err
+	}
+	typed := lineID(called)
+	refused, ok := strings.CutPrefix(said.Message, "Command '"+said.Rule+"'")
+	if !ok || said.Rule == typed || said.Rule == commands.AliasOf(typed) {
+		return err
+	}
+	named := *said
+	named.Message = "`" + called.CommandPath() + "`" + refused
+	named.Why = "it needs " + said.Rule
+	switch who, ok := strings.CutPrefix(said.Why, "it is for"); {
+	case ok:
+		named.Why += ", which is for" + who
+	case said.Why != "":
+		named.Why += ": " + said.Why
+	}
+	return &named
 }

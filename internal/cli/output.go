@@ -121,14 +121,15 @@ const (
 	oldFile   = "old-file"
 )
 
-// ListFlags marks a command that lists: the output format of config.json applies to it.
-func (p *Printer) ListFlags(cmd *cobra.Command) { annotated(cmd, lists, "true") }
-
-// listIDs is ListFlags for a list whose first column holds the ids of its items; --quiet prints only these.
-func (p *Printer) listIDs(cmd *cobra.Command) {
-	p.ListFlags(cmd)
+// ListFlags marks a command that lists: the output format of config.json applies to it, and --quiet prints only the
+// first cells of its rows, which hold the ids of its items.
+func (p *Printer) ListFlags(cmd *cobra.Command) {
+	annotated(cmd, lists, "true")
 	cmd.Flags().BoolVarP(&p.quiet, "quiet", "q", false, "print the ids only")
 }
+
+// Quiet reports whether a list prints only ids.
+func (p *Printer) Quiet() bool { return p.quiet }
 
 // outputFlags adds --json and -o to all commands.
 func (p *Printer) outputFlags(root *cobra.Command) {
@@ -233,13 +234,7 @@ func byProject[T any](
 }
 
 func listed[T any](a *Run, items []T, none string, row func(T) []string, show func(rows [][]string)) {
-	answerList(a, items, func() {
-		if a.quiet {
-			for _, item := range items {
-				a.Print("%s\n", row(item)[0])
-			}
-			return
-		}
+	answerList(a, items, func(item T) string { return row(item)[0] }, func() {
 		if len(items) == 0 {
 			a.Say("%s\n", none)
 			return
@@ -252,8 +247,9 @@ func listed[T any](a *Run, items []T, none string, row func(T) []string, show fu
 	})
 }
 
-// answerList answers with a list: as JSON, as lines of JSON, or as what text prints.
-func answerList[T any](a *Run, items []T, text func()) {
+// answerList answers with a list: as JSON, as lines of JSON, as ids, which may be several for an item, or as what text
+// prints.
+func answerList[T any](a *Run, items []T, id func(T) string, text func()) {
 	if a.format == "jsonl" {
 		for _, item := range items {
 			a.WriteJSON(item)
@@ -263,7 +259,15 @@ func answerList[T any](a *Run, items []T, text func()) {
 	if items == nil {
 		items = []T{}
 	}
-	a.Result(items, text)
+	a.Result(items, func() {
+		if !a.quiet {
+			text()
+			return
+		}
+		for _, item := range items {
+			a.Print("%s\n", id(item))
+		}
+	})
 }
 
 // Many writes "1 task", "2 tasks".

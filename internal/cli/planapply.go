@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,8 +143,17 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	if err != nil {
 		return err
 	}
+	if !o.byName && o.project == "" && p.Name != "" {
+		i.sayWhereTo(ctx, a, p.Name)
+	}
+	defer i.warn(a)
 	for n := range p.Tasks {
-		if err := i.apply(ctx, &p.Tasks[n]); err != nil {
+		if err := i.applyOrDetach(ctx, p, n); err != nil {
+			return i.interrupted(err, p.Tasks[n], ofMany(len(i.Done), len(p.Tasks), "task")+" are done")
+		}
+	}
+	for n := range p.Tasks {
+		if err := i.later(ctx, &p.Tasks[n]); err != nil {
 			return i.interrupted(err, p.Tasks[n], ofMany(len(i.Done), len(p.Tasks), "task")+" are done")
 		}
 	}
@@ -182,12 +192,20 @@ type applying struct {
 	key string
 	// dryRun changes nothing. absent says that the project does not exist yet, user that no session applies the plan.
 	dryRun, absent, user bool
-	// mayMove says that the caller may move tasks, as far as was asked.
-	mayMove bool
+	// mayMove says that the caller may move tasks, as far as was asked. detachedAll says that tasks were detached.
+	mayMove, detachedAll bool
+	// warnings are those of the server, without repetitions.
+	warnings []string
 }
 
 func (i *applying) do(ctx context.Context, command string, body any, key string) (client.Answer, error) {
-	return i.client.Do(ctx, command, body, client.Options{Key: key, DryRun: i.dryRun})
+	answer, err := i.client.Do(ctx, command, body, client.Options{Key: key, DryRun: i.dryRun})
+	for _, warning := range answer.Warnings {
+		if !slices.Contains(i.warnings, warning) { // of several updates of one task
+			i.warnings = append(i.warnings, warning)
+		}
+	}
+	return answer, err
 }
 
 // projectNamed finds the project with a name, or creates it.
@@ -316,6 +334,19 @@ func (i *applying) update(ctx context.Context, task *wire.Task, t *plan.Task) ([
 	return fields, nil
 }
 
+// later gives a task the dependencies that were not there when it was applied.
+func (i *applying) later(ctx context.Context, t *plan.Task) error {
+	update, key := i.Later(t)
+	if update == nil || i.dryRun {
+		return nil
+	}
+	if _, err := i.do(ctx, "task:update", update, key); err != nil {
+		return err
+	}
+	i.Depends(t)
+	return nil
+}
+
 // order sorts siblings into the order of the plan. It runs last, once all tasks are below their parents.
 func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 	var there []string
@@ -366,9 +397,6 @@ func (i *applying) place(ctx context.Context, m plan.Reorder) error {
 	}
 }
 
-// ofMany returns "2 of 3 tasks".
-func ofMany(n, of int, what string) string { return fmt.Sprintf("%d of %s", n, Many(of, what)) }
-
 func showApplied(a *Run, i applying) {
 	data := struct {
 		DryRun    bool           `json:"dryRun,omitempty"`
@@ -414,20 +442,4 @@ func showApplied(a *Run, i applying) {
 			a.Print("Not in the file, and unchanged: %s\n", ofEarlierPlans(i.Beside))
 		}
 	})
-}
-
-// mostBeside is how many tasks of earlier plans are named.
-const mostBeside = 5
-
-// ofEarlierPlans names the tasks that a plan no longer has, by both ids: the plan id is in the older file.
-func ofEarlierPlans(tasks []wire.Task) string {
-	named := make([]string, min(len(tasks), mostBeside))
-	for n := range named {
-		named[n] = fmt.Sprintf("%s (%s)", tasks[n].ID, tasks[n].PlanID)
-	}
-	text := fmt.Sprintf("%s of earlier plans: %s", Many(len(tasks), "task"), strings.Join(named, ", "))
-	if more := len(tasks) - len(named); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }

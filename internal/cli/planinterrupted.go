@@ -41,3 +41,6 @@ func (*applying) goOn(err error) string {
 	}
 	return "; then apply the plan again: it continues from there"
 }
+
+// ofMany returns "2 of 3 tasks".
+func ofMany(n, all int, what string) string { return fmt.Sprintf("%d of %s", n, Many(all, what)) }

@@ -33,7 +33,7 @@ func newProjectList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	bindQuery(cmd, &c.filter)
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "project:list")
 }
 

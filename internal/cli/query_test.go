@@ -13,7 +13,9 @@ import (
 
 // notFlags are query parameters that the command line sets itself, with a flag of its own (--active, --order) or
 // without one.
-var notFlags = []string{"projectId", "order", "sort", "brief", "cursor", "active", "living", "idPrefix", "name", "wait"}
+var notFlags = []string{
+	"projectId", "order", "sort", "brief", "cursor", "active", "living", "idPrefix", "ids", "name", "wait",
+}
 
 // The flags of a list are those of its query's shape, described only there, and the list has all of them.
 func TestFlagsOfListsComeFromTheirQueries(t *testing.T) {

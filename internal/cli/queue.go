@@ -108,7 +108,9 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 
 func newQueueRequeue(a *Run) *cobra.Command {
 	return newChange(a, &commands.RequeueItem{}, "requeue <taskId>",
-		"Put a quarantined, failed or skipped item back at the end of its queue", "Queued %[1]s again", "queue")
+		"Put a quarantined, failed or skipped item back at the end of its queue; or a completed one, "+
+			"if its task was reopened",
+		"Queued %[1]s again", "queue")
 }
 
 func newQueue(a *Run) *cobra.Command {
@@ -176,8 +178,8 @@ func namedQueue(ctx context.Context, a *Run, of commands.QueueRef, tasks ...stri
 // nameHolder makes sure that the request names the session that holds an item or gets it.
 func nameHolder(a *Run, of *commands.QueueRef) error {
 	if !a.isSession() && of.SessionID == "" {
-		return failure.Usage("Name a session").WithWhy("only a session can hold an item").
-			WithNext("name it with --session; see `maestro session list --active`")
+		return a.noSession(failure.Usage("Name a session").WithWhy("only a session can hold an item").
+			WithNext("name it with --session; see `maestro session list --active`"))
 	}
 	return nil
 }

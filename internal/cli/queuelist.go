@@ -77,7 +77,7 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 		if top.Item == nil {
 			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting-top.Over))
 			if top.Over > 0 && !c.isSession() {
-				c.Print("The tasks of %s are done; `maestro queue remove <taskId>` removes them: "+
+				c.Print("The tasks of %s are completed or cancelled; `maestro queue remove <taskId>` removes them: "+
 					"see `maestro queue list`\n", Many(top.Over, "queued item"))
 			}
 			return
@@ -159,7 +159,7 @@ func newQueueList(a *Run) *cobra.Command {
 	}
 	queueFlags(cmd, &c.o)
 	bindQuery(cmd, &c.filter)
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "queue:list", "status", "limit")
 }
 
@@ -225,7 +225,7 @@ func newQueueStatus(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "queue:status")
 }
 
@@ -263,7 +263,7 @@ func statsWords(n wire.QueueStats, waiting, over int) string {
 		words += fmt.Sprintf(" (%d of the queued wait)", waiting)
 	}
 	if over > 0 {
-		words += fmt.Sprintf(" (the tasks of %d of the queued are done)", over)
+		words += fmt.Sprintf(" (the tasks of %d of the queued are completed or cancelled)", over)
 	}
 	return words
 }

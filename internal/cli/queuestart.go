@@ -52,7 +52,7 @@ func newQueueStart(a *Run) *cobra.Command {
 		Long: `Claim the next item, and show its task and the results of the task's
 dependencies. The task's status becomes in_progress, and its session status
 working. If you already hold an item, the command shows that one. Items whose
-tasks wait for other tasks are skipped. An empty queue is not an error: the
+tasks wait for other tasks are passed over. An empty queue is not an error: the
 exit code is 0, and there is no item.
 
 With --wait, the command waits for an item until --timeout (exit code 7), or
@@ -191,6 +191,13 @@ func showWork(a *Run, w *wire.Work) {
 			words += "… (cut)"
 		}
 		a.block("Session "+done.SessionID+" reported it as completed", words)
+	}
+	if failed := w.Failed; failed != nil {
+		words := cmp.Or(failed.Reason, "(it gave no reason)")
+		if failed.Cut {
+			words += "… (cut)"
+		}
+		a.block("Session "+failed.SessionID+" failed at it before", words)
 	}
 	for _, on := range w.Results {
 		words := on.Result

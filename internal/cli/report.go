@@ -93,6 +93,9 @@ func (c *reporting) command(arguments, short string, told ...string) *cobra.Comm
 		Long:  short + ".\n\n" + fromStdin,
 		RunE:  Running(c.send),
 	}
+	if c.kind.kind == events.ReportComplete && c.id == "report:complete" {
+		c.cmd.Long += "\n\nWithout --task, your session is done: run that last.\n" + refusesToEnd
+	}
 	c.fields = bind(c.cmd, &c.body)
 	c.keyFlag(c.cmd, &c.key)
 	if c.kind.kind == events.ReportNeedsInput {

@@ -98,7 +98,7 @@ func Main(
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	err = a.clearer(err)
+	err = asTyped(called, a.clearer(err))
 	a.showMail(ctx)
 	if a.client != nil {
 		a.client.Close()

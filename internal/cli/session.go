@@ -10,7 +10,6 @@ import (
 
 	"maestro/api/client"
 	"maestro/commands"
-	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
@@ -59,7 +58,7 @@ func newSessionList(a *Run) *cobra.Command {
 	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that your session spawned")
 	Exclude(cmd, "mine", "spawned-by")
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "session:list", "mine", "active", "status", "task")
 }
 
@@ -146,15 +145,17 @@ func workOf(x wire.Session) string {
 	return "no task"
 }
 
-// lastHeard returns when a session last called, or when it ended.
+// lastHeard returns when a session last called, or when it or its command ended.
 func (a *Run) lastHeard(x wire.Session) string {
-	if x.EndedAt != nil {
+	switch {
+	case x.EndedAt != nil:
 		return "ended " + a.When(*x.EndedAt)
-	}
-	if x.Status == events.SessionSpawning && x.LastHeard <= x.LastActivity { // its spawn is no call of its own
+	case x.ExitedAt != nil && x.LastHeard <= *x.ExitedAt:
+		return "command ended " + a.When(*x.ExitedAt)
+	case x.LastHeard == 0:
 		return "not started"
 	}
-	return "heard " + a.When(max(x.LastHeard, x.LastActivity))
+	return "heard " + a.When(x.LastHeard)
 }
 
 // statusText returns a session's status, and whether it is silent.
@@ -213,10 +214,18 @@ func sessionNamed(a *Run, named string) (string, error) {
 		named = a.Getenv(wire.EnvSessionID)
 	}
 	if named == "" {
-		return "", failure.Usage("Name a session").
-			WithNext("add its id to the command; `maestro session list` shows it")
+		return "", a.noSession(failure.Usage("Name a session").
+			WithNext("add its id to the command; `maestro session list` shows it"))
 	}
 	return named, nil
+}
+
+// noSession returns why no session is known: that a variable which names one is set but empty, or else the given error.
+func (a *Run) noSession(otherwise error) error {
+	if _, err := a.ownToken(); err != nil {
+		return err
+	}
+	return otherwise
 }
 
 func showSession(a *Run, x wire.Session) {
@@ -224,9 +233,9 @@ func showSession(a *Run, x wire.Session) {
 	a.Field("Status", statusText(x)+Prefixed(": ", x.EndReason))
 	a.Field("Role", string(x.Role)+", strategy "+string(x.Strategy))
 	a.Field("Project", x.ProjectID)
-	a.Field("Tasks", strings.Join(x.TaskIDs, ", "))
+	a.Field("Tasks", allNamed(x.TaskIDs, x.Names))
 	a.Field("Queue", x.Queue)
-	a.Field("Holds", Prefixed("the queue item ", x.Item))
+	a.Field("Holds", Prefixed("the queue item ", withName(x.Item, x.Names[x.Item])))
 	if x.LostAt != nil {
 		a.Field("Lost", "since "+a.When(*x.LostAt))
 	}
@@ -235,11 +244,18 @@ func showSession(a *Run, x wire.Session) {
 	}
 	a.Field("Agent", strings.TrimSpace(x.Agent+" "+x.Model))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
-	a.Field("Spawned by", x.SpawnedBy)
+	a.Field("Spawned by", withName(x.SpawnedBy, x.Names[x.SpawnedBy]))
 	a.Field("Started", a.When(x.StartedAt))
 	a.Field("Active", a.When(x.LastActivity))
 	if x.EndedAt == nil {
-		a.Field("Heard", a.When(max(x.LastHeard, x.LastActivity)))
+		heard := "not yet"
+		if x.LastHeard != 0 {
+			heard = a.When(x.LastHeard)
+		}
+		a.Field("Heard", heard)
+		if x.ExitedAt != nil {
+			a.Field("Command", "ended "+a.When(*x.ExitedAt))
+		}
 	}
 	if x.EndedAt != nil {
 		a.Field("Ended", a.When(*x.EndedAt))
@@ -275,7 +291,8 @@ func (c *sessionNote) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.body.SessionID == "" && !c.isSession() {
-		return failure.Usage("Name a session").WithNext("name it with --session; see `maestro session list`")
+		return c.noSession(failure.Usage("Name a session").
+			WithNext("name it with --session; see `maestro session list`"))
 	}
 	return c.change(ctx, "session:note", &c.body, c.key, c.body.SessionID, "Noted")
 }

@@ -17,13 +17,22 @@ type sessionComplete struct {
 	key    string
 }
 
+// refusesToEnd says when a session's last command is refused: endsWell.
+const refusesToEnd = `The command that ends your session is refused while the session
+holds an item of a queue: finish the item first, with "maestro queue complete",
+"maestro queue fail" or "maestro queue skip". It is also refused while you have
+unread mail, which it shows: act on that, then run it again.`
+
 func newSessionComplete(a *Run) *cobra.Command {
 	c := &sessionComplete{Run: a}
 	cmd := &cobra.Command{
 		Use:   "complete [<sessionId>]",
 		Short: "Report that your session is done; run this last",
 		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Report that your session is done. Run this last.
+
+` + refusesToEnd,
+		RunE: Running(c.run),
 	}
 	c.fields = bind(cmd, &c.body)
 	a.keyFlag(cmd, &c.key)

@@ -54,7 +54,7 @@ An agent gets its instructions from "maestro worker init" or "maestro
 orchestrator init", which the command must run. The recipes of the guide have a
 script that starts Claude Code with them.`,
 		Example: `  maestro session exec sess_k3f9x2m7qa -- ./claude-worker.sh
-  maestro session exec "$(maestro session spawn --task-ids task_4096vraqss -q)" -- ./agent.sh --fast`,
+  maestro session exec "$(maestro session spawn --task-ids task_z9spag1x69 -q)" -- ./agent.sh --fast`,
 		Args: execTakes,
 		RunE: Running(c.run),
 	}
@@ -194,12 +194,16 @@ func (c *sessionExec) ended(session string, err error) error {
 	if !errors.As(err, &over) {
 		return err
 	}
+	next := "see `maestro session info " + session + "`; to go on, spawn another session"
+	if c.sessionID() == session {
+		next = commands.NextAfterEnd
+	}
 	return &failure.Error{
 		Status:  http.StatusForbidden,
 		Code:    "SESSION_ENDED",
 		Message: "Session '" + session + "' has ended, and its command with it",
 		Why:     over.why,
-		Next:    "see `maestro session info " + session + "`; to go on, spawn another session",
+		Next:    next,
 	}
 }
 

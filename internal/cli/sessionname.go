@@ -7,6 +7,7 @@ import (
 
 	"maestro/api/client"
 	"maestro/internal/failure"
+	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -108,6 +109,44 @@ func withNames(ids, names []string) []string {
 		shown[i] = withName(id, At(names, i))
 	}
 	return shown
+}
+
+// allNamed returns ids with their names.
+func allNamed(ids []string, names map[string]string) string {
+	shown := make([]string, len(ids))
+	for i, id := range ids {
+		shown[i] = withName(id, names[id])
+	}
+	return strings.Join(shown, ", ")
+}
+
+// WhoNamed is Who with the name of a session.
+func WhoNamed(source string, names map[string]string) string {
+	_, session, _ := wire.SessionOfSource(source)
+	name := names[session]
+	if name == "" || name == session {
+		return Who(source)
+	}
+	return withName(Who(source), name)
+}
+
+// idsInText matches the ids that Maestro makes for tasks and sessions.
+var idsInText = lazyregexp.New(`\b(task|sess)_[a-z0-9]{10}\b`)
+
+// IDsIn returns the ids of tasks and sessions in a text.
+func IDsIn(text string) []string { return idsInText().FindAllString(text, -1) }
+
+// Mention adds to each id in Maestro's own words its name, once, unless the words say it already.
+func Mention(text string, names map[string]string) string {
+	said := map[string]bool{}
+	return idsInText().ReplaceAllStringFunc(text, func(id string) string {
+		name := names[id]
+		if name == "" || said[id] || strings.Contains(text, name) {
+			return id
+		}
+		said[id] = true
+		return withName(id, name)
+	})
 }
 
 // isOtherActor reports whether a text means an actor that is no session: one of those that always exist, or a token. A

@@ -202,6 +202,34 @@ func (a *Run) fullFlag(ctx context.Context, kind string, flag *pflag.Flag) error
 	return value.Set(full)
 }
 
+// taskOrSession returns the session that has a text as its name, "" if there is none, or if the text is a task's id or
+// plan id.
+func (a *Run) taskOrSession(ctx context.Context, text string) (string, error) {
+	if madeID().MatchString(text) || strings.Contains(text, "/") {
+		return "", nil
+	}
+	task, err := a.fullID(ctx, "taskId", text)
+	if err != nil || task != text {
+		return "", nil //nolint:nilerr // it means a task, or several
+	}
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return "", nil //nolint:nilerr // the command itself reports it
+	}
+	if exists, _ := idKinds["taskId"].is(ctx, c, text); exists {
+		return "", nil
+	}
+	named, err := a.sessionsNamed(ctx, c, text)
+	switch {
+	case err != nil || len(named) == 0:
+		return "", ctx.Err()
+	case len(named) > 1:
+		return "", failure.Usage("%s is the name of more than one session", text).
+			WithNext("name one: %s", namedIDs(named))
+	}
+	return named[0].id, nil
+}
+
 // fullID returns the only id of a kind with a prefix; the prefix itself if there is none, or if no server can tell.
 func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 	if name == "id" || name == "target" || name == "actor" { // of any kind, which the text shows
@@ -213,6 +241,9 @@ func (a *Run) fullID(ctx context.Context, name, text string) (string, error) {
 		}
 	}
 	if name == "id" && !eventID().MatchString(text) {
+		if meant, err := a.taskOrSession(ctx, text); err != nil || meant != "" {
+			return meant, err
+		}
 		name = "taskId" // it may be a plan id
 	}
 	if name == "actor" && !a.isOtherActor(ctx, text) {

@@ -23,7 +23,8 @@ const untold = 24 * time.Hour
 // since is `maestro since`.
 type since struct {
 	*Run
-	project string
+	project    string
+	everywhere bool
 }
 
 func newSince(a *Run) *cobra.Command {
@@ -34,16 +35,21 @@ func newSince(a *Run) *cobra.Command {
 		Args:  Takes,
 		Long: `Show what changed since a sequence of the log, a time (2026-02-02T10:00:00Z,
 2026-02-02), or for a duration (2h, 3d). Without an argument, it shows what
-changed since you last ran it in this home (for this project, if you name one);
-the first time, since yesterday.`,
+changed since you last ran it in this home (for this project, if you name one
+or have a current one); the first time, since yesterday.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
+	allProjectsFlag(cmd, &c.everywhere)
 	return Tell(cmd, "since")
 }
 
 func (c *since) run(ctx context.Context, args []string) error {
-	if c.project == "" {
+	named := c.project != ""
+	if named && c.everywhere {
+		return bothProjects()
+	}
+	if !named && !c.everywhere {
 		c.project = c.Getenv(wire.EnvProjectID)
 	}
 	remembered := len(args) == 0 && !c.isSession()
@@ -62,7 +68,16 @@ func (c *since) run(ctx context.Context, args []string) error {
 		if asked, err := strconv.ParseUint(from, 10, 64); err == nil && asked > since.To {
 			c.Print("The log ends at %d, before %d\n", since.To, asked)
 		}
-		showSince(c.Run, since)
+		if c.isSession() { // it has only one project
+			showSince(c.Run, since, "")
+			return
+		}
+		showSince(c.Run, since, inNamedProject(ctx, c.Run, c.project))
+		if !named {
+			if n := thingsElsewhere(ctx, c.Run, wire.InboxFilter{ProjectID: c.project}); n > 0 {
+				c.Print("\n%s\n", inOthers(n))
+			}
+		}
 	})
 	if remembered && c.broken == nil {
 		rememberAsked(c.Run, c.project, since.To)
@@ -172,11 +187,12 @@ func plainWithoutOwnID(words, id string) string {
 	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
 }
 
-func showSince(a *Run, since wire.Since) {
+// showSince prints what changed; in says in which project, "" for all.
+func showSince(a *Run, since wire.Since, in string) {
 	if since.Events == 0 {
-		a.Print("Nothing happened since event %d\n", since.From)
+		a.Print("Nothing happened%s since event %d\n", in, since.From)
 	} else {
-		a.Print("%s since event %d, up to %d\n", Many(since.Events, "event"), since.From, since.To)
+		a.Print("%s%s since event %d, up to %d\n", Many(since.Events, "event"), in, since.From, since.To)
 	}
 	if len(since.Inbox) > 0 {
 		a.Print("\nNeeds you (%d, %d new):\n", since.Things, since.New)

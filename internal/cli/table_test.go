@@ -69,7 +69,7 @@ func TestDetailsAreCutFirst(t *testing.T) {
 	const below = "1 of 5 completed, 2 in progress, 1 blocked"
 	rows := [][]string{
 		{"task_k3f9x2m7qa", "in_progress", "says completed", "critical", "Style the front page", below},
-		{"task_g0x4t7ba59", "todo", "", "low", "Fix the cause", ""},
+		{"task_abw5q4eeg9", "todo", "", "low", "Fix the cause", ""},
 	}
 	for _, width := range []int{40, 60, 80, 100, 120} {
 		got := printed(&Screen{Width: width}, taskColumns, rows)

@@ -67,7 +67,7 @@ func newTaskBlock(a *Run) *cobra.Command {
 
 func newTaskReopen(a *Run) *cobra.Command {
 	return newChange(a, &commands.ReopenTask{}, `reopen <taskId> ["<reason>"]`,
-		"Send a task back to in_progress; its timeline shows the reason", "Reopened task %[1]s")
+		"Send a task back to in_progress; its session, or the next one, gets the reason", "Reopened task %[1]s")
 }
 
 // taskDelete is `maestro task delete`.

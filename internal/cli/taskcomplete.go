@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,8 +28,9 @@ func newTaskComplete(a *Run) *cobra.Command {
 		Use:   "complete <taskId>…",
 		Short: "Confirm that tasks are done",
 		Long: `Confirm that tasks are done: the named tasks or, with --said-done, all tasks
-that agents reported as completed and nobody has confirmed. Each task gets its
-own answer: if some are refused, the others are still completed.`,
+that agents reported as completed and nobody has confirmed. Each task comes after
+those that it depends on and those below it, and gets its own answer: if some are
+refused, the others are still completed.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.saidDone && len(args) == 0 {
 				return nil
@@ -59,26 +61,37 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	case len(args) == 1:
 		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
 	}
-	if err := c.readTitles(ctx, args); err != nil {
-		return err
-	}
-	return c.each(ctx, args, "task:complete", of, c.key, words, afterThoseBelow)
+	return c.each(ctx, c.inOrder(ctx, args), "task:complete", of, c.key, words, afterThoseBelow)
 }
 
-// readTitles reads the titles of tasks, which are shown with what was done to them. A task that cannot be read has
-// none.
-func (c *taskComplete) readTitles(ctx context.Context, ids []string) error {
-	server, err := c.Connect(ctx)
-	if err != nil {
-		return err
-	}
+// inOrder returns the named tasks in an order in which each can be completed: after those that it depends on, and those
+// below it. It keeps their titles, which are shown with what was done. A task that cannot be read comes first.
+func (c *taskComplete) inOrder(ctx context.Context, ids []string) []string {
 	c.titles = map[string]string{}
-	for _, id := range ids {
-		if t, err := server.Task(ctx, id); err == nil {
-			c.titles[id] = t.Title
+	var ordered []string
+	for some := range slices.Chunk(ids, wire.TaskIDsMost) {
+		tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
+			IDs:   strings.Join(some, ","),
+			Order: "completion",
+		})
+		if err != nil { // who may not list tasks may still complete them
+			ordered = append(ordered, some...)
+			continue
+		}
+		readable := make(map[string]bool, len(tasks))
+		for _, t := range tasks {
+			readable[t.ID], c.titles[t.ID] = true, t.Title
+		}
+		for _, id := range some {
+			if !readable[id] {
+				ordered = append(ordered, id)
+			}
+		}
+		for _, t := range tasks {
+			ordered = append(ordered, t.ID)
 		}
 	}
-	return nil
+	return ordered
 }
 
 func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) any, words string) error {
@@ -89,14 +102,15 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 	said, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
 		ProjectID:   project,
 		Unconfirmed: "true",
-		Order:       "dependencies",
+		Order:       "completion",
 	})
 	if err != nil {
 		return err
 	}
-	ids := childrenFirst(said)
+	ids := make([]string, 0, len(said))
 	c.titles = map[string]string{}
 	for _, t := range said {
+		ids = append(ids, t.ID)
 		c.titles[t.ID] = t.Title
 	}
 	if len(ids) == 0 && !c.JSON {
@@ -104,36 +118,6 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		return nil
 	}
 	return c.each(ctx, ids, "task:complete", of, c.key, words, afterThoseBelow)
-}
-
-// childrenFirst returns the ids of tasks in their order, except that parents come after the tasks below them.
-func childrenFirst(tasks []wire.Task) []string {
-	listed := make(map[string]*wire.Task, len(tasks))
-	for i := range tasks {
-		listed[tasks[i].ID] = &tasks[i]
-	}
-	below := map[string][]string{}
-	for i := range tasks {
-		if parent := tasks[i].ParentID; parent != nil {
-			below[*parent] = append(below[*parent], tasks[i].ID)
-		}
-	}
-	ids := make([]string, 0, len(tasks))
-	var add func(id string)
-	add = func(id string) {
-		if listed[id] == nil {
-			return
-		}
-		delete(listed, id)
-		for _, child := range below[id] {
-			add(child)
-		}
-		ids = append(ids, id)
-	}
-	for i := range tasks {
-		add(tasks[i].ID)
-	}
-	return ids
 }
 
 // afterThoseBelow says of a parent that the real run would complete it: all open tasks directly below it come first.

@@ -55,10 +55,11 @@ func newTaskList(a *Run) *cobra.Command {
 	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of your session")
 	cmd.Flags().StringVar(&c.filter.Order, "order", "",
-		"dependencies: each task after those that it depends on; siblings: in their order; else by creation")
-	choice(cmd, "order", "dependencies", "siblings")
+		"dependencies: each task after those that it depends on; completion: also after those below it; "+
+			"siblings: in their order; else by creation")
+	choice(cmd, "order", "dependencies", "completion", "siblings")
 	Exclude(cmd, "mine", "session")
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "task:list", "status", "parent")
 }
 
@@ -94,7 +95,7 @@ func newTaskChildren(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "task:children")
 }
 
@@ -157,30 +158,31 @@ func showTask(a *Run, t wire.Task) {
 		if said.SessionID == t.SaidBy {
 			reason = statement(t.SessionReason)
 		}
-		a.Field("Says", string(said.Status)+", by "+said.SessionID+" "+a.at(said.At)+reason)
+		by := withName(said.SessionID, t.Names[said.SessionID])
+		a.Field("Says", string(said.Status)+", by "+by+" "+a.at(said.At)+reason)
 	}
 	a.Field("Below", progress(t.Progress))
 	a.Field("Priority", t.Priority)
 	a.Field("Project", t.ProjectID)
 	if t.ParentID != nil {
-		a.Field("Parent", *t.ParentID)
+		a.Field("Parent", withName(*t.ParentID, t.Names[*t.ParentID]))
 	}
-	a.Field("Depends on", strings.Join(t.Dependencies, ", "))
+	a.Field("Depends on", allNamed(t.Dependencies, t.Names))
 	a.Field("Waits for", waitsFor(t))
-	a.Field("Sessions", strings.Join(t.SessionIDs, ", "))
+	a.Field("Sessions", allNamed(t.SessionIDs, t.Names))
 	a.Field("Plan id", t.PlanID)
 	a.Field("Labels", strings.Join(t.Labels, ", "))
 	a.Field("Skills", strings.Join(t.SkillIDs, ", "))
 	a.Field("Model", t.Model)
 	a.Field("Metadata", string(t.Metadata))
-	a.Field("Created", a.When(t.CreatedAt)+" by "+Who(t.CreatedBy))
+	a.Field("Created", a.When(t.CreatedAt)+" by "+WhoNamed(t.CreatedBy, t.Names))
 	a.block("Description", t.Description)
 	if len(t.AcceptanceCriteria) > 0 {
 		a.block("Acceptance criteria", listOf(t.AcceptanceCriteria))
 	}
 	a.block("Prompt", t.InitialPrompt)
 	if t.Result != nil {
-		a.block("Result, by "+Who(t.Result.By)+" "+a.at(t.Result.At), t.Result.Text)
+		a.block("Result, by "+WhoNamed(t.Result.By, t.Names)+" "+a.at(t.Result.At), t.Result.Text)
 	}
 }
 
@@ -200,7 +202,7 @@ func waitsFor(t wire.Task) string {
 	}
 	var names []string
 	for _, id := range t.UnmetDependencies {
-		names = append(names, id+why[id])
+		names = append(names, withName(id, t.Names[id])+why[id])
 	}
 	return strings.Join(names, ", ")
 }
@@ -257,7 +259,7 @@ func (p *Printer) timeline(entries []wire.Entry) {
 			"  %d  %s  %s  %s%s%s\n",
 			e.Sequence,
 			Instant(e.Timestamp),
-			Who(e.Source),
+			withName(Who(e.Source), e.SourceName),
 			entryType(e),
 			Prefixed(": ", safetext.OneLine(words)),
 			said,

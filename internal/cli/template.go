@@ -41,7 +41,7 @@ func newTemplateList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "template:list")
 }
 

@@ -161,7 +161,7 @@ func newTokenList(a *Run) *cobra.Command {
 		Args:  Takes,
 		RunE:  Running(c.run),
 	}
-	a.listIDs(cmd)
+	a.ListFlags(cmd)
 	return Tell(cmd, "token:list")
 }
 

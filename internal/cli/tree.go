@@ -24,12 +24,21 @@ func newTaskTree(a *Run) *cobra.Command {
 		Use:   "tree [<taskId>]",
 		Short: "Draw the tasks below a task, or all tasks of the project",
 		Args:  Takes,
-		RunE:  Running(c.run),
+		Long: `Draw the tasks below a task, or all tasks of the project. Each task is drawn
+below its parent. Tasks with the same parent are drawn in their own order, which
+"maestro task move" changes.
+
+With --order dependencies, tasks with the same parent are drawn in an order in
+which they can be done. Read it from top to bottom: what a task waits for stands
+above it, or above the branch that it is in. If two branches wait for each
+other, one of them has to come first all the same.`,
+		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
 	cmd.Flags().StringVar(&c.order, "order", "",
-		"dependencies: each task after those next to it that it, or what is below it, depends on")
+		"dependencies: of tasks with the same parent, those that others wait for come first; else in their own order")
 	choice(cmd, "order", "dependencies")
+	a.ListFlags(cmd)
 	return Tell(cmd, "task:tree")
 }
 
@@ -38,13 +47,25 @@ func (c *taskTree) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	answerList(c.Run, trees, func() {
+	answerList(c.Run, trees, TreeIDs, func() {
 		if len(trees) == 0 {
 			c.Say("No tasks\n")
+		}
+		if c.order != "" && len(trees) > 0 {
+			c.Print("In an order in which they can be done: what a task waits for stands above it\n")
 		}
 		DrawTrees(c.Run, trees, TreeLine)
 	})
 	return nil
+}
+
+// TreeIDs returns the ids of a tree's tasks, a line for each, in the order in which DrawTrees draws them.
+func TreeIDs(tree wire.TaskTree) string {
+	ids := tree.ID
+	for _, child := range tree.Children {
+		ids += "\n" + TreeIDs(child)
+	}
+	return ids
 }
 
 func readTrees(ctx context.Context, a *Run, task, project, order string) ([]wire.TaskTree, error) {

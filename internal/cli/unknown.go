@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
@@ -219,9 +220,6 @@ func (a *Run) instead(line string) (next string, ok bool) {
 	return refused.Next, true
 }
 
-// operatorCommands are for whoever runs the server, apart from serve.
-var operatorCommands = []string{"salvage", "restore", "backup"}
-
 // waitForServer is the next step of a session whose server does not answer.
 const waitForServer = "wait, then run the command again; reports are kept meanwhile"
 
@@ -236,16 +234,25 @@ func (a *Run) NoOwnServerBySession(does string) error {
 		"go on without it: no task needs it")
 }
 
+// NoHomeBySession refuses a session a command that reads or writes a whole home, with its secrets.
+func (a *Run) NoHomeBySession(does string) error {
+	return a.notBySession(does, "a home, with its secrets, is the user's", "leave it to the user")
+}
+
 // notBySession refuses what only the user does.
 func (a *Run) notBySession(does, why, next string) error {
+	session := a.sessionID()
 	if !a.isSession() {
-		return nil
+		var err error
+		if session, err = sessionAbove(); err != nil || session == "" {
+			return nil //nolint:nilerr // where nobody can tell what started a process, the user must still run a server
+		}
 	}
 	return &failure.Error{
 		Status:  http.StatusForbidden,
 		Code:    "NOT_ALLOWED",
 		Message: "A session " + does,
-		Why:     why + ": this process belongs to session '" + a.sessionID() + "'",
+		Why:     why + ": this process belongs to session '" + session + "'",
 		Next:    next,
 	}
 }
@@ -262,7 +269,7 @@ func (a *Run) followable(next string) string {
 		case !a.isSession():
 		case words[1] == "serve": // agents do not start servers
 			return waitForServer
-		case slices.Contains(operatorCommands, words[1]):
+		case commands.IsForOperators(words[1]):
 			return "ask whoever runs the server"
 		}
 		if instead, ok := a.instead(line); ok {

@@ -24,3 +24,14 @@ func TestDescriptionsOfFlagsAreAligned(t *testing.T) {
 		t.Errorf("the descriptions begin in columns %v:\n%s", columns, text)
 	}
 }
+
+// The help of each command that ends a session says when it is refused.
+func TestHelpSaysWhatRefusesTheEnd(t *testing.T) {
+	for _, line := range []string{"session complete", "report complete"} {
+		cmd, _, err := (&Run{}).Root().Find(strings.Fields(line))
+		if err != nil || !strings.Contains(cmd.Long, "holds an item of a queue") ||
+			!strings.Contains(cmd.Long, "unread mail") {
+			t.Errorf("%s: %v: %s", line, err, cmd.Long)
+		}
+	}
+}

@@ -93,7 +93,7 @@ func (c *whoami) show(me identity, brief string) {
 	}
 	if c.all {
 		c.Field("Queue", me.Queue)
-		c.Field("Spawned", Prefixed("by ", me.SpawnedBy))
+		c.Field("Spawned", Prefixed("by ", withName(me.SpawnedBy, me.SpawnedByName)))
 	}
 	c.Field("Next", me.Next)
 	if brief != "" {

@@ -89,13 +89,14 @@ func showWhy(a *Run, why wire.Why) {
 		if i > 0 {
 			a.Print("\n")
 		}
-		a.Print("%s, because\n", strings.Join(told.lines, "\n"))
+		a.Print("%s, because\n", Mention(strings.Join(told.lines, "\n"), why.Names))
 		rows := make([][]string, len(told.Steps))
 		for i, step := range told.Steps {
-			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), Who(step.Source), step.What}
+			who := WhoNamed(step.Source, why.Names)
+			rows[i] = []string{fmt.Sprintf("  %6d", step.Sequence), Instant(step.Time), who, step.What}
 		}
 		a.table(nil, rows)
-		a.Print("  which goes back to %s\n", told.Root)
+		a.Print("  which goes back to %s\n", Mention(told.Root, why.Names))
 	}
 	if why.ChainsMore > 0 {
 		a.Print("\nIt is in %d more queues: see `maestro why QUEUE/%s`\n", why.ChainsMore, why.ID)

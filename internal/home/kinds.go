@@ -57,6 +57,7 @@ var kinds = []struct{ name, want string }{
 	{filepath.Join(storeDir, "lock"), plainFile},
 	{filepath.Join(storeDir, "clean.json"), plainFile},
 	{filepath.Join(storeDir, "checked.json"), plainFile},
+	{filepath.Join(storeDir, "boot"), plainFile},
 	{keyMarkFile, plainFile},
 	{unsettled(restoredFile), plainFile},
 	{unsettled(earlierFile), plainFile},

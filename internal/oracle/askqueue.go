@@ -120,13 +120,23 @@ func (a *asked) endItem() fact {
 	case s == nil:
 		return a.no(codeInvalid)
 	case s.holds == nil && last != nil && last.state == state && last.holder == s.id:
+		if a.thirdOn() && state == itemBroken && a.f.Reason != "" && a.f.Reason != last.reason {
+			return a.no(codeConflict)
+		}
 		return a.so()
 	case s.holds == nil, a.f.TaskID != "" && a.f.TaskID != s.holds.task:
+		return a.no(codeConflict)
+	case state == itemDone && a.thirdOn() && a.statusOf(s.holds.task) == blocked:
 		return a.no(codeConflict)
 	case state == itemDone:
 		return &itemCompleted{Queue: s.queue.name, TaskID: s.holds.task, SessionID: s.id}
 	}
-	return &itemFailed{Queue: s.queue.name, TaskID: s.holds.task, SessionID: s.id}
+	return &itemFailed{
+		Queue:     s.queue.name,
+		TaskID:    s.holds.task,
+		SessionID: s.id,
+		Reason:    a.f.Reason,
+	}
 }
 
 func (a *asked) skipItem() fact {

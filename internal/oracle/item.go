@@ -153,7 +153,13 @@ type itemCompleted struct {
 
 func (f *itemCompleted) about() (kind, id string) { return "queue", f.Queue }
 func (f *itemCompleted) commands() []string       { return []string{"queue:complete"} }
-func (f *itemCompleted) judge(c *trial)           { c.holds(f.Queue, f.TaskID, f.SessionID) }
+
+func (f *itemCompleted) judge(c *trial) {
+	c.holds(f.Queue, f.TaskID, f.SessionID)
+	if c.thirdOn() && c.statusOf(f.TaskID) == blocked {
+		c.fault(ruleHolder, "task %s is blocked, but session %s completes its item", f.TaskID, f.SessionID)
+	}
+}
 
 func (f *itemCompleted) fold(c *trial) {
 	c.tasks[f.TaskID].say(f.SessionID, completed, c.sequence)
@@ -164,6 +170,7 @@ type itemFailed struct {
 	Queue     string `json:"queue"`
 	TaskID    string `json:"taskId"`
 	SessionID string `json:"sessionId"`
+	Reason    string `json:"reason"`
 }
 
 func (f *itemFailed) about() (kind, id string) { return "queue", f.Queue }
@@ -173,6 +180,9 @@ func (f *itemFailed) judge(c *trial)           { c.holds(f.Queue, f.TaskID, f.Se
 func (f *itemFailed) fold(c *trial) {
 	c.tasks[f.TaskID].say(f.SessionID, "failed", c.sequence)
 	c.laysDown(f.Queue, f.TaskID, f.SessionID, itemBroken)
+	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
+		i.reason = f.Reason
+	}
 }
 
 type itemSkipped struct {

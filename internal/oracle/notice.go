@@ -51,12 +51,28 @@ func (c *trial) affected(atWork bool, tasks ...*task) []string {
 				return false
 			}
 			word, spoke := t.words[id]
-			return (spoke || slices.Contains(s.tasks, t.id)) && (!atWork || word.says != completed)
+			return (spoke || c.hasTask(s, t)) && (!atWork || word.says != completed)
 		}) {
 			all = append(all, id)
 		}
 	}
 	return all[:min(len(all), maxNotified)]
+}
+
+// hasTask reports whether a session has a task or, with the tree strategy, one above it.
+func (c *trial) hasTask(s *session, t *task) bool {
+	if slices.Contains(s.tasks, t.id) {
+		return true
+	}
+	if s.strategy != "tree" {
+		return false
+	}
+	for up := c.tasks[t.parent]; up != nil && !up.deleted; up = c.tasks[up.parent] {
+		if slices.Contains(s.tasks, up.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // notices counts the notices that wait for a session.

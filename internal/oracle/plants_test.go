@@ -523,6 +523,19 @@ func thingPlants() []plant {
 		admins("a new dependency on a task that does not exist", ruleTask, "task.updated",
 			`{"taskId":"a","dependencies":["y"]}`),
 		admins("a cycle of dependencies", ruleTask, "task.updated", `{"taskId":"b","dependencies":["c"]}`),
+		admins("a task waits for what it is part of", ruleTask, "task.updated", `{"taskId":"d","dependencies":["b"]}`),
+		admins("a task is created that waits for what waits for its parent", ruleTask, "task.created",
+			`{"taskId":"x","title":"X","parentId":"b","dependencies":["c"]}`),
+		admins("a task waits for what waits for its parent", ruleTask, "task.updated",
+			`{"taskId":"d","dependencies":["c"]}`),
+		{
+			"a task moves below one that it waits for through others", broken(ruleTask),
+			func(s *story) {
+				s.add(admin, "task.updated", `{"taskId":"d","dependencies":["g"]}`)
+				s.add(admin, "task.updated", `{"taskId":"g","dependencies":["f"]}`)
+			},
+			func(s *story) { s.add(admin, "task.updated", `{"taskId":"b","parentId":"f"}`) },
+		},
 		admins("a task waits for itself", ruleTask, "task.updated", `{"taskId":"a","dependencies":["a"]}`),
 		admins("a task is deleted with one that is not below it", ruleTask, "task.deleted",
 			`{"taskId":"b","recursive":true,"descendants":["d","e"]}`),

@@ -48,6 +48,8 @@ type item struct {
 	holder string
 	// holders are all sessions that ever held it.
 	holders []string
+	// reason is why it failed last, in the words of its holder.
+	reason string
 	// cause is the id of the event that led to its state.
 	cause string
 }

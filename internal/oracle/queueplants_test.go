@@ -84,10 +84,14 @@ func linePlants() []plant {
 			trusted(s)
 			s.report(work, "complete", `,"taskIds":["b"]`).report(work, "progress", `,"taskIds":["b"]`)
 		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
-		{"a trusted report of an ended session that a live one contradicts", broken(ruleOrder), func(s *story) {
+		{"a trusted report of an ended session that a live one contradicts later", broken(ruleOrder), func(s *story) {
+			trusted(s)
+			s.report(work, "complete", `,"taskIds":["b"]`).kill("work").report(orch, "progress", `,"taskIds":["b"]`)
+		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
+		{"a trusted report is forgotten when its session ends", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.report(orch, "progress", `,"taskIds":["b"]`).report(work, "complete", `,"taskIds":["b"]`).kill("work")
-		}, func(s *story) { s.start(source("x"), "pool", "c", 1, 0) }},
+		}, func(s *story) { s.start(source("x"), "pool", "e", 1, 1) }},
 		{"a trusted report that is late", broken(ruleOrder), func(s *story) {
 			trusted(s)
 			s.kill("work").kept("work", "complete", 1, `,"taskIds":["b"]`)
@@ -166,6 +170,10 @@ func itemPlants() []plant {
 			},
 			func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") },
 		},
+		{"the item of a blocked task is completed", broken(ruleHolder), func(s *story) {
+			held(s)
+			s.status(admin, "e", "in_progress", "blocked")
+		}, func(s *story) { s.item(pull, "completed", "pull", "e", "pull", "") }},
 		{"an item that nobody held is completed", broken(ruleHolder), nothing, func(s *story) {
 			s.item(pull, "completed", "pull", "e",
 				"pull", "")

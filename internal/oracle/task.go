@@ -62,22 +62,27 @@ func (t *task) retract(session string) {
 	}
 }
 
-// shown is the task's sessionStatus: the newest statement of the sessions that have not ended, or, if all have, of all.
+// shown is the task's sessionStatus: the newest of the statements of sessions that have not ended and of the outcomes
+// that any session reported; without those, the newest of all.
 func (j *Judge) shown(t *task) string {
-	var live, all word
+	var stands, all word
 	for id, w := range t.words {
 		if w.at > all.at {
 			all = w
 		}
-		if s := j.sessions[id]; s != nil && s.ended == "" && w.at > live.at {
-			live = w
+		s := j.sessions[id]
+		if (w.ends() || s != nil && s.ended == "") && w.at > stands.at {
+			stands = w
 		}
 	}
-	if live.at > 0 {
-		return live.says
+	if stands.at > 0 {
+		return stands.says
 	}
 	return all.says
 }
+
+// ends reports whether the statement is how the work ended.
+func (w word) ends() bool { return w.says == completed || w.says == "failed" }
 
 // satisfied reports whether a dependency is met: its task is completed, or, where reports are trusted, reported as
 // completed. A deleted task keeps its status, and no statement counts for it.
@@ -113,8 +118,8 @@ func (j *Judge) above(id string, is func(id string) bool) bool {
 	return false
 }
 
-// waitsFor reports whether one task depends, directly or not, on another. A dependency through a deleted task does not
-// count: nobody does a deleted task.
+// waitsFor reports whether one task depends, directly or not, on another, as rules before version 3 see it: they take
+// no account of parents. A dependency through a deleted task does not count: nobody does a deleted task.
 func (j *Judge) waitsFor(id, other string, seen map[string]bool) bool {
 	if id == other {
 		return true
@@ -157,6 +162,7 @@ func (f *taskCreated) judge(c *trial) {
 			c.fault(ruleTask, "it depends on %q, which does not exist", id)
 		}
 	}
+	c.circular(placed{f.TaskID, f.ParentID, f.Dependencies}, f.Dependencies, false)
 	c.deep(f.ParentID)
 	switch over := c.isCompleted(f.ParentID); {
 	case !c.thirdOn():
@@ -227,6 +233,7 @@ func (f *taskUpdated) judge(c *trial) {
 		c.awaited(t, *f.Dependencies)
 	}
 	f.place(c, t)
+	f.circular(c, t)
 	f.siblings(c, t)
 	if f.PlanID != nil && t != nil {
 		c.planID(t.id, *f.PlanID, t.project)
@@ -254,10 +261,31 @@ func (f *taskUpdated) newDependencies(c *trial, t *task) {
 		if d := c.tasks[id]; d == nil || d.deleted {
 			c.fault(ruleTask, "it depends on %q, which does not exist", id)
 		}
-		if c.waitsFor(id, f.TaskID, map[string]bool{}) {
+		if !c.thirdOn() && c.waitsFor(id, f.TaskID, map[string]bool{}) {
 			c.fault(ruleTask, "it depends on %s, which depends on it", id)
 		}
 	}
+}
+
+// circular judges what the update adds to what the task waits for, and to what waits for it.
+func (f *taskUpdated) circular(c *trial, t *task) {
+	if t == nil {
+		return
+	}
+	as := placed{t.id, t.parent, t.dependencies}
+	var fresh []string
+	if f.Dependencies != nil {
+		as.dependencies = *f.Dependencies
+		for _, id := range as.dependencies {
+			if !slices.Contains(t.dependencies, id) {
+				fresh = append(fresh, id)
+			}
+		}
+	}
+	if f.ParentID != nil {
+		as.parent = *f.ParentID
+	}
+	c.circular(as, fresh, as.parent != t.parent)
 }
 
 func (f *taskUpdated) fold(c *trial) {
@@ -412,8 +440,17 @@ func (f *taskStatusChanged) fold(c *trial) {
 		return
 	}
 	t.reopened = true
-	for id, w := range t.words {
+	// What was said before the task was said to be done is over too, unless its session is at work.
+	done := uint64(0)
+	for _, w := range t.words {
 		if w.says == completed {
+			done = max(done, w.at)
+		}
+	}
+	for id, w := range t.words {
+		s := c.sessions[id]
+		atWork := s != nil && s.ended == "" && s.status != completed
+		if w.says == completed || w.at < done && !atWork {
 			t.retract(id)
 		}
 	}

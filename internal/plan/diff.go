@@ -45,6 +45,8 @@ type Diff struct {
 	ids     map[string]string
 	keys    string
 	given   bool
+	// detached are the fields of tasks that changed before they were applied.
+	detached map[string][]string
 	// Done are the tasks that were applied, in order.
 	Done []Applied
 	// Beside are the tasks of the project that have a plan id but are not in the plan.
@@ -135,7 +137,7 @@ func (d *Diff) Create(t *Task) (*commands.CreateTask, string) {
 		PlanID:             planID(t.ID),
 		Labels:             t.Labels,
 		Metadata:           t.Metadata,
-		Dependencies:       d.idsOf(t.Dependencies),
+		Dependencies:       d.idsOf(nil, t),
 	}, d.keys + ":task:" + t.ID
 }
 
@@ -163,7 +165,7 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 		update.Metadata = json.RawMessage("{}")
 	}
 	if place {
-		parent, dependencies := d.ids[t.Parent], d.idsOf(t.Dependencies)
+		parent, dependencies := d.ids[t.Parent], d.idsOf(task, t)
 		update.ParentID, update.Dependencies = &parent, &dependencies
 		// Dependencies on deleted tasks stay, because otherwise applying an unchanged export would change something.
 		if kept := withoutDeleted(task); len(kept) < len(task.Dependencies) && slices.Equal(kept, dependencies) {
@@ -179,7 +181,7 @@ func (d *Diff) Update(task *wire.Task, t *Task, place bool) (*commands.UpdateTas
 // Moves names what would change in a task's place. In a dry run nothing that the plan moves before it has moved, so the
 // server cannot judge that.
 func (d *Diff) Moves(task *wire.Task, t *Task) (changed []string) {
-	dependencies := d.idsOf(t.Dependencies)
+	dependencies := d.idsOf(task, t)
 	if len(dependencies) < len(t.Dependencies) || !slices.Equal(dependencies, withoutDeleted(task)) {
 		changed = append(changed, "dependencies")
 	}
@@ -201,6 +203,11 @@ func withoutDeleted(task *wire.Task) []string {
 // Apply records the result for a task: its id, "" if a dry run would create it, and the fields that changed.
 func (d *Diff) Apply(t *Task, id string, changed []string) {
 	_, there := d.there[t.ID]
+	for _, field := range d.detached[t.ID] {
+		if !slices.Contains(changed, field) {
+			changed = append(changed, field)
+		}
+	}
 	action := Created
 	switch {
 	case there && len(changed) > 0:
@@ -231,13 +238,52 @@ func (d *Diff) Count(action Action) (n int) {
 	return n
 }
 
-// idsOf returns the existing tasks for local ids.
-func (d *Diff) idsOf(local []string) []string {
+// idsOf returns the existing tasks that one of the plan depends on. Of those that the plan applies later, it returns
+// only the ones that the project's task, nil for a new one, depends on already: a new dependency on one that is still
+// to move could be a cycle.
+func (d *Diff) idsOf(task *wire.Task, t *Task) []string {
 	ids := []string{}
-	for _, id := range local {
-		if id := d.ids[id]; id != "" {
+	for _, local := range t.Dependencies {
+		id := d.ids[local]
+		if later := d.there[local].ID; id == "" && task != nil && slices.Contains(task.Dependencies, later) {
+			id = later
+		}
+		if id != "" {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// Later returns the command that gives a task its dependencies once all tasks are there, and its key, "" for a new one;
+// nil if the task has had them since it was applied.
+func (d *Diff) Later(t *Task) (*commands.UpdateTask, string) {
+	if !t.Later {
+		return nil, ""
+	}
+	var task *wire.Task
+	if there, known := d.There(t); known {
+		task = &there
+	}
+	dependencies := d.idsOf(task, t)
+	if task != nil && slices.Equal(withoutDeleted(task), dependencies) {
+		return nil, ""
+	}
+	key := ""
+	if d.given {
+		key = d.keys + ":later:" + t.ID
+	}
+	return &commands.UpdateTask{TaskID: d.ids[t.ID], Dependencies: &dependencies}, key
+}
+
+// Depends records that a task got its dependencies after it was applied.
+func (d *Diff) Depends(t *Task) {
+	for i := range d.Done {
+		if done := &d.Done[i]; done.LocalID == t.ID && done.Existed {
+			done.Action = Updated
+			if !slices.Contains(done.Changed, "dependencies") {
+				done.Changed = append(done.Changed, "dependencies")
+			}
+		}
+	}
 }

@@ -16,16 +16,22 @@ func (p *parser) link() {
 			index[t.ID] = i
 		}
 	}
-	w := walk{parser: p, before: make([][]step, len(p.plan.Tasks)), state: make([]mark, len(p.plan.Tasks))}
+	above, waits := make([][]step, len(p.plan.Tasks)), make([][]step, len(p.plan.Tasks))
 	for i, t := range p.plan.Tasks {
-		if above, known := index[t.Parent]; known {
-			w.before[i] = append(w.before[i], step{above, "is part of"})
+		if parent, known := index[t.Parent]; known {
+			above[i] = append(above[i], step{parent, "is part of"})
 		}
 	}
+	faults := len(p.faults)
 	for _, r := range p.parents {
 		if _, known := index[r.to]; !known {
-			p.fault(r.line, r.pointer, "there is no task %q to be its parent", r.to)
+			p.fault(r.line, r.pointer, "its parent %q is not in this file", r.to)
 		}
+	}
+	tree := p.walk(above)
+	isTree := len(p.faults) == faults && !p.full()
+	if len(p.faults) == 0 {
+		p.levels(index, tree.order)
 	}
 	dependents := map[string]int{}
 	for _, r := range p.dependencies {
@@ -34,29 +40,48 @@ func (p *parser) link() {
 				r.to)
 		}
 		before, known := index[r.to]
-		if !known {
-			p.fault(r.line, r.pointer, "there is no task %q to depend on", r.to)
-			continue
-		}
-		w.before[r.task] = append(w.before[r.task], step{before, "waits for"})
-	}
-	for i := range p.plan.Tasks {
-		w.visit(i, "")
-	}
-	if len(p.faults) == 0 {
-		p.levels(index, w.order)
-	}
-	if len(p.faults) > 0 {
-		return
-	}
-	for _, r := range p.dependencies {
-		if p.within(index, r.task, r.to) {
+		switch {
+		case !known:
+			p.fault(r.line, r.pointer, "it depends on %q, which is not in this file", r.to)
+		case isTree && p.within(index, r.task, r.to):
 			p.fault(r.line, r.pointer, "task %q cannot wait for %q, which it is part of", p.plan.Tasks[r.task].ID, r.to)
+		default:
+			waits[r.task] = append(waits[r.task], step{before, "waits for"})
 		}
 	}
-	sorted := make([]Task, len(w.order))
-	for i, at := range w.order {
-		sorted[i] = p.plan.Tasks[at]
+	made := make([][]step, len(above))
+	for i := range above {
+		made[i] = slices.Concat(above[i], waits[i])
+	}
+	if isTree { // a parent waits for what is below it, as the server decides
+		for i, parents := range above {
+			for _, parent := range parents {
+				waits[parent.task] = append(waits[parent.task], step{i, "contains"})
+			}
+		}
+	}
+	p.walk(waits)
+	if len(p.faults) == 0 {
+		p.sort(index, tree.order, made)
+	}
+}
+
+// sort puts the tasks into an order in which they can be created. Where a task waits for one that must be created after
+// it, such as a part of it, the order of the tree holds, and the dependency is added later.
+func (p *parser) sort(index map[string]int, tree []int, made [][]step) {
+	apart := *p
+	order := apart.walk(made).order
+	if len(apart.faults) > 0 {
+		order = tree
+	}
+	sorted, place := make([]Task, len(order)), make([]int, len(order))
+	for i, at := range order {
+		sorted[i], place[at] = p.plan.Tasks[at], i
+	}
+	for i := range sorted {
+		sorted[i].Later = slices.ContainsFunc(sorted[i].Dependencies, func(id string) bool {
+			return place[index[id]] > i
+		})
 	}
 	p.plan.Tasks = sorted
 }
@@ -77,10 +102,16 @@ func (p *parser) levels(index map[string]int, order []int) {
 
 // within reports whether the task is below the one with this id.
 func (p *parser) within(index map[string]int, task int, id string) bool {
-	for parent := p.plan.Tasks[task].Parent; parent != ""; parent = p.plan.Tasks[index[parent]].Parent {
+	for range MaxDepth {
+		parent := p.plan.Tasks[task].Parent
 		if parent == id {
 			return true
 		}
+		above, known := index[parent]
+		if !known {
+			return false
+		}
+		task = above
 	}
 	return false
 }
@@ -93,10 +124,10 @@ const (
 	left
 )
 
-// walk goes from each task to what must be created before it: its parent and its dependencies.
+// walk goes from each task to others, such as its parent or its dependencies, and puts those first.
 type walk struct {
 	*parser
-	// before holds what must be created before each task.
+	// before holds what comes before each task.
 	before [][]step
 	state  []mark
 	path   []step
@@ -107,6 +138,15 @@ type walk struct {
 type step struct {
 	task int
 	why  string
+}
+
+// walk reports the cycles of steps between tasks.
+func (p *parser) walk(before [][]step) *walk {
+	w := &walk{parser: p, before: before, state: make([]mark, len(before))}
+	for i := range before {
+		w.visit(i, "")
+	}
+	return w
 }
 
 func (w *walk) visit(task int, why string) {

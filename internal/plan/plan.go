@@ -12,7 +12,8 @@ type Plan struct {
 	Name        string
 	Description string
 	WorkingDir  string
-	// Tasks are in an order in which they can be created: parents and dependencies before those that name them.
+	// Tasks are in an order in which they can be created: parents before those below them, and dependencies before
+	// those that wait for them, except where a task is Later.
 	Tasks []Task
 }
 
@@ -31,6 +32,8 @@ type Task struct {
 	Labels             []string
 	// Metadata is a JSON object, nil if there is none.
 	Metadata json.RawMessage
+	// Later says that it waits for tasks that are created after it, such as parts of it.
+	Later bool
 	// Place is how many tasks come before it in the file.
 	Place int
 	// Line is where the task begins in the file.

@@ -113,12 +113,12 @@ tasks:
 			`line 3: a task needs an id, which is any short word that no other task of the plan has`,
 			`line 4: task "a" needs a title`,
 			`line 5: the id "a" is taken by the task in line 4`,
-			`line 7: there is no task "nobody" to depend on`,
+			`line 7: it depends on "nobody", which is not in this file`,
 			`line 8: "urgent" is not a priority; it is low, medium, high or critical`,
 			`line 9: there is no key "colour" here; there are acceptanceCriteria, dependencies, description, id, ` +
 				`initialPrompt, labels, metadata, model, parent, priority, skills, tasks, title`,
 			`line 11: at most 200 characters, this has 201`,
-			`line 12: there is no task "nowhere" to be its parent`,
+			`line 12: its parent "nowhere" is not in this file`,
 			`line 13: the id "with space" contains a space`,
 			`line 15: expected a list, found a text`,
 			`line 16: expected keys and values, found a text`,
@@ -164,10 +164,11 @@ tasks:
 			},
 		},
 		{
-			"a parent that waits for its child",
-			"tasks:\n- id: a\n  title: A\n  dependencies: [b]\n  tasks:\n  - {id: b, title: B}\n",
+			"a child that waits for what waits for its parent",
+			"tasks:\n- id: a\n  title: A\n  tasks:\n  - {id: b, title: B, dependencies: [c]}\n" +
+				"- {id: c, title: C, dependencies: [a]}\n",
 			[]string{
-				"line 2: a cycle: a waits for b, which is part of a",
+				"line 2: a cycle: a contains b, which waits for c, which waits for a",
 			},
 		},
 		{
@@ -362,6 +363,21 @@ func TestExportedPlanIsParsed(t *testing.T) {
 	for _, task := range want.Tasks {
 		if !reflect.DeepEqual(byID[task.ID], task) {
 			t.Errorf("got\n%+v\nwant\n%+v", byID[task.ID], task)
+		}
+	}
+}
+
+// A parent may wait for its parts: it waits for them anyway. The part is created after it, so it gets the dependency
+// later. Other tasks come after what they wait for.
+func TestParentsMayWaitForTheirParts(t *testing.T) {
+	p, err := Parse([]byte("tasks:\n- id: a\n  title: A\n  dependencies: [b, c]\n  tasks:\n" +
+		"  - {id: b, title: B}\n- {id: c, title: C}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Task{{ID: "a", Later: true}, {ID: "b"}, {ID: "c"}} {
+		if got := p.Tasks[i]; got.ID != want.ID || got.Later != want.Later {
+			t.Errorf("task %d: %s, later %v", i, got.ID, got.Later)
 		}
 	}
 }

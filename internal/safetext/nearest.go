@@ -15,7 +15,7 @@ func Nearest(written string, words []string) string {
 		return ""
 	}
 	nearest := slices.MinFunc(words, func(a, b string) int { return edits(written, a) - edits(written, b) })
-	if edits(written, nearest) <= max((len(written)+1)/3, 1) {
+	if len(written) > 2 && edits(written, nearest) <= (len(written)+1)/3 { // a shorter one is near to too many
 		return nearest
 	}
 	begun := ""

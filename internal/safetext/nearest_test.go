@@ -6,7 +6,7 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	words := []string{"title", "description", "dependencies", "todo"}
+	words := []string{"title", "description", "dependencies", "todo", "y"}
 	for written, want := range map[string]string{
 		"titel":                   "title",
 		"dependenciez":            "dependencies",
@@ -16,6 +16,7 @@ func TestNearest(t *testing.T) {
 		"depend":                  "dependencies", // the beginning of the word
 		"desc":                    "description",
 		"d":                       "", // the beginning of two words
+		"x":                       "", // one letter is near to every other
 		"colour":                  "",
 		"":                        "",
 		strings.Repeat("x", 1000): "",

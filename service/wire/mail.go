@@ -30,14 +30,17 @@ type Mail struct {
 	ID   string   `json:"id" doc:"the question that is answered, or the message; what input:received names"`
 	Kind MailKind `json:"kind" doc:"answer, message, or a task's change: reopened, unblocked, blocked, cancelled, completed or deleted"`
 	From string   `json:"from" doc:"who wrote it, as a source of events"`
-	Text string   `json:"text" doc:"the answer, the message, or the reason, if one was given"`
+	// FromName is set if From is a session.
+	FromName string `json:"fromName,omitempty" doc:"the name of the session that wrote it"`
+	Text     string `json:"text" doc:"the answer, the message, or the reason, if one was given"`
 	// Cut says that Text is longer. The question, or the task, has all of it.
 	Cut bool `json:"cut,omitempty" doc:"true: the question, or the task that it is about, has the whole text"`
 	// Question is set for an answer.
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
 	// About is set for everything but an answer.
-	About string        `json:"about,omitempty" doc:"the task that it is about"`
-	At    events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
+	About      string        `json:"about,omitempty" doc:"the task that it is about"`
+	AboutTitle string        `json:"aboutTitle,omitempty" doc:"the title of that task, unless it is gone"`
+	At         events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }
 
 // Mailbox is a session's unread mail.

@@ -57,6 +57,8 @@ type Work struct {
 	Reopened string `json:"reopened,omitempty"`
 	// SaidDone is what another session said when it reported the task as completed, nil if none did.
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
+	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
+	Failed *WorkFailed `json:"failed,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
@@ -69,6 +71,14 @@ type WorkDone struct {
 	SessionID string `json:"sessionId"`
 	Result    string `json:"result,omitempty"`
 	// Cut says that Result is truncated.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// WorkFailed is the report of a session that its work on a task failed.
+type WorkFailed struct {
+	SessionID string `json:"sessionId"`
+	Reason    string `json:"reason,omitempty"`
+	// Cut says that Reason is truncated.
 	Cut bool `json:"cut,omitempty"`
 }
 

@@ -5,6 +5,9 @@ type TaskID struct {
 	ID string `path:"id" doc:"the task"`
 }
 
+// TaskIDsMost is how many ids [TaskFilter.IDs] may name.
+const TaskIDsMost = 1000
+
 // TaskFilter selects tasks.
 type TaskFilter struct {
 	ProjectID     string `query:"projectId" doc:"of this project"`
@@ -20,12 +23,13 @@ type TaskFilter struct {
 	Planned       string `query:"planned" flag:"planned true" doc:"true: that have an id in a plan"`
 	Search        string `query:"search" flag:"search \"<words>\"" doc:"with all of up to 8 words in title, description, labels or plan id"`
 	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
+	IDs           string `query:"ids" doc:"with one of these ids, separated by commas, at most 1000"`
 	Limit         string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; siblings: in their order; else by creation"`
+	Order         string `query:"order" doc:"dependencies: each after those it depends on; completion: also after those below it; siblings: in their order; else by creation"`
 }
 
 // TreeOf asks for the tasks of a project, or for those below a task.
 type TreeOf struct {
 	ID    string `path:"id" doc:"the project, or the task"`
-	Order string `query:"order" doc:"dependencies: each after those next to it that it depends on"`
+	Order string `query:"order" doc:"dependencies: of tasks with the same parent, those that others wait for come first; else in their own order"`
 }

@@ -17,17 +17,18 @@ type Whoami struct {
 	Authn    string             `json:"authn" doc:"how the caller is known: token, socket or none"`
 
 	// The remaining fields are for a session.
-	Name        string               `json:"name,omitempty" doc:"a session's name"`
-	ProjectName string               `json:"projectName,omitempty" doc:"the name of a session's project"`
-	SpawnedBy   string               `json:"spawnedBy,omitempty" doc:"the session that spawned a session"`
-	Queue       string               `json:"queue,omitempty" doc:"the queue that a session pulls from"`
-	Status      events.SessionStatus `json:"status,omitempty" doc:"a session's"`
-	Tasks       []OwnTask            `json:"tasks,omitempty" doc:"its tasks, at most 10, the held item first"`
-	TasksMore   int                  `json:"tasksMore,omitempty" doc:"how many more tasks it has"`
-	Ended       string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
-	Lost        string               `json:"lost,omitempty" doc:"when it was last lost, and heard again, if recent"`
-	Next        string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`
-	BeforeEnd   string               `json:"beforeEnd,omitempty" doc:"what a session has to do before it ends, with the command lines for it"`
+	Name          string               `json:"name,omitempty" doc:"a session's name"`
+	ProjectName   string               `json:"projectName,omitempty" doc:"the name of a session's project"`
+	SpawnedBy     string               `json:"spawnedBy,omitempty" doc:"the session that spawned a session"`
+	SpawnedByName string               `json:"spawnedByName,omitempty" doc:"the name of that session"`
+	Queue         string               `json:"queue,omitempty" doc:"the queue that a session pulls from"`
+	Status        events.SessionStatus `json:"status,omitempty" doc:"a session's"`
+	Tasks         []OwnTask            `json:"tasks,omitempty" doc:"its tasks, at most 10, the held item first"`
+	TasksMore     int                  `json:"tasksMore,omitempty" doc:"how many more tasks it has"`
+	Ended         string               `json:"ended,omitempty" doc:"who ended a session, when and why"`
+	Lost          string               `json:"lost,omitempty" doc:"when it was last lost, and heard again, if recent"`
+	Next          string               `json:"next,omitempty" doc:"what to do next, with the command line for it"`
+	BeforeEnd     string               `json:"beforeEnd,omitempty" doc:"what a session has to do before it ends, with the command lines for it"`
 }
 
 // OwnTask is a task of the calling session.

@@ -13,6 +13,8 @@ type Why struct {
 	Chains []WhyChain `json:"chains"`
 	// ChainsMore counts the queues of a task without a chain.
 	ChainsMore int `json:"chainsMore,omitempty"`
+	// Names are the names of the sessions that acted, and the name of what is asked about, by id.
+	Names map[string]string `json:"names,omitempty"`
 }
 
 // WhyChain leads from a fact to its first cause.

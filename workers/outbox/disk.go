@@ -170,7 +170,16 @@ func (d directory) Create(name string) (File, error) {
 	return files.Create(d.home, d.at(name))
 }
 
-func (d directory) make() error { return d.home.MkdirAll(d.dir, 0o700) }
+// make creates the directory. It tries again if RemoveEmpty removes it meanwhile: it then exists at one moment, and at
+// the next it does not.
+func (d directory) make() (err error) {
+	for range mostTries {
+		if err = d.home.MkdirAll(d.dir, 0o700); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return err
+}
 
 // Rename implements Disk.
 func (d directory) Rename(from, to string) error { return d.home.Rename(d.at(from), d.at(to)) }
@@ -300,6 +309,9 @@ func (d directory) lockFile(name string) (*os.File, error) {
 		case try == mostTries:
 			return nil, err
 		case errors.As(err, &irregular):
+			if info, err := d.home.Lstat(d.at(name)); err != nil || info.Mode().IsRegular() {
+				break // others create and remove it
+			}
 			if _, err := d.SetAside(name); ignoring(err, fs.ErrNotExist) != nil {
 				return nil, err
 			}
@@ -309,5 +321,5 @@ func (d directory) lockFile(name string) (*os.File, error) {
 	}
 }
 
-// mostTries bounds the attempts to take a lock against somebody who keeps replacing its file.
+// mostTries bounds the attempts to create the directory or a lock against somebody who keeps removing or replacing it.
 const mostTries = 10

@@ -198,8 +198,19 @@ func TestKeepingWhileEmptyOutboxesAreRemoved(t *testing.T) {
 	if sent = slices.Compact(sent); len(sent) != keepers*each {
 		t.Errorf("delivered %d of %d", len(sent), keepers*each)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "outbox", "s")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is still there: %v", err)
+	// A process that another test starts has the open locks of this one for a moment, until it runs its program.
+	for until := time.Now().Add(time.Minute); ; {
+		if _, err := RemoveEmpty(t.Context(), root); err != nil {
+			t.Fatal(err)
+		}
+		_, err := os.Lstat(filepath.Join(dir, "outbox", "s"))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if time.Now().After(until) {
+			names, _ := os.ReadDir(filepath.Join(dir, "outbox", "s"))
+			t.Fatalf("it is still there, with %v: %v", names, err)
+		}
 	}
 }
 

@@ -111,6 +111,9 @@ func (d directory) removeEmpty() (gone bool, err error) {
 		}
 	}
 	err = d.home.Remove(d.dir)
+	if errors.Is(err, fs.ErrExist) { // a process has begun to keep something: it made a lock anew
+		return false, nil
+	}
 	return err == nil, err
 }
 

@@ -3,6 +3,7 @@ package prompt
 import (
 	"bytes"
 	"encoding/json"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 // TestReadOnly: a worker that may only read is told so, and no step asks it to change or record a file, or to create
-// tasks.
+// tasks. Its list is that of the commands that it may use.
 func TestReadOnly(t *testing.T) {
 	for _, kind := range kinds {
 		if kind.role != events.RoleWorker {
@@ -30,9 +31,10 @@ func TestReadOnly(t *testing.T) {
 				strings.Contains(workflow, "track-file") == reads {
 				t.Errorf("%s, %s: %s", kind.name, mode, workflow)
 			}
-			tracks := bytes.Contains(system, []byte(`<command name="track-file"`))
-			if reads := mode == manifest.ReadOnly; tracks == reads {
-				t.Errorf("%s, %s: the list has track-file: %t", kind.name, mode, tracks)
+			for _, id := range Lines(true, axesFor(t, m).Commands) { // as `maestro commands` lists them
+				if !bytes.Contains(system, []byte(`<command name="`+id+`"`)) {
+					t.Errorf("%s, %s: the list lacks %s, which the session may use", kind.name, mode, id)
+				}
 			}
 			listed := bytes.Contains(system, []byte(`<command name="task:create"`))
 			if listed == (mode == manifest.ReadOnly) {
@@ -95,6 +97,37 @@ func TestLimitedSessions(t *testing.T) {
 			waits := strings.Contains(workflow, "`maestro input wait`; after exit 7, wait again")
 			if waits != (name == "read-only") {
 				t.Errorf("%s, %s says how to wait when blocked: %t", kind.name, name, waits)
+			}
+		}
+	}
+}
+
+// TestEveryStepCanBeTaken: whatever a session may use, each step that tells it to report, say or ask something names a
+// command for it, or says who does it instead.
+func TestEveryStepCanBeTaken(t *testing.T) {
+	tells := regexp.MustCompile(`(?i)(^|[^"'“] )(report (it|the|which|what|on|how)|say (what|which)|` +
+		`ask (yourself|which|with))\b`)
+	can := regexp.MustCompile("`maestro (report|input|session (note|message|complete)|queue fail|" +
+		"task (reopen|block))|hoever|see \"report\"|Do not report")
+	for _, kind := range kinds {
+		m := full(kind.role, kind.strategy)
+		m.Session.AllowedCommands = nil
+		all := axesFor(t, m).shown()
+		for seed := range uint64(60) {
+			r := rand.New(rand.NewPCG(seed, 0))
+			some := []string{}
+			for _, id := range all {
+				if r.IntN(3) == 0 {
+					some = append(some, id)
+				}
+			}
+			m.Session.AllowedCommands = &some
+			system, _ := prompts(t, m, session)
+			workflow, _, _ := strings.Cut(string(system), "</workflow>")
+			for line := range strings.Lines(workflow[strings.Index(workflow, "<workflow>"):]) {
+				if tells.MatchString(line) && !can.MatchString(line) {
+					t.Errorf("%s, seed %d, may %v: nothing to do it with: %s", kind.name, seed, some, line)
+				}
 			}
 		}
 	}

@@ -144,7 +144,7 @@ var usages = []usage{
 	{
 		id:          "task:reopen",
 		syntax:      `task reopen <taskId> ["<reason>"]`,
-		description: "Send a task back to in_progress; its timeline shows the reason",
+		description: "Send a task back to in_progress; its session, or the next one, gets the reason",
 	},
 	{
 		id:          "task:delete",
@@ -326,9 +326,10 @@ var usages = []usage{
 		description: "Create a queue that sessions pull from",
 	},
 	{
-		id:          "queue:requeue",
-		syntax:      "queue requeue <taskId> [--queue <queue>]",
-		description: "Put a quarantined, failed or skipped item back at the end of its queue",
+		id:     "queue:requeue",
+		syntax: "queue requeue <taskId> [--queue <queue>]",
+		description: "Put a quarantined, failed or skipped item back at the end of its queue; or a completed " +
+			"one, if its task was reopened",
 	},
 	{
 		id:          "queue:move",

@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"maestro/events"
@@ -69,11 +68,7 @@ func (r Renderer) System(m *manifest.Manifest, s Session) ([]byte, error) {
 	}
 	w.end()
 	w.start("commands")
-	listed := a.shown()
-	if q.facts["@read-only"] && a.Mode == manifest.Execute { // it changes no file, so it has none to record
-		listed = slices.DeleteFunc(listed, func(id string) bool { return id == "track-file" })
-	}
-	for _, g := range grouped(listed) {
+	for _, g := range grouped(a.shown()) {
 		w.start("group", attr{"name", g.name})
 		for _, id := range g.ids {
 			u, _ := usageOf(id)

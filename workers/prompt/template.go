@@ -314,8 +314,9 @@ func (q asked) lines(steps []step) []string {
 			b.WriteString(words)
 			left = left || !ok && !p.optional
 		}
-		if !left {
-			lines = append(lines, strings.TrimSpace(b.String()))
+		// Of a step whose parts may all be left out, nothing may remain.
+		if line := strings.TrimSpace(b.String()); !left && line != "" {
+			lines = append(lines, line)
 		}
 	}
 	return lines

@@ -51,7 +51,7 @@ and --at say where the history begins and ends; --limit shows only its newest
 events. Each line shows an event's sequence, its time, its actor and what
 happened.
 
-With --at alone, or with --project, it shows the board as it was then.`,
+With --at alone, or with --project, it shows the tree of tasks as it was then.`,
 		RunE: cli.Running(c.run),
 	}
 	cmd.Flags().StringVar(&c.o.session, "session", "", "the history of this session")
@@ -219,9 +219,12 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	if o.from != "" {
 		none = "Nothing happened from " + o.from + " on"
 	}
+	names := r.names()
 	columns := []string{"EVENT", "TIME", "WHO", "WHAT"}
 	cli.List(a, r.story, none, columns, func(t told) []string {
-		return []string{strconv.FormatUint(t.Sequence, 10), t.Time, t.Who, t.What}
+		return []string{
+			strconv.FormatUint(t.Sequence, 10), t.Time, cli.WhoNamed(t.Source, names), cli.Mention(t.What, names),
+		}
 	})
 	return nil
 }
@@ -248,6 +251,29 @@ func (r *replayed) wanted() (kind, id string) {
 		return "Task", r.options.task
 	}
 	return "Project", r.options.project
+}
+
+// names are the names of the sessions and the titles of the tasks of the log, by id, as they are at the end.
+func (r *replayed) names() map[string]string {
+	names := map[string]string{}
+	for _, t := range r.story {
+		for _, id := range append(cli.IDsIn(t.What), cli.IDsIn(t.Source)...) {
+			if x := r.state.SessionEver(id); x != nil {
+				names[id] = x.Name
+			}
+			if task := r.state.TaskEver(id); task != nil {
+				names[id] = task.Title
+			}
+		}
+	}
+	for _, last := range r.last {
+		if _, id, ok := wire.SessionOfSource(last.Source); ok {
+			if x := r.state.SessionEver(id); x != nil {
+				names[id] = x.Name
+			}
+		}
+	}
+	return names
 }
 
 func (r *replayed) fold(log io.Reader) error {
@@ -402,16 +428,26 @@ func showBoard(a *cli.Run, r *replayed) error {
 		}
 	}
 	a.Result(data, func() {
+		if a.Quiet() {
+			for _, b := range data.Boards {
+				for _, tree := range b.Tasks {
+					a.Print("%s\n", cli.TreeIDs(tree))
+				}
+			}
+			return
+		}
 		if data.Head.Sequence == 0 {
 			a.Print("Nothing had happened yet\n")
 			return
 		}
+		names := r.names()
 		a.Print("As it was at event %d, %s\n", data.Head.Sequence, data.Time)
 		for _, b := range data.Boards {
 			a.Print("\n%s  %s\n", b.Project.ID, safetext.OneLine(b.Project.Name))
 			cli.DrawTrees(a, b.Tasks, func(t projections.TaskView) string {
 				last := r.last[t.ID]
-				return fmt.Sprintf("%s  (%d  %s  %s)", cli.TreeLine(t), last.Sequence, last.Time, last.Who)
+				who := cli.WhoNamed(last.Source, names)
+				return fmt.Sprintf("%s  (%d  %s  %s)", cli.TreeLine(t), last.Sequence, last.Time, who)
 			})
 		}
 	})

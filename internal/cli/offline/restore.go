@@ -73,6 +73,9 @@ them from a backup with --texts-from, or go without them with --accept-faults.`,
 }
 
 func (c *restore) run(ctx context.Context, args []string) error {
+	if err := c.NoHomeBySession("restores no home"); err != nil {
+		return err
+	}
 	var err error
 	if c.o.ownHome, err = home.Path(c.Getenv); err != nil && c.o.home == "" {
 		return err

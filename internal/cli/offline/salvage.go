@@ -76,6 +76,9 @@ damaged home, or another salvage is writing to it.`,
 }
 
 func (c *salvaging) run(ctx context.Context, args []string) error {
+	if err := c.NoHomeBySession("salvages no home"); err != nil {
+		return err
+	}
 	if dir := cli.At(args, 0); dir != "" {
 		if c.o.home != "" {
 			return failure.Usage("the home is named twice: %s and %s", dir, c.o.home)

@@ -19,9 +19,12 @@ type Check struct {
 	// Value is a ratio to the baseline of the same run: of times where Bound is "at most", of rates where it is "at
 	// least".
 	Value float64 `json:"value"`
-	Goal  float64 `json:"goal"`
-	Bound string  `json:"bound"`
-	OK    bool    `json:"ok"`
+	// Lowest and Highest are the ratios of single rounds between which Value lies.
+	Lowest  float64 `json:"lowest"`
+	Highest float64 `json:"highest"`
+	Goal    float64 `json:"goal"`
+	Bound   string  `json:"bound"`
+	OK      bool    `json:"ok"`
 	// Product and Baseline are the medians that the figure comes from, in Unit; for people.
 	Product  float64 `json:"product"`
 	Baseline float64 `json:"baseline"`
@@ -56,7 +59,7 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	}
 	suites := []func(context.Context, Options, func(Check)) error{
 		durable, units, interval, replay, queues,
-		overHTTP, outside, listing, commandLine,
+		overHTTP, outside, spawns, listing, commandLine,
 	}
 	if o.Size > 0 {
 		suites = []func(context.Context, Options, func(Check)) error{sizes}
@@ -65,13 +68,22 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 	for _, suite := range suites {
 		err := suite(ctx, o, func(c Check) {
 			checks = append(checks, c)
-			fmt.Fprintf(o.Progress, "%-24s %6.2f  (goal: %s %g)  %s\n", c.Name, c.Value, c.Bound, c.Goal, c.verdict())
+			fmt.Fprintf(o.Progress, "%-24s %6.2f  %-13s (goal: %s %g)  %s\n",
+				c.Name, c.Value, c.spread(), c.Bound, c.Goal, c.verdict())
 		})
 		if err != nil {
 			return checks, err
 		}
 	}
 	return checks, nil
+}
+
+// spread shows between which rounds the value lies.
+func (c Check) spread() string {
+	if c.Lowest == c.Highest {
+		return ""
+	}
+	return fmt.Sprintf("%.2f-%.2f", c.Lowest, c.Highest)
 }
 
 func (c Check) verdict() string {
@@ -105,14 +117,31 @@ func turns(rounds int, each ...sample) ([][]float64, error) {
 
 // atLeast compares rates, round by round.
 func atLeast(name string, goal float64, product, baseline []float64, unit, against string) Check {
-	value := median(ratios(product, baseline))
-	return Check{name, value, goal, "at least", value >= goal, median(product), median(baseline), unit, against}
+	c := compared(name, goal, product, baseline, unit, against)
+	c.Bound, c.OK = "at least", c.Value >= goal
+	return c
 }
 
 // atMost compares times, round by round.
 func atMost(name string, goal float64, product, baseline []float64, unit, against string) Check {
-	value := median(ratios(product, baseline))
-	return Check{name, value, goal, "at most", value <= goal, median(product), median(baseline), unit, against}
+	c := compared(name, goal, product, baseline, unit, against)
+	c.Bound, c.OK = "at most", c.Value <= goal
+	return c
+}
+
+func compared(name string, goal float64, product, baseline []float64, unit, against string) Check {
+	rounds := ratios(product, baseline)
+	return Check{
+		Name:     name,
+		Value:    median(rounds),
+		Lowest:   slices.Min(rounds),
+		Highest:  slices.Max(rounds),
+		Goal:     goal,
+		Product:  median(product),
+		Baseline: median(baseline),
+		Unit:     unit,
+		Against:  against,
+	}
 }
 
 func ratios(product, baseline []float64) []float64 {

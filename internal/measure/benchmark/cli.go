@@ -33,11 +33,7 @@ func commandLine(ctx context.Context, o Options, report func(Check)) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
-	if err != nil {
-		return err
-	}
-	server, err := listen(handler)
+	server, authorization, err := b.serve(o)
 	if err != nil {
 		return err
 	}

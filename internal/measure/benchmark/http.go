@@ -28,11 +28,7 @@ func overHTTP(ctx context.Context, o Options, report func(Check)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
-	if err != nil {
-		return err
-	}
-	ours, err := listen(handler)
+	ours, authorization, err := b.serve(o)
 	if err != nil {
 		return err
 	}
@@ -70,11 +66,7 @@ func outside(ctx context.Context, o Options, report func(Check)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
-	if err != nil {
-		return err
-	}
-	ours, err := listen(handler)
+	ours, authorization, err := b.serve(o)
 	if err != nil {
 		return err
 	}
@@ -211,6 +203,16 @@ func listen(handler http.Handler) (*endpoint, error) {
 	}, nil
 }
 
+// serve serves the API of a bench, and returns the header that authenticates its worker.
+func (b *bench) serve(o Options) (e *endpoint, authorization string, err error) {
+	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	e, err = listen(handler)
+	return e, authorization, err
+}
+
 func (e *endpoint) close() {
 	e.client.CloseIdleConnections()
 	_ = e.server.Close()
@@ -244,7 +246,12 @@ func (e *endpoint) post(ctx context.Context, authorization string, body []byte, 
 }
 
 func (e *endpoint) once(ctx context.Context, authorization, key string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	return e.command(ctx, e.url, authorization, key, body)
+}
+
+// command posts a command to a route, and reads the answer to its end.
+func (e *endpoint) command(ctx context.Context, url, authorization, key string, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -258,7 +265,7 @@ func (e *endpoint) once(ctx context.Context, authorization, key string, body []b
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("report over HTTP: %s: %s", response.Status, text)
+		err = fmt.Errorf("POST %s: %s: %s", url, response.Status, text)
 	}
 	return err
 }

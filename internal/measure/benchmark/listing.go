@@ -38,11 +38,7 @@ func listing(ctx context.Context, o Options, report func(Check)) (err error) {
 	if err := b.manyTasks(ctx, listedTasks); err != nil {
 		return err
 	}
-	handler, authorization, err := o.API(b.handler, b.bus, b.worker.Project, b.worker.Name)
-	if err != nil {
-		return err
-	}
-	ours, err := listen(handler)
+	ours, authorization, err := b.serve(o)
 	if err != nil {
 		return err
 	}

@@ -83,16 +83,15 @@ func sizes(ctx context.Context, o Options, report func(Check)) (err error) {
 		return err
 	}
 	const mega = 1 << 20
-	report(Check{
-		"size_snapshots", snapshots / log, 0.05, "at most", snapshots/log <= 0.05, snapshots / mega, log / mega, "MB",
-		"the store",
-	})
+	report(atMost("size_snapshots", 0.05, []float64{snapshots / mega}, []float64{log / mega}, "MB", "the store"))
 	return nil
 }
 
 // atMostFigure is a check of one figure, without a baseline.
 func atMostFigure(name string, goal, value float64, unit, of string) Check {
-	return Check{name, value, goal, "at most", value <= goal, value, goal, unit, "what is wanted: " + of}
+	c := atMost(name, goal, []float64{value}, []float64{1}, unit, "what is wanted: "+of)
+	c.Baseline = goal
+	return c
 }
 
 // sized is the server whose size is measured.

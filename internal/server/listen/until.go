@@ -47,8 +47,8 @@ func Until(
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	logger.Info("stopping")
-	server.SetKeepAlivesEnabled(false) // an answer now says that the connection ends with it
+	logger.Info("stopping", "why", context.Cause(ctx)) // names the signal
+	server.SetKeepAlivesEnabled(false)                 // an answer now says that the connection ends with it
 	stopping()
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), Finishing)
 	defer cancel()

@@ -1,8 +1,9 @@
 package simulation
 
 // corners sends sequences of commands that random commands seldom produce: a completed item is requeued while another
-// session works on its task, before and after a reopen; its first worker completes it while another one holds it; and a
-// task gets a dependency on one that depended on it through a deleted task.
+// session works on its task, before and after a reopen; its first worker completes it while another one holds it; a
+// task about which a session asked that is done is reported as done by another, and reopened; and a task gets a
+// dependency on one that depended on it through a deleted task.
 func (w *world) corners() *Failure {
 	var f *Failure
 	do := func(by caller, id string, x fields) *model {
@@ -44,6 +45,15 @@ func (w *world) corners() *Failure {
 	do(admin, "queue:requeue", fields{Project: project, Queue: queue, TaskID: failed})
 	do(spawn(fields{Strategy: "queue", Queue: queue}), "queue:start", fields{})
 	do(worker, "queue:complete", fields{})
+
+	asked := task("Asked about by one, and done by another")
+	asker := spawn(fields{TaskIDs: &[]string{asked}})
+	do(asker, "report:needs-input", fields{Message: "Which?", TaskIDs: &[]string{asked}})
+	do(asker, "session:complete", fields{})
+	doer := spawn(fields{TaskIDs: &[]string{asked}})
+	do(doer, "report:complete", fields{Message: "This one", TaskIDs: &[]string{asked}})
+	do(admin, "session:kill", fields{SessionID: doer.name})
+	do(admin, "task:reopen", fields{TaskID: asked, Reason: "more"})
 
 	first := task("First")
 	between := task("Between", first)

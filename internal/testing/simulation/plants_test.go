@@ -400,6 +400,14 @@ var plants = []plant{
 		"commands/graph.go", "	if found != \"\" {\n",
 		"	if found != \"\" && false {\n",
 	}}},
+	{"a task may wait for what waits for its parent", []edit{{
+		"commands/graph.go", "	waits := projections.Waits{Parts: g.bounded, Moved: id, Parent: parent}\n",
+		"	waits := projections.Waits{Moved: id, Parent: parent}\n",
+	}}},
+	{"a task may move below one that it waits for", []edit{{
+		"commands/graph.go", "	waits := projections.Waits{Parts: true, Moved: t.ID, Parent: parent}\n",
+		"	waits := projections.Waits{Moved: t.ID, Parent: parent}\n",
+	}}},
 	{"a project that has tasks is deleted", []edit{{
 		"commands/project.go", "	if p.Tasks > 0 {\n",
 		"	if p.Tasks > 1000 {\n",
@@ -947,6 +955,12 @@ var plants = []plant{
 	{"no session is notified that its task is deleted", []edit{{
 		"commands/taskdelete.go", "	deleted.Notice = noticeTo(s, c, true, gone...)\n", "	_ = gone\n",
 	}}},
+	{"what a session said of how its work ended is forgotten with the session", []edit{{
+		"projections/says.go", "return said.isOutcome() || alive(said.SessionID)", "return alive(said.SessionID)",
+	}}},
+	{"what ended sessions said before a task was done counts again once it is reopened", []edit{{
+		"projections/says.go", "		return x != nil && x.Active()\n", "		return true || x.Active()\n",
+	}}},
 	{"a task is reopened for another reason that nobody gave before", []edit{{
 		"commands/task.go", "t.Reopened && x.Reason", "x.Reason",
 	}}},
@@ -1159,9 +1173,10 @@ var plants = []plant{
 		"projections/report.go", "if !d.Late && !d.AfterDone {", "if !d.Late {",
 	}}},
 	{"a task moves below itself", []edit{{places, "	if above[t.ID] {\n", "	if false {\n"}}},
-	{"a task moves below a dependency of one of its subtasks", []edit{{
-		places, "			if above[id] {\n", "			if false {\n",
-	}}},
+	{"a task moves below a dependency of one of its subtasks", []edit{
+		{places, "			if above[id] {\n", "			if false {\n"},
+		{"commands/graph.go", "slices.Concat(waitsFor, g.s.ChildIDs(t.ID))", "slices.Clone(waitsFor)"},
+	}},
 	{"a moved task stays among the children of its old parent", []edit{{
 		"projections/hierarchy.go", "		s.children.put(before, without(old, []string{t.ID}))\n",
 		"		s.children.put(before, old)\n",

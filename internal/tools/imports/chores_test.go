@@ -14,17 +14,21 @@ var walkers = []string{"each", "eachOf"}
 
 // choreSearches are the searches of lists that such work leads to, by function, and what bounds or counts them.
 var choreSearches = map[string]string{
-	"projections inbox.go task SaidBy":                  "counted; `task-sessions`",
-	"projections inbox.go tellTask SaidBy":              "counted; `task-sessions`",
-	"projections inboxexpensive.go attends Contains":    "counted; `session-tasks`",
-	"projections inboxexpensive.go attends SaidBy":      "counted; `task-sessions`",
-	"projections inboxexpensive.go worked ContainsFunc": "counted; `task-sessions`",
-	"projections inboxsteps.go spawn ContainsFunc":      "counted; `dependencies`, of one item that is shown",
-	"projections inboxwork.go quarantined ContainsFunc": "counted; the queues of a task",
-	"projections says.go SaidBy indexOf":                "counted by who asks",
-	"projections says.go indexOf IndexFunc":             "counted by who asks",
-	"projections waits.go Stuck ContainsFunc":           "counted; the dependencies that the inbox looks at",
-	"service session.go passes Contains":                "counted",
+	"projections inbox.go task SaidBy":                      "counted; `task-sessions`",
+	"projections inbox.go tellTask SaidBy":                  "counted; `task-sessions`",
+	"projections inboxexpensive.go Attends Contains":        "counted; `session-tasks`",
+	"projections inboxexpensive.go Attends SaidBy":          "counted; `task-sessions`",
+	"projections inboxexpensive.go worked ContainsFunc":     "counted; `task-sessions`",
+	"projections inboxsteps.go spawn ContainsFunc":          "counted; `dependencies`, of one item that is shown",
+	"projections inboxwork.go given Contains":               "counted; `session-tasks`",
+	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
+	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
+	"projections inboxwork.go quarantined ContainsFunc":     "counted; the queues of a task",
+	"projections says.go SaidBy indexOf":                    "counted by who asks",
+	"projections says.go indexOf IndexFunc":                 "counted by who asks",
+	"projections lastmessage.go MessagedSince ContainsFunc": "twenty messages of a session",
+	"projections waits.go Stuck ContainsFunc":               "counted; the dependencies that the inbox looks at",
+	"service session.go passes Contains":                    "counted",
 }
 
 // TestChoresSearchNoLists is TestWalksSearchNoLists for work in portions: no function that such work calls searches a

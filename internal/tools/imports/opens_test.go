@@ -41,7 +41,6 @@ var mayOpen = map[string]string{
 	"bus/meta.go":                        "a file that it has written",
 	"bus/readonly.go":                    "opens a directory only",
 	"bus/storefiles.go":                  "syncs a file or directory that it has written",
-	"bus/storenote.go":                   "a block that was found to be regular",
 	"bus/unread.go":                      "a file that it found to be regular",
 	"bus/usable.go":                      "a block that it found to be regular",
 }

@@ -17,7 +17,7 @@ var boundedLooks = []string{
 	// One look-up, or two.
 	"Accepted", "At", "Deliver", "EventID", "Finished", "Genesis", "Gone", "Head", "Holds", "Input",
 	"InputStatus", "Item", "Made", "Project", "ProjectExisted", "Queue", "QueueView", "Root", "Session",
-	"SessionEver", "SessionProject", "Steps", "Task", "TaskEver", "TaskProject", "Template", "Token", "Top",
+	"SessionEver", "SessionProject", "SpawnFor", "Steps", "Task", "TaskEver", "TaskProject", "Template", "Token", "Top",
 	"Undelivered",
 	// The dependencies of one task: `dependencies`.
 	"ItemView", "UnmetDependencies",
@@ -38,10 +38,13 @@ var boundedQueries = []string{
 	// The dependencies of one task (`dependencies`), and some of their results.
 	"workOf",
 	// One look-up.
-	"callerEnded",
+	"callerEnded", "callerIsDone", "AfterEnd", "mayLookAfterEnd",
 	// A permission check, and one look-up.
 	"mayUse",
-	// A few look-ups for the commands in one text, and for the spawners of the sessions that it names.
+	// A look-up and a permission check for each of at most namesMost ids.
+	"names",
+	// A few look-ups for the commands in one text, and a decision about each session that it names, which the limits
+	// bound.
 	"mayFollow", "mayNameSessions",
 }
 

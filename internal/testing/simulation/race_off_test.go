@@ -1,6 +1,0 @@
-//go:build !race
-
-package simulation
-
-// shuffled says that the race detector shuffles the scheduler.
-const shuffled = false

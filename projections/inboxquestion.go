@@ -1,0 +1,57 @@
+package projections
+
+import (
+	"cmp"
+
+	"maestro/events"
+)
+
+// NeedsAnswer reports whether somebody still has to answer a question: nobody has, once all tasks that it is about are
+// over.
+func (s *State) NeedsAnswer(x *Input) bool {
+	s.lookedThrough(len(x.TaskIDs))
+	for _, id := range x.TaskIDs {
+		if t := s.Task(id); t != nil && !t.Over() {
+			return true
+		}
+	}
+	return len(x.TaskIDs) == 0
+}
+
+func (b *inbox) question(x *Input) {
+	if !b.NeedsAnswer(x) {
+		return
+	}
+	b.find(InboxQuestion, x.SessionID, "", "", x.AskedAt, func() InboxItem {
+		asker, next := b.nameOf(x.SessionID), "maestro input answer "+x.ID+` "…"`
+		session := b.Session(x.SessionID)
+		if session != nil && session.Status == events.SessionSaidDone {
+			asker += ", which says it is done"
+			next += NextOr + "maestro session kill " + x.SessionID
+		}
+		return InboxItem{
+			SessionID: x.SessionID,
+			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
+			InputID:   x.ID,
+			What:      asker,
+			Message:   x.Question,
+			Options:   x.Options,
+			Next:      next,
+		}
+	})
+}
+
+// askedAt returns the task at which a session works that asks without naming one: that of the item that it held then
+// and still holds, or its only one; "" if that is unknown.
+func (b *inbox) askedAt(session *Session, x *Input) string {
+	if session == nil {
+		return ""
+	}
+	if item := b.Holds(session); item != nil && item.StartedAt <= x.AskedAt {
+		return item.TaskID
+	}
+	if session.Strategy != events.StrategyQueue && len(session.TaskIDs) == 1 {
+		return session.TaskIDs[0]
+	}
+	return ""
+}

@@ -1,0 +1,171 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"maestro/commands"
+	"maestro/engine"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// refusedIn returns the refused kept commands of projects; if a session is named, all of that session.
+func (v View) refusedIn(projects []*projections.Project, only string) ([]projections.InboxItem, error) {
+	if v.Service.Denials == nil {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	for _, p := range projects {
+		seen[p.ID] = true
+	}
+	denials := v.Service.Denials.List(func(d *engine.Denial) bool {
+		project, session, ok := projections.SessionOfSource(d.Actor)
+		return d.Kept && ok && seen[project] && (only == "" || session == only)
+	})
+	denials, sessions, err := v.openRefusals(denials, only)
+	if err != nil {
+		return nil, err
+	}
+	if only != "" {
+		return refusedKept(denials, sessions, math.MaxInt, math.MaxInt), nil
+	}
+	return refusedKept(denials, sessions, int(commands.LimitInboxRefused.Value),
+		int(commands.LimitInboxAllRefused.Value)), nil
+}
+
+// openRefusals returns the refusals that still need somebody, and the sessions that were refused. It searches in
+// portions.
+func (v View) openRefusals(
+	denials []engine.Denial, only string,
+) (open []engine.Denial, sessions map[string]*projections.Session, err error) {
+	sessions = map[string]*projections.Session{}
+	settled := settledRefusals{own: map[string]ownTasks{}, looks: refusalLooks}
+	err = v.listing(func(v View, until uint64) (done bool) {
+		concerns := v.concernsOf(only)
+		for len(denials) > 0 && v.Steps() < until {
+			d := denials[0]
+			denials = denials[1:]
+			_, session, _ := projections.SessionOfSource(d.Actor)
+			x := v.Session(session)
+			if x == nil || concerns != nil && !concerns(session, "") || settled.has(v, &d, x) {
+				continue
+			}
+			sessions[session] = x
+			open = append(open, d)
+		}
+		return len(denials) == 0
+	})
+	return open, sessions, err
+}
+
+// refusalLooks bounds the tasks of sessions that one list looks at to find refusals which nobody misses. It shows the
+// others.
+const refusalLooks = 50_000
+
+// settledRefusals finds the refused commands that nobody misses, because the tasks that they are about are over.
+type settledRefusals struct {
+	own   map[string]ownTasks
+	looks int
+}
+
+// ownTasks are the tasks of a session, and whether all are over.
+type ownTasks struct {
+	ids  map[string]bool
+	over bool
+}
+
+// has reports whether nobody misses a refused command. A worker reports on its own tasks, an orchestrator on all: a
+// command that names none of these is about all tasks of its session. A session at work without tasks may have more to
+// say, and a record that was cut does not name all tasks.
+func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) bool {
+	if d.More || d.Cut {
+		return false
+	}
+	own := r.of(v, x)
+	about := 0
+	for _, id := range d.TaskIDs() {
+		t := v.TaskEver(id)
+		if t == nil || x.Role == events.RoleWorker && !own.ids[id] {
+			continue
+		}
+		if !t.Over() {
+			return false
+		}
+		about++
+	}
+	return about > 0 || own.over && (len(own.ids) > 0 || !x.Active())
+}
+
+// of returns the tasks of a session, which it looks at once.
+func (r *settledRefusals) of(v View, x *projections.Session) ownTasks {
+	own, known := r.own[x.ID]
+	if known {
+		return own
+	}
+	if r.looks -= len(x.TaskIDs); r.looks < 0 {
+		return ownTasks{}
+	}
+	v.Worked(len(x.TaskIDs))
+	own = ownTasks{ids: make(map[string]bool, len(x.TaskIDs)), over: true}
+	for _, id := range x.TaskIDs {
+		own.ids[id] = true
+		t := v.Task(id)
+		own.over = own.over && (t == nil || t.Over())
+	}
+	r.own[x.ID] = own
+	return own
+}
+
+// refusedKept reports commands that had waited in an outbox and were refused: the newest of each session, at most
+// perSession, and at most most of all sessions, and how many more there are.
+func refusedKept(
+	denials []engine.Denial, sessions map[string]*projections.Session, perSession, most int,
+) []projections.InboxItem {
+	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
+	var items []projections.InboxItem
+	for _, d := range slices.Backward(denials) {
+		project, session, _ := projections.SessionOfSource(d.Actor)
+		item := projections.InboxItem{
+			Kind:        projections.InboxRefused,
+			ProjectID:   project,
+			SessionID:   session,
+			EntryID:     d.ID,
+			What:        sessions[session].Name,
+			SessionName: sessions[session].Name,
+			Since:       d.First,
+			Next:        "maestro audit denials --actor " + session,
+		}
+		if x := sessions[session]; x.Active() { // it can say it again
+			item.Next = "maestro session message " + session + ` "…", or ` + item.Next
+		}
+		if !d.More && listed[session] < perSession && len(items) < most {
+			listed[session]++
+			item.Message = d.Command + " was kept and then refused: " + d.Message + quoted(d.Text)
+			items = append(items, item)
+			continue
+		}
+		if more[session] == nil {
+			item.EntryID = ""
+			more[session] = &item
+		}
+		more[session].StandsFor(d.Count, int64(d.Last))
+		more[session].Since = d.First
+	}
+	slices.Reverse(items)
+	for _, session := range slices.Sorted(maps.Keys(more)) {
+		item := more[session]
+		item.Message = fmt.Sprintf("%d more kept commands were refused", item.More)
+		items = append(items, *item)
+	}
+	return items
+}
+
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": “" + text + "”"
+}
