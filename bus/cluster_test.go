@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,6 +22,9 @@ import (
 // clusterTenants is how many accounts a cluster has. Each has its own streams: after a stream is deleted and recreated
 // under the same name, the servers disagree for a while whether it exists.
 const clusterTenants = 64
+
+// noPeers is nats-server's code of "no suitable peers for placement".
+const noPeers = 10005
 
 // tenants is the configuration of the accounts.
 func tenants() string {
@@ -122,6 +126,23 @@ func connectTo(t *testing.T, s *server.Server, tenant int) *nats.Conn {
 	return nc
 }
 
+// connectWhenPlaced connects once the cluster has three servers for each stream: a leader that was just elected may not
+// have heard from the others yet, and refuses at once.
+func connectWhenPlaced(ctx context.Context, nc *nats.Conn, o Options) (*Bus, error) {
+	b := &Bus{options: o.withDefaults(), nc: nc, live: nc}
+	for {
+		err := b.attach(ctx)
+		if err == nil {
+			return b, nil
+		}
+		var refused *jetstream.APIError
+		if !errors.As(err, &refused) || refused.ErrorCode != noPeers || ctx.Err() != nil {
+			return nil, errors.Join(err, b.Close())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
 func TestClusterConforms(t *testing.T) {
 	t.Parallel()
 	servers := runCluster(t)
@@ -132,7 +153,7 @@ func TestClusterConforms(t *testing.T) {
 		ready, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		open := func(nc *nats.Conn) *Bus {
-			b, err := connect(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
+			b, err := connectWhenPlaced(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
