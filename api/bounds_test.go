@@ -32,6 +32,7 @@ var bounds = map[string]string{
 	"Can.refused":                     byFew,
 	"Can.limits":                      byFew,
 	"CanRefused.commands":             byFew,
+	"InboxItem.next":                  byFew,
 	"InboxItem.options":               "options",
 	"InputView.options":               "options",
 	"InputView.taskIds":               "ids",

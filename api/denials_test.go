@@ -175,7 +175,7 @@ func TestRefusedKeptCommandIsListed(t *testing.T) {
 	}
 	item := got[0].(map[string]any)
 	if item["kind"] != "refused" || item["sessionId"] != id || item["projectId"] != project ||
-		item["next"] != "maestro session message "+id+" \"…\", or maestro audit denials --actor "+id ||
+		fmt.Sprint(item["next"]) != "[maestro session message "+id+" \"…\" maestro audit denials --actor "+id+"]" ||
 		!strings.Contains(item["message"].(string),
 			"report:progress was kept and then refused: Session '"+id+"' may not report on task") ||
 		!strings.HasSuffix(item["message"].(string), ": “half of it is done”") {

@@ -30,4 +30,13 @@ func (s *server) inputRoutes() {
 		out.Body, out.Sequence, err = s.ListInbox(ctx, callOf(ctx).Caller, in)
 		return out, err
 	})
+	route.Register(s.mount(), route.Route{
+		Method:  http.MethodGet,
+		Path:    "/api/inbox/count",
+		Name:    "inbox-count",
+		Summary: "How many things need a person",
+	}, func(ctx context.Context, in *wire.InboxCountFilter) (out route.Answer[wire.InboxCount], err error) {
+		out.Body, out.Sequence, err = s.CountInbox(ctx, callOf(ctx).Caller, in)
+		return out, err
+	})
 }

@@ -130,6 +130,7 @@ var reads = []struct{ path, who string }{
 	{"/api/projects/PROJECT", "OUAR"},
 	{"/api/inbox", "OUARXV"},
 	{"/api/inbox?projectId=PROJECT", "OUAR"},
+	{"/api/inbox/count", "OUARXV"},
 	{"/api/inputs", "OUARXV"},
 	{"/api/inputs?projectId=PROJECT", "OUAR"},
 	{"/api/inputs?sessionId=ME", "WQTOUEFZARXV"}, // only those of the session itself

@@ -21,6 +21,7 @@ var whole = map[string]string{
 	"/api/commands":                 "the commands",
 	"/api/commands/{id}":            "no list",
 	"/api/inbox":                    "what needs a person; each kind is bounded",
+	"/api/inbox/count":              "no list",
 	"/api/manifests/schema":         "a document",
 	"/api/sessions/{id}":            "older clients get its timeline with it",
 	"/api/sessions/{id}/credential": "one secret",

@@ -18,13 +18,14 @@ func (t *Table) Alternative(who RoleSet, allowed []string, id string) (alternati
 	return "commands", spelled["commands"]
 }
 
-// instead returns the next step of a session that may not use a command.
-func (t *Table) instead(who RoleSet, allowed []string, id string) string {
+// instead returns the next step of a session that may not use a command, and the command line that may do what it
+// meant, "" if none is known.
+func (t *Table) instead(who RoleSet, allowed []string, id string) (next, line string) {
 	other, line := t.Alternative(who, allowed, id)
 	if other == "commands" {
-		return "see `" + line + "`"
+		return "see `" + line + "`", ""
 	}
-	return "use `" + line + "`"
+	return "use `" + line + "`", line
 }
 
 // Meant returns the id that an unknown one may stand for: one that ends with it, such as report:blocked for blocked, or

@@ -11,10 +11,12 @@ import (
 )
 
 // stepsForEach bounds the work of a fold for each item that it moves, stepsToLook for each task that it checks but does
-// not change, and stepsForWord for each report of a session on a task.
+// not change, stepsToLeave for each that the inbox need not examine any more, and stepsForWord for each report of a
+// session on a task.
 const (
 	stepsForEach = 30
 	stepsToLook  = 6
+	stepsToLeave = 10
 	stepsForWord = 2
 )
 
@@ -222,7 +224,7 @@ var worst = []struct {
 		}
 		g.outOfQueues(tasks)
 		return &events.TaskDeleted{TaskID: "x", Recursive: true, Descendants: tasks},
-			len(tasks) * (stepsForEach + stepsToLook)
+			len(tasks) * (stepsForEach + stepsToLook + stepsToLeave)
 	}, 0, 100, 0},
 	{"a task that tasks wait for that were in many queues", func(g *ground) (events.Data, int) {
 		g.task("x", "")

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func Permit(s *projections.State, t *Table, by Actor, id, project string) error 
 			return nil
 		}
 	}
-	return notAllowed(row.ID, "it is for: "+row.Who.String(), "", "Command '%s' is not allowed for %s", id, by)
+	return denied(row.ID, id, "", "", Denied{Caller: by.String(), For: row.Who.String()})
 }
 
 // PermitAt is Permit for a command: it also refuses a token that has expired at the time of its event.
@@ -61,8 +62,12 @@ func PermitCommand(s *projections.State, t *Table, c Call, command Command) erro
 		PermitListed(t, x.Role, x.Strategy, x.Permissions.Commands, command.ID()) == nil {
 		return err
 	}
-	instead := *refusal
-	instead.Next = t.instead(RoleSetOf(x.Role, x.Strategy), x.Permissions.Commands, meant.means())
+	instead, d := *refusal, Denied{}
+	if refusal.Denied != nil {
+		d = *refusal.Denied
+	}
+	instead.Denied = &d
+	instead.Next, d.Instead = t.instead(RoleSetOf(x.Role, x.Strategy), x.Permissions.Commands, meant.means())
 	return &instead
 }
 
@@ -77,28 +82,26 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 		if row.Who&agents != 0 && by.Access == AccessAdmin && row.ID != ReceivesMail {
 			next = "run it as the session: `" + asSession(row.ID) + "`"
 		}
-		return notAllowed(row.ID, "it is for: "+row.Who.String(), next,
-			"Command '%s' is not allowed for a user", row.ID)
+		return denied(row.ID, row.ID, "", next, Denied{Caller: "a user", For: row.Who.String()})
 	case by.Name != AdminName && !knownToken(s, by):
 		return notAllowed(row.ID, "the token was revoked, or it was never created", "ask for another one",
 			"The token '%s' is not valid", by.Name)
 	case by.Access == AccessAdmin:
 		return nil
 	case row.Write:
-		return notAllowed(row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token",
-			"Command '%s' is not allowed for the %s token '%s'", row.ID, by.Access, by.Name)
+		return denied(row.ID, row.ID, "a token of kind "+string(by.Access)+" writes nothing", "use an admin token",
+			Denied{Caller: fmt.Sprintf("the %s token '%s'", by.Access, by.Name)})
 	case by.Access == AccessAuditor:
 		return nil
 	case by.Access == AccessReadOnly && !isServerWide(row.ID) &&
 		(project == "" || slices.Contains(by.Projects, project)):
 		return nil
 	case isServerWide(row.ID):
-		return notAllowed(row.ID, "it reads the whole server, and a read-only token reads its own projects",
-			"use an admin or auditor token",
-			"Command '%s' is not allowed for the token '%s'", row.ID, by.Name)
+		return denied(row.ID, row.ID, "it reads the whole server, and a read-only token reads its own projects",
+			"use an admin or auditor token", Denied{Caller: "the token '" + by.Name + "'"})
 	}
-	return notAllowed(row.ID, "a read-only token reads its own projects", "use a token of that project",
-		"Command '%s' is not allowed for the token '%s' here", row.ID, by.Name)
+	return denied(row.ID, row.ID, "a read-only token reads its own projects", "use a token of that project",
+		Denied{Caller: "the token '" + by.Name + "' here"})
 }
 
 // isServerWide reports whether a row is about the whole server, not about what is in its projects.
@@ -177,12 +180,13 @@ func PermitListed(t *Table, role events.Role, strategy events.Strategy, allowed 
 	if thirdOn(t.Version) && canonical == ReceivesMail {
 		return nil
 	}
-	why := "it is for: " + row.Who.String()
-	if row.Who&column != 0 {
-		why = "the session's list of commands does not contain it"
+	d := Denied{Caller: fmt.Sprintf("%s (%s strategy)", role, strategy)}
+	if row.Who&column == 0 {
+		d.For = row.Who.String()
 	}
-	return notAllowed(id, why, t.instead(column, allowed, id),
-		"Command '%s' is not allowed for %s (%s strategy)", id, role, strategy)
+	next, instead := t.instead(column, allowed, id)
+	d.Instead = instead
+	return denied(id, id, "the session's list of commands does not contain it", next, d)
 }
 
 // beyond says where a session may use a command besides its own project and those that it created: sessions that

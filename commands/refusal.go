@@ -26,6 +26,8 @@ type Refusal struct {
 	Why, Next string
 	// Rule is the id of the table's row that refused, if one did.
 	Rule string
+	// Denied is set if the table or the caller's list does not let the caller use the command at all.
+	Denied *Denied
 	// Pointer is the RFC 6901 location of the faulty field, if any.
 	Pointer string
 	// Recorded says that the refusal is already recorded, or must not be.
@@ -79,6 +81,26 @@ func notAllowed(rule, why, next, format string, args ...any) *Refusal {
 		Next:    next,
 		Message: fmt.Sprintf(format, args...),
 	}
+}
+
+// Denied says who may not use a command, and what they may use.
+type Denied struct {
+	// Caller describes who may not use it.
+	Caller string
+	// For names who may; "" if the caller's role may, and this caller may not.
+	For string
+	// Instead is the command line that may do what the caller meant; "" if none is known.
+	Instead string
+}
+
+// denied refuses a caller the whole command; id is what it asked for, which may be an alias of the row.
+func denied(rule, id, why, next string, d Denied) *Refusal {
+	if d.For != "" {
+		why = "it is for: " + d.For
+	}
+	refusal := notAllowed(rule, why, next, "Command '%s' is not allowed for %s", id, d.Caller)
+	refusal.Denied = &d
+	return refusal
 }
 
 func forbidden(why, next, format string, args ...any) *Refusal {

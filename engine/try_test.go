@@ -186,7 +186,7 @@ func TestTryRefuses(t *testing.T) {
 				t.Errorf("%d records were made", n-before)
 			}
 			_, err = w.traced(c.when[0], c.when[1], c.when[2], c.key)
-			if !errors.As(err, &done) || *done != *tried {
+			if !errors.As(err, &done) || !reflect.DeepEqual(done, tried) {
 				t.Errorf("Try returns %+v\nand Do %+v", tried, done)
 			}
 		})

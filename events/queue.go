@@ -60,7 +60,7 @@ type QueueItemSkipped struct {
 	Queue     string `json:"queue" doc:"the queue"`
 	TaskID    string `json:"taskId" doc:"the item's task"`
 	SessionID string `json:"sessionId" doc:"who skipped it"`
-	Held      bool   `json:"held,omitempty" doc:"it was in that session's hand; else it was the next one"`
+	Held      bool   `json:"held,omitempty" doc:"that session held it; else it was the next one"`
 }
 
 // QueueItemRequeued: an item that was quarantined, failed or skipped, or completed and its task reopened, is queued

@@ -17,10 +17,20 @@ func (t *Task) touched() bool {
 }
 
 // mayNeedAttention reports whether the inbox has to examine a task: it is open, and it is touched, or everything below
-// it has ended, or it waits in vain.
+// it has ended, or a queue skipped it, or it waits in vain.
 func (s *State) mayNeedAttention(t *Task) bool {
 	return !t.Over() && (t.touched() || s.Unfinished(t.ID) == 0 && len(s.children.get(t.ID)) > 0 ||
-		s.goneDependency(t) != "")
+		s.skipped(t) != nil || s.goneDependency(t) != "")
+}
+
+// skipped returns the first item of a task that was skipped after the task's status was last set; nil if there is none.
+func (s *State) skipped(t *Task) *Item {
+	for _, item := range s.QueuesOf(t.ID) {
+		if item.Status == events.ItemSkipped && item.CompletedAt >= t.StatusAt {
+			return item
+		}
+	}
+	return nil
 }
 
 // gone reports whether nothing completes the task any more, unless it is completed already.

@@ -60,8 +60,8 @@ type InboxItem struct {
 	// Since is when the wait began, in milliseconds since 1970; Waited is its duration.
 	Since  events.Millis `json:"since"`
 	Waited int64         `json:"waited"`
-	// Next is what to do about it.
-	Next string `json:"next"`
+	// Next are the commands of which one is to be chosen.
+	Next []string `json:"next"`
 
 	// Order is its position in the requested list, lowest first.
 	Order int64 `json:"-"`
@@ -240,9 +240,10 @@ func (b *inbox) task(t *Task) {
 	case says == events.SaysCompleted:
 		kind = InboxUnconfirmed
 	default:
-		if t.begun() || b.allBelowEnded(t) {
+		switch {
+		case t.begun() || b.allBelowEnded(t):
 			b.dear.begun = append(b.dear.begun, begun{t.ID, session})
-		} else {
+		case !b.setAside(t):
 			b.inVain(t)
 		}
 		return
@@ -259,12 +260,12 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	case says == events.SaysBlocked:
 		item.Next = b.goOn(t, session, gone)
 	case kind == InboxBlocked:
-		item.Next = "maestro task reopen " + t.ID + ` "…"`
+		item.Next = []string{"maestro task reopen " + t.ID + ` "…"`}
 		item.Message = textOf(movedTo(t.Status), t.StatusReasonText())
 	case kind == InboxFailed:
-		item.Next = "maestro why " + t.ID + NextOr + b.goOn(t, session, gone)
+		item.Next = append([]string{"maestro why " + t.ID}, b.goOn(t, session, gone)...)
 	default:
-		item.Next = b.complete(t) + NextOr + "maestro task reopen " + t.ID + ` "<what is missing>"`
+		item.Next = []string{b.complete(t), "maestro task reopen " + t.ID + ` "<what is missing>"`}
 	}
 	result := t.Result()
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
@@ -273,16 +274,16 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	return item
 }
 
-// goOn returns the command that gets a task going again after a session said that it cannot continue; gone is what
+// goOn returns the commands of which each gets a task going again after a session said that it cannot continue; gone is what
 // became of the session, "" if it still works.
-func (b *inbox) goOn(t *Task, session, gone string) string {
+func (b *inbox) goOn(t *Task, session, gone string) []string {
 	for _, item := range b.QueuesOf(t.ID) {
 		if item.Status == events.ItemFailed {
-			return "maestro queue requeue " + t.ID + " --queue " + item.Queue
+			return []string{requeue(item)}
 		}
 	}
 	if gone == "" && b.works(session) { // one that said it is done may run no further command
-		return "maestro session message " + session + ` "…" --about ` + t.ID
+		return []string{"maestro session message " + session + ` "…" --about ` + t.ID}
 	}
 	return b.spawn(t)
 }
@@ -313,7 +314,7 @@ func (b *inbox) quarantine(q *Queue) {
 					Queue:     q.Name,
 					What:      b.titleOf(item.TaskID),
 					Message:   item.FailReason,
-					Next:      "maestro queue requeue " + item.TaskID + " --queue " + q.Name,
+					Next:      []string{requeue(item)},
 				}
 			})
 		}
@@ -336,7 +337,7 @@ func UnreadInbox(p *Project, unread []string) InboxItem {
 		Since:     events.Millis(p.UpdatedAt),
 		Message: "this project is too large for the inbox to read in one go; it did not look at all of: " +
 			strings.Join(unread, ", "),
-		Next: "maestro task list --project " + p.ID,
+		Next: []string{"maestro task list --project " + p.ID},
 	}
 }
 
@@ -357,7 +358,7 @@ func (b *inbox) stranded(q *Queue, gone string) {
 				Queue:     q.Name,
 				What:      b.nameOf(q.SessionID),
 				Message:   "items wait in its queue, and it is " + gone,
-				Next:      SpawnForQueue(q.ProjectID, q.Name),
+				Next:      []string{SpawnForQueue(q.ProjectID, q.Name)},
 			}
 		})
 	}))
@@ -383,7 +384,7 @@ func (b *inbox) late(e *Entry) {
 			EntryID:   e.ID(),
 			What:      b.nameOf(e.SessionID),
 			Message:   e.Message,
-			Next:      "maestro why " + e.SessionID,
+			Next:      []string{"maestro why " + e.SessionID},
 		}
 	})
 }

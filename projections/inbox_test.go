@@ -21,7 +21,7 @@ func inboxLines(items []InboxItem) []string {
 			line += fmt.Sprintf(" %s %q", x.InputID, x.Options)
 		}
 		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (int64(x.Since)-at(0))/1000, x.What, x.Message,
-			x.Next))
+			strings.Join(x.Next, ", or ")))
 	}
 	return lines
 }
@@ -416,7 +416,7 @@ func TestInboxIsBounded(t *testing.T) {
 		})
 	}
 	items := stateOf(t, then(late...)...).Inbox("p", nil)
-	if first := items[0]; first.More != told-InboxLateListed || first.Next != "maestro inbox --session w --kind late" {
+	if first := items[0]; first.More != told-InboxLateListed || first.Next[0] != "maestro inbox --session w --kind late" {
 		t.Errorf("the first item is %+v", first)
 	}
 	for i, item := range items[1:] {

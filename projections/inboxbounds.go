@@ -92,18 +92,28 @@ func (item *InboxItem) others() InboxItem {
 	switch {
 	case item.Queue != "":
 		rest.SessionID, rest.SessionName, rest.What = "", "", item.Queue
-		rest.Next = "maestro queue list --project " + item.ProjectID + " --queue " + item.Queue
+		rest.Next = []string{"maestro queue list --project " + item.ProjectID + " --queue " + item.Queue}
 	case item.SessionID != "":
-		rest.Next = "maestro inbox --session " + item.SessionID + " --kind " + string(item.Kind)
+		rest.Next = []string{"maestro inbox --session " + item.SessionID + " --kind " + string(item.Kind)}
 	default:
-		status := events.TaskBlocked
-		if item.Kind == InboxUnattended {
-			status = events.TaskInProgress
-		}
 		rest.What = item.ProjectID
-		rest.Next = "maestro task list --project " + item.ProjectID + " --status " + string(status)
+		for _, status := range statusesOf(item.Kind) {
+			rest.Next = append(rest.Next, "maestro task list --project "+item.ProjectID+" --status "+string(status))
+		}
 	}
 	return rest
+}
+
+// statusesOf returns the statuses of the tasks that a kind of items without a session is about.
+func statusesOf(kind InboxKind) []events.TaskStatus {
+	switch kind {
+	case InboxStuck:
+		return []events.TaskStatus{events.TaskTodo}
+	case InboxUnattended:
+		return []events.TaskStatus{events.TaskInProgress, events.TaskTodo}
+	default:
+		return []events.TaskStatus{events.TaskBlocked}
+	}
 }
 
 func (item *InboxItem) sayHowMany() {

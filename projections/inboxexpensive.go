@@ -93,13 +93,12 @@ func (b *inbox) leftOver(x *Session) func() (more bool) {
 }
 
 // afterFailure returns the steps after a session failed: to learn why, and to give its work to another.
-func (b *inbox) afterFailure(x *Session) string {
-	const why = "maestro why "
-	successor := b.Successor(x)
+func (b *inbox) afterFailure(x *Session) []string {
+	why, successor := "maestro why "+x.ID, b.Successor(x)
 	if strings.Contains(successor, "<") { // what it left waits for other tasks
-		return why + x.ID
+		return []string{why}
 	}
-	return why + x.ID + NextOr + successor
+	return []string{why, successor}
 }
 
 // lookAtBegun returns a chore that adds the started tasks on which no session works.

@@ -23,7 +23,7 @@ func (b *inbox) unserved(q *Queue) {
 				Queue:   q.Name,
 				What:    q.Name,
 				Message: items + " can be started, and no session works in the queue",
-				Next:    SpawnForQueue(q.ProjectID, q.Name),
+				Next:    []string{SpawnForQueue(q.ProjectID, q.Name)},
 			}
 		})
 	}))
@@ -62,12 +62,12 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					TaskID:  t.ID,
 					What:    t.Title,
 					Message: "all tasks below it are completed",
-					Next:    "maestro task complete " + t.ID,
+					Next:    []string{"maestro task complete " + t.ID},
 				}
 				if reopened {
 					const why = "it was reopened after all tasks below it were completed"
 					item.Message = textOf(why, t.StatusReasonText())
-					item.Next = b.spawn(t) + NextOr + item.Next
+					item.Next = append(b.spawn(t), item.Next...)
 				}
 				return item
 			})

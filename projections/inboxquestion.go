@@ -23,11 +23,11 @@ func (b *inbox) question(x *Input) {
 		return
 	}
 	b.find(InboxQuestion, x.SessionID, "", "", x.AskedAt, func() InboxItem {
-		asker, next := b.nameOf(x.SessionID), "maestro input answer "+x.ID+` "…"`
+		asker, next := b.nameOf(x.SessionID), []string{"maestro input answer " + x.ID + ` "…"`}
 		session := b.Session(x.SessionID)
 		if session != nil && session.Status == events.SessionSaidDone {
 			asker += ", which says it is done"
-			next += NextOr + "maestro session kill " + x.SessionID
+			next = append(next, "maestro session kill "+x.SessionID)
 		}
 		return InboxItem{
 			SessionID: x.SessionID,

@@ -45,16 +45,21 @@ func (s *State) LastRole(t *Task) events.Role {
 	return events.RoleWorker
 }
 
+// requeue returns the command that puts an item back into its queue.
+func requeue(item *Item) string {
+	return "maestro queue requeue " + item.TaskID + " --queue " + item.Queue
+}
+
 // spawn returns [State.SpawnFor], which is refused while a dependency of the task is open: the dependency comes first.
-func (b *inbox) spawn(t *Task) string {
+func (b *inbox) spawn(t *Task) []string {
 	b.lookedThrough(len(t.Dependencies))
 	spawn := b.SpawnFor(t)
 	unmet := b.UnmetDependencies(t)
 	switch {
 	case len(unmet) == 0:
-		return spawn
+		return []string{spawn}
 	case slices.ContainsFunc(unmet, func(id string) bool { return b.done(id) }): // deleted or cancelled
-		return b.dropGone(t)
+		return []string{b.dropGone(t)}
 	}
-	return "maestro task get " + unmet[0] + NextOr + spawn + " --force"
+	return []string{"maestro task get " + unmet[0], spawn + " --force"}
 }

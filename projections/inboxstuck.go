@@ -35,7 +35,7 @@ func (b *inbox) stuck(q *Queue) {
 					Queue:   q.Name,
 					What:    b.titleOf(task),
 					Message: b.WaitsFor(q, item),
-					Next:    b.dropGone(t),
+					Next:    []string{b.dropGone(t)},
 				}
 			})
 		}
@@ -57,7 +57,7 @@ func (b *inbox) inVain(t *Task) {
 			TaskID:  t.ID,
 			What:    t.Title,
 			Message: "waits for " + on.ID + " (" + b.GoneBecause(on.ID) + ")",
-			Next:    b.dropGone(t),
+			Next:    []string{b.dropGone(t)},
 		}
 	})
 }
@@ -82,7 +82,7 @@ func (b *inbox) unseen(q *Queue, items int, since int64) {
 			Message: "of " + strconv.Itoa(items) +
 				" waiting items, the inbox did not check whether their dependencies can still be completed: " +
 				"they have too many",
-			Next: "maestro queue list --project " + q.ProjectID + " --queue " + q.Name,
+			Next: []string{"maestro queue list --project " + q.ProjectID + " --queue " + q.Name},
 		}
 	})
 }

@@ -56,6 +56,28 @@ func (b *inbox) quarantined(t *Task) bool {
 	})
 }
 
+// setAside adds a task that nobody has started and that a queue skipped, and reports whether it did.
+func (b *inbox) setAside(t *Task) bool {
+	skipped := b.skipped(t)
+	if skipped == nil || b.Open(t.ID) > 0 {
+		return false
+	}
+	b.find(InboxUnattended, skipped.SessionID, t.ID, "", skipped.CompletedAt, func() InboxItem {
+		item := InboxItem{
+			TaskID:    t.ID,
+			SessionID: skipped.SessionID,
+			What:      t.Title,
+			Message:   textOf("its item in queue "+skipped.Queue+" was skipped", skipped.FailReason),
+			Next:      b.spawn(t),
+		}
+		if b.ended(t) != nil {
+			item.Next = append([]string{requeue(skipped)}, item.Next...)
+		}
+		return item
+	})
+	return true
+}
+
 // ended returns an item of the task that was skipped, or completed before the task was reopened; nil if there is none.
 // It omits the own queues of sessions that are gone: nobody would start the item there.
 func (b *inbox) ended(t *Task) *Item {
@@ -92,17 +114,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		switch {
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
-			item.Next += NextOr + "maestro task update " + t.ID + " --status todo"
+			item.Next = append(item.Next, "maestro task update "+t.ID+" --status todo")
 		case b.ended(t) != nil:
 			q := b.ended(t)
-			item.Message = "its item in queue " + q.Queue + " was skipped"
-			if q.FailReason != "" {
-				item.Message += ": " + q.FailReason
-			}
+			item.Message = textOf("its item in queue "+q.Queue+" was skipped", q.FailReason)
 			if q.Status == events.ItemCompleted {
 				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
 			}
-			item.Next = "maestro queue requeue " + t.ID + " --queue " + q.Queue + NextOr + item.Next
+			item.Next = append([]string{requeue(q)}, item.Next...)
 		case last.Active():
 			item.Message += ": session " + session + " had it, and is at work on something else"
 		case last.Deleted:
@@ -116,10 +135,10 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message += ": it was reopened after session " + session + " was completed"
 		case t.Reopened:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
-			item.Next += NextOr + b.complete(t)
+			item.Next = append(item.Next, b.complete(t))
 		default:
 			item.Message += ": session " + session + " is completed, and nobody says that it is done"
-			item.Next = b.complete(t) + NextOr + item.Next
+			item.Next = append([]string{b.complete(t)}, item.Next...)
 		}
 		if reason := t.ReopenReason(); reason != "" {
 			item.Message += "; the reason it was reopened: " + reason
@@ -152,23 +171,23 @@ func (b *inbox) silent(x *Session) {
 	}
 	b.find(kind, x.ID, "", "", since, func() InboxItem {
 		item := InboxItem{SessionID: x.ID, TaskID: b.workOf(x), What: x.Name}
+		kill, exec := "maestro session kill "+x.ID, "maestro session exec "+x.ID+" -- <command>"
 		switch kind {
 		case InboxExited:
 			item.Message = exit.Exited()
-			item.Next = "maestro session complete " + x.ID + NextOr + "maestro session kill " + x.ID
+			item.Next = []string{"maestro session complete " + x.ID, kill}
 			switch {
 			case exit.exitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
-				item.Next = "maestro session kill " + x.ID
+				item.Next = []string{kill}
 			case exit.exitCode() != 0:
-				item.Next = "maestro session kill " + x.ID + " && " + b.Successor(x) + NextOr +
-					"maestro session exec " + x.ID + " -- <command>"
+				item.Next = []string{kill + " && " + b.Successor(x), exec}
 			}
 		case InboxUnstarted:
 			item.Message = "it was spawned, and has not begun any work"
-			item.Next = "maestro session exec " + x.ID + " -- <command>" + NextOr + "maestro session kill " + x.ID
+			item.Next = []string{exec, kill}
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"
-			item.Next = "maestro session kill " + x.ID
+			item.Next = []string{kill}
 		}
 		return item
 	})
@@ -277,9 +296,9 @@ func (s *State) waitsFor(t *Task, together map[string]bool) bool {
 
 // word adds a working session that says that it cannot continue, and names no task.
 func (b *inbox) word(x *Session, word *Entry) {
-	kind, next := InboxBlocked, "maestro session message "+x.ID+` "…"`
+	kind, next := InboxBlocked, []string{"maestro session message " + x.ID + ` "…"`}
 	if word.Type == reportType(events.ReportError) {
-		kind, next = InboxFailed, "maestro why "+x.ID+NextOr+"maestro session message "+x.ID+` "…"`
+		kind, next = InboxFailed, append([]string{"maestro why " + x.ID}, next...)
 	}
 	b.find(kind, x.ID, "", "", word.At, func() InboxItem {
 		return InboxItem{

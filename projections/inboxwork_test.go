@@ -23,6 +23,14 @@ func TestUnattendedWork(t *testing.T) {
 	const blockedItem = `blocked w/t1 at 5: Title of t1: no key → maestro session message w "…" --about t1`
 	blocked := report(worker, "w", events.ReportBlocked, "no key", "t1")
 	stuck := report(worker, "w", events.ReportBlocked, "no key")
+	inQueue := func(with ...given) []given {
+		return append([]given{
+			by(admin, &events.QueueCreated{Queue: "q"}),
+			by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}),
+			pulls("w2", "q"),
+			by(admin, &events.QueueItemSkipped{Queue: "q", TaskID: "t1", SessionID: "w2"}),
+		}, with...)
+	}
 	messages := 0
 	tell := func(session, about string) given {
 		messages++
@@ -79,6 +87,17 @@ func TestUnattendedWork(t *testing.T) {
 			"quarantined w2/t1 in a at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue a",
 		}},
 		{"put back by a user", had(killed("w"), moved("t1", events.TaskTodo)), nil},
+		{"skipped before anybody began", then(inQueue()...), []string{
+			"unattended w2/t1 at 6: Title of t1: its item in queue q was skipped → " +
+				"maestro queue requeue t1 --queue q, or " + spawnNext,
+		}},
+		{"skipped, and queued again", then(inQueue(requeued("q", "t1"))...), nil},
+		{"skipped, and given to a session", then(inQueue(spawn("w3", "t1"))...), nil},
+		{"skipped, and cancelled", then(inQueue(moved("t1", events.TaskCancelled))...), nil},
+		{"skipped, and put back by a user", then(inQueue(moved("t1", events.TaskInProgress),
+			moved("t1", events.TaskTodo))...), nil},
+		{"skipped, and the queue is deleted", then(inQueue(by(admin, &events.QueueDeleted{Queue: "q"}))...), nil},
+		{"skipped in one queue, and it waits in another", then(inQueue(pulls("w3", "w3", "t1"))...), nil},
 		{"cancelled", had(killed("w"), moved("t1", events.TaskCancelled)), nil},
 		{"its session was deleted", had(by(admin, &events.SessionDeleted{SessionID: "w"})), []string{
 			"unattended w/t1 at 5: Title of t1: no session works on it: session w was deleted → " + spawnNext,

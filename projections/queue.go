@@ -76,6 +76,9 @@ func (i *Item) Returned() bool {
 	return i.Attempts > 1
 }
 
+// isSkipped reports whether the item is in its queue, and was skipped.
+func (i *Item) isSkipped() bool { return i.Status == events.ItemSkipped && !i.Removed }
+
 // HeldItem is the item that a session holds, or held last.
 type HeldItem struct {
 	Queue  string
@@ -234,6 +237,9 @@ func (s *State) changeItem(f fact, before *Item, edit func(*Item)) {
 	if was, is := isOpen(before.Status), isOpen(after.Status); was != is {
 		s.opens(&after, 2*index(is)-1)
 		s.listOpen(&after, id, is)
+	}
+	if before.isSkipped() != after.isSkipped() {
+		s.attendTask(before.TaskID)
 	}
 	if before.Status == events.ItemProcessing {
 		s.heldItems = s.heldItems.without(before.Started)

@@ -25,6 +25,9 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	s.Handler.View(func(state *projections.State) { follows = s.At(state, c).mayFollow(p.Next) })
 	if !follows {
 		p.Next = s.whomToAsk(c)
+		if d, denied := p.Details.(*wire.Denied); denied {
+			p.Details = &wire.Denied{Caller: d.Caller, For: d.For}
+		}
 	}
 }
 
@@ -168,7 +171,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	}
 	ask := `maestro report needs-input "<question>"`
 	for i := range items {
-		all := items[i].Steps()
+		all := items[i].Next
 		steps := slices.DeleteFunc(slices.Clone(all), func(step string) bool { return !may(step) })
 		if len(steps) < len(all) && !slices.ContainsFunc(steps, changes) {
 			if spawn := s.spawnNow(&items[i]); spawn != "" && may(spawn) {
@@ -184,7 +187,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		default:
 			steps = []string{"ask whoever spawned this session"}
 		}
-		items[i].Next = strings.Join(steps, projections.NextOr)
+		items[i].Next = steps
 	}
 }
 

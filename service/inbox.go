@@ -37,15 +37,14 @@ func (s *Service) ListInbox(
 		return nil, 0, Invalid("/sort", "'%s' is not an order of the inbox; it is urgency, or left out",
 			safetext.Printable(in.Sort))
 	}
-	if kinds := in.Kinds(); in.Kind != "" && !slices.Contains(kinds, in.Kind) {
-		return nil, 0, Invalid("/kind", "'%s' is not a kind of inbox item; it is one of: %s",
-			safetext.Printable(in.Kind), strings.Join(kinds, ", "))
+	if err := knownKind(in.Kind); err != nil {
+		return nil, 0, err
 	}
 	wait, err := ParseWait(in.Wait)
 	if err != nil {
 		return nil, 0, err
 	}
-	items, sequence, err = s.listInbox(ctx, c, in, asked)
+	items, sequence, err = s.listInbox(ctx, c, in, "", asked)
 	if err != nil || len(items) > 0 || wait == 0 {
 		return items, sequence, err
 	}
@@ -53,6 +52,35 @@ func (s *Service) ListInbox(
 		return nil, 0, err
 	}
 	return s.awaitInbox(ctx, c, in, asked, sequence, wait)
+}
+
+// CountInbox counts the things that need a person.
+func (s *Service) CountInbox(
+	ctx context.Context, c *Caller, in *wire.InboxCountFilter,
+) (count wire.InboxCount, sequence uint64, err error) {
+	leave, err := s.admitted(ctx, c, Demand{})
+	if err != nil {
+		return count, 0, err
+	}
+	defer leave()
+	if err := knownKind(in.Kind); err != nil {
+		return count, 0, err
+	}
+	items, sequence, err := s.listInbox(ctx, c, &wire.InboxFilter{Kind: in.Kind}, in.Except, PageOf{})
+	for i := range items {
+		count.Things += items[i].Things()
+	}
+	return count, sequence, err
+}
+
+// knownKind refuses a filter for an unknown kind; "" is all kinds.
+func knownKind(kind string) error {
+	kinds := wire.InboxFilter{}.Kinds()
+	if kind == "" || slices.Contains(kinds, kind) {
+		return nil
+	}
+	return Invalid("/kind", "'%s' is not a kind of inbox item; it is one of: %s",
+		safetext.Printable(kind), strings.Join(kinds, ", "))
 }
 
 const (
@@ -73,8 +101,8 @@ func (s *Service) hasMail(c *Caller) (has bool) {
 }
 
 // awaitInbox reads again after changes since a sequence, until something needs somebody, there is mail for the calling
-// session, or the time is over. Each of
-// these reads is paid for before it begins, by what the caller and its project can spare.
+// session, or the time is over. Each of these reads is paid for before it begins, by what the caller and its project
+// can spare.
 func (s *Service) awaitInbox(
 	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf, sequence uint64, wait time.Duration,
 ) (items []projections.InboxItem, _ uint64, err error) {
@@ -107,7 +135,7 @@ func (s *Service) awaitInbox(
 			continue
 		}
 		before := a.reads
-		items, sequence, err = s.listInbox(ctx, c, in, asked)
+		items, sequence, err = s.listInbox(ctx, c, in, "", asked)
 		cost = 1 + a.reads - before
 		a.returnReads()
 		if err != nil || len(items) > 0 {
@@ -119,9 +147,9 @@ func (s *Service) awaitInbox(
 // byUrgency names the order that starts with the items that block a session.
 const byUrgency = "urgency"
 
-// listInbox returns the items that a page needs.
+// listInbox returns the items that a page needs, except those of a project, "" for none.
 func (s *Service) listInbox(
-	ctx context.Context, c *Caller, in *wire.InboxFilter, asked PageOf,
+	ctx context.Context, c *Caller, in *wire.InboxFilter, except string, asked PageOf,
 ) (items []projections.InboxItem, sequence uint64, err error) {
 	part := asked.part()
 	wanted := projections.InboxPart{Kind: projections.InboxKind(in.Kind), From: part.from, Most: part.left}
@@ -142,6 +170,7 @@ func (s *Service) listInbox(
 		if err != nil {
 			return err
 		}
+		projects = slices.DeleteFunc(projects, func(p *projections.Project) bool { return p.ID == except })
 		for _, p := range projects {
 			found, unread, err := v.inboxOf(p, in.SessionID, wanted)
 			if err != nil {

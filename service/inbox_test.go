@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"maestro/commands"
@@ -156,11 +157,12 @@ func TestInboxNamesStepsThatItsReaderMayTake(t *testing.T) {
 		write + ", or maestro audit denials --actor s": write,
 		"maestro why t, or maestro task complete t":    "maestro why t, or maestro task complete t",
 	} {
-		items := []projections.InboxItem{{Next: next}}
-		if s.followable(s.admin(), items); items[0].Next != next {
+		const or = ", or "
+		items := []projections.InboxItem{{Next: strings.Split(next, or)}}
+		if s.followable(s.admin(), items); strings.Join(items[0].Next, or) != next {
 			t.Errorf("the user is told %q, not %q", items[0].Next, next)
 		}
-		if s.followable(s.lead, items); items[0].Next != want {
+		if s.followable(s.lead, items); strings.Join(items[0].Next, or) != want {
 			t.Errorf("an orchestrator is told %q instead of %q, not %q", items[0].Next, next, want)
 		}
 	}

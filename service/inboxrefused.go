@@ -136,10 +136,10 @@ func refusedKept(
 			What:        sessions[session].Name,
 			SessionName: sessions[session].Name,
 			Since:       d.First,
-			Next:        "maestro audit denials --actor " + session,
+			Next:        []string{"maestro audit denials --actor " + session},
 		}
 		if x := sessions[session]; x.Active() { // it can say it again
-			item.Next = "maestro session message " + session + ` "…", or ` + item.Next
+			item.Next = append([]string{"maestro session message " + session + ` "…"`}, item.Next...)
 		}
 		if !d.More && listed[session] < perSession && len(items) < most {
 			listed[session]++

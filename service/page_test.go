@@ -134,7 +134,7 @@ func TestPartsOfAnInboxAreTheWhole(t *testing.T) {
 		}
 		for at := range whole {
 			from := whole[at].Since
-			part, _, err := w.listInbox(t.Context(), w.admin(), in, PageOf{Limit: 3, From: int64(from)})
+			part, _, err := w.listInbox(t.Context(), w.admin(), in, "", PageOf{Limit: 3, From: int64(from)})
 			if err != nil {
 				t.Fatal(err)
 			}

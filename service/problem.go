@@ -152,6 +152,9 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			Rule:    refusal.Rule,
 			Pointer: refusal.Pointer,
 		}
+		if d := refusal.Denied; d != nil {
+			p.Details = (*wire.Denied)(d)
+		}
 	case errors.As(err, &unavailable):
 		level := slog.LevelWarn
 		known := errors.Is(err, events.ErrReadOnly) || errors.Is(err, events.ErrFull) || s.Health() != nil
@@ -244,7 +247,7 @@ func commonWords(kind Kind) (why, next string) {
 	case KindInvalid:
 		return wire.InvalidWhy, wire.InvalidNext
 	case KindNotAllowed:
-		return "the caller's permissions do not cover it", "see GET /api/commands"
+		return "the caller's permissions do not cover it", "see `maestro commands`"
 	case KindNotFound:
 		return "it never existed, or it was deleted",
 			"check it with `maestro project list`, `maestro task list` or `maestro session list`"

@@ -49,6 +49,7 @@ var queryRules = map[Query]queryRule{
 	"input-list":            {rows: []string{"input:list", "whoami"}, afterEnd: true, inPages: true},
 	"input-get":             {rows: []string{"input:list", "whoami"}, afterEnd: true},
 	"inbox":                 {rows: one("inbox"), inPages: true},
+	"inbox-count":           {rows: one("inbox")},
 	"since":                 {rows: one("since"), readsLog: true},
 	"why":                   {rows: one("why")},
 	"template-list":         {rows: one("template:list")},

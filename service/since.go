@@ -84,7 +84,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body := wire.Since{From: from, To: to, Events: found.events}
 	body.Inbox = []projections.InboxItem{}
 	if s.Permit(c, "inbox", in.ProjectID) == nil {
-		if body.Inbox, _, err = s.listInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}, PageOf{}); err != nil {
+		if body.Inbox, _, err = s.listInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}, "", PageOf{}); err != nil {
 			return wire.Since{}, err
 		}
 	}

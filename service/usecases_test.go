@@ -49,6 +49,10 @@ var uses = map[string]func(ctx context.Context, s *stage, c *Caller) error{
 		return err
 	},
 	"Heartbeat": func(ctx context.Context, s *stage, c *Caller) error { return s.Heartbeat(ctx, c, s.leadName) },
+	"CountInbox": func(ctx context.Context, s *stage, c *Caller) error {
+		_, _, err := s.CountInbox(ctx, c, &wire.InboxCountFilter{})
+		return err
+	},
 	"ListInbox": func(ctx context.Context, s *stage, c *Caller) error {
 		_, _, err := s.ListInbox(ctx, c, &wire.InboxFilter{})
 		return err

@@ -18,6 +18,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// Denied returns who may not use the command, if permissions refused it altogether; otherwise nil.
+func (e *Error) Denied() *wire.Denied {
+	var denied wire.Denied
+	if json.Unmarshal(e.Details, &denied) != nil || denied.Caller == "" {
+		return nil
+	}
+	return &denied
+}
+
 // ConnectionError says that no answer arrived: nothing listens at the address, or the connection broke. A command may
 // have been executed.
 type ConnectionError struct {

@@ -30,6 +30,11 @@ func (c *Client) Inbox(ctx context.Context, filter wire.InboxFilter) ([]wire.Inb
 	return list[wire.InboxItem](ctx, c, "/api/inbox", queryOf(filter))
 }
 
+// InboxCount counts the things that need a person.
+func (c *Client) InboxCount(ctx context.Context, filter wire.InboxCountFilter) (wire.InboxCount, error) {
+	return read[wire.InboxCount](ctx, c, "/api/inbox/count", queryOf(filter))
+}
+
 // AwaitInbox is Inbox once it has an item, or after a time that the server bounds.
 func (c *Client) AwaitInbox(
 	ctx context.Context, filter wire.InboxFilter, wait time.Duration,

@@ -26,25 +26,19 @@ func bothProjects() error {
 // asData reports whether the output is for a program, which is told only what it asked for.
 func (a *Run) asData() bool { return a.JSON || a.format == "jsonl" || a.quiet }
 
-// thingsElsewhere counts what needs the user in other projects than that of a filter, "" for no such project. It is for
-// a current project: who works on one does not see that agents of another wait. A count that fails is none, because the
-// answer itself is there.
-func thingsElsewhere(ctx context.Context, a *Run, filter wire.InboxFilter) (n int) {
-	here := filter.ProjectID
-	if here == "" || filter.SessionID != "" || filter.Kind == string(inboxSetAside) {
+// thingsElsewhere returns how much needs the user in other projects than that of a filter, "" for no such project. It
+// is for a current project: who works on one does not see that agents of another wait. A count that fails is none,
+// because the answer itself is there.
+func thingsElsewhere(ctx context.Context, a *Run, filter wire.InboxFilter) int {
+	if filter.ProjectID == "" || filter.SessionID != "" || filter.Kind == string(inboxSetAside) {
 		return 0
 	}
-	filter.ProjectID, filter.Limit = "", ""
-	items, err := Ask(ctx, a, (*client.Client).Inbox, filter)
+	count, err := Ask(ctx, a, (*client.Client).InboxCount,
+		wire.InboxCountFilter{Kind: filter.Kind, Except: filter.ProjectID})
 	if err != nil {
 		return 0
 	}
-	for _, item := range items {
-		if item.ProjectID != here {
-			n++
-		}
-	}
-	return n
+	return count.Things
 }
 
 // inOthers says that things in other projects need the user.

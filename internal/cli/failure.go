@@ -192,7 +192,6 @@ func explain(err error) explained {
 		if said.Status == http.StatusUnauthorized {
 			e.next = "check MAESTRO_TOKEN: its token was revoked, or is another server's"
 		}
-		e.next = strings.ReplaceAll(e.next, "GET /api/commands", "`maestro commands`")
 		e.detail("rule", said.Rule)
 		e.detail("pointer", said.Pointer)
 		return e

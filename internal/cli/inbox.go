@@ -174,7 +174,7 @@ func setAside(ctx context.Context, a *Run, project, session string) []wire.Inbox
 			What:        of.Name,
 			SessionName: of.Name,
 			Message:     Many(aside[id], "kept command") + " set aside and not delivered",
-			Next:        "read what is in " + filepath.Join(path, dir) + ", and remove it",
+			Next:        []string{"read what is in " + filepath.Join(path, dir) + ", and remove it"},
 		}
 		if info, err := h.Root().Stat(dir); err == nil {
 			item.Since = events.Millis(info.ModTime().UnixMilli())
@@ -226,7 +226,7 @@ func showInbox(a *Run, items []wire.InboxItem) {
 		if len(item.Options) > 0 {
 			a.Print("             options: %s\n", safetext.OneLine(strings.Join(item.Options, " · ")))
 		}
-		for _, next := range item.Steps() {
+		for _, next := range item.Next {
 			a.Print("             → %s\n", next)
 		}
 	}

@@ -18,7 +18,7 @@ func TestInboxShowsWholeQuestions(t *testing.T) {
 		Kind:      "question",
 		SessionID: "sess_1",
 		Message:   question,
-		Next:      "maestro input answer",
+		Next:      []string{"maestro input answer"},
 	}})
 	got := strings.Join(strings.Fields(out.String()), " ")
 	if !strings.Contains(got, question) {

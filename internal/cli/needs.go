@@ -34,17 +34,16 @@ func asTyped(called *cobra.Command, err error) error {
 	if errors.As(err, &own) || !errors.As(err, &said) || said.Rule == "" {
 		return err
 	}
-	typed := lineID(called)
-	refused, ok := strings.CutPrefix(said.Message, "Command '"+said.Rule+"'")
-	if !ok || said.Rule == typed || said.Rule == commands.AliasOf(typed) {
+	typed, denied := lineID(called), said.Denied()
+	if denied == nil || said.Rule == typed || said.Rule == commands.AliasOf(typed) {
 		return err
 	}
 	named := *said
-	named.Message = "`" + called.CommandPath() + "`" + refused
+	named.Message = "`" + called.CommandPath() + "` is not allowed for " + denied.Caller
 	named.Why = "it needs " + said.Rule
-	switch who, ok := strings.CutPrefix(said.Why, "it is for"); {
-	case ok:
-		named.Why += ", which is for" + who
+	switch {
+	case denied.For != "":
+		named.Why += ", which is for: " + denied.For
 	case said.Why != "":
 		named.Why += ": " + said.Why
 	}

@@ -43,7 +43,10 @@ func TestRefusalsNameWhatWasTyped(t *testing.T) {
 				continue
 			}
 			err := asTyped(cmd, &client.Error{Status: 403, Problem: wire.Problem{
-				Rule: row.ID, Message: "Command '" + row.ID + "' is not allowed for worker", Why: "it is for: user",
+				Rule:    row.ID,
+				Message: "Command '" + row.ID + "' is not allowed for worker",
+				Why:     "it is for: user",
+				Details: []byte(`{"caller":"worker","for":"user"}`),
 			}})
 			var said *client.Error
 			if !errors.As(err, &said) || !strings.Contains(said.Message, typed) &&

@@ -217,14 +217,21 @@ func refusedHere(err error) error {
 	if refusal.Code == commands.CodeNotAllowed {
 		status = http.StatusForbidden
 	}
-	return &client.Error{Status: status, Problem: wire.Problem{
+	said := wire.Problem{
 		Code:    string(refusal.Code),
 		Message: refusal.Message,
 		Why:     refusal.Why,
 		Next:    refusal.Next,
 		Rule:    refusal.Rule,
 		Pointer: refusal.Pointer,
-	}}
+	}
+	if refusal.Denied != nil {
+		said.Details, err = json.Marshal((*wire.Denied)(refusal.Denied))
+		if err != nil {
+			return err
+		}
+	}
+	return &client.Error{Status: status, Problem: said}
 }
 
 // keepCommand puts a command into the session's outbox, and creates the home for it on a machine without one.

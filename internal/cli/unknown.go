@@ -189,35 +189,34 @@ func (e *unknownVerbError) Error() string {
 // allowed replaces the command that was probably meant by one that this session may use in its place, if it may not use
 // that one.
 func (a *Run) allowed(err *unknownVerbError) error {
-	instead, ok := a.instead("maestro " + err.meant)
-	if err.meant == "" || !ok {
+	refused := a.refusedLine("maestro " + err.meant)
+	if err.meant == "" || refused == nil {
 		return err
 	}
-	_, line, found := strings.Cut(instead, "`maestro ")
-	line, _, _ = strings.Cut(line, "`")
-	if !found || line == "commands" {
-		line = ""
+	line := ""
+	if denied := refused.Denied(); denied != nil {
+		line = strings.TrimPrefix(denied.Instead, "maestro ")
 	}
 	return &unknownVerbError{err.group, err.word, line}
 }
 
-// instead returns the next step of this session in place of a command line that its manifest does not allow; ok is
-// false if it does, or if it is not known what it allows.
-func (a *Run) instead(line string) (next string, ok bool) {
+// refusedLine returns the refusal of a command line that this session's manifest does not allow; nil if it does, or if
+// it is not known what it allows.
+func (a *Run) refusedLine(line string) *client.Error {
 	if !a.isSession() {
-		return "", false
+		return nil
 	}
 	words := strings.Fields(line)[1:]
 	called, _, err := Called(words, a.More...)
 	if err != nil || called.Annotations[commandID] == "" ||
 		called.Annotations[commandID] == "manifest:show" { // its own manifest, which every session may read
-		return "", false
+		return nil
 	}
 	var refused *client.Error
 	if !errors.As(guardHere(a, called.Annotations[commandID]), &refused) {
-		return "", false
+		return nil
 	}
-	return refused.Next, true
+	return refused
 }
 
 // waitForServer is the next step of a session whose server does not answer.
@@ -272,8 +271,8 @@ func (a *Run) followable(next string) string {
 		case commands.IsForOperators(words[1]):
 			return "ask whoever runs the server"
 		}
-		if instead, ok := a.instead(line); ok {
-			return instead
+		if refused := a.refusedLine(line); refused != nil {
+			return refused.Next
 		}
 	}
 	return next

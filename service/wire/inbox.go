@@ -15,6 +15,17 @@ type InboxFilter struct {
 	Sort      string `query:"sort" doc:"urgency: first what holds up a session, then other work; else by wait"`
 }
 
+// InboxCountFilter selects the things to count.
+type InboxCountFilter struct {
+	Kind   string `query:"kind" doc:"of this kind"`
+	Except string `query:"except" doc:"not those of this project"`
+}
+
+// InboxCount says how many things need a person.
+type InboxCount struct {
+	Things int `json:"things"`
+}
+
 // Kinds returns the kinds that a filter may name.
 func (InboxFilter) Kinds() []string {
 	field, _ := reflect.TypeFor[InboxFilter]().FieldByName("Kind")

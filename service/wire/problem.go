@@ -15,12 +15,22 @@ type Problem struct {
 	// Rule is the row of the permission table that refused, Pointer the faulty place in the body.
 	Rule    string `json:"rule,omitempty"`
 	Pointer string `json:"pointer,omitempty"`
-	// Details has its own form for some codes: [OverLimit], [NotReached], or the faults of a manifest.
+	// Details has its own form for some codes: [OverLimit], [NotReached], [Denied], or the faults of a manifest.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // CodeStopping is the code of an answer that tells the caller to ask again, because the server is stopping.
 const CodeStopping = "STOPPING"
+
+// Denied says who may not use a command, and what they may use. It is in the details of NOT_ALLOWED if the permissions
+// do not let the caller use the command at all.
+type Denied struct {
+	Caller string `json:"caller"`
+	// For names who may use it; "" if the caller's role may, and this caller may not.
+	For string `json:"for,omitempty"`
+	// Instead is the command line that may do what the caller meant.
+	Instead string `json:"instead,omitempty"`
+}
 
 // OverLimit says which limit a call exceeds.
 type OverLimit struct {
