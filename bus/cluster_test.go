@@ -153,7 +153,8 @@ func TestClusterConforms(t *testing.T) {
 		ready, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		open := func(nc *nats.Conn) *Bus {
-			b, err := connectWhenPlaced(ready, nc, Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)})
+			o := Options{Replicas: 3, Timeout: 2 * time.Second, Logger: testLogger(t)}
+			b, err := connectWhenPlaced(ready, nc, o)
 			if err != nil {
 				t.Fatal(err)
 			}

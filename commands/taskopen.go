@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"slices"
-
 	"maestro/events"
 	"maestro/projections"
 )
@@ -30,9 +28,9 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 				"again"
 		}
 	}
-	s.Worked(len(t.SessionIDs))
-	for _, id := range t.SessionIDs {
-		if x := s.Session(id); x != nil && x.Active() && worksOn(x, t) {
+	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
+		says := t.SaidBy(id).Status
+		if says != events.SaysCompleted && says != events.SaysFailed && s.Attends(s.Session(id), t) {
 			return tell(id)
 		}
 	}
@@ -40,16 +38,13 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 	if s.LastRole(t) == events.RoleOrchestrator {
 		whom = "an orchestrator"
 	}
-	return "it is open: give it to " + whom + " with `" + s.SpawnFor(t) + "`"
-}
-
-// worksOn reports whether an active session still works on a task.
-func worksOn(x *projections.Session, t *projections.Task) bool {
-	switch t.SaidBy(x.ID).Status {
-	case events.SaysWorking, events.SaysBlocked, events.SaysNeedsInput:
-		return true
-	case events.SaysCompleted, events.SaysFailed:
-		return false
+	switch on, steps := s.StepsToStart(t); {
+	case on == "":
+		return "it is open: give it to " + whom + " with `" + steps[0] + "`"
+	case len(steps) == 1:
+		return "it is open, and waits for task " + on + ", which nobody will complete: `" + steps[0] + "` ends that"
+	default:
+		return "it is open, and waits for task " + on + ": see `" + steps[0] + "`, or give it to " + whom + " all " +
+			"the same with `" + steps[1] + "`"
 	}
-	return x.Queue == "" && slices.Contains(x.TaskIDs, t.ID)
 }

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"slices"
-
 	"maestro/events"
 	"maestro/projections"
 )
@@ -13,6 +11,41 @@ type Warner interface {
 	Command
 	Warnings(s *projections.State, data events.Data) []Warning
 }
+
+// warnsAhead is a Warner whose warnings are the same before its event and after it: they are about other sessions and
+// queues that may do the same work, or are at work on it.
+type warnsAhead interface {
+	Warner
+	warnsAhead()
+}
+
+// WarnsAhead reports whether a dry run of a command warns too.
+func WarnsAhead(command Command) bool {
+	_, ahead := command.(warnsAhead)
+	return ahead
+}
+
+func (*SpawnSession) warnsAhead() {}
+func (*PushItem) warnsAhead()     {}
+func (*UpdateTask) warnsAhead()   {}
+func (*KillSession) warnsAhead()  {}
+func (*DeleteQueue) warnsAhead()  {}
+func (*DeleteTask) warnsAhead()   {}
+
+// mayDrop is a Warner that may drop something without an event.
+type mayDrop interface {
+	Warner
+	mayDrop() bool
+}
+
+// MayDrop reports whether a command that becomes no event still has something to warn of.
+func MayDrop(command Command) bool {
+	dropper, may := command.(mayDrop)
+	return may && dropper.mayDrop()
+}
+
+// mayDrop: how and why a session that has ended already was to end.
+func (x *KillSession) mayDrop() bool { return x.Reason != "" || x.Failed }
 
 // Warning is what the caller of a command should know about its effects.
 type Warning struct {
@@ -175,11 +208,10 @@ func alsoHad(s *projections.State, t *projections.Task, session, queue string) (
 	}
 	for _, other := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
 		x := s.Session(other)
-		if other == session || x == nil || !x.Active() || queue != "" && x.Queue == queue {
+		if other == session || x == nil || queue != "" && x.Queue == queue {
 			continue
 		}
-		s.Worked(t.Speakers() + len(x.TaskIDs)/namesPerStep)
-		if t.SaidBy(other).Status != "" || slices.Contains(x.TaskIDs, t.ID) {
+		if s.Attends(x, t) {
 			warnings = append(warnings, Warning{
 				Text:     "session " + other + " also has task " + t.ID,
 				Tasks:    []string{t.ID},

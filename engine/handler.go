@@ -282,7 +282,7 @@ func (h *Handler) cutTexts(r Request) (long []string, err error) {
 		}
 		long = append(long, *text)
 		setBlob(blobs, field, "sha256-"+events.BodyHash([]byte(*text)).String())
-		*text = preview(*text)
+		*text, _ = events.Preview(*text, events.PreviewText)
 	}
 	return long, nil
 }
@@ -352,15 +352,6 @@ func (h *Handler) foreseen(p *pending) error {
 		return err
 	}
 	return nil
-}
-
-// preview returns the beginning of a text, cut at a character boundary.
-func preview(text string) string {
-	end := events.PreviewText
-	for end > 0 && text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // answerRetry answers from the event that the command has already become.

@@ -274,8 +274,8 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	return item
 }
 
-// goOn returns the commands of which each gets a task going again after a session said that it cannot continue; gone is what
-// became of the session, "" if it still works.
+// goOn returns the commands of which each gets a task going again after a session said that it cannot continue; gone is
+// what became of the session, "" if it still works.
 func (b *inbox) goOn(t *Task, session, gone string) []string {
 	for _, item := range b.QueuesOf(t.ID) {
 		if item.Status == events.ItemFailed {

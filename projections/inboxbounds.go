@@ -2,7 +2,6 @@ package projections
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"maestro/events"
 )
@@ -125,16 +124,5 @@ func (item *InboxItem) sayHowMany() {
 
 // cut truncates a long message at a character boundary.
 func (item *InboxItem) cut() {
-	item.Message, item.Cut = beginning(item.Message, InboxText)
-}
-
-// beginning returns at most so many bytes of a text, cut at a character boundary, and whether there is more.
-func beginning(text string, most int) (string, bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…", true
+	item.Message, item.Cut = events.Preview(item.Message, InboxText)
 }

@@ -1,10 +1,6 @@
 package projections
 
-import (
-	"slices"
-
-	"maestro/events"
-)
+import "maestro/events"
 
 // The steps of an inbox item are commands that are accepted as things stand: each function returns the command for a
 // task, or the one that has to come before it.
@@ -50,16 +46,24 @@ func requeue(item *Item) string {
 	return "maestro queue requeue " + item.TaskID + " --queue " + item.Queue
 }
 
-// spawn returns [State.SpawnFor], which is refused while a dependency of the task is open: the dependency comes first.
+// spawn returns the steps by which an open task gets a session.
 func (b *inbox) spawn(t *Task) []string {
-	b.lookedThrough(len(t.Dependencies))
-	spawn := b.SpawnFor(t)
-	unmet := b.UnmetDependencies(t)
-	switch {
-	case len(unmet) == 0:
-		return []string{spawn}
-	case slices.ContainsFunc(unmet, func(id string) bool { return b.done(id) }): // deleted or cancelled
-		return []string{b.dropGone(t)}
+	_, steps := b.StepsToStart(t)
+	return steps
+}
+
+// StepsToStart returns the commands of which one gets an open task to a session. The spawn is refused while a task is
+// open that it waits for: that one, which it returns, comes first, or its removal if nothing completes it any more.
+func (s *State) StepsToStart(t *Task) (waitsFor string, steps []string) {
+	s.lookedThrough(len(t.Dependencies))
+	spawn, unmet := s.SpawnFor(t), s.UnmetDependencies(t)
+	if len(unmet) == 0 {
+		return "", []string{spawn}
 	}
-	return []string{"maestro task get " + unmet[0], spawn + " --force"}
+	for _, id := range unmet {
+		if on := s.Task(id); on == nil || on.Over() { // deleted or cancelled
+			return id, []string{s.dropGone(t)}
+		}
+	}
+	return unmet[0], []string{"maestro task get " + unmet[0], spawn + " --force"}
 }

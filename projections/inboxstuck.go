@@ -63,10 +63,10 @@ func (b *inbox) inVain(t *Task) {
 }
 
 // dropGone returns the command that removes dependencies that nothing completes any more.
-func (b *inbox) dropGone(t *Task) string {
+func (s *State) dropGone(t *Task) string {
 	var ids []string
-	for _, gone := range b.GoneDependencies(t) {
-		if len(ids) < WaitsNamed && !b.satisfied(gone.TaskID, false) {
+	for _, gone := range s.GoneDependencies(t) {
+		if len(ids) < WaitsNamed && !s.satisfied(gone.TaskID, false) {
 			ids = append(ids, gone.TaskID)
 		}
 	}

@@ -78,7 +78,7 @@ func sessionSaid(x *Session, word *Entry) SessionReport {
 	if word.Type == reportType(events.ReportError) {
 		said.Says = events.SaysFailed
 	}
-	said.Message, said.Cut = beginning(word.Text(), InboxText)
+	said.Message, said.Cut = events.Preview(word.Text(), InboxText)
 	return said
 }
 

@@ -112,7 +112,7 @@ func (s *State) ListedTask(t *Task) TaskView {
 	s.work(uint64(len(v.Says)))
 	for _, said := range []*StatementView{v.Result, v.StatusReason, v.SessionReason} {
 		if said != nil {
-			said.Text, said.Cut = beginning(said.Text, ListedText)
+			said.Text, said.Cut = events.Preview(said.Text, ListedText)
 		}
 	}
 	return v

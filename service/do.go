@@ -173,7 +173,7 @@ func (s *Service) decide(
 		done.Below, err = s.below(ctx, c, request, a.Options)
 	}
 	if a.DryRun {
-		if err == nil && warnsAhead(request.Command) {
+		if err == nil && commands.WarnsAhead(request.Command) {
 			done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 		}
 		return done, err
@@ -195,7 +195,7 @@ func (s *Service) decide(
 	if session := completedBy(done.Data); err == nil && session != "" {
 		done.LeftOpen = s.leftOpen(ctx, c, session)
 	}
-	if err == nil && (done.Event != nil || killsAgain(request.Command)) && !done.Retried {
+	if err == nil && (done.Event != nil || commands.MayDrop(request.Command)) && !done.Retried {
 		done.Warnings = s.warningsOf(ctx, c, request.Command, done.Answer)
 	}
 	if name := revokedToken(request.Command); err == nil && name != "" {

@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,9 @@ import (
 	"maestro/service/wire"
 )
 
-// mayAsk checks whether the caller may see a session's questions: a session its own, an orchestrator those of sessions
-// that it spawned.
-func (v View) mayAsk(x *projections.Input) error {
+// maySeeQuestion checks whether the caller may see a session's questions: a session its own, an orchestrator those of
+// sessions that it spawned.
+func (v View) maySeeQuestion(x *projections.Input) error {
 	if v.Caller.By.Kind != commands.ActorSession {
 		return v.Permit("input:list", x.ProjectID)
 	}
@@ -24,14 +25,19 @@ func (v View) mayAsk(x *projections.Input) error {
 		return v.Permit("whoami", x.ProjectID)
 	}
 	if err := v.Permit("input:list", x.ProjectID); err != nil {
-		if v.callerEnded() {
+		var refusal *commands.Refusal
+		if v.callerEnded() || !errors.As(err, &refusal) {
 			return err
 		}
+		others := "of those of others: " + refusal.Why
+		if d := refusal.Denied; d != nil && d.For != "" {
+			others = "those of others are for: " + d.For
+		}
 		return &commands.Refusal{
-			Code:    commands.CodeNotAllowed,
-			Rule:    "input:list",
+			Code:    refusal.Code,
+			Rule:    refusal.Rule,
 			Message: "Session '" + v.Caller.By.Name + "' did not ask question '" + x.ID + "'",
-			Why:     "a session sees its own questions; those of others are for: orchestrator, user",
+			Why:     "a session sees its own questions; " + others,
 			Next:    "name one of yours, or wait for all your mail with `maestro input wait`",
 		}
 	}
@@ -94,7 +100,7 @@ func (v View) findInputs(
 		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
 			x := v.Input(id)
 			if !strings.HasPrefix(id, in.IDPrefix) || in.SessionID != "" && in.SessionID != x.SessionID ||
-				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.mayAsk(x) != nil {
+				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.maySeeQuestion(x) != nil {
 				return 0, false
 			}
 			views = append(views, v.InputView(x, now))
@@ -116,7 +122,7 @@ func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 	if x == nil {
 		return projections.InputView{}, NotFound("Question", in.ID)
 	}
-	return v.InputView(x, v.Service.Now().UnixMilli()), v.mayAsk(x)
+	return v.InputView(x, v.Service.Now().UnixMilli()), v.maySeeQuestion(x)
 }
 
 // AwaitAnswer waits until a question is no longer open.
@@ -132,7 +138,7 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 	}
 	var session string
 	s.Handler.View(func(state *projections.State) {
-		if x := state.Input(in.ID); x != nil && s.At(state, c).mayAsk(x) == nil {
+		if x := state.Input(in.ID); x != nil && s.At(state, c).maySeeQuestion(x) == nil {
 			session = x.SessionID
 		}
 	})

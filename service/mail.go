@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -135,18 +134,7 @@ func (v View) mail(x *projections.Session, id string) wire.Mail {
 
 // clipped cuts a text to the length of the longest message, which an agent reads in full.
 func clipped(text string) (short string, cut bool) {
-	return clippedTo(text, int(commands.LimitMessage.Value))
-}
-
-// clippedTo cuts a text at a character boundary.
-func clippedTo(text string, most int) (short string, cut bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most] + "…", true
+	return events.Preview(text, int(commands.LimitMessage.Value))
 }
 
 func (v View) mailOf(m *projections.Message) wire.Mail {

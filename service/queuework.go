@@ -3,8 +3,6 @@ package service
 import (
 	"context"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"maestro/events"
 	"maestro/projections"
@@ -56,7 +54,7 @@ func (v View) workOf(task string) *wire.Work {
 		}
 		result := wire.WorkResult{TaskID: on.ID, Title: on.Title, Status: on.Status}
 		if said := on.ShownResult(); said != nil {
-			result.Result, result.Cut = beginning(said.Text, workResult)
+			result.Result, result.Cut = events.Beginning(said.Text, workResult)
 			result.Cut = result.Cut || said.Blob != ""
 		}
 		w.Results = append(w.Results, result)
@@ -76,7 +74,7 @@ func (v View) saidDone(t *projections.Task) *wire.WorkDone {
 		done := &wire.WorkDone{SessionID: said.SessionID}
 		if result := t.ShownResult(); result != nil {
 			if _, by, _ := projections.SessionOfSource(result.By); by == said.SessionID {
-				done.Result, done.Cut = beginning(result.Text, workResult)
+				done.Result, done.Cut = events.Beginning(result.Text, workResult)
 				done.Cut = done.Cut || result.Blob != ""
 			}
 		}
@@ -98,7 +96,7 @@ func (v View) saidFailed(t *projections.Task) *wire.WorkFailed {
 		}
 		failed := &wire.WorkFailed{SessionID: said.SessionID}
 		if said.Words != nil {
-			failed.Reason, failed.Cut = beginning(said.Words.Text, workResult)
+			failed.Reason, failed.Cut = events.Beginning(said.Words.Text, workResult)
 			failed.Cut = failed.Cut || said.Words.Blob != ""
 		}
 		return failed
@@ -117,7 +115,7 @@ func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs 
 		if err != nil {
 			continue
 		}
-		short, cut := beginning(string(content), workText)
+		short, cut := events.Beginning(string(content), workText)
 		*text = short
 		if !cut {
 			w.Cut = slices.DeleteFunc(w.Cut, func(field string) bool { return field == name })
@@ -127,20 +125,9 @@ func (s *Service) wholeWork(ctx context.Context, c *Caller, w *wire.Work, blobs 
 
 // shortened returns a text within its bound, and notes in Cut if it is only the beginning.
 func shortened(w *wire.Work, name, text string, blobs events.Blobs) string {
-	short, cut := beginning(text, workText)
+	short, cut := events.Beginning(text, workText)
 	if cut || blobs[name] != "" {
 		w.Cut = append(w.Cut, name)
 	}
 	return short
-}
-
-// beginning returns at most so many bytes of a text, and whether the text is longer.
-func beginning(text string, most int) (string, bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return strings.Clone(text[:most]), true
 }

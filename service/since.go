@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"maestro/engine"
@@ -84,7 +83,8 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body := wire.Since{From: from, To: to, Events: found.events}
 	body.Inbox = []projections.InboxItem{}
 	if s.Permit(c, "inbox", in.ProjectID) == nil {
-		if body.Inbox, _, err = s.listInbox(ctx, c, &wire.InboxFilter{ProjectID: in.ProjectID}, "", PageOf{}); err != nil {
+		here := &wire.InboxFilter{ProjectID: in.ProjectID}
+		if body.Inbox, _, err = s.listInbox(ctx, c, here, "", PageOf{}); err != nil {
 			return wire.Since{}, err
 		}
 	}
@@ -183,7 +183,7 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	}
 	f.events++
 	at := e.Time.UnixMilli()
-	what := shortWords(f.describe(e.Data))
+	what, _ := events.Preview(f.describe(e.Data), longestWords)
 	note := func(things map[string]*wire.SinceThing, id, was string) {
 		if id == "" {
 			return
@@ -250,13 +250,6 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 
 // longestWords bounds the text about an object's last event, in bytes: an event may name a thousand tasks.
 const longestWords = 500
-
-func shortWords(text string) string {
-	if len(text) <= longestWords {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestWords], "") + "…"
-}
 
 // stand fills in the current status of the listed objects, in portions. A deleted object keeps only its last event.
 func (s *Service) stand(ctx context.Context, c *Caller, body *wire.Since) error {

@@ -63,24 +63,6 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 	return warnings
 }
 
-// warnsAhead reports whether a dry run of a command warns too: its warnings are about other sessions and queues that
-// may do the same work, or are at work on it, so they are the same before its event and after it.
-func warnsAhead(command commands.Command) bool {
-	switch command.(type) {
-	case *commands.SpawnSession, *commands.PushItem, *commands.UpdateTask, *commands.KillSession, *commands.DeleteQueue,
-		*commands.DeleteTask:
-		return true
-	}
-	return false
-}
-
-// killsAgain reports whether a command may drop something without an event: how and why a session that has ended is to
-// end.
-func killsAgain(command commands.Command) bool {
-	kill, ok := command.(*commands.KillSession)
-	return ok && (kill.Reason != "" || kill.Failed)
-}
-
 // mayReadWarning reports whether the caller may read everything that a warning mentions.
 func (v View) mayReadWarning(w commands.Warning) bool {
 	for _, id := range w.Tasks {

@@ -31,12 +31,12 @@ var recipes = []struct {
 	most     int
 	examples []example
 }{
-	{"## A new command on existing events", 5, []example{
-		{"queue", []string{`"queue:requeue"`, "RequeueItem"}},
-		{"task", []string{`"task:reopen"`, "ReopenTask"}},
-		{"input", []string{`"input:answer"`, "AnswerInput"}},
-		{"template", []string{`"template:reset"`, "ResetTemplate"}},
-		{"message", []string{`"session:message"`, "MessageSession"}},
+	{"## A new command on existing events", 6, []example{
+		{"queue", []string{`"queue:requeue"`, "RequeueItem", `"queue requeue":`}},
+		{"task", []string{`"task:reopen"`, "ReopenTask", `"task reopen":`}},
+		{"input", []string{`"input:answer"`, "AnswerInput", `"input answer":`}},
+		{"template", []string{`"template:reset"`, "ResetTemplate", `"template reset":`}},
+		{"message", []string{`"session:message"`, "MessageSession", `"session message":`}},
 	}},
 	{"## A new event", 6, []example{
 		{"project", []string{`"maestro.project.updated.v1"`, "ProjectUpdated"}},
@@ -99,7 +99,9 @@ func TestFilesOfACommandWithItsEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{`"session:message"`, "MessageSession", `"maestro.session.messaged.v1"`, "SessionMessaged"}
+	names := []string{
+		`"session:message"`, "MessageSession", `"session message":`, `"maestro.session.messaged.v1"`, "SessionMessaged",
+	}
 	var sources, judges, tests []string
 	for _, path := range slices.Sorted(maps.Keys(naming(goFiles(t), names))) {
 		switch {

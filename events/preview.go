@@ -1,0 +1,26 @@
+package events
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Beginning returns at most so many bytes of a text, cut at a character boundary, and whether there is more. It keeps
+// no longer text in memory.
+func Beginning(text string, most int) (short string, more bool) {
+	if len(text) <= most {
+		return text, false
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.Clone(text[:most]), true
+}
+
+// Preview is Beginning, with an ellipsis if there is more.
+func Preview(text string, most int) (short string, more bool) {
+	if short, more = Beginning(text, most); more {
+		short += "…"
+	}
+	return short, more
+}
