@@ -29,6 +29,7 @@ func newCall(caller *service.Caller, r *http.Request) *call {
 	caller.Verb, caller.Target = r.Method, r.URL.Path
 	caller.Reads = r.Method == http.MethodGet || r.Method == http.MethodHead
 	caller.Program = r.Header.Get(wire.HeaderClient) != ""
+	caller.UnknownIsEmpty = !caller.Program && compat.UnknownIsEmpty(r.URL.Path)
 	return &call{Caller: caller, request: r}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *server) healthRoutes() {
-	answers(s, "GET /health", "Whether the server answers, in the form of older clients", s.health)
+	answers(s, "GET /health", "Whether the server answers, and since when", s.health)
 	answers(s, "GET /healthz", "Whether the process is alive", s.healthz)
 	answers(s, "GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }

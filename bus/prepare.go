@@ -78,6 +78,9 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 				p.streams[stored.name], p.tailOnly = heldStream{last: last}, true
 				continue
 			}
+			if err != nil { // reading everything finds out whether the log is damaged
+				e.logger.Warn("the end of the log does not fit its index: all of it is read", "why", err)
+			}
 		}
 		scanned, index, err := e.readStream(ctx, stored)
 		if scanned == nil {

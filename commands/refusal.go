@@ -7,14 +7,14 @@ type Code string
 
 // The codes of refusals.
 const (
-	CodeInvalid    Code = "VALIDATION_ERROR"    // 400: a field is missing or wrong
-	CodeNotAllowed Code = "NOT_ALLOWED"         // 403: the permission table refuses
-	CodeNotFound   Code = "NOT_FOUND"           // 404: its target does not exist
-	CodeConflict   Code = "CONFLICT"            // 409: it conflicts with the current state
-	CodeKeyReused  Code = "KEY_REUSED"          // 409: the key was used for another command body
-	CodeTooLarge   Code = "TOO_LARGE"           // 413: more than the log accepts
-	CodeRule       Code = "BUSINESS_RULE_ERROR" // 422: the state forbids it
-	CodeLimit      Code = "LIMIT_EXCEEDED"      // 422: above a documented limit (docs/limits.md)
+	CodeInvalid    Code = "VALIDATION_ERROR"    // a field is missing or wrong
+	CodeNotAllowed Code = "NOT_ALLOWED"         // the permission table refuses
+	CodeNotFound   Code = "NOT_FOUND"           // its target does not exist
+	CodeConflict   Code = "CONFLICT"            // it conflicts with the current state
+	CodeKeyReused  Code = "KEY_REUSED"          // the key was used for another command body
+	CodeTooLarge   Code = "TOO_LARGE"           // more than the log accepts
+	CodeRule       Code = "BUSINESS_RULE_ERROR" // the state forbids it
+	CodeLimit      Code = "LIMIT_EXCEEDED"      // above a documented limit (docs/limits.md)
 )
 
 // Refusal is the error for a command that was refused and became no event. Match it with errors.As.

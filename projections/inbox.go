@@ -97,7 +97,7 @@ type inbox struct {
 	found    []found
 	// looks is how many more dependencies it may examine.
 	looks int
-	dear  expensiveWork
+	expensive  expensiveWork
 	// unread names the remaining parts, in order.
 	unread []string
 }
@@ -123,7 +123,7 @@ func (l *listener) newInbox(project string) *inbox {
 		listener: l,
 		project:  project,
 		looks:    WaitsLooked,
-		dear:     newDear(),
+		expensive:     newExpensiveWork(),
 	}
 	served := map[string]bool{}
 	b.part("questions", s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }))
@@ -170,8 +170,8 @@ func (b *inbox) stop() (unread []string) {
 // size is the approximate memory that the search takes, in bytes.
 func (b *inbox) size() int64 {
 	const foundSize, begunSize, knownSize = 256, 48, 48 // with the room that lists and maps keep
-	known := len(b.known) + len(b.dear.working) + len(b.dear.above)
-	return int64(len(b.found))*foundSize + int64(len(b.dear.begun))*begunSize + int64(known)*knownSize
+	known := len(b.known) + len(b.expensive.working) + len(b.expensive.above)
+	return int64(len(b.found))*foundSize + int64(len(b.expensive.begun))*begunSize + int64(known)*knownSize
 }
 
 // sort sorts what was found, longest wait first.
@@ -242,7 +242,7 @@ func (b *inbox) task(t *Task) {
 	default:
 		switch {
 		case t.begun() || b.allBelowEnded(t):
-			b.dear.begun = append(b.dear.begun, begun{t.ID, session})
+			b.expensive.begun = append(b.expensive.begun, begun{t.ID, session})
 		case !b.setAside(t):
 			b.inVain(t)
 		}

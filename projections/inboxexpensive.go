@@ -22,7 +22,7 @@ type expensiveWork struct {
 // begun is a task on which work was started; worker is the session whose statement counts for it.
 type begun struct{ task, worker string }
 
-func newDear() expensiveWork {
+func newExpensiveWork() expensiveWork {
 	return expensiveWork{working: map[string]bool{}, above: map[string]bool{}, left: map[string][]*Task{}}
 }
 
@@ -33,10 +33,10 @@ func (t *Task) begun() bool {
 
 // worked reports whether a session works on a task. It caches the result.
 func (b *inbox) worked(t *Task) bool {
-	working, known := b.dear.working[t.ID]
+	working, known := b.expensive.working[t.ID]
 	if !known {
 		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.Attends(b.Session(id), t) })
-		b.dear.working[t.ID] = working
+		b.expensive.working[t.ID] = working
 	}
 	return working
 }
@@ -59,7 +59,7 @@ func (s *State) Attends(x *Session, t *Task) bool {
 // lookAtFailed returns a chore that adds the failed sessions that left a task on which nobody works.
 func (b *inbox) lookAtFailed() func() (more bool) {
 	return finally(func() {
-		b.add(each(b.dear.failed, func(id string) {
+		b.add(each(b.expensive.failed, func(id string) {
 			if x := b.Session(id); x != nil {
 				b.add(b.leftOver(x))
 			}
@@ -104,8 +104,8 @@ func (b *inbox) afterFailure(x *Session) []string {
 // lookAtBegun returns a chore that adds the started tasks on which no session works.
 func (b *inbox) lookAtBegun() func() (more bool) {
 	return finally(func() {
-		b.add(finally(func() { b.add(each(b.dear.leavers, b.leftBy)) }))
-		b.add(each(b.dear.begun, func(it begun) { // it runs before the other
+		b.add(finally(func() { b.add(each(b.expensive.leavers, b.leftBy)) }))
+		b.add(each(b.expensive.begun, func(it begun) { // it runs before the other
 			if t := b.Task(it.task); t != nil {
 				b.unattended(t, it.worker)
 			}
@@ -144,10 +144,10 @@ func (b *inbox) abandoned(t *Task, worker string) {
 		b.inVain(t) // it was put back to be started later
 		return
 	case !last.Deleted && last.Status == events.SessionEndFailed:
-		if b.dear.left[last.ID] == nil {
-			b.dear.leavers = append(b.dear.leavers, last.ID)
+		if b.expensive.left[last.ID] == nil {
+			b.expensive.leavers = append(b.expensive.leavers, last.ID)
 		}
-		b.dear.left[last.ID] = append(b.dear.left[last.ID], t)
+		b.expensive.left[last.ID] = append(b.expensive.left[last.ID], t)
 		return
 	}
 	b.addUnattended(t, last, max(ended, t.StatusAt))
@@ -159,7 +159,7 @@ func (b *inbox) unlessWorkedOnAbove(t *Task, add func()) func() (more bool) {
 	at := t.ParentID
 	return func() bool {
 		up := b.Task(at)
-		worked, known := b.dear.above[at]
+		worked, known := b.expensive.above[at]
 		if up != nil && !known {
 			climbed = append(climbed, at)
 			if worked = b.worked(up); !worked {
@@ -168,7 +168,7 @@ func (b *inbox) unlessWorkedOnAbove(t *Task, add func()) func() (more bool) {
 			}
 		}
 		for _, id := range climbed {
-			b.dear.above[id] = worked
+			b.expensive.above[id] = worked
 		}
 		if !worked {
 			add()
@@ -180,7 +180,7 @@ func (b *inbox) unlessWorkedOnAbove(t *Task, add func()) func() (more bool) {
 // leftBy adds the tasks whose last session failed, except those that the session's own item mentions.
 func (b *inbox) leftBy(session string) {
 	last := b.sessions.get(session)
-	left := b.dear.left[session]
+	left := b.expensive.left[session]
 	b.work(uint64(len(left) + len(last.TaskIDs)))
 	itsOwn := make(map[string]bool, len(last.TaskIDs))
 	for _, id := range last.TaskIDs {

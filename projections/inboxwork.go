@@ -152,7 +152,7 @@ func (b *inbox) session(x *Session) {
 	case x.Active() && (x.Lost() || b.crashed(x)):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
-		b.dear.failed = append(b.dear.failed, x.ID)
+		b.expensive.failed = append(b.expensive.failed, x.ID)
 	}
 	if word := b.UnansweredWord(x); word != nil {
 		b.word(x, word)

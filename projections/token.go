@@ -42,7 +42,7 @@ func (t *Token) Expired(at int64) bool { return t.ExpiresAt != 0 && at >= t.Expi
 // 1970 and the session continues; otherwise nil. A token that was revoked since, or created again under its name, needs
 // no attention.
 func (s *State) ExpiredSpawner(x *Session, at int64) *Token {
-	name, user := strings.CutPrefix(x.CreatedBy, usersPrefix)
+	name, user := UserOfSource(x.CreatedBy)
 	if !user || x.Ended() {
 		return nil
 	}
@@ -58,6 +58,9 @@ func (t *Token) Source() string { return UserSource(t.Name) }
 
 // UserSource returns "/users/<name>".
 func UserSource(name string) string { return usersPrefix + name }
+
+// UserOfSource returns the user, or the token, of "/users/<name>".
+func UserOfSource(source string) (name string, ok bool) { return strings.CutPrefix(source, usersPrefix) }
 
 const usersPrefix = "/users/"
 

@@ -31,8 +31,8 @@ func (s *Service) advise(c *Caller, p *Problem) {
 	}
 }
 
-// mayFollow reports whether a caller may use every command that a text tells it to run.
-func mayFollow(permits func(row string) bool, text string) bool {
+// mayRunAll reports whether a caller may use every command that a text tells it to run.
+func mayRunAll(permits func(row string) bool, text string) bool {
 	for _, words := range named().FindAllStringSubmatch(text, -1) {
 		if !mayRun(permits, words[1:]) {
 			return false
@@ -53,7 +53,7 @@ func (v View) warning(text string, next ...string) string {
 // mayFollow reports whether the caller may use every command that a step names, and may write to every session to which
 // it would send a message.
 func (v View) mayFollow(step string) bool {
-	if !mayFollow(v.mayUse, step) {
+	if !mayRunAll(v.mayUse, step) {
 		return false
 	}
 	return v.mayNameSessions(step)

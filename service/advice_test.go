@@ -104,7 +104,7 @@ func TestAdviceIsForItsReader(t *testing.T) {
 // follows reports whether a caller may run everything that a text tells it to run. It finds out by itself what a
 // message needs.
 func (s *stage) follows(c *Caller, text string) (follows bool) {
-	if !mayFollow(s.permits(c), text) {
+	if !mayRunAll(s.permits(c), text) {
 		return false
 	}
 	follows = true

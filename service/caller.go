@@ -26,6 +26,8 @@ type Caller struct {
 	Reads        bool
 	// Program says that the caller is not a page in a browser. Its interface sets it.
 	Program bool
+	// UnknownIsEmpty says that a filter for something unknown is no error, and selects nothing. Its interface sets it.
+	UnknownIsEmpty bool
 	// Meta accompanied the command.
 	Meta Meta
 	// Paged says that the caller takes lists in pages; a limit is then the length of a page. Its interface sets it.

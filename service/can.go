@@ -153,7 +153,7 @@ func (v View) actorNamed(name string) (commands.Actor, error) {
 	if _, session, ok := projections.SessionOfSource(name); ok {
 		name = session
 	}
-	user, isUser := strings.CutPrefix(name, "/users/")
+	user, isUser := projections.UserOfSource(name)
 	switch {
 	case isUser && user != commands.AdminName:
 		if token := v.Token(user); token != nil {

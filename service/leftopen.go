@@ -64,6 +64,9 @@ func (v View) nextOfLeft(session string, tasks []string) string {
 		}
 	}
 	which := "they are"
+	if len(tasks) == 1 {
+		which = "it is"
+	}
 	if len(done) < len(tasks) {
 		which = strings.Join(done, ", ") + " is"
 		if len(done) > 1 {

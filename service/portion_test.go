@@ -85,7 +85,7 @@ func TestListHoldsStateForOnePortion(t *testing.T) {
 		fmt.Sprintf(`{"project":%q,"role":"orchestrator","taskIds":[%q]}`, project, ids[tasks-1]))
 	w.reopened(log, stepsAtOnce+1000)
 	c := w.caller(done.Token)
-	c.asks = "task-list" // of an older client, which may name an unknown session
+	c.UnknownIsEmpty = true // it may name an unknown session
 	allText := tasks * (text + labels*180)
 	for name, list := range map[string]struct {
 		in    wire.TaskFilter

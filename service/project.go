@@ -30,7 +30,7 @@ type seenProjects struct {
 }
 
 // PermitProjects starts to find the projects that the caller may see by a row, or the one that it names. A project that
-// does not exist is an error, except for older clients: they get none.
+// does not exist is an error, unless the caller expects an empty list.
 func (v View) PermitProjects(row, only string) (*seenProjects, error) {
 	if err := v.Permit(row, ""); err != nil {
 		return nil, err
@@ -115,10 +115,9 @@ func eachOf(
 	return len(*rest) == 0
 }
 
-// named refuses a filter that names something that never existed, so that a typo does not produce an empty list. Lists
-// that older clients know are empty instead.
+// named refuses a filter that names something that never existed, so that a typo does not produce an empty list.
 func (v View) named(kind, id string, ever bool) error {
-	if id == "" || ever || olderLists[v.Caller.asks] && !v.Caller.Program {
+	if id == "" || ever || v.Caller.UnknownIsEmpty {
 		return nil
 	}
 	return NotFound(kind, id)
@@ -130,9 +129,6 @@ func (v View) namedTask(id string) error { return v.named("Task", id, v.TaskEver
 func (v View) namedSession(id string) error {
 	return v.named("Session", id, v.SessionProject(id) != "")
 }
-
-// olderLists are the lists that older clients know.
-var olderLists = map[Query]bool{"task-list": true, "session-list": true}
 
 // ListProjects returns the projects that the caller may see. The returned function finds them, and runs without the
 // state.

@@ -75,11 +75,10 @@ func withStatus(status string) func(*projections.Item) bool {
 	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
-// SessionQueue returns a session with the queue that it pulls from. Its checks run in the order that older clients
-// know.
+// SessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first what
+// the session lacks: its own permissions are not in question.
 func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
 	x := v.Session(id)
-	// Without a credential only the path identifies the caller. It gets the answer of older servers.
 	if v.Caller.Anonymous && x != nil && x.Strategy != events.StrategyQueue {
 		return nil, nil, otherStrategy(id)
 	}

@@ -57,7 +57,7 @@ type Config struct {
 	Now func() time.Time
 	// Stopping ends when the server begins to stop: waiting callers are then told to ask again. If nil, it never ends.
 	Stopping context.Context
-	// Hostname and Platform are shown with each session, as older clients expect.
+	// Hostname and Platform are shown with each session.
 	Hostname, Platform string
 }
 

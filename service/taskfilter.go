@@ -40,9 +40,10 @@ func byDependency(f *wire.TaskFilter) bool {
 	return f.Order == inDependencyOrder || f.Order == inCompletionOrder
 }
 
-func unknownOrder(order string) error {
-	return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, or left out",
-		safetext.Printable(order))
+// unknownOrder refuses an order that is not one of these.
+func unknownOrder(order string, known ...string) error {
+	return Invalid("/order", "'%s' is not an order here; it is %s, or left out",
+		safetext.Printable(order), strings.Join(known, ", "))
 }
 
 // checkListOrder refuses an order that lists of tasks do not have. Siblings of several projects have no order.
@@ -51,8 +52,7 @@ func checkListOrder(in *wire.TaskFilter) error {
 	case in.Order == "", byDependency(in):
 		return nil
 	case in.Order != inSiblingOrder:
-		return Invalid("/order", "'%s' is not an order of tasks; it is dependencies, completion, siblings, or left out",
-			safetext.Printable(in.Order))
+		return unknownOrder(in.Order, inDependencyOrder, inCompletionOrder, inSiblingOrder)
 	case in.ProjectID == "":
 		return Invalid("/order", "siblings is an order of the tasks of one project; name it with projectId")
 	}

@@ -69,7 +69,7 @@ func (v View) GetProjectTree(in *wire.TreeOf) (func() (TreePage, error), error) 
 
 func checkOrder(order string) error {
 	if order != "" && order != inDependencyOrder {
-		return unknownOrder(order)
+		return unknownOrder(order, inDependencyOrder)
 	}
 	return nil
 }

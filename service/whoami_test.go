@@ -109,7 +109,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	next(puller, "task "+s.task+" is blocked: `maestro input wait` waits until you hear that it goes on")
 	s.do(s.admin(), "task:reopen", `{"taskId":"`+s.task+`"}`)
 	s.system(&commands.LoseSession{SessionID: puller.By.Name, SilentFor: 60_000, Lease: 60_000})
-	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you are lost since ") {
+	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you have been lost since ") {
 		t.Errorf("lost: %s", body.Lost)
 	}
 	s.system(&commands.RecoverSession{SessionID: puller.By.Name})

@@ -76,7 +76,7 @@ func (v View) wasLost(x *projections.Session) string {
 	if loss.Recovered {
 		return "you were lost, and heard again at " + at + "; an item that you held may be another session's now"
 	}
-	return "you are lost since " + at + "; an item that you held may be another session's now"
+	return "you have been lost since " + at + "; an item that you held may be another session's now"
 }
 
 // reported reports whether a task needs nothing more from the session: the task has ended, or the session has said how

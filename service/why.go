@@ -249,7 +249,7 @@ func (w *causes) chain(ctx context.Context, from reason) (wire.WhyChain, error) 
 		if err != nil {
 			return chain, err
 		}
-		if err := w.mayFollow(w.caller, cause.project); err != nil {
+		if err := w.mayReadCause(w.caller, cause.project); err != nil {
 			if len(chain.Steps) == 0 {
 				return chain, err
 			}
@@ -322,9 +322,9 @@ func (w *causes) read(ctx context.Context, sequence uint64) (event *events.Event
 	return event, err
 }
 
-// mayFollow checks the permission for an event's project. What belongs to none, such as a token, is only for callers
+// mayReadCause checks the permission for an event's project. What belongs to none, such as a token, is only for callers
 // that read everything.
-func (s *Service) mayFollow(c *Caller, project string) (err error) {
+func (s *Service) mayReadCause(c *Caller, project string) (err error) {
 	s.Handler.View(func(state *projections.State) { err = s.At(state, c).Permit("why", project) })
 	if err == nil && project == "" && !c.ReadsAll() {
 		err = &commands.Refusal{

@@ -62,6 +62,9 @@ func RegisterReads(server Server) {
 	s.queueReads()
 }
 
+// UnknownIsEmpty reports whether older clients expect an empty list at a path if a filter names something unknown.
+func UnknownIsEmpty(path string) bool { return path == "/api/tasks" || path == "/api/sessions" }
+
 // SessionOf returns the session that a path identifies: older clients have no credential, and a caller below a
 // session's queue, timeline or events is that session. It is "" elsewhere.
 func SessionOf(path string) string {

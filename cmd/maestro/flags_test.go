@@ -134,7 +134,7 @@ func everyFlag(tree *cobra.Command, do func(*cobra.Command, *pflag.Flag)) {
 	for _, cmd := range leaves(tree) {
 		_ = cmd.InheritedFlags() // merges the flags of the root command
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if flag.Annotations["former"] == nil && flag.Name != "help" {
+			if flag.Name != "help" {
 				do(cmd, flag)
 			}
 		})

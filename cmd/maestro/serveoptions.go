@@ -89,7 +89,6 @@ func serveCommand(a *cli.Run) *cobra.Command {
 		"NAME=VALUE, or NAME=RATE/BURST: change a limit; 0 means no limit; may be repeated "+
 			"(docs/limits.md lists them)",
 	)
-	cli.Formerly(cmd, "set-limit", "limit")
 	f.StringVar(&o.backups.Every, "backup-every", "24h", "how often a backup is made; off makes none")
 	f.StringVar(
 		&o.backups.Dir, "backup-dir", "",

@@ -209,7 +209,7 @@ func (a *Run) sayWhoseName(name string, meant wire.Project, others int) {
 
 // makingSession returns the session that created a project, "" if a user did.
 func makingSession(p wire.Project) string {
-	_, id, _ := strings.Cut(p.CreatedBy, "/sessions/")
+	_, id, _ := wire.SessionOfSource(p.CreatedBy)
 	return safetext.OneLine(id)
 }
 

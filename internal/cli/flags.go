@@ -82,17 +82,6 @@ func Exclude(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// former is the annotation of a flag that is an old name of another flag and shares its value.
-const former = "former"
-
-// Formerly makes a flag accept its name of the previous version, which no help shows.
-func Formerly(cmd *cobra.Command, name, before string) {
-	old := *cmd.Flags().Lookup(name)
-	old.Name, old.Hidden = before, true
-	cmd.Flags().AddFlag(&old)
-	annotate(cmd, before, former, name)
-}
-
 func annotate(cmd *cobra.Command, flag, annotation string, words ...string) {
 	if err := cmd.Flags().SetAnnotation(flag, annotation, words); err != nil {
 		panic(err) // the flag does not exist: a bug in the program

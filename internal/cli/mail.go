@@ -166,7 +166,8 @@ func writerOf(source, name string) string {
 	if _, session, ok := wire.SessionOfSource(source); ok {
 		return "session " + withName(session, name)
 	}
-	return "user " + strings.TrimPrefix(source, "/users/")
+	user, _ := wire.UserOfSource(source)
+	return "user " + user
 }
 
 // shown acknowledges shown mail to the server.

@@ -114,20 +114,10 @@ func startItem(
 	return answer, err
 }
 
-// startOf returns the result of a start. For an older server it has only the task of the event.
+// startOf returns the result of a start; a dry run has none.
 func startOf(answer client.Answer) wire.Start {
 	if answer.Start != nil {
 		return *answer.Start
-	}
-	data, err := dataOf(answer)
-	if started, ok := data.(*events.QueueItemStarted); err == nil && ok {
-		return wire.Start{Queue: started.Queue, Item: &wire.Item{
-			TaskID:    started.TaskID,
-			Status:    events.ItemProcessing,
-			Queue:     started.Queue,
-			SessionID: started.SessionID,
-			Attempts:  started.Attempt,
-		}}
 	}
 	return wire.Start{}
 }

@@ -3,12 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"maestro/api/client"
 	"maestro/commands"
+	"maestro/events"
 )
 
 // queueStep is a command that finishes an item.
@@ -53,22 +54,27 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	about := cmp.Or(taskOf(answer.Event), *c.task)
+	moved, err := taskOf(answer)
+	if err != nil {
+		return err
+	}
+	about := cmp.Or(moved, *c.task)
 	c.wrote(answer, about, "%s %s", c.done, about)
 	return nil
 }
 
-// taskOf returns the task of a queue's event.
-func taskOf(event json.RawMessage) string {
-	var said struct {
-		Data struct {
-			TaskID string `json:"taskId"`
-		} `json:"data"`
+// taskOf returns the task of the item that was moved; "" if there is no event.
+func taskOf(answer client.Answer) (string, error) {
+	data, err := dataOf(answer)
+	switch moved := data.(type) {
+	case *events.QueueItemCompleted:
+		return moved.TaskID, nil
+	case *events.QueueItemFailed:
+		return moved.TaskID, nil
+	case *events.QueueItemSkipped:
+		return moved.TaskID, nil
 	}
-	if json.Unmarshal(event, &said) != nil {
-		return ""
-	}
-	return said.Data.TaskID
+	return "", err
 }
 
 func newQueueComplete(a *Run) *cobra.Command {

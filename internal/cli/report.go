@@ -21,31 +21,30 @@ type reportKind struct {
 	kind events.ReportKind
 	// argument names its message, short is its description, and ofTask its description for one task.
 	argument, short, ofTask string
-	says                    events.TaskSessionStatus
 }
 
 func reportKinds() []reportKind {
 	return []reportKind{
 		{
 			events.ReportProgress, `"<message>"`, "Report progress; --task reports those tasks as working",
-			"Report task progress", events.SaysWorking,
+			"Report task progress",
 		},
 		{
 			events.ReportComplete, `"<summary>"`,
 			"Report that the tasks are done; without --task, your session is done too",
-			"Report that a task is done", events.SaysCompleted,
+			"Report that a task is done",
 		},
 		{
 			events.ReportBlocked, `"<reason>"`, "Report what blocks you; --task reports those tasks as blocked",
-			"Report what blocks a task", events.SaysBlocked,
+			"Report what blocks a task",
 		},
 		{
 			events.ReportError, `"<description>"`, "Report what failed; --task reports those tasks as failed",
-			"Report that a task failed", events.SaysFailed,
+			"Report that a task failed",
 		},
 		{
 			events.ReportNeedsInput, `"<question>"`, "Ask a question; --wait waits for the answer and prints it",
-			"Ask a question about a task", events.SaysNeedsInput,
+			"Ask a question about a task",
 		},
 	}
 }
@@ -239,8 +238,8 @@ func showReported(a *Run, answer client.Answer, kind reportKind, tasks []string)
 		if len(tasks) > 1 {
 			say = "say"
 		}
-		on = " on " + strings.Join(tasks, ", ") + ", which now " + say + " " + string(kind.says)
-	case kind.says == events.SaysCompleted:
+		on = " on " + strings.Join(tasks, ", ") + ", which now " + say + " " + string(kind.kind.SessionStatus())
+	case kind.kind == events.ReportComplete:
 		on = "; the session is completed"
 	}
 	if data, err := dataOf(answer); err == nil {

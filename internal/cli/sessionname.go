@@ -102,7 +102,7 @@ func withName(id, name string) string {
 // nameShown is the maximum length of a name beside its id.
 const nameShown = 40
 
-// withNames is withName for a list; a server of an earlier version gives no names.
+// withNames is withName for a list.
 func withNames(ids, names []string) []string {
 	shown := make([]string, len(ids))
 	for i, id := range ids {

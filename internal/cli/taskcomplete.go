@@ -58,6 +58,10 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 		return failure.Usage("--said-done and named tasks cannot be used together").WithNext("leave one of them out")
 	case c.saidDone:
 		return c.completeSaidDone(ctx, of, words)
+	case len(args) > wire.TaskIDsMost:
+		return failure.Usage("%d tasks are too many for one command", len(args)).
+			WithWhy("the order in which they can be completed is found for %d at most", wire.TaskIDsMost).
+			WithNext("name fewer, or use --said-done")
 	case len(args) == 1:
 		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
 	}
@@ -68,28 +72,22 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 // below it. It keeps their titles, which are shown with what was done. A task that cannot be read comes first.
 func (c *taskComplete) inOrder(ctx context.Context, ids []string) []string {
 	c.titles = map[string]string{}
-	var ordered []string
-	for some := range slices.Chunk(ids, wire.TaskIDsMost) {
-		tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
-			IDs:   strings.Join(some, ","),
-			Order: "completion",
-		})
-		if err != nil { // who may not list tasks may still complete them
-			ordered = append(ordered, some...)
-			continue
-		}
-		readable := make(map[string]bool, len(tasks))
-		for _, t := range tasks {
-			readable[t.ID], c.titles[t.ID] = true, t.Title
-		}
-		for _, id := range some {
-			if !readable[id] {
-				ordered = append(ordered, id)
-			}
-		}
-		for _, t := range tasks {
-			ordered = append(ordered, t.ID)
-		}
+	tasks, err := Ask(ctx, c.Run, (*client.Client).Tasks, wire.TaskFilter{
+		IDs:   strings.Join(ids, ","),
+		Order: "completion",
+	})
+	if err != nil { // who may not list tasks may still complete them
+		return ids
+	}
+	for _, t := range tasks {
+		c.titles[t.ID] = t.Title
+	}
+	ordered := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		_, readable := c.titles[id]
+		return readable
+	})
+	for _, t := range tasks {
+		ordered = append(ordered, t.ID)
 	}
 	return ordered
 }

@@ -311,7 +311,7 @@ func Who(source string) string {
 		}
 		return "session " + session
 	}
-	user, ok := strings.CutPrefix(source, "/users/")
+	user, ok := wire.UserOfSource(source)
 	switch {
 	case !ok:
 		return strings.TrimPrefix(source, "/")

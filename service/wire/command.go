@@ -41,9 +41,9 @@ type Done struct {
 	LeftOpen
 	// Warnings are what the caller should know about the effects of the command.
 	Warnings []string `json:"warnings,omitempty"`
-	// Start is the result of queue:start; nil for any other command, a dry run or an older server.
+	// Start is the result of queue:start; nil for any other command, and for a dry run.
 	Start *Start `json:"start,omitempty"`
-	// Revoked lists what a revoked token leaves behind; nil for any other command, a dry run or an older server.
+	// Revoked lists what a revoked token leaves behind; nil for any other command, and for a dry run.
 	Revoked *Revoked `json:"revoked,omitempty"`
 	// Retried says that an earlier attempt with the same key created the event. HTTP sends it as [HeaderRetried].
 	Retried bool `json:"-"`

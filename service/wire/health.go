@@ -2,7 +2,7 @@ package wire
 
 import "maestro/events"
 
-// Health is the answer of /health. Older clients know all but the version.
+// Health is the answer of /health.
 type Health struct {
 	Status    string        `json:"status"`
 	Timestamp events.Millis `json:"timestamp"`

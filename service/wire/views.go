@@ -54,6 +54,9 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return projections.SessionOfSource(source)
 }
 
+// UserOfSource returns the user, or the token, that a source of events names; false if it names none.
+func UserOfSource(source string) (name string, ok bool) { return projections.UserOfSource(source) }
+
 // Texts lists the long texts that the log names and that cannot be read: the first 1,000, and how many more.
 type Texts struct {
 	Named    int        `json:"named"`
