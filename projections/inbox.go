@@ -96,8 +96,8 @@ type inbox struct {
 	concerns InboxScope
 	found    []found
 	// looks is how many more dependencies it may examine.
-	looks int
-	expensive  expensiveWork
+	looks     int
+	expensive expensiveWork
 	// unread names the remaining parts, in order.
 	unread []string
 }
@@ -120,10 +120,10 @@ func (b *inbox) on(s *State, until uint64) (done bool) {
 func (l *listener) newInbox(project string) *inbox {
 	s := l.State
 	b := &inbox{
-		listener: l,
-		project:  project,
-		looks:    WaitsLooked,
-		expensive:     newExpensiveWork(),
+		listener:  l,
+		project:   project,
+		looks:     WaitsLooked,
+		expensive: newExpensiveWork(),
 	}
 	served := map[string]bool{}
 	b.part("questions", s.unanswered.get(project).each(func(id string) { b.question(b.inputs.get(id)) }))

@@ -2,22 +2,10 @@ package projections
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
 	"maestro/events"
 )
-
-// TypeExited is the type of the entry for the end of a session's command.
-const TypeExited = "command_exited"
-
-// Exited is the data of such an entry.
-type Exited struct {
-	Command  string `json:"command"`
-	ExitCode int    `json:"exitCode"`
-}
 
 // takenUp reports whether somebody else is to do a task on which a session says that it cannot continue: an item of the
 // task waits in a queue or another session holds it, or a session at work got the task after this one. A session at
@@ -193,105 +181,11 @@ func (b *inbox) silent(x *Session) {
 	})
 }
 
-// ExitedAt returns when the session's command ended, in milliseconds since 1970; 0 if the session was heard since, or
-// has run none.
-func (s *State) ExitedAt(x *Session) int64 {
-	if exit := s.Exit(x); exit != nil {
-		return exit.At
-	}
-	return 0
-}
-
-// newestOf remembers the newest entries of a session that say what became of it.
-func (s *State) newestOf(e *Entry) {
-	switch x := s.sessions.get(e.SessionID); {
-	case e.Type == TypeExited:
-		s.exits.put(e.SessionID, e)
-	case s.exits.get(e.SessionID) == nil:
-	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
-		s.exits.put(e.SessionID, nil)
-	}
-	if e.Type == EntryLost || e.Type == EntryRecovered {
-		s.losses.put(e.SessionID, &Loss{e.At, e.Type == EntryRecovered, len(s.sessionTimelines.get(e.SessionID))})
-	}
-}
-
-// Loss is the newest entry of a session that says that it was lost, or heard again. Immutable.
-type Loss struct {
-	At int64
-	// Recovered says that it was heard again.
-	Recovered bool
-	// Entries is the length of the session's timeline up to it.
-	Entries int
-}
-
-// Loss returns when a session was last lost or recovered, nil if it never was.
-func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
-
 // crashed reports whether the command of a session at work failed, and the session was not heard since. Nobody has to
 // wait for its lease to learn that. A command that succeeds may be one of several.
 func (b *inbox) crashed(x *Session) bool {
 	exit := b.Exit(x)
 	return exit != nil && x.Active() && exit.exitCode() != 0
-}
-
-// exitCode returns the exit code of the command that ended, 0 if it is unknown.
-func (e *Entry) exitCode() int {
-	var exited Exited
-	if json.Unmarshal(e.Data, &exited) != nil {
-		return 0
-	}
-	return exited.ExitCode
-}
-
-// Exited describes how the command ended.
-func (e *Entry) Exited() string {
-	var exited Exited
-	if json.Unmarshal(e.Data, &exited) != nil {
-		return "its command ended"
-	}
-	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
-}
-
-// mostSucceeded bounds the tasks that the command for a successor names.
-const mostSucceeded = 10
-
-// Successor returns the command that spawns a session for the work of this one that is left: a task that is completed,
-// cancelled or blocked is none, and one with an open dependency is not given out.
-func (s *State) Successor(x *Session) string {
-	if x.Strategy == events.StrategyQueue && x.Queue != "" {
-		return SpawnForQueue(x.ProjectID, x.Queue)
-	}
-	next := "maestro session spawn"
-	if x.Role == events.RoleOrchestrator {
-		next += " --role orchestrator"
-	}
-	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
-	together := make(map[string]bool, len(named))
-	for _, id := range named {
-		together[id] = true
-	}
-	left := make([]string, 0, len(named))
-	for _, id := range named {
-		if t := s.Task(id); t != nil && !t.Over() && t.Status != events.TaskBlocked && !s.waitsFor(t, together) {
-			left = append(left, id)
-		}
-	}
-	if len(left) == 0 {
-		return next + " --task-ids <taskId>"
-	}
-	return next + " --task-ids " + strings.Join(left, ",")
-}
-
-// waitsFor reports whether a task waits for another that is not among those given out together. Of very many
-// dependencies it examines only the first.
-func (s *State) waitsFor(t *Task, together map[string]bool) bool {
-	for _, id := range t.Dependencies[:min(len(t.Dependencies), mostSucceeded)] {
-		if !together[id] && !s.satisfied(id, false) {
-			return true
-		}
-	}
-	return false
 }
 
 // word adds a working session that says that it cannot continue, and names no task.
@@ -309,69 +203,4 @@ func (b *inbox) word(x *Session, word *Entry) {
 			Next:      next,
 		}
 	})
-}
-
-// SessionWord returns a working session's last report on itself as a whole, if it is that it is blocked or has failed;
-// otherwise nil. Its next report, on anything, replaces it.
-func (s *State) SessionWord(x *Session) *Entry {
-	if !x.Active() {
-		return nil
-	}
-	return s.halted.get(x.ID)
-}
-
-// LastWord is SessionWord for a session that may have ended.
-func (s *State) LastWord(x *Session) *Entry { return s.halted.get(x.ID) }
-
-// Exit returns the entry for the end of a session's command, nil if the session was heard since, or there is none.
-func (s *State) Exit(x *Session) *Entry { return s.exits.get(x.ID) }
-
-// halt records a session's report on itself as a whole, if it says that the session cannot continue.
-func (s *State) halt(e *Entry) {
-	if e.SessionID == "" || e.Late {
-		return
-	}
-	if _, author, _ := SessionOfSource(e.Source); author != e.SessionID {
-		return
-	}
-	switch e.Type {
-	case reportType(events.ReportBlocked), reportType(events.ReportError):
-		if e.TaskID == "" {
-			s.halted.put(e.SessionID, e)
-			return
-		}
-	case reportType(events.ReportProgress), reportType(events.ReportComplete), reportType(events.ReportNeedsInput):
-	default:
-		return
-	}
-	if s.halted.get(e.SessionID) != nil {
-		s.halted.put(e.SessionID, nil)
-	}
-}
-
-// MostNamed bounds the tasks that an answer names.
-const MostNamed = 20
-
-// LeftOpen names at most so many of a session's tasks that are open and that it did not report as done, and counts the
-// others.
-func (s *State) LeftOpen(x *Session, most int) (ids []string, more int) {
-	if x == nil {
-		return nil, 0
-	}
-	s.work(uint64(len(x.TaskIDs)))
-	for _, id := range x.TaskIDs {
-		t := s.Task(id)
-		if t != nil {
-			s.lookedThrough(t.Speakers())
-		}
-		switch {
-		case t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
-		case t.SaidBy(x.ID).Status == events.SaysCompleted:
-		case len(ids) < most:
-			ids = append(ids, id)
-		default:
-			more++
-		}
-	}
-	return ids, more
 }

@@ -60,7 +60,9 @@ func (t *Token) Source() string { return UserSource(t.Name) }
 func UserSource(name string) string { return usersPrefix + name }
 
 // UserOfSource returns the user, or the token, of "/users/<name>".
-func UserOfSource(source string) (name string, ok bool) { return strings.CutPrefix(source, usersPrefix) }
+func UserOfSource(source string) (name string, ok bool) {
+	return strings.CutPrefix(source, usersPrefix)
+}
 
 const usersPrefix = "/users/"
 

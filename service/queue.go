@@ -75,8 +75,8 @@ func withStatus(status string) func(*projections.Item) bool {
 	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
-// SessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first what
-// the session lacks: its own permissions are not in question.
+// SessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first
+// what the session lacks: its own permissions are not in question.
 func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
 	x := v.Session(id)
 	if v.Caller.Anonymous && x != nil && x.Strategy != events.StrategyQueue {

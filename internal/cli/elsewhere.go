@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -56,13 +55,13 @@ func inNamedProject(ctx context.Context, a *Run, id string) string {
 	if id == "" {
 		return ""
 	}
-	projects, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{})
-	switch i := slices.IndexFunc(projects, func(p wire.Project) bool { return p.ID == id }); {
-	case err != nil || i < 0:
-		return " in project " + id
-	case len(projects) == 1:
+	some, err := Ask(ctx, a, (*client.Client).Projects, wire.ProjectFilter{Limit: "2"})
+	if err == nil && len(some) == 1 && some[0].ID == id {
 		return ""
-	default:
-		return " in project " + strconv.Quote(safetext.OneLine(projects[i].Name))
 	}
+	project, err := Ask(ctx, a, (*client.Client).Project, id)
+	if err != nil {
+		return " in project " + id
+	}
+	return " in project " + strconv.Quote(safetext.OneLine(project.Name))
 }

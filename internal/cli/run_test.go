@@ -412,7 +412,8 @@ func TestAnswersAreTheServers(t *testing.T) {
 		{
 			"since 1", news,
 			"GET /api/since?from=1&projectId=proj_0123456789 key= auth=Bearer msu_admin \n" +
-				"GET /api/projects?limit=1000 key= auth=Bearer msu_admin \n" + // for those of other projects
+				"GET /api/projects?limit=2 key= auth=Bearer msu_admin \n" + // whether there are others
+				"GET /api/projects/proj_0123456789 key= auth=Bearer msu_admin \n" +
 				"GET /api/inbox/count?except=proj_0123456789 key= auth=Bearer msu_admin ",
 			[]string{"Needs you (12, 4 new):"},
 		},

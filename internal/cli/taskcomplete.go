@@ -82,10 +82,12 @@ func (c *taskComplete) inOrder(ctx context.Context, ids []string) []string {
 	for _, t := range tasks {
 		c.titles[t.ID] = t.Title
 	}
-	ordered := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		_, readable := c.titles[id]
-		return readable
-	})
+	ordered := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if _, readable := c.titles[id]; !readable {
+			ordered = append(ordered, id)
+		}
+	}
 	for _, t := range tasks {
 		ordered = append(ordered, t.ID)
 	}

@@ -55,7 +55,6 @@ var onePlace = []struct {
 			"commands/valid.go":          "refuses a name; nothing is shown",
 			"workers/manifest/rules.go":  "refuses a name; nothing is shown",
 			"internal/plan/parse.go":     "refuses a line of a plan; nothing is shown",
-			"service/since.go":           "cuts between characters",
 		},
 	},
 	{

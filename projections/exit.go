@@ -1,0 +1,71 @@
+package projections
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// TypeExited is the type of the entry for the end of a session's command.
+const TypeExited = "command_exited"
+
+// Exited is the data of such an entry.
+type Exited struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exitCode"`
+}
+
+// ExitedAt returns when the session's command ended, in milliseconds since 1970; 0 if the session was heard since, or
+// has run none.
+func (s *State) ExitedAt(x *Session) int64 {
+	if exit := s.Exit(x); exit != nil {
+		return exit.At
+	}
+	return 0
+}
+
+// newestOf remembers the newest entries of a session that say what became of it.
+func (s *State) newestOf(e *Entry) {
+	switch x := s.sessions.get(e.SessionID); {
+	case e.Type == TypeExited:
+		s.exits.put(e.SessionID, e)
+	case s.exits.get(e.SessionID) == nil:
+	case e.Type == EntryRecovered, x != nil && e.Source == x.Source():
+		s.exits.put(e.SessionID, nil)
+	}
+	if e.Type == EntryLost || e.Type == EntryRecovered {
+		s.losses.put(e.SessionID, &Loss{e.At, e.Type == EntryRecovered, len(s.sessionTimelines.get(e.SessionID))})
+	}
+}
+
+// Loss is the newest entry of a session that says that it was lost, or heard again. Immutable.
+type Loss struct {
+	At int64
+	// Recovered says that it was heard again.
+	Recovered bool
+	// Entries is the length of the session's timeline up to it.
+	Entries int
+}
+
+// Loss returns when a session was last lost or recovered, nil if it never was.
+func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
+
+// exitCode returns the exit code of the command that ended, 0 if it is unknown.
+func (e *Entry) exitCode() int {
+	var exited Exited
+	if json.Unmarshal(e.Data, &exited) != nil {
+		return 0
+	}
+	return exited.ExitCode
+}
+
+// Exited describes how the command ended.
+func (e *Entry) Exited() string {
+	var exited Exited
+	if json.Unmarshal(e.Data, &exited) != nil {
+		return "its command ended"
+	}
+	return fmt.Sprintf("its command ended with exit code %d", exited.ExitCode)
+}
+
+// Exit returns the entry for the end of a session's command, nil if the session was heard since, or there is none.
+func (s *State) Exit(x *Session) *Entry { return s.exits.get(x.ID) }

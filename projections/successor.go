@@ -1,0 +1,48 @@
+package projections
+
+import (
+	"strings"
+
+	"maestro/events"
+)
+
+// mostSucceeded bounds the tasks that the command for a successor names.
+const mostSucceeded = 10
+
+// Successor returns the command that spawns a session for the work of this one that is left: a task that is completed,
+// cancelled or blocked is none, and one with an open dependency is not given out.
+func (s *State) Successor(x *Session) string {
+	if x.Strategy == events.StrategyQueue && x.Queue != "" {
+		return SpawnForQueue(x.ProjectID, x.Queue)
+	}
+	next := "maestro session spawn"
+	if x.Role == events.RoleOrchestrator {
+		next += " --role orchestrator"
+	}
+	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
+	together := make(map[string]bool, len(named))
+	for _, id := range named {
+		together[id] = true
+	}
+	left := make([]string, 0, len(named))
+	for _, id := range named {
+		if t := s.Task(id); t != nil && !t.Over() && t.Status != events.TaskBlocked && !s.waitsFor(t, together) {
+			left = append(left, id)
+		}
+	}
+	if len(left) == 0 {
+		return next + " --task-ids <taskId>"
+	}
+	return next + " --task-ids " + strings.Join(left, ",")
+}
+
+// waitsFor reports whether a task waits for another that is not among those given out together. Of very many
+// dependencies it examines only the first.
+func (s *State) waitsFor(t *Task, together map[string]bool) bool {
+	for _, id := range t.Dependencies[:min(len(t.Dependencies), mostSucceeded)] {
+		if !together[id] && !s.satisfied(id, false) {
+			return true
+		}
+	}
+	return false
+}
