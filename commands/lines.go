@@ -9,7 +9,7 @@ import (
 // command line without an id works on its caller's files, is the server, or asks a server what everybody may ask.
 var lines = map[string][]string{
 	"audit:limits":      {"audit:denials"},
-	"backup":            {"audit:export", "token:create"}, // it copies secrets too, so it is for admin tokens only
+	"backup":            {"token:create", "audit:export"}, // it copies secrets too, so it is for admin tokens only
 	"bench":             nil,
 	"clock:confirm":     {"token:revoke"},
 	"clock:show":        nil,
@@ -18,7 +18,7 @@ var lines = map[string][]string{
 	"man":               nil,
 	"manifest:migrate":  nil,
 	"manifest:validate": nil,
-	"plan:apply":        {"task:list", "task:create", "task:update", "project:create"},
+	"plan:apply":        {"task:list", "task:create", "task:update"}, // and project:create, to make a project too
 	"plan:export":       {"project:get", "task:list"},
 	"project:use":       {"project:get"},
 	"restore":           nil,
@@ -27,7 +27,7 @@ var lines = map[string][]string{
 	"session:exec":      {"session:spawn"},
 	"session:heartbeat": {"session:register"}, // which every session has until it ends
 	"task:edit":         {"task:update"},
-	"task:import":       {"task:list", "task:create", "task:update", "project:create"},
+	"task:import":       {"task:list", "task:create", "task:update"},
 	"task:move":         {"task:update"},
 	"version":           nil,
 }

@@ -11,11 +11,10 @@ import (
 func TestLinesWithoutARowNameWhatTheyNeed(t *testing.T) {
 	table := CurrentRules()
 	for id, want := range map[string]string{
-		"plan:apply": "it has no permission of its own: it needs task:list, task:create, task:update and " +
-			"project:create; name these",
-		"task:move": "it has no permission of its own: it needs task:update; name that",
-		"version":   "it has no permission of its own, and needs none",
-		"no:such":   "there is no such command",
+		"plan:apply": "it has no permission of its own: it needs task:list, task:create and task:update; name these",
+		"task:move":  "it has no permission of its own: it needs task:update; name that",
+		"version":    "it has no permission of its own, and needs none",
+		"no:such":    "there is no such command",
 	} {
 		who := RoleSetOf(events.RoleOrchestrator, events.StrategyDefault)
 		if why := table.MayList(who, id); why != want {

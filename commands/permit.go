@@ -100,7 +100,8 @@ func permitUser(s *projections.State, by Actor, row Row, project string) error {
 		return denied(row.ID, row.ID, "it reads the whole server, and a read-only token reads its own projects",
 			"use an admin or auditor token", Denied{Caller: "the token '" + by.Name + "'"})
 	}
-	return denied(row.ID, row.ID, "a read-only token reads its own projects", "use a token of that project",
+	return denied(row.ID, row.ID, "a read-only token reads its own projects",
+		"list its projects with `maestro project list`, and name one with --project",
 		Denied{Caller: "the token '" + by.Name + "' here"})
 }
 

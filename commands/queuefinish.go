@@ -274,3 +274,18 @@ func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {
 	}
 	return true
 }
+
+// Warnings implements Warner. A cancelled task stays so: only its item is completed.
+func (*CompleteItem) Warnings(s *projections.State, data events.Data) []Warning {
+	completed, ok := data.(*events.QueueItemCompleted)
+	if !ok {
+		return nil
+	}
+	if t := s.Task(completed.TaskID); t == nil || t.Status != events.TaskCancelled {
+		return nil
+	}
+	return []Warning{{
+		Text:  "task " + completed.TaskID + " is cancelled and stays so: only its item is completed",
+		Tasks: []string{completed.TaskID},
+	}}
+}

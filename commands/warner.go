@@ -285,12 +285,16 @@ func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning 
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
 		return workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
 	}
+	var warnings []Warning
+	if t := s.Task(x.TaskID); ok && d.Status != nil && t != nil {
+		warnings = endedInQueues(s, t)
+	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil ||
 		d.InitialPrompt != nil)
 	if !changes {
-		return nil
+		return warnings
 	}
-	return notTold(s, x.TaskID)
+	return append(warnings, notTold(s, x.TaskID)...)
 }
 
 // notTold names the session that works on a task and does not notice that it was changed.

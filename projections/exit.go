@@ -14,15 +14,6 @@ type Exited struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-// ExitedAt returns when the session's command ended, in milliseconds since 1970; 0 if the session was heard since, or
-// has run none.
-func (s *State) ExitedAt(x *Session) int64 {
-	if exit := s.Exit(x); exit != nil {
-		return exit.At
-	}
-	return 0
-}
-
 // newestOf remembers the newest entries of a session that say what became of it.
 func (s *State) newestOf(e *Entry) {
 	switch x := s.sessions.get(e.SessionID); {
@@ -49,8 +40,8 @@ type Loss struct {
 // Loss returns when a session was last lost or recovered, nil if it never was.
 func (s *State) Loss(x *Session) *Loss { return s.losses.get(x.ID) }
 
-// exitCode returns the exit code of the command that ended, 0 if it is unknown.
-func (e *Entry) exitCode() int {
+// ExitCode returns the exit code of the command that ended, 0 if it is unknown.
+func (e *Entry) ExitCode() int {
 	var exited Exited
 	if json.Unmarshal(e.Data, &exited) != nil {
 		return 0

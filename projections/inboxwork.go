@@ -165,9 +165,9 @@ func (b *inbox) silent(x *Session) {
 			item.Message = exit.Exited()
 			item.Next = []string{"maestro session complete " + x.ID, kill}
 			switch {
-			case exit.exitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
+			case exit.ExitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
 				item.Next = []string{kill}
-			case exit.exitCode() != 0:
+			case exit.ExitCode() != 0:
 				item.Next = []string{kill + " && " + b.Successor(x), exec}
 			}
 		case InboxUnstarted:
@@ -185,7 +185,7 @@ func (b *inbox) silent(x *Session) {
 // wait for its lease to learn that. A command that succeeds may be one of several.
 func (b *inbox) crashed(x *Session) bool {
 	exit := b.Exit(x)
-	return exit != nil && x.Active() && exit.exitCode() != 0
+	return exit != nil && x.Active() && exit.ExitCode() != 0
 }
 
 // word adds a working session that says that it cannot continue, and names no task.

@@ -23,7 +23,9 @@ type SessionView struct {
 	// service sets it.
 	LastHeard events.Millis `json:"lastHeard,omitempty"`
 	// ExitedAt is when its command ended, absent if it was heard since, or has run none.
-	ExitedAt    *events.Millis `json:"exitedAt,omitempty"`
+	ExitedAt *events.Millis `json:"exitedAt,omitempty"`
+	// ExitCode is that of this command.
+	ExitCode    *int           `json:"exitCode,omitempty"`
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`

@@ -29,26 +29,33 @@ func (s *Service) WriteBackup(ctx context.Context, c *Caller, w io.Writer, begin
 // mayBackup returns the head of the backup, if the caller may make one now. A backup holds every secret that agents
 // ever wrote, so only the admin may make one.
 func (s *Service) mayBackup(ctx context.Context, c *Caller) (head events.Head, err error) {
+	exports := false
 	s.Handler.View(func(state *projections.State) {
 		head = state.Head()
 		err = s.At(state, c).Permit("audit:export", "")
+		exports = err == nil
 	})
-	if err == nil && c.By.Access == commands.AccessAdmin {
+	isAdmin := c.By.Access == commands.AccessAdmin
+	if exports && isAdmin {
 		err = s.RequireIntactLog(ctx, backupRefused)
 	}
 	switch {
-	case err != nil:
-		return head, err
-	case c.By.Access != commands.AccessAdmin:
+	case c.By.Kind == commands.ActorUser && !isAdmin:
+		next := "use the admin token"
+		if exports {
+			next += "; `maestro audit export` writes the log, which this token may read"
+		}
 		return head, &Problem{
 			Kind:    KindNotAllowed,
 			Code:    string(commands.CodeNotAllowed),
 			Message: "A backup is not allowed for " + c.By.String(),
 			Why: "the home's key signs it for whoever restores it, and it also holds the long texts that no event " +
 				"names: only the admin token may make one",
-			Next: "use the admin token; `maestro audit export` writes the log, which this token may read",
+			Next: next,
 			Rule: "audit:export",
 		}
+	case err != nil:
+		return head, err
 	case s.Backup == nil:
 		return head, &Problem{
 			Kind:    KindUnavailable,

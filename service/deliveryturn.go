@@ -111,6 +111,7 @@ func (t *turn) answered(ctx context.Context, e outbox.Entry, err error) error {
 	}
 	switch {
 	case errors.As(err, &refusal):
+		refused.Denied = refusal.Code == commands.CodeNotAllowed
 		refused.Message, refused.Why, refused.Next = refusal.Message, refusal.Why, refusal.Next
 	case !errors.As(err, &p):
 		return err
@@ -118,6 +119,7 @@ func (t *turn) answered(ctx context.Context, e outbox.Entry, err error) error {
 		t.rest = p.RetryAfter
 		return errTurnOver
 	case p.forGood():
+		refused.Denied = p.Kind == KindNotAllowed
 		refused.Message, refused.Why, refused.Next = p.Message, p.Why, p.Next
 	default:
 		return err

@@ -77,12 +77,15 @@ type ownTasks struct {
 	over bool
 }
 
-// has reports whether nobody misses a refused command. A worker reports on its own tasks, an orchestrator on all: a
-// command that names none of these is about all tasks of its session. A session at work without tasks may have more to
-// say, and a record that was cut does not name all tasks.
+// has reports whether nobody misses a refused command. An end is not missed once the session has ended. A worker
+// reports on its own tasks, an orchestrator on all: a command that names none of these is about all tasks of its
+// session. A session at work without tasks may have more to say, and a record that was cut does not name all tasks.
 func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) bool {
 	if d.More || d.Cut {
 		return false
+	}
+	if d.Command == "session:complete" && x.Ended() {
+		return true
 	}
 	own := r.of(v, x)
 	about := 0

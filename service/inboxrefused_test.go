@@ -47,6 +47,14 @@ func TestSettledRefusals(t *testing.T) {
 			}
 		})
 	}
+	end := &engine.Denial{Command: "session:complete"}
+	if w.settled(busy, refusalLooks, end) {
+		t.Error("the refused end of a session that goes on is settled")
+	}
+	w.do(w.admin(), "session:kill", fmt.Sprintf(`{"sessionId":%q}`, busy))
+	if !w.settled(busy, refusalLooks, end) || w.settled(busy, refusalLooks, &engine.Denial{Command: "report:progress"}) {
+		t.Error("of a session that was killed, only its refused end is settled")
+	}
 	if w.settled(finished, 0, &engine.Denial{}) {
 		t.Error("a session that was not looked at is settled")
 	}

@@ -77,6 +77,9 @@ func (v View) GetMail(in *wire.MailOf) (wire.Mailbox, error) {
 		names := v.names(mail.From, mail.About)
 		_, session, _ := projections.SessionOfSource(mail.From)
 		mail.FromName, mail.AboutTitle = names[session], names[mail.About]
+		if t := v.TaskEver(mail.About); t != nil && t.Deleted && x.ProjectID == t.ProjectID {
+			mail.AboutTitle = t.Title // the notice of its deletion is about it
+		}
 		if spawner := v.Session(x.SpawnedBy); spawner != nil && session == x.SpawnedBy {
 			mail.FromName = spawner.Name // whoami tells every session who spawned it
 		}

@@ -35,8 +35,8 @@ type ShownSession struct {
 	Timeline projections.Timeline
 	// Heard is when it last called, in milliseconds since 1970; 0 if only its events show that.
 	Heard int64
-	// Exited is when its command ended, in milliseconds since 1970; 0 if it was heard since, or has run none.
-	Exited int64
+	// Exit is the entry for the end of its command; nil if it was heard since, or has run none.
+	Exit *projections.Entry
 	// names are the names of what it mentions.
 	names map[string]string
 	// mail says that the caller may read the session's mail.
@@ -50,7 +50,7 @@ func (v View) Shown(x *projections.Session) ShownSession {
 		Session:  x,
 		Timeline: v.SessionTimeline(x.ID),
 		Heard:    v.Service.heardAt(x),
-		Exited:   v.ExitedAt(x),
+		Exit:     v.Exit(x),
 		mail:     v.Caller.readsMail(x),
 		reader:   v.entryReader(),
 	}
@@ -77,8 +77,9 @@ func (x ShownSession) SeenBy(c *Caller) wire.Session {
 		view.LastHeard = max(view.LastHeard, view.LastActivity)
 	}
 	view.Names = x.names
-	if exited := events.Millis(x.Exited); exited != 0 {
-		view.ExitedAt = &exited
+	if x.Exit != nil {
+		at, code := events.Millis(x.Exit.At), x.Exit.ExitCode()
+		view.ExitedAt, view.ExitCode = &at, &code
 	}
 	if p := view.Permissions; p != nil {
 		view.Permissions = &events.Permissions{

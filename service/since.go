@@ -104,6 +104,9 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	}
 	body.Inbox = body.Inbox[:min(len(body.Inbox), wire.SinceListed)]
 	if s.Denials != nil {
+		if s.Permit(c, "audit:denials", "") == nil {
+			body.RefusedNext = "maestro audit denials"
+		}
 		body.Refused = s.Denials.Count(func(d *engine.Denial) bool {
 			return int64(d.Last) >= at && found.sees(d.Project)
 		})

@@ -68,6 +68,9 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 		Role:     own.Role,
 		Strategy: own.Strategy,
 	}
+	if by := v.Caller.By; by.Kind == commands.ActorUser && by.Name != commands.AdminName {
+		check.Caller = "the " + string(by.Access) + " token '" + by.Name + "'"
+	}
 	row, known := commands.CurrentRules().Row(in.ID)
 	switch {
 	case !known:

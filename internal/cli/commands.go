@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -161,8 +162,15 @@ func checkNeeds(ctx context.Context, a *Run, id string, unknown wire.CommandChec
 			break
 		}
 	}
-	check.Command = id
-	check.Why = strings.TrimSuffix("it needs "+strings.ReplaceAll(needed, ",", ", ")+": "+check.Why, ": ")
+	refused, why := check.Command, check.Why
+	check.Command, check.Why = id, "it needs "+strings.ReplaceAll(needed, ",", ", ")
+	switch {
+	case check.Allowed:
+	case refused == needed:
+		check.Why += ": " + why
+	default:
+		check.Why += "; of these, " + refused + " is refused: " + why
+	}
 	return check, nil
 }
 
@@ -178,7 +186,7 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 	if err != nil {
 		return err
 	}
-	who := check.Role
+	who := cmp.Or(check.Caller, check.Role)
 	if check.Strategy != "" {
 		who += " (" + check.Strategy + " strategy)"
 	}

@@ -19,7 +19,7 @@ import (
 // create --expires "$TTL"` would create a token that never expires.
 var mayBeEmpty = []string{
 	"agent", "agent-id", "criteria", "data", "depends-on", "description", "env", "labels", "metadata", "model",
-	"prompt", "reason", "skills", "task-ids", "working-dir",
+	"prompt", "skills", "task-ids", "working-dir",
 }
 
 // CheckFlags refuses flags that no command accepts.

@@ -381,6 +381,7 @@ func deliverKept(ctx context.Context, a *Run, c *client.Client, e outbox.Entry) 
 		Said:       e.Said(),
 		Key:        e.Key,
 		OccurredAt: e.OccurredAt,
+		Denied:     said.Status == http.StatusForbidden,
 		Message:    said.Message,
 		Why:        said.Why,
 		Next:       said.Next,

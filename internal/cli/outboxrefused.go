@@ -39,9 +39,9 @@ func (a *Run) sayRefused(r outbox.Refused) {
 	if r.Why != "" {
 		a.Say("  why:  %s\n", safetext.OneLine(r.Why))
 	}
-	next := "it had no effect: correct it, and send it again"
-	if r.Next != "" {
-		next += "; " + safetext.OneLine(r.Next)
+	next := safetext.OneLine(r.Next)
+	if !r.Denied || next == "" {
+		next = "correct it, and send it again" + Prefixed("; ", next)
 	}
-	a.Say("  next: %s\n", next)
+	a.Say("  next: it had no effect: %s\n", next)
 }

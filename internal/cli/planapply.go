@@ -128,6 +128,9 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 		dryRun: a.dryRun,
 		user:   !a.isSession(),
 	}
+	if err := i.permitted(ctx); err != nil {
+		return err
+	}
 	if !o.byName {
 		i.Project, err = a.project(ctx, o.project)
 		if errors.Is(err, errNoProject) && p.Name != "" { // the first plan of a home creates its own
@@ -164,6 +167,30 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	return nil
 }
 
+// permitted refuses a session that lacks a command which an apply needs, before anything is applied.
+func (i *applying) permitted(ctx context.Context) error {
+	if i.user {
+		return nil
+	}
+	needed, _ := commands.Needs("plan:apply")
+	for _, id := range needed {
+		check, err := i.client.CheckCommand(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !check.Allowed {
+			return &failure.Error{
+				Status:  http.StatusForbidden,
+				Code:    string(commands.CodeNotAllowed),
+				Message: "This session may apply no plan",
+				Why:     "it needs " + strings.Join(needed, ", ") + "; of these, " + id + " is refused: " + check.Why,
+				Next:    check.Next,
+			}
+		}
+	}
+	return nil
+}
+
 // planFailure shows the first faults of a plan, and their number.
 func planFailure(file string, err error) error {
 	var invalid *plan.InvalidError
@@ -192,8 +219,8 @@ type applying struct {
 	key string
 	// dryRun changes nothing. absent says that the project does not exist yet, user that no session applies the plan.
 	dryRun, absent, user bool
-	// mayMove says that the caller may move tasks, as far as was asked. detachedAll says that tasks were detached.
-	mayMove, detachedAll bool
+	// detachedAll says that tasks were detached.
+	detachedAll bool
 	// warnings are those of the server, without repetitions.
 	warnings []string
 }
@@ -370,31 +397,14 @@ func (i *applying) order(ctx context.Context, p *plan.Plan) error {
 	return nil
 }
 
-// place puts a task next to a sibling. A dry run tries it if both stand below their parent already; otherwise it asks
-// once whether the caller may move tasks at all.
+// place puts a task next to a sibling. A dry run tries it only if both stand below their parent already.
 func (i *applying) place(ctx context.Context, m plan.Reorder) error {
-	if !i.dryRun || i.Stand(m) {
-		body, key := i.Place(m)
-		_, err := i.do(ctx, "task:update", body, key)
-		return err
-	}
-	if i.mayMove {
+	if i.dryRun && !i.Stand(m) {
 		return nil
 	}
-	check, err := i.client.CheckCommand(ctx, "task:update")
-	if err != nil {
-		return err
-	}
-	if i.mayMove = check.Allowed; i.mayMove {
-		return nil
-	}
-	return &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    string(commands.CodeNotAllowed),
-		Message: "Command 'task:update' is not allowed, and siblings get the order of the plan with it",
-		Why:     check.Why,
-		Next:    check.Next,
-	}
+	body, key := i.Place(m)
+	_, err := i.do(ctx, "task:update", body, key)
+	return err
 }
 
 func showApplied(a *Run, i applying) {

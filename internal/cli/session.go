@@ -254,7 +254,11 @@ func showSession(a *Run, x wire.Session) {
 		}
 		a.Field("Heard", heard)
 		if x.ExitedAt != nil {
-			a.Field("Command", "ended "+a.When(*x.ExitedAt))
+			said := "ended " + a.When(*x.ExitedAt)
+			if x.ExitCode != nil {
+				said += " with exit code " + strconv.Itoa(*x.ExitCode)
+			}
+			a.Field("Command", said)
 		}
 	}
 	if x.EndedAt != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +60,7 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 		Next      int64  `json:"nextWithinMs"`
 	}{session, beat.Lease.Milliseconds(), within.Milliseconds()}, func() {
 		c.Print("Heartbeat sent; send the next within %s: from now on, the session is lost after %s "+
-			"without a heartbeat or another command\n", within, beat.Lease)
+			"without a heartbeat or another command\n", within.Truncate(100*time.Millisecond), beat.Lease)
 	})
 	return nil
 }

@@ -241,6 +241,10 @@ func showSince(a *Run, since wire.Since, in string) {
 		}
 	}
 	if since.Refused > 0 {
-		a.Print("\n%s recorded: see `maestro audit denials`\n", Many(since.Refused, "refusal"))
+		see := ""
+		if since.RefusedNext != "" {
+			see = ": see `" + since.RefusedNext + "`"
+		}
+		a.Print("\n%s recorded%s\n", Many(since.Refused, "refusal"), see)
 	}
 }

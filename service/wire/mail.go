@@ -39,7 +39,7 @@ type Mail struct {
 	Question string `json:"question,omitempty" doc:"of an answer: what the session asked"`
 	// About is set for everything but an answer.
 	About      string        `json:"about,omitempty" doc:"the task that it is about"`
-	AboutTitle string        `json:"aboutTitle,omitempty" doc:"the title of that task, unless it is gone"`
+	AboutTitle string        `json:"aboutTitle,omitempty" doc:"the title of that task"`
 	At         events.Millis `json:"at" doc:"when it was written, in milliseconds since 1970"`
 }
 

@@ -37,6 +37,8 @@ type Since struct {
 	QueuesMore   int          `json:"queuesMore,omitempty"`
 	// Refused counts the refusals that were recorded since.
 	Refused int `json:"refused"`
+	// RefusedNext is the command that shows them; "" if the caller may not use it.
+	RefusedNext string `json:"refusedNext,omitempty"`
 }
 
 // SinceThing is an object that events changed.

@@ -54,6 +54,8 @@ type CommandCheck struct {
 	Allowed  bool   `json:"allowed"`
 	Role     string `json:"role"`
 	Strategy string `json:"strategy"`
+	// Caller describes a caller that is a token.
+	Caller string `json:"caller,omitempty"`
 	// Unknown says that there is no such command.
 	Unknown bool `json:"unknown,omitempty"`
 	// Planned says that the id is reserved, but this version has no such command.

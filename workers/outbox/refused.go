@@ -21,7 +21,8 @@ type Refused struct {
 	Said       string    `json:"said,omitempty"`
 	Key        string    `json:"-"`
 	OccurredAt time.Time `json:"-"`
-	// Message, Why and Next are the refusal's.
+	// Message, Why and Next are the refusal's. Denied says that it may not be sent again.
+	Denied  bool   `json:"denied,omitempty"`
 	Message string `json:"message"`
 	Why     string `json:"why,omitempty"`
 	Next    string `json:"next,omitempty"`

@@ -162,7 +162,7 @@ var usages = []usage{
 		id:          "task:import",
 		syntax:      "task import <file>",
 		description: "Create and update tasks from a plan, as `maestro plan apply`",
-		needs:       []string{"task:list", "task:create", "task:update", "project:create"},
+		needs:       []string{"task:list", "task:create", "task:update"},
 	},
 	{
 		id:          "task:move",
@@ -485,7 +485,7 @@ var usages = []usage{
 		id:          "backup",
 		syntax:      "backup <file>",
 		description: "Write the log and its texts, without secrets, to a new file",
-		needs:       []string{"audit:export", "token:create"},
+		needs:       []string{"token:create", "audit:export"},
 	},
 	{
 		id:          "clock:confirm",
@@ -497,7 +497,7 @@ var usages = []usage{
 		id:          "plan:apply",
 		syntax:      "plan apply <file>",
 		description: "Create and update tasks from a plan, a YAML file; - is stdin",
-		needs:       []string{"task:list", "task:create", "task:update", "project:create"},
+		needs:       []string{"task:list", "task:create", "task:update"},
 	},
 	{
 		id:          "plan:export",
