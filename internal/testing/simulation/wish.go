@@ -141,13 +141,17 @@ type wish struct {
 	occurred time.Time
 }
 
-// said returns when the wish was created, in milliseconds, but no later than at, when it is decided; 0 if it did not
-// wait in an outbox.
-func (w wish) said(at int64) int64 {
+// said returns when the wish was created, in milliseconds; 0 if it did not wait in an outbox. It is no later than at,
+// when the wish is decided, and no earlier than the creation of its session while that has not ended.
+func (w wish) said(before *ground, at int64) int64 {
 	if w.occurred.IsZero() {
 		return 0
 	}
-	return min(w.occurred.UnixMilli(), at)
+	said := min(w.occurred.UnixMilli(), at)
+	if x := before.model().sessions[w.by.name]; w.by.kind == "session" && x.ID != "" && !x.Ended {
+		said = max(said, x.StartedAt)
+	}
+	return said
 }
 
 func (w wish) body() []byte {
