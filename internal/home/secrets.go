@@ -65,11 +65,14 @@ func (l *Lock) Secrets() (Secrets, error) {
 
 // hadKey reports whether a server with a key has run on the home's log: a newly restored home has a log but no token.
 func (l *Lock) hadKey(wrote Version) bool {
+	if wrote.Key != "" {
+		return true
+	}
 	if entries, err := disk.ReadDir(l.Store()); err != nil || len(entries) == 0 {
 		return false
 	}
 	_, err := l.root.Lstat(adminTokenFile)
-	return wrote.Key != "" || err == nil || l.keyMark() != ""
+	return err == nil || l.keyMark() != ""
 }
 
 // KeyError says that a home lacks the key from which its sessions' secrets were derived. Match it with errors.As.
