@@ -176,10 +176,14 @@ func occurredAt(said, at time.Time) time.Time {
 
 // saidAt is occurredAt for a new event: of a session that has not ended, it is not before the session was created. The
 // clock of the session's machine may be behind, and the report counts all the same. After the end, when the time
-// decides whether the session may still report, it stays as the session states it.
+// decides whether the session may still report, it stays as the session states it; so does that of a changed file,
+// which older clients state and read back.
 func saidAt(s *projections.State, p *pending, at time.Time) time.Time {
 	said := occurredAt(p.OccurredAt, at)
 	if said.IsZero() || p.By.Kind != commands.ActorSession {
+		return said
+	}
+	if _, file := p.Command.(*commands.TrackFile); file {
 		return said
 	}
 	x := s.Session(p.By.Name)

@@ -17,7 +17,7 @@ func TestKeptCommandIsWithinItsSession(t *testing.T) {
 	var created time.Time
 	w.h.View(func(s *projections.State) { created = time.UnixMilli(s.Session(w.ids["w"]).StartedAt).UTC() })
 	for i, c := range []struct{ said, want time.Time }{
-		{time.Unix(0, 0), created},
+		{time.Unix(0, 0).UTC(), created},
 		{created.Add(-time.Millisecond), created},
 		{created, created},
 		{created.Add(time.Millisecond), created.Add(time.Millisecond)},
@@ -25,7 +25,8 @@ func TestKeptCommandIsWithinItsSession(t *testing.T) {
 	} {
 		for _, command := range []commands.Command{
 			&commands.Report{Kind: events.ReportProgress, Message: "m"},
-			&commands.TrackFile{File: "f"},
+			&commands.Report{Kind: events.ReportNeedsInput, Message: "m"},
+			&commands.TrackFile{File: "f"}, // its time is the file's
 		} {
 			r := Request{
 				By:         w.actor("w"),
@@ -47,6 +48,9 @@ func TestKeptCommandIsWithinItsSession(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := c.want
+				if _, file := command.(*commands.TrackFile); file && c.said.Before(created) {
+					want = c.said
+				}
 				if want.IsZero() {
 					want = event.Time
 				}

@@ -142,13 +142,14 @@ type wish struct {
 }
 
 // said returns when the wish was created, in milliseconds; 0 if it did not wait in an outbox. It is no later than at,
-// when the wish is decided, and no earlier than the creation of its session while that has not ended.
+// when the wish is decided, and no earlier than the creation of its session while that has not ended, except that of a
+// changed file.
 func (w wish) said(before *ground, at int64) int64 {
 	if w.occurred.IsZero() {
 		return 0
 	}
 	said := min(w.occurred.UnixMilli(), at)
-	if x := before.model().sessions[w.by.name]; w.by.kind == "session" && x.ID != "" && !x.Ended {
+	if x := before.model().sessions[w.by.name]; w.by.kind == "session" && w.id != "track-file" && x.ID != "" && !x.Ended {
 		said = max(said, x.StartedAt)
 	}
 	return said
