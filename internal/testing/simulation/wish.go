@@ -149,7 +149,10 @@ func (w wish) said(before *ground, at int64) int64 {
 		return 0
 	}
 	said := min(w.occurred.UnixMilli(), at)
-	if x := before.model().sessions[w.by.name]; w.by.kind == "session" && w.id != "track-file" && x.ID != "" && !x.Ended {
+	if w.by.kind != "session" || w.id == "track-file" {
+		return said
+	}
+	if x := before.model().sessions[w.by.name]; x.ID != "" && !x.Ended {
 		said = max(said, x.StartedAt)
 	}
 	return said
