@@ -62,6 +62,8 @@ func openBusReadOnly(ctx context.Context, o Options) (*Bus, error) {
 		damage = unread
 	} else if _, found := files.log.judge(o.witnesses()); found != nil {
 		damage = found
+	} else if gone := files.log.gone(o.Dir, o.Used); gone != nil {
+		damage = gone
 	}
 	b.damage.Store(&damage)
 	return b, nil

@@ -29,6 +29,8 @@ type embedded struct {
 	logger *slog.Logger
 	lock   *storeLock
 	held   *heldStore
+	// used is Options.Used.
+	used string
 
 	// trouble is the error of the last file that the server failed to read or write, nil if none failed since the
 	// start. After a failed write the server accepts no more, and does not tell its clients.
@@ -73,6 +75,7 @@ func newEmbedded(o Options) (*embedded, error) {
 		logger: o.Logger,
 		lock:   lock,
 		held:   held,
+		used:   o.Used,
 	}
 	return e, nil
 }

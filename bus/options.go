@@ -55,6 +55,9 @@ type Options struct {
 	// HeadFile is the sequence in the head file, 0 if there is none that can be read. The head file lags by about a
 	// second at most: only with it can Open distinguish damage from a hole that lazy syncs may have left.
 	HeadFile uint64
+	// Used is a path outside the store that shows that the store had a log; "" if there is none. A store without a log
+	// is damaged then, and not a new one.
+	Used string
 	// locked says that the caller has locked the directory.
 	locked bool
 	// ReadOnly opens the store without a server and writes nothing; see Bus.Damage.

@@ -214,6 +214,10 @@ func (e *embedded) judgeLog(p *prepared, log *scannedStream, seen witnesses) err
 		p.damage, p.faults = err, log.faults
 		return nil
 	}
+	if err := log.gone(e.dir, e.used); err != nil {
+		p.damage = err
+		return nil
+	}
 	if torn == nil {
 		return nil
 	}

@@ -59,6 +59,39 @@ type snapshotHeader struct {
 	Size     int         `json:"size"`   // of the compressed content
 	// Segments is how many digests of segments, of 32 bytes each, the content has before the state.
 	Segments int `json:"segments,omitempty"`
+	// Check is the SHA-256 of the line before this field, which is the last one; "" in files of earlier versions.
+	Check string `json:"check,omitempty"`
+}
+
+// checkField separates a header from its own checksum.
+const checkField = `,"check":"`
+
+// line returns the header as the first line of a file, with its checksum.
+func (h snapshotHeader) line() ([]byte, error) {
+	h.Check = ""
+	content, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	content = content[:len(content)-len("}")]
+	sum := sha256.Sum256(content)
+	return fmt.Appendf(content, "%s%x\"}\n", checkField, sum), nil
+}
+
+// checkHeader fails if a first line is not the one that was written. An earlier version wrote no checksum; what its
+// header says is compared with the state and the log.
+func checkHeader(line []byte, header snapshotHeader) error {
+	content, check, found := bytes.Cut(line, []byte(checkField))
+	if !found {
+		if own, err := json.Marshal(header); err != nil || !bytes.Equal(own, line) {
+			return errors.New("its header is not as it was written")
+		}
+		return nil
+	}
+	if sum := sha256.Sum256(content); string(check) != hex.EncodeToString(sum[:])+`"}` {
+		return errors.New("its header does not have the sum that it says")
+	}
+	return nil
 }
 
 func (s *Snapshots) path(sequence uint64) string {
@@ -128,7 +161,7 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	}
 	state := s2.Encode(nil, content)
 	sum := sha256.Sum256(state)
-	header, err := json.Marshal(snapshotHeader{
+	header, err := snapshotHeader{
 		Format:   snapshot.Format,
 		Sequence: snapshot.Sequence,
 		Hash:     snapshot.Hash,
@@ -136,11 +169,11 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 		SHA256:   hex.EncodeToString(sum[:]),
 		Size:     len(state),
 		Segments: len(snapshot.Segments),
-	})
+	}.line()
 	if err != nil {
 		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
 	}
-	return writeAtomically(s.path(snapshot.Sequence), header, []byte("\n"), state)
+	return writeAtomically(s.path(snapshot.Sequence), header, state)
 }
 
 // Load returns the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
@@ -193,6 +226,9 @@ func readSnapshotHeader(f *os.File) (header snapshotHeader, behind int64, err er
 	}
 	if err := json.Unmarshal(line, &header); err != nil {
 		return header, 0, fmt.Errorf("its header cannot be read: %w", syntax.Plain(err))
+	}
+	if err := checkHeader(line, header); err != nil {
+		return header, 0, err
 	}
 	return header, int64(len(line)) + 1, nil
 }

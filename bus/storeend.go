@@ -57,13 +57,16 @@ func (r *ReadOnly) End() End {
 
 // Damage returns why a server would not write to the store: what is damaged in its log, or that the log ends before
 // what is known to have been acknowledged, or before what the last clean stop noted. It is nil for an intact log, and
-// for one whose last append was torn. It uses the options Witnessed, HeadFile and Durability.
+// for one whose last append was torn. It uses the options Witnessed, HeadFile, Durability and Used.
 func (r *ReadOnly) Damage(o Options) error {
 	if err := r.unreadLog(); err != nil {
 		return err
 	}
 	if _, damage := r.log.judge(o.witnesses()); damage != nil {
 		return damage
+	}
+	if gone := r.log.gone(r.dir, o.Used); gone != nil {
+		return gone
 	}
 	return r.shortened()
 }

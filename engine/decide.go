@@ -102,7 +102,7 @@ func (h *Handler) decideOne(d *decided, p *pending) result {
 		At:         at,
 		ID:         id,
 		Rules:      commands.RulesVersion,
-		OccurredAt: occurredAt(p.OccurredAt, at),
+		OccurredAt: saidAt(h.overlay, p, at),
 	}
 	if err := commands.PermitCommand(h.overlay, commands.CurrentRules(), call, p.Command); err != nil {
 		return result{err: err}
@@ -172,6 +172,25 @@ func occurredAt(said, at time.Time) time.Time {
 		return at
 	}
 	return said
+}
+
+// saidAt is occurredAt for a new event: of a session that has not ended, it is not before the session was created. The
+// clock of the session's machine may be behind, and the report counts all the same. After the end, when the time
+// decides whether the session may still report, it stays as the session states it; so does that of a changed file,
+// which older clients state and read back.
+func saidAt(s *projections.State, p *pending, at time.Time) time.Time {
+	said := occurredAt(p.OccurredAt, at)
+	if said.IsZero() || p.By.Kind != commands.ActorSession {
+		return said
+	}
+	if _, file := p.Command.(*commands.TrackFile); file {
+		return said
+	}
+	x := s.Session(p.By.Name)
+	if x == nil || x.Ended() || said.UnixMilli() >= x.StartedAt {
+		return said
+	}
+	return time.UnixMilli(x.StartedAt).UTC()
 }
 
 func envelope(s *projections.State, p *pending, c commands.Call, data events.Data) events.Event {

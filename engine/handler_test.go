@@ -633,8 +633,21 @@ func TestSnapshots(t *testing.T) {
 		{"with another head than it says", change(func(s *events.Snapshot) {
 			s.State = []byte(strings.Replace(string(s.State), `"sequence":`, `"sequence":1`, 1))
 		}), ""},
-		{"that the log contradicts", change(func(s *events.Snapshot) { s.Hash[0] ^= 1 }), "a snapshot saw"},
-		{"ahead of the log", change(func(s *events.Snapshot) { s.Sequence = 999 }), "the log ends at"},
+		{"with another hash than its state", change(func(s *events.Snapshot) { s.Hash[0] ^= 1 }), ""},
+		{"with another sequence than its state", change(func(s *events.Snapshot) { s.Sequence = 999 }), ""},
+		{"that the log contradicts", change(func(s *events.Snapshot) {
+			was := s.Hash.String()
+			s.Hash[0] ^= 1
+			s.State = []byte(strings.Replace(string(s.State), was, s.Hash.String(), 1))
+		}), "a snapshot saw"},
+		{"of an older format, that the log contradicts", change(func(s *events.Snapshot) {
+			s.Format--
+			s.Hash[0] ^= 1
+		}), "a snapshot saw"},
+		{"ahead of the log", change(func(s *events.Snapshot) {
+			s.Sequence = 999
+			s.State = []byte("?")
+		}), "the log ends at"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(

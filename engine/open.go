@@ -162,6 +162,10 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 		}
 	}
 	if err := l.compare(ctx, "a snapshot", snapshot.Head); err != nil {
+		if l.beliesItself(ctx, snapshot) {
+			l.logger.Warn("a snapshot does not hold what it says", "sequence", sequence, "why", err)
+			return nil, nil
+		}
 		return nil, err
 	}
 	if snapshot.Format > projections.Format {
@@ -175,20 +179,35 @@ func (l *loading) trySnapshot(ctx context.Context, sequence uint64) (*projection
 		l.logger.Warn("a snapshot has another format", "sequence", sequence, "format", snapshot.Format)
 		return nil, nil
 	}
-	segments := make([][]byte, len(snapshot.Segments))
-	for i, digest := range snapshot.Segments {
-		if segments[i], err = l.Snapshots.LoadSegment(ctx, digest); err != nil {
-			l.logger.Warn("a snapshot cannot be used: it lacks a segment", "sequence", sequence, "why", err)
-			return nil, nil
-		}
-	}
-	state, err := projections.Decode(snapshot.State, segments...)
+	state, err := l.decode(ctx, snapshot)
 	if err != nil || state.Head() != snapshot.Head || state.Genesis() != snapshot.Genesis {
 		l.logger.Warn("a snapshot does not hold what it says", "sequence", sequence, "why", err)
 		return nil, nil
 	}
 	l.segments = snapshot.Segments
 	return state, nil
+}
+
+// decode returns the state in a snapshot of this format.
+func (l *loading) decode(ctx context.Context, snapshot events.Snapshot) (*projections.State, error) {
+	segments := make([][]byte, len(snapshot.Segments))
+	for i, digest := range snapshot.Segments {
+		var err error
+		if segments[i], err = l.Snapshots.LoadSegment(ctx, digest); err != nil {
+			return nil, fmt.Errorf("it lacks a segment: %w", err)
+		}
+	}
+	return projections.Decode(snapshot.State, segments...)
+}
+
+// beliesItself reports whether a snapshot holds the state of another head than the one that it claims: then the claim
+// is damaged, and says nothing about the log.
+func (l *loading) beliesItself(ctx context.Context, snapshot events.Snapshot) bool {
+	if snapshot.Format != projections.Format {
+		return false
+	}
+	state, err := l.decode(ctx, snapshot)
+	return err == nil && state.Head() != snapshot.Head
 }
 
 // fold applies the log's messages behind the state up to a sequence.

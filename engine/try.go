@@ -69,7 +69,7 @@ func (h *Handler) try(s *projections.State, p *pending, project string) (Answer,
 		At:         at,
 		ID:         eventID(p.source, p.By, project, p.Command.ID(), p.Key),
 		Rules:      commands.RulesVersion,
-		OccurredAt: occurredAt(p.OccurredAt, at),
+		OccurredAt: saidAt(s, p, at),
 	}
 	if err := commands.PermitCommand(s, commands.CurrentRules(), call, p.Command); err != nil {
 		return Answer{}, err

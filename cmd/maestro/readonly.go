@@ -72,6 +72,7 @@ func serveReadOnly(
 			Witnessed:  max(witness.Sequence(reading.Home), backup.Sequence),
 			HeadFile:   witness.HeadSequence(reading.Home),
 			Durability: durability,
+			Used:       reading.Used(),
 		}),
 		Seen:   backup,
 		Now:    trusted.Now,

@@ -104,6 +104,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 		Logger:     logger,
 		Witnessed:  max(witness.Sequence(lock.Home), backup.Sequence),
 		HeadFile:   witness.HeadSequence(lock.Home),
+		Used:       lock.Used(),
 	})
 	if err != nil {
 		return err

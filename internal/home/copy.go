@@ -90,8 +90,42 @@ func (h *Home) CopyRest(dir string) (left []Left, err error) {
 	for path, why := range refused {
 		leave(path, strings.ReplaceAll(why.Error(), dir, h.dir))
 	}
+	damaged, mendErr := h.mendKeyRecord(dir)
+	left = append(left, damaged...)
 	slices.SortFunc(left, func(a, b Left) int { return strings.Compare(a.String(), b.String()) })
-	return left, err
+	return left, errors.Join(err, mendErr)
+}
+
+// mendKeyRecord returns the damaged records of the home's key, and corrects the version file in the copy in dir: a
+// server would refuse the key otherwise.
+func (h *Home) mendKeyRecord(dir string) (left []Left, err error) {
+	for _, name := range h.damagedKeyRecords() {
+		left = append(left, Left{
+			Path: name,
+			Why: "its record of the server's key is damaged, and server.key is the right one; " +
+				"a server writes it again",
+		})
+		if name != versionFile {
+			continue // it belongs to the log
+		}
+		key, err := h.serverKey()
+		if err != nil {
+			return left, err
+		}
+		content, err := h.read(versionFile, maxNote)
+		if err != nil {
+			return left, err
+		}
+		wrote, err := h.Version()
+		if err != nil {
+			return left, err
+		}
+		right := strings.Replace(string(content), wrote.Key, Fingerprint(key), 1)
+		if err := disk.WriteFile(filepath.Join(dir, versionFile), []byte(right), 0o600); err != nil {
+			return left, err
+		}
+	}
+	return left, nil
 }
 
 func kindNamed(path string) (want string, known bool) {

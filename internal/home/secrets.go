@@ -16,8 +16,11 @@ import (
 	"maestro/service/wire"
 )
 
-// secretBytes is the number of random bytes of a secret.
-const secretBytes = 32
+// secretBytes is the number of random bytes of a secret, fingerprintBytes that of a key's fingerprint.
+const (
+	secretBytes      = 32
+	fingerprintBytes = 8
+)
 
 // Secrets are known to the server alone.
 type Secrets struct {
@@ -60,45 +63,16 @@ func (l *Lock) Secrets() (Secrets, error) {
 	return l.NewSecrets()
 }
 
-// keyMarkFile holds the fingerprint of the server's key, beside the log: the secrets of the log's sessions were derived
-// from that key. It identifies the key when the version file is lost.
-var keyMarkFile = filepath.Join(storeDir, "key.id")
-
-// keyMark reads the fingerprint beside the log, "" if there is none.
-func (h *Home) keyMark() string {
-	content, err := h.read(keyMarkFile, maxNote)
-	if err != nil {
-		return "" // the version file has it too
-	}
-	return strings.TrimSpace(string(content))
-}
-
-// MarkKey records beside the log the key from which the secrets of its sessions are derived. It writes nothing if that
-// is recorded already.
-func (l *Lock) MarkKey(fingerprint string) error {
-	if l.keyMark() == fingerprint {
-		return nil
-	}
-	return l.write(keyMarkFile, []byte(fingerprint+"\n"))
-}
-
-// isForeign reports whether anything in the home shows that its secrets were not derived from a key.
-func (h *Home) isForeign(key []byte, wrote Version) bool {
-	for _, known := range []string{wrote.Key, h.keyMark()} {
-		if known != "" && known != Fingerprint(key) {
-			return true
-		}
-	}
-	return false
-}
-
 // hadKey reports whether a server with a key has run on the home's log: a newly restored home has a log but no token.
 func (l *Lock) hadKey(wrote Version) bool {
+	if wrote.Key != "" {
+		return true
+	}
 	if entries, err := disk.ReadDir(l.Store()); err != nil || len(entries) == 0 {
 		return false
 	}
 	_, err := l.root.Lstat(adminTokenFile)
-	return wrote.Key != "" || err == nil || l.keyMark() != ""
+	return err == nil || l.keyMark() != ""
 }
 
 // KeyError says that a home lacks the key from which its sessions' secrets were derived. Match it with errors.As.
@@ -161,7 +135,7 @@ func (e *KeyError) Error() string {
 func Fingerprint(key []byte) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write([]byte("maestro key fingerprint")) // a hash never fails to write
-	return hex.EncodeToString(mac.Sum(nil)[:8])
+	return hex.EncodeToString(mac.Sum(nil)[:fingerprintBytes])
 }
 
 // NewSecrets reads the home's secrets, and creates missing ones, whatever they were before.

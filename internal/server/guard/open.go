@@ -48,6 +48,10 @@ func Open(dir string, known home.Version, newKey bool, logger *slog.Logger) (*ho
 	if err != nil {
 		return nil, secrets, errors.Join(tooNew(dir, err), lock.Abandon())
 	}
+	for _, path := range lock.DamagedKeyRecords() {
+		logger.Warn("a record of the server's key is damaged; server.key is the right key all the same", "file", path,
+			"next", "nothing: the server writes it again, unless its log is read-only")
+	}
 	clearLeftovers(lock, logger)
 	if errors.Is(missing, fs.ErrNotExist) && wrote.Maestro != "" {
 		logger.Warn("the admin's token was missing, and there is a new one in the home; the old one is no longer valid")

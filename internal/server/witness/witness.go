@@ -164,12 +164,10 @@ func warnOfNoWitness(h *home.Home, logger *slog.Logger) {
 	if err != nil || wrote.Maestro == "" || !errors.Is(missing, fs.ErrNotExist) {
 		return
 	}
-	what := "the head file of this home is missing, so the loss of the log's last events would not be noticed"
-	if !home.HasLog(h.Dir()) {
-		what = "the store of this home and its head file are missing; the server begins an empty log"
-	} else if bus.HoldsNoEvent(h.Store()) {
-		return // the home was never used
+	if !home.HasLog(h.Dir()) || bus.HoldsNoEvent(h.Store()) {
+		return // the log is gone, which opening it reports, or the home was never used
 	}
-	logger.Warn(what, "next", "compare with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; "+
-		"if events are missing, restore a backup into a new home with `maestro restore`")
+	logger.Warn("the head file of this home is missing, so the loss of the log's last events would not be noticed",
+		"next", "compare with a head that you kept, with `maestro audit verify --from-head SEQ:HASH`; if events are "+
+			"missing, restore a backup into a new home with `maestro restore`")
 }

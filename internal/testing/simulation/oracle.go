@@ -309,7 +309,7 @@ func (o *oracle) wishOf(before *ground, e envelope) (wish, bool) {
 	for _, wishes := range [][]wish{o.byWish[e.ID], o.wishes} {
 		for _, w := range wishes {
 			if w.by.source() == e.Source && w.eventID(before.Project(w.asks(0))) == e.ID && w.hash() == e.RequestHash &&
-				w.said(e.at()) == e.said() {
+				w.said(before, e.at()) == e.said() {
 				return w, true
 			}
 		}

@@ -141,13 +141,21 @@ type wish struct {
 	occurred time.Time
 }
 
-// said returns when the wish was created, in milliseconds, but no later than at, when it is decided; 0 if it did not
-// wait in an outbox.
-func (w wish) said(at int64) int64 {
+// said returns when the wish was created, in milliseconds; 0 if it did not wait in an outbox. It is no later than at,
+// when the wish is decided, and no earlier than the creation of its session while that has not ended, except that of a
+// changed file.
+func (w wish) said(before *ground, at int64) int64 {
 	if w.occurred.IsZero() {
 		return 0
 	}
-	return min(w.occurred.UnixMilli(), at)
+	said := min(w.occurred.UnixMilli(), at)
+	if w.by.kind != "session" || w.id == "track-file" {
+		return said
+	}
+	if x := before.model().sessions[w.by.name]; x.ID != "" && !x.Ended {
+		said = max(said, x.StartedAt)
+	}
+	return said
 }
 
 func (w wish) body() []byte {
