@@ -12,8 +12,8 @@ import (
 // mailNamed bounds the number of ids in the header: clients limit the headers that they accept.
 const mailNamed = 20
 
-// heard notes that a session calls, whatever it asks for, and names its unread mail. One that has ended confirms no mail
-// any more, so that only whoami names it: otherwise each of its commands would show the same mail.
+// heard notes that a session calls, whatever it asks for, and names its unread mail. One that has ended confirms no
+// mail any more, so that only whoami names it: otherwise each of its commands would show the same mail.
 func (s *server) heard(ctx context.Context, header http.Header, c *call) error {
 	if len(c.Mail) > 0 && (!c.Ended || c.request.URL.Path == "/api/whoami") {
 		header.Set(wire.HeaderMail, strings.Join(c.Mail[:min(len(c.Mail), mailNamed)], ","))

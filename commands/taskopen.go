@@ -48,3 +48,27 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 			"the same with `" + steps[1] + "`"
 	}
 }
+
+// endedInQueues warns that no worker gets an open task from the queues in which its item has ended. The inbox shows a
+// quarantined item itself.
+func endedInQueues(s *projections.State, t *projections.Task) (warnings []Warning) {
+	items := s.QueuesOf(t.ID)
+	for _, item := range items[:min(len(items), belowNamed)] {
+		switch item.Status {
+		case events.ItemCompleted, events.ItemFailed, events.ItemSkipped:
+		case events.ItemQueued, events.ItemProcessing, events.ItemQuarantined:
+			continue
+		}
+		next := []string{"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that"}
+		if len(s.UnmetDependencies(t)) == 0 {
+			next = append(next, "`"+s.SpawnFor(t)+"` gives it to a session of its own")
+		}
+		warnings = append(warnings, Warning{
+			Text: "task " + t.ID + " is still " + string(item.Status) + " in queue " + item.Queue +
+				", so no worker gets it there until the user queues it again",
+			Next:  next,
+			Tasks: []string{t.ID},
+		})
+	}
+	return warnings
+}

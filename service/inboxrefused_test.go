@@ -52,7 +52,8 @@ func TestSettledRefusals(t *testing.T) {
 		t.Error("the refused end of a session that goes on is settled")
 	}
 	w.do(w.admin(), "session:kill", fmt.Sprintf(`{"sessionId":%q}`, busy))
-	if !w.settled(busy, refusalLooks, end) || w.settled(busy, refusalLooks, &engine.Denial{Command: "report:progress"}) {
+	report := &engine.Denial{Command: "report:progress"}
+	if !w.settled(busy, refusalLooks, end) || w.settled(busy, refusalLooks, report) {
 		t.Error("of a session that was killed, only its refused end is settled")
 	}
 	if w.settled(finished, 0, &engine.Denial{}) {
