@@ -30,23 +30,20 @@ type Listener struct {
 	net.Listener
 	total, each int
 
-	mu   sync.Mutex
-	open map[*connection]struct{}
-	from map[netip.Addr]int
-	// credentials and projects count the open connections of each.
-	credentials, projects map[string]int
+	mu sync.Mutex
+	// everywhere are all connections, from those of each bounded address.
+	everywhere *crowd
+	from       map[netip.Addr]*crowd
 }
 
 // Bound returns the listener with the limits for connections.
 func Bound(listener net.Listener, limits *service.Limits) *Listener {
 	return &Listener{
-		Listener:    listener,
-		total:       int(limits.Quota(service.ConnectionsQuota).Value),
-		each:        int(limits.Quota("address-connections").Value),
-		open:        map[*connection]struct{}{},
-		from:        map[netip.Addr]int{},
-		credentials: map[string]int{},
-		projects:    map[string]int{},
+		Listener:   listener,
+		total:      int(limits.Quota(service.ConnectionsQuota).Value),
+		each:       int(limits.Quota("address-connections").Value),
+		everywhere: newCrowd(),
+		from:       map[netip.Addr]*crowd{},
 	}
 }
 
@@ -60,7 +57,10 @@ type connection struct {
 	holder holder
 	busy   bool
 	idle   time.Time
-	once   sync.Once
+	// everywhere and here are its places among all connections, and among those of its address.
+	everywhere, here place
+	// closed says that it was closed. The listener's mu guards it too.
+	closed bool
 	// head is the request head that is being read. Reads are never concurrent.
 	head head
 }
@@ -92,7 +92,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if tcp, ok := accepted.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(sendBuffer) // a system that ignores it is bounded by its own buffer
 		}
-		c := &connection{Conn: accepted, listener: l, idle: time.Now()}
+		c := &connection{Conn: accepted, listener: l}
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}
@@ -108,12 +108,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) add(c *connection) bool {
 	l.mu.Lock()
 	var tooMany *connection
-	bounded := c.address.IsValid() && !c.address.IsLoopback()
+	here := l.from[c.address]
 	switch {
-	case bounded && l.each > 0 && l.from[c.address] >= l.each:
-		tooMany = l.leastDue(func(other *connection) bool { return other.address == c.address })
-	case l.total > 0 && len(l.open) >= l.total:
-		tooMany = l.leastDue(func(*connection) bool { return true })
+	case here != nil && here.all >= l.each:
+		tooMany = here.leastDue()
+	case l.total > 0 && l.everywhere.all >= l.total:
+		tooMany = l.everywhere.leastDue()
 	default:
 		tooMany = c
 	}
@@ -121,9 +121,10 @@ func (l *Listener) add(c *connection) bool {
 		l.mu.Unlock()
 		return false
 	}
-	l.open[c] = struct{}{}
-	l.from[c.address]++
-	l.count(c.holder, 1)
+	if here == nil && l.each > 0 && c.address.IsValid() && !c.address.IsLoopback() {
+		l.from[c.address] = newCrowd()
+	}
+	c.place()
 	l.mu.Unlock()
 	if tooMany != c {
 		_ = tooMany.Close()
@@ -131,10 +132,22 @@ func (l *Listener) add(c *connection) bool {
 	return true
 }
 
+// place puts a connection where it belongs, as the one that was used last. The caller holds the listener's mu.
+func (c *connection) place() {
+	c.idle = time.Now()
+	if c.closed {
+		return
+	}
+	c.listener.everywhere.put(&c.everywhere, c)
+	if here := c.listener.from[c.address]; here != nil {
+		here.put(&c.here, c)
+	}
+}
+
 // closeOne makes room when the system has no more files for connections.
 func (l *Listener) closeOne() {
 	l.mu.Lock()
-	least := l.leastDue(func(*connection) bool { return true })
+	least := l.everywhere.leastDue()
 	l.mu.Unlock()
 	if least != nil {
 		_ = least.Close()
@@ -143,16 +156,25 @@ func (l *Listener) closeOne() {
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.once.Do(func() {
-		c.listener.mu.Lock()
-		defer c.listener.mu.Unlock()
-		delete(c.listener.open, c)
-		c.listener.count(c.holder, -1)
-		if c.listener.from[c.address]--; c.listener.from[c.address] <= 0 {
-			delete(c.listener.from, c.address)
-		}
-	})
+	c.forget()
 	return c.Conn.Close()
+}
+
+// forget takes a connection out of the listener's books.
+func (c *connection) forget() {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	l.everywhere.remove(&c.everywhere)
+	if here := l.from[c.address]; here != nil {
+		if here.remove(&c.here); here.all == 0 {
+			delete(l.from, c.address)
+		}
+	}
 }
 
 // CloseWrite lets net/http close a connection gracefully while the client is still sending.
