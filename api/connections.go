@@ -63,6 +63,9 @@ type connection struct {
 	closed bool
 	// head is the request head that is being read. Reads are never concurrent.
 	head head
+	// ahead are received bytes that nobody has read yet, dropped says that later ones were dropped.
+	ahead   []byte
+	dropped bool
 }
 
 type connectionKey struct{}
