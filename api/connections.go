@@ -34,7 +34,13 @@ type Listener struct {
 	// everywhere are all connections, from those of each bounded address.
 	everywhere *crowd
 	from       map[netip.Addr]*crowd
+	// lingers counts the connections that are closed for the server only.
+	lingers int
 }
+
+// lingersMost bounds the connections that net/http keeps for half a second so that a client that is still sending reads
+// its answer.
+const lingersMost = 64
 
 // Bound returns the listener with the limits for connections.
 func Bound(listener net.Listener, limits *service.Limits) *Listener {
@@ -59,8 +65,8 @@ type connection struct {
 	idle   time.Time
 	// everywhere and here are its places among all connections, and among those of its address.
 	everywhere, here place
-	// closed says that it was closed. The listener's mu guards it too.
-	closed bool
+	// closed and lingers say that it was closed, or for the server only. The listener's mu guards them too.
+	closed, lingers bool
 	// head is the request head that is being read. Reads are never concurrent.
 	head head
 	// ahead are received bytes that nobody has read yet, dropped says that later ones were dropped.
@@ -178,14 +184,34 @@ func (c *connection) forget() {
 			delete(l.from, c.address)
 		}
 	}
+	if c.lingers {
+		l.lingers--
+	}
 }
 
-// CloseWrite lets net/http close a connection gracefully while the client is still sending.
+// CloseWrite lets net/http close a connection gracefully while the client is still sending. If too many linger like
+// this, the connection is closed at once: the clients may be gone.
 func (c *connection) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return nil
+	}
+	if c.linger() {
 		return half.CloseWrite()
 	}
-	return nil
+	return c.Close()
+}
+
+// linger reports whether a connection may linger.
+func (c *connection) linger() bool {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.closed && !c.lingers && l.lingers < lingersMost {
+		c.lingers = true
+		l.lingers++
+	}
+	return c.lingers
 }
 
 // Write implements net.Conn, with a time limit for each part.

@@ -191,3 +191,24 @@ func TestMakingRoomLooksAtFewConnections(t *testing.T) {
 		t.Errorf("%d connections are open", l.everywhere.all)
 	}
 }
+
+// TestFewConnectionsLinger: net/http keeps a connection whose client may still be sending for a while; there are few.
+func TestFewConnectionsLinger(t *testing.T) {
+	l := Bound(nil, &service.Limits{})
+	var all []*connection
+	for range 2 * lingersMost {
+		c := &connection{Conn: nowhere{}, listener: l}
+		l.add(c)
+		_ = c.CloseWrite()
+		all = append(all, c)
+	}
+	if l.everywhere.all != lingersMost {
+		t.Errorf("%d connections linger", l.everywhere.all)
+	}
+	for _, c := range all {
+		_ = c.Close()
+	}
+	if l.everywhere.all != 0 || l.lingers != 0 {
+		t.Errorf("%d connections linger after their end, %d are open", l.lingers, l.everywhere.all)
+	}
+}
