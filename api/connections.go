@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -88,7 +89,8 @@ func (l *Listener) Configure(server *http.Server) {
 	}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It lets the work at hand go first: net/http would take a flood of new connections
+// from the system at once, and each step of the calls in progress would wait behind all of them.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -107,6 +109,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: service.ClassAddress}
 		if l.add(c) {
+			runtime.Gosched()
 			return c, nil
 		}
 		_ = accepted.Close()

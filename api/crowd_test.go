@@ -2,10 +2,12 @@ package api
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,5 +212,46 @@ func TestFewConnectionsLinger(t *testing.T) {
 	}
 	if l.everywhere.all != 0 || l.lingers != 0 {
 		t.Errorf("%d connections linger after their end, %d are open", l.lingers, l.everywhere.all)
+	}
+}
+
+// flood is a listener for which connections wait without an end.
+type flood struct{ net.Listener }
+
+func (flood) Accept() (net.Conn, error) { return remote{}, nil }
+
+type remote struct{ nowhere }
+
+func (remote) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+func (remote) Read([]byte) (int, error) { return 0, io.EOF }
+
+// TestWorkGoesBeforeNewConnections: between two of a flood of new connections, the work at hand goes on.
+func TestWorkGoesBeforeNewConnections(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const flooded = 1000
+	l := Bound(flood{}, &service.Limits{})
+	var worked atomic.Int64
+	var stop atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for !stop.Load() {
+			worked.Add(1)
+			runtime.Gosched()
+		}
+	}()
+	runtime.Gosched()
+	before := worked.Load()
+	for range flooded {
+		if _, err := l.Accept(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := worked.Load() - before
+	stop.Store(true)
+	<-stopped
+	if done < flooded/2 {
+		t.Errorf("%d steps of work between %d connections", done, flooded)
 	}
 }
