@@ -29,9 +29,9 @@ type hearing struct {
 	context.Context
 	on   *connection
 	body *stoppingBody
-	// unwanted says that nobody will read the body.
-	unwanted bool
-	once     sync.Once
+	// drop says that nobody will read the body, and that it is too long to keep.
+	drop bool
+	once sync.Once
 	// waiting is the context that ends with the client, ended is closed after listening; nil before.
 	waiting context.Context
 	end     context.CancelFunc
@@ -47,10 +47,10 @@ func hear(r *http.Request, unwanted bool) (ctx context.Context, deaf func()) {
 		return r.Context(), func() {}
 	}
 	h := &hearing{
-		Context:  r.Context(),
-		on:       on,
-		body:     body,
-		unwanted: unwanted,
+		Context: r.Context(),
+		on:      on,
+		body:    body,
+		drop:    unwanted && (r.ContentLength < 0 || r.ContentLength > service.FreeBody),
 	}
 	return h, h.deaf
 }
@@ -84,7 +84,7 @@ func (h *hearing) Done() <-chan struct{} {
 		h.ended = make(chan struct{})
 		go func() {
 			defer close(h.ended)
-			if h.on.listen(h.unwanted) {
+			if h.on.listen(h.drop) {
 				h.end()
 			}
 		}()
@@ -118,29 +118,41 @@ func (b *stoppingBody) interrupt(ended <-chan struct{}) {
 	}
 }
 
-// listen receives what the client sends, for a later Read, and reports whether the client left. It keeps as much as is
-// not counted of a body. It drops the rest of an unwanted one, and the connection then ends with its call. It ends with
-// the connection's deadline.
-func (c *connection) listen(unwanted bool) (left bool) {
-	for len(c.ahead) < service.FreeBody {
-		c.ahead = slices.Grow(c.ahead, shortest)
-		n, err := c.Conn.Read(c.ahead[len(c.ahead):min(cap(c.ahead), service.FreeBody)])
+// listen receives what the client sends, and reports whether the client left. It keeps as much for a later Read as is
+// not counted of a body, or drops all: then the connection ends with its call. It ends with the connection's deadline.
+func (c *connection) listen(drop bool) (left bool) {
+	if drop {
+		return c.discard()
+	}
+	room := shortest
+	if len(c.ahead) > 0 {
+		room = service.FreeBody
+	}
+	for ; len(c.ahead) < service.FreeBody; room = service.FreeBody {
+		c.ahead = slices.Grow(c.ahead, room-len(c.ahead))
+		n, err := c.Conn.Read(c.ahead[len(c.ahead):room])
 		c.ahead = c.ahead[:len(c.ahead)+n]
 		if err != nil {
 			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
 	}
-	if !unwanted {
-		return false
-	}
-	waste := make([]byte, service.FreeBody)
-	for room := droppedMost; room > 0; {
-		n, err := c.Conn.Read(waste)
+	return false
+}
+
+// wastes are buffers for what is dropped.
+var wastes = sync.Pool{New: func() any { return new([service.FreeBody]byte) }}
+
+// discard is listen for what nobody will read.
+func (c *connection) discard() (left bool) {
+	waste := wastes.Get().(*[service.FreeBody]byte)
+	defer wastes.Put(waste)
+	for received := 0; received < droppedMost; {
+		n, err := c.Conn.Read(waste[:])
 		c.dropped = c.dropped || n > 0
 		if err != nil {
 			return !errors.Is(err, os.ErrDeadlineExceeded)
 		}
-		room -= n
+		received += n
 	}
 	return false
 }
