@@ -156,7 +156,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	isAPI := strings.HasPrefix(r.URL.Path, "/api/")
 	if (!isAPI || r.Method == http.MethodOptions) && r.URL.Path != wire.IdentityPath {
-		s.AwaitOpen(r.Context(), addressOf(r))
+		delayed(w, r, func(ctx context.Context) bool { return s.AwaitOpen(ctx, addressOf(r)) })
 	}
 	if r.Method == http.MethodOptions && s.preflight(header, r) {
 		w.WriteHeader(http.StatusNoContent)
@@ -182,7 +182,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body.within(endedBodyWithin)
 	}
 	if err := s.admit(c, r); err != nil {
-		service.DelayRejection(r.Context())
+		delayed(w, r, func(ctx context.Context) bool { return !s.DelayRejection(ctx, c.Caller) })
 		s.fail(w, r, err)
 		return
 	}
@@ -235,9 +235,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuseNobody refuses a call of an unknown caller. It counts against its address.
 func (s *server) refuseNobody(w http.ResponseWriter, r *http.Request, why error) {
-	if over := s.AdmitNobody(r.Context(), addressOf(r)); over != nil {
-		why = over
-	}
+	delayed(w, r, func(ctx context.Context) bool {
+		hangUp, over := s.AdmitNobody(ctx, addressOf(r))
+		if over != nil {
+			why = over
+		}
+		return hangUp
+	})
 	s.refuse(w, r, nil, why)
 }
 

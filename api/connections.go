@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -30,23 +31,26 @@ type Listener struct {
 	net.Listener
 	total, each int
 
-	mu   sync.Mutex
-	open map[*connection]struct{}
-	from map[netip.Addr]int
-	// credentials and projects count the open connections of each.
-	credentials, projects map[string]int
+	mu sync.Mutex
+	// everywhere are all connections, from those of each bounded address.
+	everywhere *crowd
+	from       map[netip.Addr]*crowd
+	// lingers counts the connections that are closed for the server only.
+	lingers int
 }
+
+// lingersMost bounds the connections that net/http keeps for half a second so that a client that is still sending reads
+// its answer.
+const lingersMost = 64
 
 // Bound returns the listener with the limits for connections.
 func Bound(listener net.Listener, limits *service.Limits) *Listener {
 	return &Listener{
-		Listener:    listener,
-		total:       int(limits.Quota(service.ConnectionsQuota).Value),
-		each:        int(limits.Quota("address-connections").Value),
-		open:        map[*connection]struct{}{},
-		from:        map[netip.Addr]int{},
-		credentials: map[string]int{},
-		projects:    map[string]int{},
+		Listener:   listener,
+		total:      int(limits.Quota(service.ConnectionsQuota).Value),
+		each:       int(limits.Quota("address-connections").Value),
+		everywhere: newCrowd(),
+		from:       map[netip.Addr]*crowd{},
 	}
 }
 
@@ -60,9 +64,15 @@ type connection struct {
 	holder holder
 	busy   bool
 	idle   time.Time
-	once   sync.Once
+	// everywhere and here are its places among all connections, and among those of its address.
+	everywhere, here place
+	// closed and lingers say that it was closed, or for the server only. The listener's mu guards them too.
+	closed, lingers bool
 	// head is the request head that is being read. Reads are never concurrent.
 	head head
+	// ahead are received bytes that nobody has read yet, dropped says that later ones were dropped.
+	ahead   []byte
+	dropped bool
 }
 
 type connectionKey struct{}
@@ -79,7 +89,8 @@ func (l *Listener) Configure(server *http.Server) {
 	}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It lets the work at hand go first: net/http would take a flood of new connections
+// from the system at once, and each step of the calls in progress would wait behind all of them.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -92,12 +103,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if tcp, ok := accepted.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(sendBuffer) // a system that ignores it is bounded by its own buffer
 		}
-		c := &connection{Conn: accepted, listener: l, idle: time.Now()}
+		c := &connection{Conn: accepted, listener: l}
 		if remote, err := netip.ParseAddrPort(accepted.RemoteAddr().String()); err == nil {
 			c.address = remote.Addr().Unmap()
 		}
 		c.holder = holder{credential: "address " + c.address.String(), project: "nobody", class: service.ClassAddress}
 		if l.add(c) {
+			runtime.Gosched()
 			return c, nil
 		}
 		_ = accepted.Close()
@@ -108,12 +120,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 func (l *Listener) add(c *connection) bool {
 	l.mu.Lock()
 	var tooMany *connection
-	bounded := c.address.IsValid() && !c.address.IsLoopback()
+	here := l.from[c.address]
 	switch {
-	case bounded && l.each > 0 && l.from[c.address] >= l.each:
-		tooMany = l.leastDue(func(other *connection) bool { return other.address == c.address })
-	case l.total > 0 && len(l.open) >= l.total:
-		tooMany = l.leastDue(func(*connection) bool { return true })
+	case here != nil && here.all >= l.each:
+		tooMany = here.leastDue()
+	case l.total > 0 && l.everywhere.all >= l.total:
+		tooMany = l.everywhere.leastDue()
 	default:
 		tooMany = c
 	}
@@ -121,9 +133,10 @@ func (l *Listener) add(c *connection) bool {
 		l.mu.Unlock()
 		return false
 	}
-	l.open[c] = struct{}{}
-	l.from[c.address]++
-	l.count(c.holder, 1)
+	if here == nil && l.each > 0 && c.address.IsValid() && !c.address.IsLoopback() {
+		l.from[c.address] = newCrowd()
+	}
+	c.place()
 	l.mu.Unlock()
 	if tooMany != c {
 		_ = tooMany.Close()
@@ -131,10 +144,22 @@ func (l *Listener) add(c *connection) bool {
 	return true
 }
 
+// place puts a connection where it belongs, as the one that was used last. The caller holds the listener's mu.
+func (c *connection) place() {
+	c.idle = time.Now()
+	if c.closed {
+		return
+	}
+	c.listener.everywhere.put(&c.everywhere, c)
+	if here := c.listener.from[c.address]; here != nil {
+		here.put(&c.here, c)
+	}
+}
+
 // closeOne makes room when the system has no more files for connections.
 func (l *Listener) closeOne() {
 	l.mu.Lock()
-	least := l.leastDue(func(*connection) bool { return true })
+	least := l.everywhere.leastDue()
 	l.mu.Unlock()
 	if least != nil {
 		_ = least.Close()
@@ -143,24 +168,53 @@ func (l *Listener) closeOne() {
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.once.Do(func() {
-		c.listener.mu.Lock()
-		defer c.listener.mu.Unlock()
-		delete(c.listener.open, c)
-		c.listener.count(c.holder, -1)
-		if c.listener.from[c.address]--; c.listener.from[c.address] <= 0 {
-			delete(c.listener.from, c.address)
-		}
-	})
+	c.forget()
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http close a connection gracefully while the client is still sending.
+// forget takes a connection out of the listener's books.
+func (c *connection) forget() {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	l.everywhere.remove(&c.everywhere)
+	if here := l.from[c.address]; here != nil {
+		if here.remove(&c.here); here.all == 0 {
+			delete(l.from, c.address)
+		}
+	}
+	if c.lingers {
+		l.lingers--
+	}
+}
+
+// CloseWrite lets net/http close a connection gracefully while the client is still sending. If too many linger like
+// this, the connection is closed at once: the clients may be gone.
 func (c *connection) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return nil
+	}
+	if c.linger() {
 		return half.CloseWrite()
 	}
-	return nil
+	return c.Close()
+}
+
+// linger reports whether a connection may linger.
+func (c *connection) linger() bool {
+	l := c.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !c.closed && !c.lingers && l.lingers < lingersMost {
+		c.lingers = true
+		l.lingers++
+	}
+	return c.lingers
 }
 
 // Write implements net.Conn, with a time limit for each part.

@@ -34,6 +34,17 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serve starts a server as `maestro serve` does, and returns a way to dial it.
 func serve(t *testing.T, handler http.Handler, limits *service.Limits) (dial func() net.Conn) {
+	connect := serveConns(t, handler, limits)
+	return func() net.Conn {
+		ours, theirs := net.Pipe()
+		connect(theirs)
+		t.Cleanup(func() { _ = ours.Close() })
+		return ours
+	}
+}
+
+// serveConns is serve for connections of the caller's own.
+func serveConns(t *testing.T, handler http.Handler, limits *service.Limits) (connect func(net.Conn)) {
 	p := &pipes{make(chan net.Conn), make(chan struct{})}
 	listener := api.Bound(p, limits)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
@@ -41,12 +52,7 @@ func serve(t *testing.T, handler http.Handler, limits *service.Limits) (dial fun
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close(); <-done })
-	return func() net.Conn {
-		ours, theirs := net.Pipe()
-		p.made <- theirs
-		t.Cleanup(func() { _ = ours.Close() })
-		return ours
-	}
+	return func(c net.Conn) { p.made <- c }
 }
 
 func ask(t *testing.T, c net.Conn) {

@@ -9,7 +9,9 @@ import (
 
 // admit admits a call, or returns the limit that it exceeds. The caller must release an admitted call.
 func (s *server) admit(c *call, r *http.Request) (err error) {
-	c.admission, err = s.Admit(r.Context(), c.Caller, s.demandOf(r))
+	ctx, deaf := hear(r, false)
+	defer deaf()
+	c.admission, err = s.Admit(ctx, c.Caller, s.demandOf(r))
 	return err
 }
 

@@ -66,8 +66,8 @@ func overHTTP(problem *service.Problem) *httpProblem {
 	if problem.RetryAfter > 0 {
 		p.headers["Retry-After"] = []string{strconv.Itoa(int(problem.RetryAfter.Seconds()))}
 	}
-	if problem.Code == service.CodeStopping {
-		p.headers["Connection"] = []string{"close"}
+	if problem.Code == service.CodeStopping || problem.HangUp {
+		p.headers["Connection"] = closes
 	}
 	if problem.Kind == service.KindUnauthenticated {
 		challenge := `Bearer realm="maestro"`

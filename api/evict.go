@@ -2,16 +2,12 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"maestro/service"
 )
 
 // A new client always gets a connection: it could be the admin, and the listener cannot know before it has read the
 // request. The holder with the most connections loses one.
-
-// rooms is the fraction of the connections that calls of sessions leave to new clients: 1/rooms.
-const rooms = 8
 
 // holder is the owner of a connection: an unknown caller at an address, until a call shows a credential. project is the
 // root of a session's project.
@@ -32,77 +28,6 @@ func holderOf(c *call) holder {
 	return h
 }
 
-// count adds n connections to the shares of a holder. The caller holds mu.
-func (l *Listener) count(h holder, n int) {
-	for share, name := range map[*map[string]int]string{&l.credentials: h.credential, &l.projects: h.project} {
-		if (*share)[name] += n; (*share)[name] <= 0 {
-			delete(*share, name)
-		}
-	}
-}
-
-// leastDue returns the connection to close so that another gets in: one of a session that has ended, or else one that
-// serves no call, or else a call of a session, or else one of a reader. Among those it prefers the credential and
-// project with the most connections, and then the longest idle. Calls of sessions come first once they leave hardly any
-// other connections, because otherwise new clients would only close each other. It returns nil if all serve calls of
-// admins. The caller holds mu.
-func (l *Listener) leastDue(among func(*connection) bool) (least *connection) {
-	all, free := 0, 0
-	for c := range l.open {
-		if among(c) {
-			all++
-			if !c.busy {
-				free++
-			}
-		}
-	}
-	crowded := free < all/rooms
-	order := func(c *connection) int {
-		switch {
-		case !c.busy && c.holder.ended:
-			return 0
-		case c.busy && c.holder.class == service.ClassSession && crowded:
-			return 1
-		case !c.busy:
-			return 2
-		case c.holder.class == service.ClassSession:
-			return 3
-		case c.holder.class == service.ClassReader:
-			return 4
-		}
-		return 5
-	}
-	for c := range l.open {
-		if !among(c) || order(c) == 5 {
-			continue
-		}
-		if least == nil || l.before(c, least, order) {
-			least = c
-		}
-	}
-	return least
-}
-
-// before reports whether to close a connection rather than another. The caller holds mu.
-func (l *Listener) before(c, other *connection, order func(*connection) int) bool {
-	if a, b := order(c), order(other); a != b {
-		return a < b
-	}
-	if a, b := l.share(c.holder), l.share(other.holder); a != b {
-		return a > b
-	}
-	return c.idle.Before(other.idle)
-}
-
-// share is how many connections a holder has, for comparison. For sessions, many connections of one count as much as
-// many sessions of one project.
-func (l *Listener) share(h holder) int {
-	if h.class != service.ClassSession {
-		return l.credentials[h.credential]
-	}
-	return l.credentials[h.credential] * l.projects[h.project]
-}
-
 // served is a call on a connection.
 type served struct{ on *connection }
 
@@ -112,15 +37,10 @@ func serving(r *http.Request, c *call) served {
 	if !ok {
 		return served{}
 	}
-	h, l := holderOf(c), on.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	on.idle = time.Now()
-	if _, open := l.open[on]; open && on.holder != h {
-		l.count(on.holder, -1)
-		l.count(h, 1)
-		on.holder = h
-	}
+	on.listener.mu.Lock()
+	defer on.listener.mu.Unlock()
+	on.holder = holderOf(c)
+	on.place()
 	return served{on}
 }
 
@@ -136,5 +56,6 @@ func (s served) mark(busy bool) {
 	}
 	s.on.listener.mu.Lock()
 	defer s.on.listener.mu.Unlock()
-	s.on.busy, s.on.idle = busy && !s.on.holder.ended, time.Now()
+	s.on.busy = busy && !s.on.holder.ended
+	s.on.place()
 }

@@ -52,7 +52,7 @@ func (h *head) read(b []byte) bool {
 
 // Read implements net.Conn.
 func (c *connection) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
+	n, err := c.receive(b)
 	if !c.head.read(b[:n]) {
 		_, _ = io.WriteString(c.Conn, tooManyLines)
 		return 0, errHead

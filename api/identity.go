@@ -25,7 +25,9 @@ func (s *server) identity(r *http.Request) (wire.Identity, error) {
 	if len(challenge) > longestChallenge || len(public) > longestPublic {
 		holder = "" // it is refused
 	}
-	s.AwaitIdentity(r.Context(), addressOf(r), public, challenge, holder)
+	ctx, deaf := hear(r, true)
+	s.AwaitIdentity(ctx, addressOf(r), public, challenge, holder)
+	deaf()
 	said := wire.Identity{Product: wire.Product, Version: s.Version}
 	if public != "" {
 		if len(challenge) < shortestChallenge || len(challenge) > longestChallenge || len(public) > longestPublic {

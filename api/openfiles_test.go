@@ -117,8 +117,8 @@ func TestFileExhaustionClosesIdleConnections(t *testing.T) {
 	if err != nil {
 		t.Fatalf("no connection gave way: %v", err)
 	}
-	if len(listener.open) != 2 {
-		t.Errorf("%d connections are open", len(listener.open))
+	if listener.everywhere.all != 2 {
+		t.Errorf("%d connections are open", listener.everywhere.all)
 	}
 	_ = last.Close()
 	for _, c := range ours {

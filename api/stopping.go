@@ -32,8 +32,9 @@ type stoppingBody struct {
 	latest, next time.Time
 
 	mu sync.Mutex
-	// over says that the whole body was read: no further deadline may be set. limited says that its connection has one.
-	over, limited bool
+	// over says that the whole body was read: no further deadline may be set. limited says that its connection has one,
+	// isCut that it is over.
+	over, limited, isCut bool
 }
 
 // within bounds the time for the body from now on. Its connection gets no deadline: nearly all bodies arrive with their
@@ -82,6 +83,7 @@ func (b *stoppingBody) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.over {
+		b.isCut = true
 		b.deadline(time.Unix(1, 0))
 	}
 }

@@ -64,6 +64,14 @@ func (d Demand) rates() (used demand) {
 // interface admits each call before it reads the request; Do, and everything that waits, admits a call that was not
 // admitted.
 func (s *Service) Admit(ctx context.Context, c *Caller, d Demand) (*Admission, error) {
+	a, refused := s.admit(ctx, c, d)
+	if refused != nil {
+		return nil, refused
+	}
+	return a, nil
+}
+
+func (s *Service) admit(ctx context.Context, c *Caller, d Demand) (*Admission, *Problem) {
 	a := s.accountsOf(c.By, c.Root, c.Ended)
 	a.counted = useParallel
 	// a session that has ended may not read the log, so it uses no capacity of those that may
@@ -108,10 +116,9 @@ func (s *Service) admitted(ctx context.Context, c *Caller, d Demand) (leave func
 	if c.admission != nil {
 		return func() {}, nil
 	}
-	a, err := s.Admit(ctx, c, d)
-	if err != nil {
-		c.holdBack(ctx)
-		return nil, err
+	a, refused := s.admit(ctx, c, d)
+	if refused != nil {
+		return nil, s.heldBack(ctx, c, refused)
 	}
 	return func() {
 		c.admission = nil

@@ -157,7 +157,7 @@ func TestCallIsAdmittedOnce(t *testing.T) {
 	if n := a.credential.holders.Load(); n != 0 {
 		t.Errorf("%d calls still hold the account", n)
 	}
-	if err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {
+	if _, err := w.AdmitNobody(t.Context(), "192.0.2.1"); err != nil {
 		t.Error(err)
 	}
 }

@@ -25,8 +25,9 @@ func accountOfAddress(address string) (name string, local bool) {
 
 // AdmitNobody admits a call without a credential, so that it gets its refusal. If there are too many, from its address
 // or in total, it delays the call, and then refuses it with a Problem of KindBusy unless it comes from this machine:
-// there, the sender of too many calls may not be the one that must learn that its token is not valid.
-func (s *Service) AdmitNobody(ctx context.Context, address string) error {
+// there, the sender of too many calls may not be the one that must learn that its token is not valid. If too many such
+// calls are delayed, it returns at once, and hangUp: the connection has to be closed after the answer.
+func (s *Service) AdmitNobody(ctx context.Context, address string) (hangUp bool, err error) {
 	name, local := accountOfAddress(address)
 	account := s.ledger.hold(ClassAddress, name)
 	over := s.ledger.take(account, useCalls, 1)
@@ -35,27 +36,32 @@ func (s *Service) AdmitNobody(ctx context.Context, address string) error {
 	}
 	s.ledger.letGo(account)
 	if over == nil {
-		return nil
+		return false, nil
 	}
 	busy := s.tooMuch("address "+name, over)
-	DelayRejection(ctx)
+	hangUp = !s.delayNobody(ctx, name)
 	if local {
-		return nil
+		return hangUp, nil
 	}
-	return busy
+	return hangUp, busy
 }
 
 // AwaitOpen returns when a call that needs no credential may be answered: at once, or after a second if its address
-// makes too many.
-func (s *Service) AwaitOpen(ctx context.Context, address string) {
-	if over := s.takeOpen(address); over != nil {
-		s.slowDown(ctx, "address "+address, over)
+// makes too many; or at once, with hangUp as of AdmitNobody.
+func (s *Service) AwaitOpen(ctx context.Context, address string) (hangUp bool) {
+	over := s.takeOpen(address)
+	if over == nil {
+		return false
 	}
+	s.slowed("address "+address, over)
+	name, _ := accountOfAddress(address)
+	return !s.delayNobody(ctx, name)
 }
 
 // AwaitIdentity is AwaitOpen for a caller that asks who the server is. A caller that proves, for its challenge, that it
 // holds a valid credential is not slowed down by others: the quota of its credential bounds it. Naming a credential
-// proves nothing: anybody can.
+// proves nothing: anybody can. It never asks to hang up, because a client goes on with the connection on which the
+// server has identified itself.
 func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge, holder string) {
 	over := s.takeOpen(address)
 	if over == nil {
@@ -70,7 +76,8 @@ func (s *Service) AwaitIdentity(ctx context.Context, address, public, challenge,
 		}
 	}
 	if over != nil {
-		s.slowDown(ctx, address, over)
+		s.slowed(address, over)
+		waitOut(ctx)
 	}
 }
 
@@ -81,9 +88,8 @@ func (s *Service) takeOpen(address string) *overLimit {
 	return s.ledger.take(account, useIdentities, 1)
 }
 
-// slowDown delays a call that is answered nevertheless.
-func (s *Service) slowDown(ctx context.Context, who string, over *overLimit) {
+// slowed counts and logs a call that is delayed and answered nevertheless.
+func (s *Service) slowed(who string, over *overLimit) {
 	s.limited.note(s, who, over.quota.Name)
 	s.ledger.refuse(over.quota.Name)
-	DelayRejection(ctx)
 }

@@ -180,7 +180,8 @@ func TestEveryCallerIsBoundedInEveryResource(t *testing.T) {
 			}
 			bounded("nobody", r, func(int) error {
 				if r == useCalls {
-					return w.AdmitNobody(t.Context(), "192.0.2.1")
+					_, err := w.AdmitNobody(t.Context(), "192.0.2.1")
+					return err
 				}
 				w.AwaitIdentity(t.Context(), "192.0.2.1", "", "", "")
 				return nil

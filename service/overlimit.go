@@ -12,32 +12,9 @@ import (
 	"maestro/service/wire"
 )
 
-// rejectionDelay is how long the answer to a call over a limit is delayed. Otherwise, a caller that retries at once
-// would cost as much as an admitted call; with the delay, a connection makes one such call a second. The listener may
-// close a delayed connection to make room.
-const rejectionDelay = time.Second
-
-// DelayRejection waits before a call over a limit is answered.
-func DelayRejection(ctx context.Context) {
-	timer := time.NewTimer(rejectionDelay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// holdBack is DelayRejection for a caller that waits for the answer.
-func (c *Caller) holdBack(ctx context.Context) {
-	if !c.delivered {
-		DelayRejection(ctx)
-	}
-}
-
 // over returns the answer to a caller that is over a limit.
 func (s *Service) over(ctx context.Context, c *Caller, over *overLimit) *Problem {
-	c.holdBack(ctx)
-	return s.overFor(c, c.By, over)
+	return s.heldBack(ctx, c, s.overFor(c, c.By, over))
 }
 
 // overFor is over without the delay. A kept command that has to wait is neither counted nor logged as a refused call.

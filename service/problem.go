@@ -50,6 +50,8 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 	// BadCredential says that the caller showed an invalid credential.
 	BadCredential bool `json:"-"`
+	// HangUp says that the caller's connection has to be closed after the answer.
+	HangUp bool `json:"-"`
 }
 
 func (p *Problem) Error() string { return p.Message }

@@ -69,6 +69,7 @@ type Service struct {
 	auth    authenticator
 	ledger  *ledger
 	limited limitedLog
+	delays  delays
 	// unread logs long texts that could not be read.
 	unread limitedLog
 	// placing has a semaphore for the manifests of some sessions each: few are placed at a time, and those of one

@@ -35,10 +35,10 @@ func (s *Service) within(ctx context.Context, c *Caller, request engine.Request,
 	if over == nil || decided {
 		return nil
 	}
-	if ClassOf(request.By) != ClassAdmin {
-		c.holdBack(ctx)
-	}
 	answer := s.overFor(c, request.By, over)
+	if ClassOf(request.By) != ClassAdmin {
+		answer = s.heldBack(ctx, c, answer)
+	}
 	if over.quota.Burst != 0 {
 		return answer
 	}

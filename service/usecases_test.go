@@ -121,6 +121,7 @@ var noUses = map[string]string{
 	"ClockStatus":      "health: everybody may ask, also who is over a limit",
 	"Damage":           "health",
 	"DamageNotice":     "health",
+	"DelayRejection":   "delays the refusal of what was not let in",
 	"Deliver":          "the server's own; each entry is a call of its session",
 	"Head":             "stands on every answer, also on refusals",
 	"Health":           "health",

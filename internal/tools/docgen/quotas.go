@@ -21,11 +21,17 @@ waits and tries again for up to 20 seconds, even if the server is too busy to id
 ` + "`GET /identity`" + `). After that it keeps a session's report for the session's next command, because nothing was
 sent yet.
 
-A quota of an address slows calls down: a call above it is answered after a second, and stays open until then, so the
-number of connections bounds the number of such calls. ` + "`GET /identity`" + ` is never refused. A call that proves
+A quota of an address slows calls down: a call above it is answered after a second, and stays open until then.
+` + "`GET /identity`" + ` is never refused. A call that proves
 that it holds a valid credential never waits; naming one is not enough. A call without a valid credential gets 429 above
 ` + "`address-calls`" + `. On the server's own machine, where all programs share one address, it gets 401 instead, as if
 there were no quota. A call with a valid credential counts against no address.
+
+The answer to a call above a rate, or with no room for a call in progress, is delayed in the same way. A call that is
+delayed, or waits for its turn, ends at once when its client leaves. At most 256 calls of one credential or one
+address are delayed at a time, 512 of all sessions of a root or of all callers without a valid credential, and 1,024 in
+all. A call above that is answered at once, and its connection is closed. The number of connections bounds the
+calls of ` + "`GET /identity`" + ` that wait.
 
 ` + "`maestro serve --set-limit NAME=VALUE`" + ` changes a quota; a rate also takes ` + "`NAME=RATE/BURST`" + `, and 0
 means no limit. ` + "`maestro audit limits`" + ` shows the quotas in force and what each has refused or slowed down.
