@@ -328,6 +328,9 @@ var alternatives = map[string][]string{
 // asks are the commands by which a session asks somebody who has the permission.
 var asks = []string{"report:needs-input", "session:message", "commands"}
 
+// LineOf returns the command line of an alternative, with placeholders.
+func LineOf(id string) string { return spelled[id] }
+
 // spelled are the command lines of the alternatives.
 var spelled = map[string]string{
 	"report:complete":    `maestro report complete "<summary>" --task <taskId>`,

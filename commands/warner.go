@@ -176,7 +176,7 @@ func atWorkBelow(s *projections.State, t *projections.Task, session string) (war
 	s.Worked(len(below))
 	for _, id := range below {
 		child := s.Task(id)
-		if child == nil || child.Status == events.TaskCompleted || child.Status == events.TaskCancelled {
+		if child == nil || child.Over() {
 			continue
 		}
 		for _, other := range child.SessionIDs[max(0, len(child.SessionIDs)-belowNamed):] {

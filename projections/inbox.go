@@ -215,7 +215,7 @@ func (b *inbox) workOf(x *Session) string {
 }
 
 func (b *inbox) task(t *Task) {
-	if t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
+	if t.Over() {
 		return
 	}
 	says, session := b.says(t)

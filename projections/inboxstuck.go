@@ -3,8 +3,6 @@ package projections
 import (
 	"strconv"
 	"strings"
-
-	"maestro/events"
 )
 
 // stuck adds queue items that wait for something that will not happen. One item counts those with too many dependencies
@@ -19,7 +17,7 @@ func (b *inbox) stuck(q *Queue) {
 	b.add(b.waiting.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
 		t, item := b.Task(task), b.Item(q.ProjectID, q.Name, task)
 		switch {
-		case t == nil || item == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case t == nil || item == nil || t.Over():
 		case len(t.Dependencies) > b.looks:
 			if unseen++; unseen == 1 || item.AddedAt < since {
 				since = item.AddedAt

@@ -20,7 +20,7 @@ func (s *State) LeftOpen(x *Session, most int) (ids []string, more int) {
 			s.lookedThrough(t.Speakers())
 		}
 		switch {
-		case t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled:
+		case t == nil || t.Over():
 		case t.SaidBy(x.ID).Status == events.SaysCompleted:
 		case len(ids) < most:
 			ids = append(ids, id)

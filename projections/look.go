@@ -325,5 +325,5 @@ func (l *look) met(id string, trust bool) bool {
 
 // doneWith reports whether nobody starts a task any more: it is completed, cancelled or deleted.
 func doneWith(t *Task) bool {
-	return t == nil || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
+	return t == nil || t.Over()
 }

@@ -1,7 +1,5 @@
 package projections
 
-import "maestro/events"
-
 // Unfinished counts the tasks directly below one that are neither completed nor cancelled.
 func (s *State) Unfinished(task string) int { return s.unfinished.get(task) }
 
@@ -23,7 +21,7 @@ const mostLooked = 1000
 
 // unfinishedBelow returns the parent for which the task counts as open, "" if none.
 func (t *Task) unfinishedBelow() string {
-	if t == nil || t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled {
+	if t == nil || t.Over() {
 		return ""
 	}
 	return t.ParentID

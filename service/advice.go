@@ -169,7 +169,7 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 		}
 		return allowed
 	}
-	ask := `maestro report needs-input "<question>"`
+	ask := commands.LineOf("report:needs-input")
 	for i := range items {
 		all := items[i].Next
 		steps := slices.DeleteFunc(slices.Clone(all), func(step string) bool { return !may(step) })
@@ -227,7 +227,7 @@ func (s *Service) whomToAsk(c *Caller) string {
 	case s.isOver(c):
 		return commands.NextAfterEnd
 	case s.Permit(c, "report:needs-input", c.By.Project) == nil:
-		return "ask with `maestro report needs-input \"<question>\"`"
+		return "ask with `" + commands.LineOf("report:needs-input") + "`"
 	}
 	return "ask whoever spawned this session"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 )
@@ -75,9 +76,9 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 // writeInstead returns the next step of a session that may not write to a team: its spawner, if it has one.
 func (c *sessionMessage) writeInstead(ctx context.Context) string {
 	if me, err := Look(ctx, c.Run, (*client.Client).Whoami); err == nil && me.SpawnedBy == "" {
-		return "ask the user: `maestro report needs-input \"<question>\"`"
+		return "ask the user: `" + commands.LineOf("report:needs-input") + "`"
 	}
-	return "write to the session that spawned you: `maestro session message parent \"<text>\"`"
+	return "write to the session that spawned you: `" + commands.LineOf("session:message") + "`"
 }
 
 // team returns the working sessions that receive a message to all, and their names.
