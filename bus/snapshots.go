@@ -59,6 +59,15 @@ type snapshotHeader struct {
 	Size     int         `json:"size"`   // of the compressed content
 	// Segments is how many digests of segments, of 32 bytes each, the content has before the state.
 	Segments int `json:"segments,omitempty"`
+	// Sum is the checksum of the other members. Snapshots of earlier versions have none.
+	Sum string `json:"sum,omitempty"`
+}
+
+// sum returns the checksum of the other members.
+func (h snapshotHeader) sum() (string, error) {
+	h.Sum = ""
+	content, err := json.Marshal(h)
+	return shortSum(string(content)), err
 }
 
 func (s *Snapshots) path(sequence uint64) string {
@@ -128,7 +137,7 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 	}
 	state := s2.Encode(nil, content)
 	sum := sha256.Sum256(state)
-	header, err := json.Marshal(snapshotHeader{
+	header := snapshotHeader{
 		Format:   snapshot.Format,
 		Sequence: snapshot.Sequence,
 		Hash:     snapshot.Hash,
@@ -136,11 +145,15 @@ func (s *Snapshots) Save(snapshot events.Snapshot) error {
 		SHA256:   hex.EncodeToString(sum[:]),
 		Size:     len(state),
 		Segments: len(snapshot.Segments),
-	})
+	}
+	if header.Sum, err = header.sum(); err != nil {
+		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
+	}
+	line, err := json.Marshal(header)
 	if err != nil {
 		return fmt.Errorf("save the snapshot at %d: %w", snapshot.Sequence, err)
 	}
-	return writeAtomically(s.path(snapshot.Sequence), header, []byte("\n"), state)
+	return writeAtomically(s.path(snapshot.Sequence), line, []byte("\n"), state)
 }
 
 // Load returns the snapshot at the sequence, or events.ErrNoSnapshot with the reason.
@@ -193,6 +206,9 @@ func readSnapshotHeader(f *os.File) (header snapshotHeader, behind int64, err er
 	}
 	if err := json.Unmarshal(line, &header); err != nil {
 		return header, 0, fmt.Errorf("its header cannot be read: %w", syntax.Plain(err))
+	}
+	if sum, err := header.sum(); err != nil || header.Sum != "" && header.Sum != sum {
+		return header, 0, errors.Join(err, errors.New("its header does not have the sum that it holds"))
 	}
 	return header, int64(len(line)) + 1, nil
 }
