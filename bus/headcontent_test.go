@@ -43,11 +43,17 @@ func TestFlippedBitMakesNoOtherWitness(t *testing.T) {
 	snapshots, err := OpenSnapshots(filepath.Join(dir, "snapshots"))
 	must(t, err)
 	genesis := events.BodyHash([]byte("the first event"))
-	must(t, snapshots.Save(events.Snapshot{Head: head, Genesis: genesis, Format: 3, State: []byte("state")}))
+	must(t, snapshots.Save(events.Snapshot{
+		Head:    head,
+		Genesis: genesis,
+		Format:  3,
+		State:   []byte("state"),
+	}))
 	path = snapshots.path(head.Sequence)
 	eachFlip(t, path, func(at int) {
 		got, err := snapshots.Load(head.Sequence)
-		if err == nil && (got.Head != head || got.Genesis != genesis || got.Format != 3 || string(got.State) != "state") {
+		same := got.Head == head && got.Genesis == genesis && got.Format == 3 && string(got.State) == "state"
+		if err == nil && !same {
 			t.Fatalf("with a flipped bit in byte %d, the snapshot is of %s", at, got.Head)
 		}
 	})
@@ -60,8 +66,12 @@ func TestFlippedBitMakesNoOtherWitness(t *testing.T) {
 	}
 
 	note := &storeNote{Streams: map[string]streamNote{StreamName: {
-		Index:  "an index",
-		Blocks: []blockNote{{Index: 1, Size: 500, Time: time.Unix(1e9, 0).UTC()}},
+		Index: "an index",
+		Blocks: []blockNote{{
+			Index: 1,
+			Size:  500,
+			Time:  time.Unix(1e9, 0).UTC(),
+		}},
 	}}}
 	must(t, note.ending(head.Sequence).save(dir))
 	path = filepath.Join(dir, cleanName)
