@@ -92,15 +92,33 @@ func TestSalvageOfTwoChainsWithoutWitness(t *testing.T) {
 	if err := os.Remove(filepath.Join(l.dir, "head")); err != nil {
 		t.Fatal(err)
 	}
-	files := []string{whole.exports(t, "own"), other.exports(t, "other")}
-	for range 2 {
-		report := l.salvage(t, func(o *Options) { o.With = files })
-		notes := strings.Join(report.Notes, "\n")
-		if report.Head != other.head || report.Whole() || !report.EndUnknown || report.Aside != 2 ||
-			!strings.Contains(notes, "nothing tells which of them") {
-			t.Errorf("the log ends at %s, %d events kept: %s", report.Head, report.Aside, notes)
+	for _, files := range [][]string{
+		{whole.exports(t, "own"), other.exports(t, "other")},
+		{whole.backup(t, "own"), other.backup(t, "other")},
+	} {
+		for range 2 {
+			report := l.salvage(t, func(o *Options) { o.With = files })
+			notes := strings.Join(report.Notes, "\n")
+			if report.Head != other.head || report.Whole() || !report.EndUnknown || report.Aside != 2 ||
+				!strings.Contains(notes, "nothing tells which of them") {
+				t.Errorf("the log ends at %s, %d events kept: %s", report.Head, report.Aside, notes)
+			}
+			slices.Reverse(files)
 		}
-		slices.Reverse(files)
+	}
+	// That the log is as long as the last clean stop noted does not decide either.
+	shorter := small(t, "A", "B")
+	again := shorter.copied(t)
+	shorter.grow(t, "O3")
+	again.grow(t, "C3")
+	files := []string{shorter.exports(t, "own"), again.exports(t, "other")}
+	shorter.loses(t, 3)
+	if err := os.Remove(filepath.Join(shorter.dir, "head")); err != nil {
+		t.Fatal(err)
+	}
+	report := shorter.salvage(t, func(o *Options) { o.With = files })
+	if report.Head.Sequence != 3 || report.End != 3 || report.Whole() {
+		t.Errorf("of the length of the log, it ends at %s of %d: %s", report.Head, report.End, report.Lost())
 	}
 }
 
