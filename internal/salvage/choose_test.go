@@ -128,7 +128,8 @@ func TestSalvageTakesNoContradictedChain(t *testing.T) {
 	for _, theirs := range []string{other.exports(t, "other"), other.backup(t, "other")} {
 		report := l.salvage(t, func(o *Options) { o.With = []string{theirs} })
 		// The head file saw event 4, and the fork is somewhere before it.
-		if report.Head.Sequence > 3 || report.Whole() || !strings.Contains(report.Unused[theirs], "the head file saw other events") {
+		if report.Head.Sequence > 3 || report.Whole() ||
+			!strings.Contains(report.Unused[theirs], "the head file saw other events") {
 			t.Errorf("the log ends at %s: %v", report.Head, report.Unused)
 		}
 		report = l.salvage(t, func(o *Options) { o.With, o.AcceptFaults = []string{theirs}, true })
