@@ -112,6 +112,7 @@ type scannedStream struct {
 	blocks []scannedBlock
 	places []place // by sequence, each once, without deleted messages
 	others []place // of the log: further messages of sequences in places
+	asides []place // of the log: those that Prefer dropped
 	faults []Fault
 	last   uint64 // the highest readable sequence
 	// keys are the numbers under which the blocks were written, by file number; see scannedBlock.

@@ -50,6 +50,12 @@ func (r *ReadOnly) Prefer(ctx context.Context, heads ...events.Head) (Forks, err
 	return found, nil
 }
 
+// Others yields the messages that Prefer dropped, by sequence. An error from yield ends the reading and is returned
+// unchanged.
+func (r *ReadOnly) Others(ctx context.Context, yield func(events.Message) error) error {
+	return r.readPlaces(ctx, r.log.asides, yield, func(uint64, error) error { return nil })
+}
+
 // readForks reads messages, and returns by sequence those that are events.
 func (r *ReadOnly) readForks(ctx context.Context, places []place) ([]*fork, error) {
 	slices.SortStableFunc(places, bySequence)
@@ -160,6 +166,11 @@ func (s *scannedStream) keepChosen(at int, forks []*fork) {
 			chosen[f.place.sequence] = f.place
 		case f.aside:
 			aside[f.place] = true
+		}
+	}
+	for _, f := range forks {
+		if f.aside {
+			s.asides = append(s.asides, f.place)
 		}
 	}
 	kept := slices.Clone(s.places[:at])

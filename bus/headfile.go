@@ -1,13 +1,9 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"sync"
@@ -16,7 +12,6 @@ import (
 	"maestro/events"
 	"maestro/internal/disk"
 	"maestro/internal/files"
-	"maestro/internal/syntax"
 )
 
 // headFilePeriod bounds how far the head file may lag while the log grows.
@@ -189,7 +184,7 @@ func (h *HeadFile) writeAgain(gone bool) error {
 	if gone {
 		return h.write(h.holds)
 	}
-	content, err := json.Marshal(h.holds)
+	content, err := headContent(h.holds)
 	if err != nil {
 		return err
 	}
@@ -283,18 +278,11 @@ func (h *HeadFile) write(head events.Head) error {
 	if err := h.mayWrite(); err != nil {
 		return err
 	}
-	content, err := json.Marshal(head)
+	content, err := headContent(head)
 	if err != nil {
 		return err
 	}
 	return writeAtomically(h.path, content, []byte("\n"))
-}
-
-// headDamage says that the file in the place of the head file was read, but is not a head file.
-type headDamage struct{ path, why string }
-
-func (e *headDamage) Error() string {
-	return fmt.Sprintf("the head file %s is damaged: %s", disk.Shown(e.path), e.why)
 }
 
 // tells reports whether an error of LoadHeadFile describes the content of the file. Any other error may be transient.
@@ -302,34 +290,4 @@ func (h *HeadFile) tells(err error) bool {
 	var damage *headDamage
 	return errors.As(err, &damage) || errors.Is(err, errNoFile) || errors.Is(err, errTooLong) ||
 		files.Gone(err) && isLink(h.path)
-}
-
-// headFile is the head file as read: a missing member is nil.
-type headFile struct {
-	Sequence *uint64      `json:"sequence"`
-	Hash     *events.Hash `json:"hash"`
-}
-
-// LoadHeadFile reads the witness at path. It returns the zero Head if there is none, and an error if it is damaged.
-func LoadHeadFile(path string) (events.Head, error) {
-	content, err := readFile(path, maxHeadFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return events.Head{}, nil
-	}
-	if err != nil {
-		return events.Head{}, fmt.Errorf("read the head file: %w", err)
-	}
-	var head headFile
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&head); err != nil {
-		return events.Head{}, &headDamage{path, syntax.Plain(err).Error()}
-	}
-	if head.Sequence == nil || head.Hash == nil || d.More() {
-		return events.Head{}, &headDamage{path, "it must hold a sequence and a hash and nothing else"}
-	}
-	if *head.Sequence > maxSequence {
-		return events.Head{}, &headDamage{path, fmt.Sprintf("no log is as long as %d", *head.Sequence)}
-	}
-	return events.Head{Sequence: *head.Sequence, Hash: *head.Hash}, nil
 }

@@ -217,7 +217,12 @@ func (r *ReadOnly) missing(sequence uint64) error {
 // Readable yields every readable message of the log, by sequence, and leaves out what is missing. The caller owns the
 // bodies. An error from yield ends the reading and is returned unchanged.
 func (r *ReadOnly) Readable(ctx context.Context, yield func(events.Message) error) error {
-	return r.readLog(ctx, 1, r.log.last, yield, func(uint64, error) error { return nil })
+	return r.ReadableFrom(ctx, 1, yield)
+}
+
+// ReadableFrom is Readable for the messages from a sequence on.
+func (r *ReadOnly) ReadableFrom(ctx context.Context, from uint64, yield func(events.Message) error) error {
+	return r.readLog(ctx, from, r.log.last, yield, func(uint64, error) error { return nil })
 }
 
 // readLog yields the existing messages between two sequences. It calls unreadable for a message that was there when the
@@ -225,16 +230,26 @@ func (r *ReadOnly) Readable(ctx context.Context, yield func(events.Message) erro
 func (r *ReadOnly) readLog(ctx context.Context, from, to uint64, yield func(events.Message) error,
 	unreadable func(uint64, error) error,
 ) error {
+	begin, _ := r.log.at(from)
+	end, found := r.log.at(to)
+	if found {
+		end++
+	}
+	return r.readPlaces(ctx, r.log.places[begin:max(begin, end)], yield, unreadable)
+}
+
+func (r *ReadOnly) readPlaces(ctx context.Context, places []place, yield func(events.Message) error,
+	unreadable func(uint64, error) error,
+) error {
 	reader, err := r.reader(r.log, events.SubjectPrefix)
 	if err != nil {
 		return err
 	}
 	defer reader.close()
-	for i, _ := r.log.at(from); i < len(r.log.places) && r.log.places[i].sequence <= to; i++ {
+	for i, p := range places {
 		if i%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p := r.log.places[i]
 		record, err := reader.read(p)
 		if err != nil {
 			if err := unreadable(p.sequence, err); err != nil {

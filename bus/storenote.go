@@ -19,6 +19,14 @@ const cleanName = "clean.json"
 // the server trusts its index and reads only the last block.
 type storeNote struct {
 	Streams map[string]streamNote `json:"streams"`
+	// Sum is the checksum of the rest. Notes of earlier versions have none.
+	Sum string `json:"sum,omitempty"`
+}
+
+// sum returns the checksum of what the note says.
+func (n *storeNote) sum() (string, error) {
+	content, err := json.Marshal(storeNote{Streams: n.Streams})
+	return shortSum(string(content)), err
 }
 
 type streamNote struct {
@@ -124,10 +132,16 @@ func loadNote(dir string) *storeNote {
 	if json.Unmarshal(content, &note) != nil {
 		return nil
 	}
+	if sum, err := note.sum(); err != nil || note.Sum != "" && note.Sum != sum {
+		return nil
+	}
 	return &note
 }
 
-func (n *storeNote) save(dir string) error {
+func (n *storeNote) save(dir string) (err error) {
+	if n.Sum, err = n.sum(); err != nil {
+		return err
+	}
 	content, err := json.Marshal(n)
 	if err != nil {
 		return err

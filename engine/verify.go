@@ -106,12 +106,38 @@ func (v *Verifier) Event(m events.Message) bool {
 }
 
 func (v *Verifier) judge(m events.Message) bool {
+	event, ok := v.examine(m)
+	return ok && v.apply(m, event)
+}
+
+// Try is Event for a message that is taken only if it has no fault. Otherwise it returns the faults, and nothing else
+// changes.
+func (v *Verifier) Try(m events.Message) []Fault {
+	if v.ended {
+		const why = "it cannot be judged, because of a fault before it"
+		return []Fault{{m.Sequence, FaultUnreadable, why, FaultUnreadable.Next()}}
+	}
+	before := *v
+	v.verdict.Faults, v.verdict.FaultsMore = nil, 0
+	event, ok := v.examine(m)
+	v.disagree(m.Sequence, events.Next(v.state.Head().Hash, events.BodyHash(m.Body)))
+	if ok && len(v.verdict.Faults) == 0 && v.apply(m, event) {
+		v.verdict.Faults, v.verdict.FaultsMore = before.verdict.Faults, before.verdict.FaultsMore
+		return nil
+	}
+	faults := v.verdict.Faults
+	v.verdict, v.damaged, v.newer, v.rules = before.verdict, before.damaged, before.newer, before.rules
+	return faults
+}
+
+// examine judges a message against the state before it.
+func (v *Verifier) examine(m events.Message) (*events.Event, bool) {
 	v.verdict.Events++
 	event, err := v.decoder.Decode(m.Body)
 	if err != nil {
 		v.newer = cmp.Or(v.newer, newerType(m.Sequence, err))
 		v.Fault(m.Sequence, FaultUnreadable, "it cannot be read: %s", err)
-		return false
+		return nil, false
 	}
 	if event.Authn == commands.AuthnNone {
 		v.verdict.Unauthenticated++
@@ -123,22 +149,32 @@ func (v *Verifier) judge(m events.Message) bool {
 		v.Fault(m.Sequence, FaultDecision, "%s", what)
 	}
 	v.decide(m.Sequence, event)
+	return event, true
+}
+
+// apply continues the chain and the state with an event.
+func (v *Verifier) apply(m events.Message, event *events.Event) bool {
 	if _, err := v.state.Apply(m.Sequence, event, events.BodyHash(m.Body)); err != nil {
 		v.Fault(m.Sequence, FaultChain, "%s", whyDamaged(err))
 		return false
 	}
 	v.verdict.Head = v.state.Head()
 	v.texts.add(m.Sequence, event.Data)
+	v.disagree(m.Sequence, v.verdict.Head.Hash)
+	return true
+}
+
+// disagree records the witnesses that saw another hash at a sequence.
+func (v *Verifier) disagree(sequence uint64, hash events.Hash) {
 	for _, seen := range v.witnesses {
-		if seen.Sequence == m.Sequence && seen.Hash != v.verdict.Head.Hash {
+		if seen.Sequence == sequence && seen.Hash != hash {
 			what := "%s saw hash %s here, and the log has %s"
 			if seen.Brought {
 				what = "%s has hash %s here, and the log has %s"
 			}
-			v.disagrees(seen, m.Sequence, what, seen.By, seen.Hash, v.verdict.Head.Hash)
+			v.disagrees(seen, sequence, what, seen.By, seen.Hash, hash)
 		}
 	}
-	return true
 }
 
 // disagrees records that the log is not what a witness saw. One of the home's own shows damage; a head that somebody

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,4 +66,67 @@ func TestUnreadableHeadFileIsNamed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A flipped bit in what remembers the log's head, outside the log, is no damage to the log: the server starts and
+// writes. A head of another log, in an intact file, is.
+func TestFlippedBitInWitnessIsNoDamageToLog(t *testing.T) {
+	original := used(t)
+	for what, test := range map[string]struct {
+		path, before string
+		readOnly     bool
+		change       func(content []byte, at int) []byte
+	}{
+		"the head file":                 {"head", `"hash":"`, false, flipped},
+		"the head file's sequence":      {"head", `"sequence":`, false, flipped},
+		"a snapshot":                    {"snapshots/1.snapshot", `"hash":"`, false, flipped},
+		"a snapshot's sequence":         {"snapshots/1.snapshot", `"sequence":`, false, flipped},
+		"the note of the clean stop":    {"store/clean.json", `"last":`, false, flipped},
+		"an intact head of another log": {"head", `"hash":"`, true, otherHead},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := &inside{t: t, home: filepath.Join(t.TempDir(), "home")}
+			path := filepath.Join(s.home, test.path)
+			err := os.CopyFS(s.home, os.DirFS(original))
+			for _, private := range []string{s.home, s.home + "/admin.token", s.home + "/server.key"} {
+				err = errors.Join(err, os.Chmod(private, 0o700))
+			}
+			content, readErr := os.ReadFile(path)
+			if err := errors.Join(err, readErr); err != nil {
+				t.Fatal(err)
+			}
+			at := bytes.Index(content, []byte(test.before))
+			if at < 0 {
+				t.Fatalf("%s lacks %s: %s", path, test.before, content)
+			}
+			if err := os.WriteFile(path, test.change(content, at+len(test.before)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.start("--backup-every", "off")
+			if strings.Contains(s.banner, "READ-ONLY") != test.readOnly {
+				t.Errorf("the server starts with %q: %s", s.banner, s.said.String())
+			}
+			if what == "the head file" && !strings.Contains(s.said.String(), "head is damaged") {
+				t.Errorf("the server does not name the file: %s", s.said.String())
+			}
+		})
+	}
+}
+
+// flipped flips a bit so that a digit becomes another one, a higher one if there is one.
+func flipped(content []byte, at int) []byte {
+	was := content[at]
+	for _, bit := range []byte{1, 2, 4, 8} {
+		if now := was ^ bit; bytes.IndexByte([]byte("0123456789abcdef"), now) >= 0 {
+			if content[at] = now; now > was {
+				return content
+			}
+		}
+	}
+	return content
+}
+
+// otherHead is an intact head file of another log of one event.
+func otherHead([]byte, int) []byte {
+	return []byte(`{"sequence":1,"hash":"` + strings.Repeat("a", 64) + `"}` + "\n")
 }

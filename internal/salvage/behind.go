@@ -87,7 +87,7 @@ func (s *salvage) writeBehind(out *bufio.Writer, head events.Head) error {
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
-		s.found(m)
+		s.place(m)
 		s.report.Behind++
 	}
 }

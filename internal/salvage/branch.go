@@ -11,7 +11,7 @@ func (s *salvage) endsOfBackups() map[uint64][]file {
 	ends := map[uint64][]file{}
 	for _, f := range s.sources {
 		made, ok := backups.Named(f.path)
-		if ok && !f.trusted && !s.before.Has(made) {
+		if ok && !f.named && !s.before.Has(made) {
 			ends[made.Sequence] = append(ends[made.Sequence], f)
 		}
 	}
@@ -26,7 +26,8 @@ func (s *salvage) compareBackups(head events.Head, ending []file) {
 		if made, ok := backups.Named(f.path); !ok || made.Of(head) {
 			continue
 		}
-		_, contents, err := f.check(s.ctx, s.options.Signer)
+		read, err := f.check(s.ctx, s.options.Signer, &chainReader{})
+		contents := read.contents
 		if err != nil || contents.Head.Sequence != head.Sequence || contents.Head.Hash == head.Hash {
 			continue // a misnamed file, or an unreadable one: reported elsewhere
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +134,7 @@ func TestSalvageDistrustsOldNote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	content = regexp.MustCompile(`,"sum":"\w+"`).ReplaceAll(content, nil) // as of an earlier version
 	older := bytes.Replace(content, []byte(`"last":221`), []byte(`"last":220`), 1)
 	if bytes.Equal(older, content) {
 		t.Fatalf("the note does not name the last event: %s", content)

@@ -48,6 +48,7 @@ func (s *salvage) findEnd() error {
 		if err := s.leaveForks(head); err != nil {
 			return err
 		}
+		s.passesHead = s.storePassesHead(head)
 		stored := s.store.End()
 		s.end.saw(stored.Sequence, "the store")
 		if stored.Known {
@@ -73,11 +74,12 @@ func (s *salvage) leaveForks(head events.Head) error {
 		"from event %d on, the store has %d that are not on the same chain: another server wrote into its "+
 			"blocks, such as that of a copy made of hard links", forks.From, forks.Others)
 	if forks.Decided {
-		s.note("%s. They are not in the new log, which leads to the head that the head file saw", what)
+		s.note("%s. They are not in the new log, which leads to the head that the head file saw, but in %s", what,
+			s.fileName(asideFile))
 		return nil
 	}
-	s.note("%s. The head file does not tell which of them this home acknowledged: the new log has the longest chain",
-		what)
+	s.note("%s. The head file does not tell which of them this home acknowledged: the new log has the longest chain, "+
+		"and the rest is in %s", what, s.fileName(asideFile))
 	s.forked = true
 	return nil
 }

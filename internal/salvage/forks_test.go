@@ -1,6 +1,7 @@
 package salvage
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -82,6 +83,16 @@ func TestSalvageFollowsChainOfHeadFile(t *testing.T) {
 			}
 			if notes := strings.Join(report.Notes, "\n"); !strings.Contains(notes, "not on the same chain") {
 				t.Errorf("the report does not name what was left out: %s", notes)
+			}
+			kept, err := os.ReadFile(filepath.Join(report.To, report.AsideFile))
+			if err != nil || report.Aside != uint64(len(test.other)) ||
+				bytes.Count(kept, []byte("\n")) != len(test.other) {
+				t.Errorf("%d of the other's %d events are kept, %v", report.Aside, len(test.other), err)
+			}
+			for _, name := range test.other {
+				if !bytes.Contains(kept, []byte(`"name":"`+name+`"`)) {
+					t.Errorf("the other's event %s is not kept: %s", name, kept)
+				}
 			}
 		})
 	}

@@ -10,37 +10,6 @@ import (
 	"maestro/internal/backups"
 )
 
-// next returns the event that follows the head by the chain, from any source that has it.
-func (s *salvage) next(head events.Head) (events.Message, bool) {
-	sequence := head.Sequence + 1
-	s.intact.seek(sequence)
-	if follows(s.intact, sequence, head.Hash) {
-		return s.intact.at, true
-	}
-	for _, cut := range s.tails {
-		cut.source.seek(sequence)
-		if follows(cut.source, sequence, head.Hash) {
-			s.report.Filled[cut.source.name]++
-			return cut.source.at, true
-		}
-	}
-	for i := 0; ; i++ {
-		if i == len(s.others) && !s.openNext(sequence) {
-			return events.Message{}, false
-		}
-		other := s.others[i]
-		if !s.asks(other.upTo, sequence) {
-			continue
-		}
-		other.seek(sequence)
-		if follows(other, sequence, head.Hash) {
-			s.report.Filled[other.name]++
-			s.end.saw(max(sequence, other.head), other.name)
-			return other.at, true
-		}
-	}
-}
-
 // asks reports whether a file that may have events up to upTo is searched for the one at sequence. After the known end
 // of the log, only files that may know more are searched, because the home may be an older copy of itself: then the
 // note of its last clean stop knows no more than the copy.
@@ -80,13 +49,16 @@ func (s *salvage) all() []*source {
 	return append(sources, s.others...)
 }
 
-// follows reports whether a source has the next event of the chain.
-func follows(s *source, sequence uint64, prev events.Hash) bool {
+// follows returns the hash of the chain after a source's event, if that is the next event of the chain.
+func follows(s *source, sequence uint64, prev events.Hash) (hash events.Hash, ok bool) {
 	if s.done || s.at.Sequence != sequence {
-		return false
+		return hash, false
 	}
 	event, err := events.Decode(s.at.Body)
-	return err == nil && event.PrevHash == prev
+	if err != nil || event.PrevHash != prev {
+		return hash, false
+	}
+	return events.Next(prev, events.BodyHash(s.at.Body)), true
 }
 
 // chained reports whether a source has the next event of the chain, of a known type or not.
@@ -112,40 +84,12 @@ func prevOf(m events.Message) (prev events.Hash, ok bool) {
 	return prev, false
 }
 
-// openNext opens one more of the files that are searched for a sequence; false when there are no more.
-func (s *salvage) openNext(sequence uint64) bool {
-	for i := 0; i < len(s.sources) && s.ctx.Err() == nil; {
-		f := s.sources[i]
-		if s.opened[f.path] || !s.asks(f.upTo(s.before), sequence) {
-			i++
-			continue
-		}
-		s.opened[f.path] = true
-		i = 0 // its content may change which files are searched
-		other, signed, err := f.open(s.ctx, s.options.Signer)
-		if err != nil {
-			s.report.Unused[f.path] = err.Error()
-			s.noteForeign(f.path, err)
-			s.noteFormat(f.path, err)
-			s.noteName(f, err)
-			continue
-		}
-		other.upTo = f.upTo(s.before)
-		if seen, _ := s.seen(); signed || sequence <= seen || !s.endIsKnown() {
-			s.end.saw(other.head, f.path)
-		}
-		s.others = append(s.others, other)
-		return true
-	}
-	return false
-}
-
 // noteName takes account of the name of an unreadable automatic backup: the log reached that sequence.
 func (s *salvage) noteName(f file, err error) {
 	var refused *refusedError
 	seen, _ := s.seen()
 	made, ok := backups.Named(f.path)
-	if f.trusted || !ok || errors.As(err, &refused) || s.ctx.Err() != nil {
+	if f.named || !ok || errors.As(err, &refused) || s.ctx.Err() != nil {
 		return
 	}
 	if made.Sequence <= seen+nearName {
@@ -192,13 +136,24 @@ func (s *salvage) any(sequence uint64, before events.Head) (events.Message, bool
 			return cut.source.at, true
 		}
 	}
+	var best *source
+	strongest := byNothing
 	for _, other := range s.others {
 		other.seek(sequence)
+		if saw, _ := other.contradicted(sequence); saw > byNothing && !s.options.AcceptFaults {
+			continue
+		}
 		if before.Sequence+1 == sequence && chained(other, sequence, before.Hash) || s.leads(other, sequence) {
-			return other.at, true
+			by, contradicted := other.proofOf(sequence)
+			if best == nil || !contradicted && by > strongest {
+				best, strongest = other, by
+			}
 		}
 	}
-	return events.Message{}, false
+	if best == nil {
+		return events.Message{}, false
+	}
+	return best.at, true
 }
 
 // nextThere returns the lowest sequence from this one on that any source has, whether it fits or not: nothing before it
@@ -226,10 +181,17 @@ func (s *salvage) unreadable() error {
 func (s *salvage) noteSources() {
 	for _, other := range s.others {
 		if other.err != nil {
-			s.report.Unused[other.name] = fmt.Sprintf("it can be read up to event %d only: %s",
-				other.at.Sequence, other.err)
+			s.unused(other.name, fmt.Sprintf("it can be read up to event %d only: %s", other.at.Sequence, other.err))
 		}
 	}
+}
+
+// unused adds a reason why a file was not used, or not completely.
+func (s *salvage) unused(path, why string) {
+	if before := s.report.Unused[path]; before != "" {
+		why = before + "; " + why
+	}
+	s.report.Unused[path] = why
 }
 
 // leads reports whether a file has the predecessor of the next event of the store, or of an end that was cut off.

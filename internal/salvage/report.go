@@ -37,6 +37,13 @@ type Report struct {
 	// are in the file TailFile of the new home.
 	Tail     uint64 `json:"tail,omitempty"`
 	TailFile string `json:"tailFile,omitempty"`
+	// Aside counts events of the sources that are on another chain than the new log, or were left out of it. They are
+	// in the file AsideFile of the new home. AsideOwn counts those of the damaged store itself. LeftOut counts those
+	// that follow the new log and were left out of it: if the file that has them is right, they were acknowledged.
+	Aside     uint64 `json:"aside,omitempty"`
+	AsideFile string `json:"asideFile,omitempty"`
+	AsideOwn  uint64 `json:"asideOwn,omitempty"`
+	LeftOut   uint64 `json:"leftOut,omitempty"`
 	// Unread lists what may hold acknowledged events and could not be read.
 	Unread []string `json:"unread,omitempty"`
 	// Earlier is the report of the salvage that created the damaged home, if that lacked events and others were written
@@ -79,7 +86,8 @@ func (r Range) String() string {
 // without which no server starts there; and whether a server of this version can serve it.
 func (r *Report) Whole() bool {
 	return r.Key == "" && r.Newer == "" && !r.EndUnknown && len(r.Missing) == 0 && r.Behind == 0 && r.Tail == 0 &&
-		len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 && (r.Earlier == nil || !r.Earlier.lacks())
+		r.AsideOwn == 0 && r.LeftOut == 0 && len(r.Unread) == 0 && len(r.LostTexts) == 0 && len(r.Faults) == 0 &&
+		(r.Earlier == nil || !r.Earlier.lacks())
 }
 
 // Lost has a line for everything that is missing in the new log.
@@ -93,6 +101,14 @@ func (r *Report) Lost() string {
 	}
 	if r.Tail > 0 {
 		fmt.Fprintf(&b, "events that a start cut off as an unfinished append, kept in %s: %d\n", r.TailFile, r.Tail)
+	}
+	if r.AsideOwn > 0 {
+		fmt.Fprintf(&b, "events of the store that are on another chain than the new log, kept in %s: %d\n", r.AsideFile,
+			r.AsideOwn)
+	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(&b, "events that follow the new log and were left out of it, kept in %s: %d\n", r.AsideFile,
+			r.LeftOut)
 	}
 	for _, unread := range r.Unread {
 		fmt.Fprintf(&b, "not read: %s\n", unread)
@@ -127,7 +143,7 @@ func (r *Report) Lost() string {
 
 // lacks reports whether events are known to be missing. Texts do not count, because they can be searched for again.
 func (r *Report) lacks() bool {
-	return len(r.Missing) > 0 || r.Behind > 0 || r.Tail > 0 || len(r.Unread) > 0 ||
+	return len(r.Missing) > 0 || r.Behind > 0 || r.Tail > 0 || r.AsideOwn > 0 || len(r.Unread) > 0 ||
 		r.Earlier != nil && r.Earlier.lacks()
 }
 

@@ -25,8 +25,10 @@ type Options struct {
 	Home *home.Home
 	// To is the new home, which must not exist or be empty.
 	To string
-	// With are backups and exports that the user named; they are trusted as far as their hashes fit.
-	With []string
+	// With are backups and exports that the user named. What neither the home's key nor its chain proves is taken from
+	// them only if it breaks no rule and contradicts nothing that the home remembers, or with AcceptFaults.
+	With         []string
+	AcceptFaults bool
 	// Backups are the home's own, newest first; only those that its key signed are trusted. BackupDir is their
 	// directory.
 	Backups   []string
@@ -149,8 +151,19 @@ type salvage struct {
 	tails []*tail
 
 	end     end
-	forked  bool // the store has two chains, and it is unknown which is this home's
+	forked  bool // there are two chains, and it is unknown which is this home's
 	genesis events.Hash
+	// passesHead says that the store's log passes through the head file's head.
+	passesHead bool
+	// witnesses are what the home remembers, once files are compared with it, and seenBy their sequences.
+	witnesses []witness
+	seenBy    map[proof][]uint64
+	// hashes are the new log's, by sequence from 1 on.
+	hashes []events.Hash
+	// placed are events that the new home has beside the log, each with the hash of its body.
+	placed map[events.Head]bool
+	// passedOver says that the new log has other events than the store has.
+	passedOver bool
 
 	named []engine.NamedText // by events after the gap
 	kept  map[string]bool    // long texts in the new home
@@ -349,16 +362,18 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 			return s.store.Readable(s.ctx, yield)
 		})
 	}
+	s.compareTails()
 	ending := s.endsOfBackups()
 	for {
-		m, ok := s.next(b.Head())
+		m, judged, ok := s.next(b.Head())
 		if !ok {
 			break
 		}
-		s.judging = s.judging && s.verifier.Event(m)
+		s.judging = s.judging && (judged || s.verifier.Event(m))
 		if err := b.Message(m); err != nil {
 			return err
 		}
+		s.hashes = append(s.hashes, b.Head().Hash)
 		s.compare(b.Head())
 		s.compareBackups(b.Head(), ending[b.Head().Sequence])
 		s.found(m)
@@ -373,6 +388,9 @@ func (s *salvage) fill(b *bus.Builder, dir string) error {
 		return err
 	}
 	s.noteSources()
+	if err := s.keepAside(dir); err != nil {
+		return err
+	}
 	if err := s.texts(b); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type lived struct {
 	files  map[string]string // backups and exports, by name
 	texts  int
 	signer string
+	key    ed25519.PrivateKey // of a small home
 }
 
 const (

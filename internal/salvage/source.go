@@ -29,8 +29,26 @@ type source struct {
 	// err is why it ended early.
 	err error
 
-	// head is the end of a backup, and upTo the highest sequence that it is searched for; see salvage.asks.
+	// head is the end of a backup that the home's key signed, and upTo the highest sequence that it is searched for;
+	// see salvage.asks.
 	head, upTo uint64
+
+	// by is what proves the source's events where no witness does, and runs are its chains.
+	by   proof
+	runs []run
+	// foreign says that the events may be anybody's: they come from a file that the home's key did not sign.
+	foreign bool
+	// wrong are the sequences of lines whose own hash is not that of their event.
+	wrong []uint64
+	// left says why the source's events were left out from leftFrom on, "" if they were not.
+	left     string
+	leftFrom uint64
+}
+
+// leave ends the use of a source before its next event.
+func (s *source) leave(why string) {
+	s.stop()
+	s.done, s.left, s.leftFrom = true, why, s.at.Sequence
 }
 
 // newSource starts to read; read calls its function for each message until that fails.
@@ -72,8 +90,8 @@ func (s *source) seek(sequence uint64) {
 // file is a backup or an export that may have what is missing.
 type file struct {
 	path string
-	// trusted files were named by the user; the home's key must have signed the others.
-	trusted bool
+	// named files were named by the user; the home's key must have signed the others.
+	named bool
 }
 
 // upTo returns the highest sequence that the file may hold. For a file that the user named there is no limit; an
@@ -81,7 +99,7 @@ type file struct {
 func (f file) upTo(before backups.Earlier) uint64 {
 	made, ok := backups.Named(f.path)
 	switch {
-	case f.trusted || !ok:
+	case f.named || !ok:
 		return math.MaxUint64
 	case before.Has(made):
 		return 0
@@ -89,23 +107,47 @@ func (f file) upTo(before backups.Earlier) uint64 {
 	return made.Sequence
 }
 
-// open opens the file as a source of events, and reports whether the home's key signed it.
-func (f file) open(ctx context.Context, signer string) (s *source, signed bool, err error) {
-	exported, contents, err := f.check(ctx, signer)
+// open opens the file as a source of events, and compares it with the witnesses.
+func (f file) open(ctx context.Context, signer string, witnesses []witness) (*source, error) {
+	chain := &chainReader{witnesses: witnesses}
+	read, err := f.check(ctx, signer, chain)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	s = newSource(f.path, func(yield func(events.Message) error) error {
-		return f.with(ctx, func(in *bufio.Reader) error {
-			if exported {
-				return export.Read(in, yield)
-			}
-			_, err := bus.ReadBackup(in, bus.BackupVisitor{Message: yield})
+	s := newSource(f.path, func(yield func(events.Message) error) error { return f.messages(ctx, yield) })
+	s.runs, s.wrong = chain.runs, read.wrong
+	var less *bus.MissingTextsError
+	contents := read.contents
+	sealed := contents.Unsealed == nil || errors.As(contents.Unsealed, &less)
+	switch {
+	case signer == "" || contents.Signer != signer || !sealed:
+		s.foreign = true
+	case f.named:
+		s.by, s.head = bySignature, contents.Head.Sequence
+	default:
+		s.by, s.head = byOwnBackup, contents.Head.Sequence
+	}
+	return s, nil
+}
+
+// messages yields the events of the file.
+func (f file) messages(ctx context.Context, yield func(events.Message) error) error {
+	return f.with(ctx, func(in *bufio.Reader) error {
+		exported, err := isExport(in)
+		switch {
+		case err != nil:
 			return err
-		})
+		case exported:
+			return export.Read(in, yield)
+		}
+		_, err = bus.ReadBackup(in, bus.BackupVisitor{Message: yield})
+		return err
 	})
-	s.head = contents.Head.Sequence
-	return s, signer != "" && contents.Signer == signer && contents.Unsealed == nil, nil
+}
+
+func isExport(in *bufio.Reader) (bool, error) {
+	first, err := in.Peek(1)
+	return err == nil && first[0] == '{', err
 }
 
 // refusedError says that nothing proves that an intact backup belongs to the home.
@@ -128,21 +170,31 @@ func (e *foreignError) Error() string {
 		e.signer)
 }
 
-// check reads the whole file once: a backup's signature is at its end.
-func (f file) check(ctx context.Context, signer string) (exported bool, contents bus.BackupContents, err error) {
+// content is what check found in a file.
+type content struct {
+	contents bus.BackupContents // of a backup
+	wrong    []uint64           // see source
+}
+
+// check reads the whole file once: a backup's signature is at its end. An export can be damaged in the middle.
+func (f file) check(ctx context.Context, signer string, chain *chainReader) (read content, err error) {
 	err = f.with(ctx, func(in *bufio.Reader) error {
-		first, err := in.Peek(1)
-		if err != nil {
-			return err
-		}
-		if exported = first[0] == '{'; exported {
-			return nil
-		}
-		contents, err = bus.ReadBackup(in, bus.BackupVisitor{})
+		exported, err := isExport(in)
 		switch {
 		case err != nil:
 			return err
-		case f.trusted:
+		case exported:
+			return read.lines(ctx, in, chain)
+		}
+		read.contents, err = bus.ReadBackup(in, bus.BackupVisitor{Message: func(m events.Message) error {
+			chain.message(m)
+			return nil
+		}})
+		contents := read.contents
+		switch {
+		case err != nil:
+			return err
+		case f.named:
 		case contents.Unsealed != nil:
 			return &refusedError{contents.Unsealed}
 		case signer == "":
@@ -152,13 +204,25 @@ func (f file) check(ctx context.Context, signer string) (exported bool, contents
 		}
 		return nil
 	})
-	return exported, contents, err
+	return read, err
+}
+
+// lines reads the lines of an export as far as they can be read; whoever uses its events meets the damage.
+func (c *content) lines(ctx context.Context, in *bufio.Reader, chain *chainReader) error {
+	_ = export.ReadLines(in, func(l export.Line) error {
+		m := events.Message{Sequence: l.Sequence, Subject: l.Subject, Body: l.Body()}
+		if after, ok := chain.message(m); ok && after.Hash != l.Hash {
+			c.wrong = append(c.wrong, l.Sequence)
+		}
+		return nil
+	})
+	return ctx.Err()
 }
 
 // blobs calls found for every wanted long text in the file.
 func (f file) blobs(ctx context.Context, wanted func(digest string) bool, found func(content []byte) error) error {
 	return f.with(ctx, func(in *bufio.Reader) error {
-		if first, err := in.Peek(1); err != nil || first[0] == '{' {
+		if exported, err := isExport(in); exported || err != nil {
 			return err // an export has none
 		}
 		_, err := bus.ReadBackup(in, bus.BackupVisitor{Blob: func(digest string, content []byte) error {

@@ -61,6 +61,22 @@ func (s *salvage) openTails() error {
 	return nil
 }
 
+// compareTails compares the ends that starts cut off with what the home remembers.
+func (s *salvage) compareTails() {
+	if len(s.tails) == 0 {
+		return
+	}
+	s.findWitnesses(1)
+	for _, cut := range s.tails {
+		chain := &chainReader{witnesses: s.witnesses}
+		_ = cut.store.Readable(s.ctx, func(m events.Message) error { // unreadable reports an error
+			chain.message(m)
+			return nil
+		})
+		cut.source.by, cut.source.runs = byCutOff, chain.runs
+	}
+}
+
 // unread records something unreadable that may hold acknowledged events.
 func (s *salvage) unread(path string, err error) {
 	s.report.Unread = append(s.report.Unread, fmt.Sprintf("%s: %s", path, err))
@@ -101,7 +117,7 @@ func (s *salvage) keepTails(dir string) (err error) {
 			if !cut.left[events.Head{Sequence: m.Sequence, Hash: events.BodyHash(m.Body)}] {
 				return nil
 			}
-			s.found(m)
+			s.place(m)
 			s.noteType(m)
 			hash, _ := hashBehind(m)
 			s.report.Tail++

@@ -31,6 +31,7 @@ import (
 type salvageOptions struct {
 	home, to, backupDir, signer string
 	with                        []string
+	acceptFaults                bool
 }
 
 // salvaging is `maestro salvage`.
@@ -51,10 +52,16 @@ reads the damaged home.
 
 It builds the new log event by event, from the damaged store or, where that
 lacks one, from backups and exports: those named by --with, and the home's
-automatic backups. The hash chain proves which event belongs where. The new log
-ends where no source has the next event; what can be read after that gap goes
-into salvaged-events.ndjson in the new home. Secrets and kept reports are
-copied, so running sessions keep their tokens. salvage.json in the new home
+automatic backups. The hash chain proves which event belongs where. Of several
+chains it takes the one that the head file, the rest of the store, a snapshot or
+the home's key proves, whatever the order of --with; the others' events go into
+salvaged-others.ndjson in the new home. So do events that only an export, or a
+backup that another key signed, has, if they break a rule or contradict what the
+home remembers: --accept-faults takes them.
+
+The new log ends where no source has the next event; what can be read after that
+gap goes into salvaged-events.ndjson in the new home. Secrets and kept reports
+are copied, so running sessions keep their tokens. salvage.json in the new home
 says what was recovered and what is missing.
 
 Exit code 0: everything that was acknowledged is in the new home. 8: the new
@@ -69,6 +76,8 @@ damaged home, or another salvage is writing to it.`,
 	f.StringVar(&c.o.home, "home", "", "the damaged home; else MAESTRO_HOME, else ~/.maestro")
 	f.StringVar(&c.o.to, "to", "", "the new home, which must not exist or be empty")
 	f.StringArrayVar(&c.o.with, "with", nil, "a backup or an export to fill gaps from; may be repeated")
+	f.BoolVar(&c.o.acceptFaults, "accept-faults", false,
+		"take from the files of --with also what breaks a rule or contradicts what the home remembers")
 	f.StringVar(&c.o.signer, "signer", "",
 		"where server.key is lost: who signed the home's automatic backups, as 'maestro backup' showed it")
 	f.StringVar(&c.o.backupDir, "backup-dir", "", "where the automatic backups are; else the home's name and -backups")
@@ -139,11 +148,12 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 		}
 	}
 	options := salvage.Options{
-		Home:  damaged,
-		To:    o.to,
-		With:  o.with,
-		Known: guard.Known(cli.Version()),
-		Now:   time.Now(),
+		Home:         damaged,
+		To:           o.to,
+		With:         o.with,
+		AcceptFaults: o.acceptFaults,
+		Known:        guard.Known(cli.Version()),
+		Now:          time.Now(),
 	}
 	if options.Signer, err = signerOf(damaged, o.signer); err != nil {
 		return err

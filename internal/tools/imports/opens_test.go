@@ -25,6 +25,7 @@ var mayOpen = map[string]string{
 	"internal/files/write.go":            "opens for writing what it has just checked",
 	"internal/files/system_unix.go":      "opens a directory only",
 	"internal/home/home.go":              "opens a directory only",
+	"internal/salvage/aside.go":          "creates a file",
 	"internal/salvage/behind.go":         "creates a file",
 	"internal/salvage/tails.go":          "creates a file",
 	"internal/cli/ancestors_linux.go":    "the kernel's files about processes",
