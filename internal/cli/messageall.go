@@ -78,7 +78,7 @@ func (c *sessionMessage) writeInstead(ctx context.Context) string {
 	if me, err := Look(ctx, c.Run, (*client.Client).Whoami); err == nil && me.SpawnedBy == "" {
 		return "ask the user: `" + commands.LineOf("report:needs-input") + "`"
 	}
-	return "write to the session that spawned you: `" + commands.LineOf("session:message") + "`"
+	return "write to the session that spawned you: `maestro session message parent \"<text>\"`"
 }
 
 // team returns the working sessions that receive a message to all, and their names.
