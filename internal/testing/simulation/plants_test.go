@@ -433,6 +433,9 @@ var plants = []plant{
 	{"a queue worker may not use task:create", []edit{
 		row("task:create", "agents | RoleUser", "RoleWorker | RoleTreeWorker | RoleOrchestrator | RoleUser"),
 	}},
+	{"a session with the tree strategy is not told of what is decided below its tasks", []edit{{
+		"commands/notice.go", "found := slices.Clone(x[up.ParentID])", "var found []string",
+	}}},
 	{"a user reports in a session's name", []edit{
 		row("report:progress", "agents", "agents | RoleUser"), row("report:blocked", "agents", "agents | RoleUser"),
 		{
