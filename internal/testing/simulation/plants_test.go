@@ -360,8 +360,8 @@ var plants = []plant{
 		"a log that contradicts a snapshot is not reported",
 		[]edit{{
 			opens,
-			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, err\n",
-			"if err := l.compare(ctx, \"a snapshot\", snapshot.Head); err != nil {\n		return nil, nil\n",
+			"		return nil, err\n	}\n	if snapshot.Format > projections.Format {\n",
+			"		return nil, nil\n	}\n	if snapshot.Format > projections.Format {\n",
 		}},
 	},
 	{"the head file is ignored", []edit{{opens, "	if l.Witness == nil {\n", "	if true {\n"}}},
@@ -1167,7 +1167,7 @@ var plants = []plant{
 		"commands/taskstatus.go", "|| s.Unfinished(t.ID) == 0 {", "|| true {",
 	}}},
 	{"a completed child still counts as open", []edit{{
-		"projections/unfinished.go", "t.Status == events.TaskCompleted ||", "",
+		"projections/unfinished.go", "t.Over() {", "t.Over() && t.Status != \"completed\" {",
 	}}},
 	{"a moved child still counts for its old parent", []edit{{
 		"projections/unfinished.go", "	if was != \"\" {\n", "	if was != \"\" && is == \"\" {\n",
