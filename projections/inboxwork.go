@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"maestro/events"
 )
@@ -147,6 +148,15 @@ func (b *inbox) session(x *Session) {
 	}
 }
 
+// killAndSucceed returns the command that ends a session and spawns another for its work, if that can start now.
+func (b *inbox) killAndSucceed(x *Session) string {
+	kill, successor := "maestro session kill "+x.ID, b.Successor(x)
+	if strings.Contains(successor, "<") { // nothing is left, or what it left waits for other tasks
+		return kill
+	}
+	return kill + " && " + successor
+}
+
 // silent adds a silent session.
 func (b *inbox) silent(x *Session) {
 	exit := b.Exit(x)
@@ -168,7 +178,7 @@ func (b *inbox) silent(x *Session) {
 			case exit.ExitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
 				item.Next = []string{kill}
 			case exit.ExitCode() != 0:
-				item.Next = []string{kill + " && " + b.Successor(x), exec}
+				item.Next = []string{b.killAndSucceed(x), exec}
 			}
 		case InboxUnstarted:
 			item.Message = "it was spawned, and has not begun any work"
