@@ -275,6 +275,14 @@ func TestInbox(t *testing.T) {
 				"maestro session spawn --strategy queue --queue a --project p",
 		}},
 		{"no item can start there", named(push("t2")), nil},
+		{"no item can start there, and a session waits", named(push("t2"), pulls("x", "a")), []string{
+			"stuck /t1 in a at 7: Title of t1: every item of queue a waits, and nobody has this task, which has to " +
+				"come first → maestro queue push t1 --queue a, or maestro session spawn --task-ids t1",
+		}},
+		{"a session waits, and another does what comes first", named(push("t2"), pulls("x", "a"),
+			spawn("y", "t1")), nil},
+		{"a session waits, and what comes first is queued elsewhere", named(push("t2"), pulls("x", "a"),
+			pulls("y", "y", "t1")), nil},
 		{"what can start there needs nobody", named(push("t1"), complete), nil},
 		{"somebody works in a named queue", named(push("t1"), pulls("x", "a")), nil},
 		{"who worked in a named queue is lost", named(push("t1"), pulls("x", "a"), lost("x"), killed("x")), []string{

@@ -1,0 +1,68 @@
+package projections
+
+// stalled adds the task that the workers of a queue wait for, if no item can be started or is held, and nobody has that
+// task: they would wait for ever. The wait began when the item was pushed.
+func (b *inbox) stalled(q *Queue) {
+	key := queueKey(q.ProjectID, q.Name)
+	if q.Stats.Queued == 0 || q.Stats.Processing > 0 || b.ready.get(key).len() > 0 {
+		return
+	}
+	var on *Task
+	var since int64
+	b.add(finally(func() {
+		if on == nil {
+			return
+		}
+		b.find(InboxStuck, q.SessionID, on.ID, q.Name, since, func() InboxItem {
+			item := InboxItem{
+				TaskID:  on.ID,
+				Queue:   q.Name,
+				What:    on.Title,
+				Message: "every item of queue " + q.Name + " waits, and nobody has this task, which has to come first",
+				Next:    b.spawn(on),
+			}
+			if q.SessionID == "" {
+				item.Next = append([]string{"maestro queue push " + on.ID + " --queue " + q.Name}, item.Next...)
+			}
+			return item
+		})
+	}))
+	b.add(b.waiting.get(key).each(func(task string) {
+		if on != nil {
+			return
+		}
+		item, t := b.Item(q.ProjectID, q.Name, task), b.Task(task)
+		if item != nil && t != nil && !t.Over() {
+			on, since = b.leftToStart(t), item.AddedAt
+		}
+	}))
+}
+
+// leftToStart returns a task that has to be completed before another and that nobody has, nil if there is none. It
+// follows one chain of dependencies.
+func (b *inbox) leftToStart(t *Task) *Task {
+	const longest = 100
+	for range longest {
+		var next *Task
+		b.looks -= len(t.Dependencies)
+		if b.looks < 0 {
+			return nil
+		}
+		b.lookedThrough(len(t.Dependencies))
+		for _, id := range t.Dependencies {
+			on := b.Task(id)
+			switch {
+			case on == nil || on.Over() || on.touched() || b.Open(id) > 0:
+			case b.Startable(on):
+				return on
+			case next == nil:
+				next = on
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		t = next
+	}
+	return nil
+}
