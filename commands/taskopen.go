@@ -59,7 +59,11 @@ func endedInQueues(s *projections.State, t *projections.Task) (warnings []Warnin
 		case events.ItemQueued, events.ItemProcessing, events.ItemQuarantined:
 			continue
 		}
-		next := []string{"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "` does that"}
+		requeue := "`maestro queue requeue " + t.ID + " --queue " + item.Queue + "`"
+		next := []string{requeue + " does that"}
+		if !s.Requeueable(item) { // a session says that the task is completed
+			next[0] = "`maestro task reopen " + t.ID + " \"<what is missing>\"`, and then " + requeue + ", do that"
+		}
 		if len(s.UnmetDependencies(t)) == 0 {
 			next = append(next, "`"+s.SpawnFor(t)+"` gives it to a session of its own")
 		}
