@@ -57,8 +57,8 @@ func (e *embedded) prepare(ctx context.Context, seen witnesses, note *storeNote)
 	}
 	p := prepared{streams: map[string]heldStream{}}
 	for _, stored := range storedStreams {
-		// The refusals and the long texts are always read: the server may read old blocks of theirs at its start, and it
-		// cuts off a block what it finds damaged there.
+		// The refusals and the long texts are always read: the server may read old blocks of theirs at its start, and
+		// it cuts off a block what it finds damaged there.
 		vouched := note.vouches(e.dir, stored.name)
 		if vouched && stored.name == StreamName {
 			last, fit, err := e.lastBlockFits(ctx, stored.name, stored.prefix, seen.witnessed)

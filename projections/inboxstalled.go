@@ -44,15 +44,12 @@ func (b *inbox) leftToStart(t *Task) *Task {
 	const longest = 100
 	for range longest {
 		var next *Task
-		b.looks -= len(t.Dependencies)
-		if b.looks < 0 {
-			return nil
-		}
-		b.lookedThrough(len(t.Dependencies))
 		for _, id := range t.Dependencies {
 			on := b.Task(id)
 			switch {
 			case on == nil || on.Over() || on.touched() || b.Open(id) > 0:
+			case !b.mayLook(on):
+				return nil
 			case b.Startable(on):
 				return on
 			case next == nil:
@@ -65,4 +62,11 @@ func (b *inbox) leftToStart(t *Task) *Task {
 		t = next
 	}
 	return nil
+}
+
+// mayLook reports whether the inbox may still examine the dependencies of a task, and counts them.
+func (b *inbox) mayLook(t *Task) bool {
+	b.looks -= len(t.Dependencies)
+	b.work(uint64(1 + len(t.Dependencies)))
+	return b.looks >= 0
 }

@@ -16,6 +16,8 @@ var walkers = []string{"each", "eachOf"}
 var choreSearches = map[string]string{
 	"projections inbox.go task SaidBy":                      "counted; `task-sessions`",
 	"projections inbox.go tellTask SaidBy":                  "counted; `task-sessions`",
+	"projections dependencies.go Startable ContainsFunc":    "counted; `dependencies` and `task-sessions`",
+	"projections dependencies.go Startable SaidBy":          "counted; `task-sessions`",
 	"projections inboxexpensive.go Attends Contains":        "counted; `session-tasks`",
 	"projections inboxexpensive.go Attends SaidBy":          "counted; `task-sessions`",
 	"projections inboxexpensive.go worked ContainsFunc":     "counted; `task-sessions`",
