@@ -125,7 +125,7 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 // Warnings implements Warner.
 func (*AnswerInput) Warnings(s *projections.State, data events.Data) []Warning {
 	if answered, ok := data.(*events.InputAnswered); ok {
-		return unheardSince(s, answered.SessionID)
+		return mayStayUnread(s, answered.SessionID)
 	}
 	return nil
 }

@@ -78,17 +78,21 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 // Warnings implements Warner. A caller that may send mail to a session may know that the session does not read it.
 func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warning {
 	if sent, ok := data.(*events.SessionMessaged); ok {
-		if x := s.Session(sent.SessionID); x != nil && !x.Active() {
-			return []Warning{{
-				Text: "session " + x.ID + " reported that its work is done: " + whyUnread,
-			}}
-		}
-		return unheardSince(s, sent.SessionID)
+		return mayStayUnread(s, sent.SessionID)
 	}
 	return nil
 }
 
-// unheardSince warns the sender of mail to a session whose command has ended: it reads its mail with the next one.
+// mayStayUnread warns the sender of mail to a session that said it is done, or whose command has ended: a session reads
+// its mail with its next command.
+func mayStayUnread(s *projections.State, session string) []Warning {
+	if x := s.Session(session); x != nil && !x.Active() {
+		return []Warning{{Text: "session " + x.ID + " reported that its work is done: " + whyUnread}}
+	}
+	return unheardSince(s, session)
+}
+
+// unheardSince is mayStayUnread for a session at work.
 func unheardSince(s *projections.State, session string) []Warning {
 	x := s.Session(session)
 	if x == nil || !x.Active() || s.Exit(x) == nil {

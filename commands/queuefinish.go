@@ -281,11 +281,53 @@ func (*CompleteItem) Warnings(s *projections.State, data events.Data) []Warning 
 	if !ok {
 		return nil
 	}
-	if t := s.Task(completed.TaskID); t == nil || t.Status != events.TaskCancelled {
+	warnings := finishedFor(s, completed.SessionID, completed.TaskID, "completed")
+	if t := s.Task(completed.TaskID); t != nil && t.Status == events.TaskCancelled {
+		warnings = append(warnings, Warning{
+			Text:  "task " + completed.TaskID + " is cancelled and stays so: only its item is completed",
+			Tasks: []string{completed.TaskID},
+		})
+	}
+	return warnings
+}
+
+// Warnings implements Warner.
+func (*FailItem) Warnings(s *projections.State, data events.Data) []Warning {
+	failed, ok := data.(*events.QueueItemFailed)
+	if !ok {
+		return nil
+	}
+	warnings := finishedFor(s, failed.SessionID, failed.TaskID, "failed")
+	if failed.Reason == "" {
+		warnings = append(warnings, Warning{
+			Text:  "nobody learns why task " + failed.TaskID + " failed",
+			Next:  []string{"report it with `maestro report error \"<reason>\" --task " + failed.TaskID + "`"},
+			Tasks: []string{failed.TaskID},
+		})
+	}
+	return warnings
+}
+
+// Warnings implements Warner.
+func (*SkipItem) Warnings(s *projections.State, data events.Data) []Warning {
+	skipped, ok := data.(*events.QueueItemSkipped)
+	if !ok || !skipped.Held {
+		return nil
+	}
+	return finishedFor(s, skipped.SessionID, skipped.TaskID, "skipped")
+}
+
+// finishedFor warns who finishes an item in the place of its holder that the holder goes on.
+func finishedFor(s *projections.State, session, task, how string) []Warning {
+	x := s.Session(session)
+	if x == nil || !x.Active() || s.Exit(x) != nil {
 		return nil
 	}
 	return []Warning{{
-		Text:  "task " + completed.TaskID + " is cancelled and stays so: only its item is completed",
-		Tasks: []string{completed.TaskID},
+		Text:     sessionNamed(x) + " was at work on task " + task + ", and does not learn that its item was " + how,
+		Next:     []string{"tell it with `maestro session message " + x.ID + " \"…\" --about " + task + "`"},
+		Tasks:    []string{task},
+		Sessions: []string{x.ID},
+		Except:   x.ID,
 	}}
 }

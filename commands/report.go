@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,31 @@ func (x *Report) ID() string { return reportIDs[x.Kind] }
 
 // Asks reports whether the report opens a question.
 func (x *Report) Asks() bool { return x.Kind == events.ReportNeedsInput }
+
+// Warnings implements Warner: a session that was lost and is back may not know that its item went to another.
+func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
+	said, ok := data.(*events.SessionReported)
+	if !ok || said.Late || len(said.TaskIDs) == 0 {
+		return nil
+	}
+	session := s.Session(said.SessionID)
+	if session == nil || session.LastItem == nil || s.Holds(session) != nil ||
+		!slices.Contains(said.TaskIDs, session.LastItem.TaskID) {
+		return nil
+	}
+	task, how := session.LastItem.TaskID, "its item was removed from its queue"
+	if last := s.Item(session.ProjectID, session.LastItem.Queue, task); last != nil {
+		if last.SessionID == session.ID && last.Status != events.ItemQueued {
+			return nil
+		}
+		how = whoHas(last)
+	}
+	return []Warning{{
+		Text:  "you no longer hold task " + task + ": " + how,
+		Next:  []string{"stop working on it, and claim the next item with `maestro queue start`"},
+		Tasks: []string{task},
+	}}
+}
 
 func (x *Report) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
 

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"strconv"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -55,6 +57,8 @@ type Warning struct {
 	Next []string
 	// Tasks and Sessions are those that the text mentions. Only a caller who may read them all receives it.
 	Tasks, Sessions []string
+	// Except is the session that does not need the warning, because the command may be its own; "" for none.
+	Except string
 }
 
 // Warnings implements Warner.
@@ -267,19 +271,6 @@ func blocked(task string) Warning {
 }
 
 // Warnings implements Warner.
-func (x *FailItem) Warnings(_ *projections.State, data events.Data) []Warning {
-	failed, ok := data.(*events.QueueItemFailed)
-	if !ok || failed.Reason != "" {
-		return nil
-	}
-	return []Warning{{
-		Text:  "nobody learns why task " + failed.TaskID + " failed",
-		Next:  []string{"report it with `maestro report error \"<reason>\" --task " + failed.TaskID + "`"},
-		Tasks: []string{failed.TaskID},
-	}}
-}
-
-// Warnings implements Warner.
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
@@ -321,5 +312,29 @@ func notTold(s *projections.State, task string) []Warning {
 		Next:     []string{"tell it with `maestro session message " + id + " \"…\" --about " + t.ID + "`"},
 		Tasks:    []string{t.ID},
 		Sessions: []string{id},
+	}}
+}
+
+// Warnings implements Warner. Tasks may wait for the removed item's, which no queue gives out any more.
+func (*RemoveItem) Warnings(s *projections.State, data events.Data) []Warning {
+	removed, ok := data.(*events.QueueItemRemoved)
+	if !ok {
+		return nil
+	}
+	t := s.Task(removed.TaskID)
+	if t == nil || t.Over() || s.Awaited(t.ID) == 0 || !s.Startable(t) {
+		return nil
+	}
+	waits := "1 item waits"
+	if n := s.Awaited(t.ID); n > 1 {
+		waits = strconv.Itoa(n) + " items wait"
+	}
+	return []Warning{{
+		Text: waits + " in a queue for task " + t.ID + ", which nobody has now",
+		Next: []string{
+			"`maestro queue push " + t.ID + " --queue " + removed.Queue + "` puts it back",
+			"`" + s.SpawnFor(t) + "` gives it to a session",
+		},
+		Tasks: []string{t.ID},
 	}}
 }

@@ -134,7 +134,7 @@ func (b *inbox) abandoned(t *Task, worker string) {
 		}
 		return
 	}
-	last := b.sessions.get(t.SessionIDs[len(t.SessionIDs)-1])
+	last := b.lastSession(t)
 	ended := last.EndedAt
 	if !last.Ended() {
 		ended = last.CompletedAt

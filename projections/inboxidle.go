@@ -64,10 +64,15 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					Message: "all tasks below it are completed",
 					Next:    []string{"maestro task complete " + t.ID},
 				}
-				if reopened {
+				switch last := b.lastSession(t); {
+				case reopened:
 					const why = "it was reopened after all tasks below it were completed"
 					item.Message = textOf(why, t.StatusReasonText())
 					item.Next = append(b.spawn(t), item.Next...)
+				case last != nil && last.Ended() && last.CompletedAt == 0: // it may have meant to do more
+					item.SessionID = last.ID
+					item.Message += textOf(", and session "+last.ID+", which had it, is "+string(last.Status), last.EndReason)
+					item.Next = append(item.Next, b.spawn(t)...)
 				}
 				return item
 			})

@@ -7,11 +7,11 @@ import (
 )
 
 // NeedsAnswer reports whether somebody still has to answer a question: nobody has, once all tasks that it is about are
-// over.
+// over. One that was over when the question was asked counts as open: its asker knows it, and asks.
 func (s *State) NeedsAnswer(x *Input) bool {
 	s.lookedThrough(len(x.TaskIDs))
 	for _, id := range x.TaskIDs {
-		if t := s.Task(id); t != nil && !t.Over() {
+		if t := s.Task(id); t != nil && (!t.Over() || t.StatusAt < x.AskedAt) {
 			return true
 		}
 	}

@@ -1,5 +1,10 @@
 package projections
 
+import (
+	"cmp"
+	"slices"
+)
+
 // stalled adds the task that the workers of a queue wait for, if no item can be started or is held, and nobody has that
 // task: they would wait for ever. The wait began when the item was pushed.
 func (b *inbox) stalled(q *Queue) {
@@ -39,27 +44,32 @@ func (b *inbox) stalled(q *Queue) {
 }
 
 // leftToStart returns a task that has to be completed before another and that nobody has, nil if there is none. It
-// follows one chain of dependencies.
+// follows one chain: of what a task depends on, and of what is open below that.
 func (b *inbox) leftToStart(t *Task) *Task {
 	const longest = 100
+	before := t.Dependencies
 	for range longest {
 		var next *Task
-		for _, id := range t.Dependencies {
+		for _, id := range before {
 			on := b.Task(id)
 			switch {
-			case on == nil || on.Over() || on.touched() || b.Open(id) > 0:
+			case on == nil || on.Over() || b.Open(id) > 0:
 			case !b.mayLook(on):
 				return nil
+			case b.Unfinished(id) > 0:
+				next = cmp.Or(next, on)
+			case on.touched():
 			case b.Startable(on):
 				return on
-			case next == nil:
-				next = on
+			default:
+				next = cmp.Or(next, on)
 			}
 		}
 		if next == nil {
 			return nil
 		}
-		t = next
+		before, _ = b.SomeUnfinished(next.ID, MostNamed)
+		before = slices.Concat(before, next.Dependencies)
 	}
 	return nil
 }

@@ -18,12 +18,25 @@ func (b *inbox) complete(t *Task) string {
 	return "maestro task children " + t.ID
 }
 
-// SpawnFor returns the command that gives a task to a new session, with the role of the last one that had it.
-func (s *State) SpawnFor(t *Task) string {
-	if s.LastRole(t) == events.RoleOrchestrator {
-		return "maestro session spawn --role orchestrator --task-ids " + t.ID
+// SpawnFor returns the command that gives a task to a new session, which is like the last one that had it.
+func (s *State) SpawnFor(t *Task) string { return spawnLike(s.lastSession(t)) + " --task-ids " + t.ID }
+
+// spawnLike begins the command that spawns a session with the role and the strategy of another, nil for a worker. It
+// names no queue: the new session is given tasks.
+func spawnLike(x *Session) string {
+	spawn := "maestro session spawn"
+	if x == nil {
+		return spawn
 	}
-	return "maestro session spawn --task-ids " + t.ID
+	if x.Role == events.RoleOrchestrator {
+		spawn += " --role orchestrator"
+	}
+	switch x.Strategy {
+	case events.StrategyTree, events.StrategyBatching, events.StrategyDAG:
+		spawn += " --strategy " + string(x.Strategy)
+	case events.StrategySimple, events.StrategyDefault, events.StrategyQueue:
+	}
+	return spawn
 }
 
 // SpawnForQueue returns the command that spawns a session for the items of a queue.
@@ -33,12 +46,18 @@ func SpawnForQueue(project, queue string) string {
 
 // LastRole returns the role of the last session that had a task, a worker's if none had it.
 func (s *State) LastRole(t *Task) events.Role {
-	if n := len(t.SessionIDs); n > 0 {
-		if x := s.sessions.get(t.SessionIDs[n-1]); x != nil {
-			return x.Role
-		}
+	if x := s.lastSession(t); x != nil {
+		return x.Role
 	}
 	return events.RoleWorker
+}
+
+// lastSession returns the last session that had a task, nil if none had it.
+func (s *State) lastSession(t *Task) *Session {
+	if n := len(t.SessionIDs); n > 0 {
+		return s.sessions.get(t.SessionIDs[n-1])
+	}
+	return nil
 }
 
 // requeue returns the command that puts an item back into its queue.

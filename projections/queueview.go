@@ -137,13 +137,15 @@ type InputView struct {
 	ProjectID string `json:"projectId"`
 	SessionID string `json:"sessionId"`
 	// SessionName is the name of that session, TaskTitles the titles of those tasks, in the same order.
-	SessionName string         `json:"sessionName,omitempty"`
-	TaskIDs     []string       `json:"taskIds"`
-	TaskTitles  []string       `json:"taskTitles,omitempty"`
-	Question    string         `json:"question"`
-	Blob        string         `json:"blob,omitempty"`
-	Options     []string       `json:"options"`
-	Status      InputStatus    `json:"status"`
+	SessionName string      `json:"sessionName,omitempty"`
+	TaskIDs     []string    `json:"taskIds"`
+	TaskTitles  []string    `json:"taskTitles,omitempty"`
+	Question    string      `json:"question"`
+	Blob        string      `json:"blob,omitempty"`
+	Options     []string    `json:"options"`
+	Status      InputStatus `json:"status"`
+	// NotNeeded says that an open question needs no answer any more: all tasks that it is about are over.
+	NotNeeded   bool           `json:"notNeeded,omitempty"`
 	Answer      string         `json:"answer,omitempty"`
 	AnsweredBy  string         `json:"answeredBy,omitempty"`
 	AskedAt     events.Millis  `json:"askedAt"`
@@ -165,6 +167,7 @@ func (s *State) InputView(x *Input, now int64) InputView {
 	for i, id := range x.TaskIDs {
 		titles[i] = s.taskTitle(id)
 	}
+	status := s.InputStatus(x)
 	return InputView{
 		ID:          x.ID,
 		ProjectID:   x.ProjectID,
@@ -175,7 +178,8 @@ func (s *State) InputView(x *Input, now int64) InputView {
 		Question:    x.Question,
 		Blob:        x.Blob,
 		Options:     list(x.Options),
-		Status:      s.InputStatus(x),
+		Status:      status,
+		NotNeeded:   status == InputOpen && !s.NeedsAnswer(x),
 		Answer:      x.Answer,
 		AnsweredBy:  x.AnsweredBy,
 		AskedAt:     events.Millis(x.AskedAt),

@@ -15,10 +15,7 @@ func (s *State) Successor(x *Session) string {
 	if x.Strategy == events.StrategyQueue && x.Queue != "" {
 		return SpawnForQueue(x.ProjectID, x.Queue)
 	}
-	next := "maestro session spawn"
-	if x.Role == events.RoleOrchestrator {
-		next += " --role orchestrator"
-	}
+	next := spawnLike(x)
 	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
 	together := make(map[string]bool, len(named))
 	for _, id := range named {

@@ -79,7 +79,7 @@ func (x *Session) newestWords(newest iter.Seq[*Entry], most int) (words []Sessio
 	}
 	last := uint64(0)
 	for e := range newest {
-		kind := x.wordKind(e)
+		kind := x.WordKind(e)
 		if kind == "" {
 			continue
 		}
@@ -109,7 +109,8 @@ func (x *Session) newestWords(newest iter.Seq[*Entry], most int) (words []Sessio
 	return words, sequences
 }
 
-func (x *Session) wordKind(e *Entry) SessionMessageKind {
+// WordKind returns the kind of message that an entry of the session is, "" if it is none.
+func (x *Session) WordKind(e *Entry) SessionMessageKind {
 	switch {
 	case e.Message == "":
 		return ""

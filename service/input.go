@@ -125,7 +125,7 @@ func (v View) GetInput(in *wire.InputID) (projections.InputView, error) {
 	return v.InputView(x, v.Service.Now().UnixMilli()), v.maySeeQuestion(x)
 }
 
-// AwaitAnswer waits until a question is no longer open.
+// AwaitAnswer waits until a question is no longer open, or needs no answer any more. Its session has mail then.
 func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) error {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
@@ -149,8 +149,12 @@ func (s *Service) AwaitAnswer(ctx context.Context, c *Caller, in *wire.InputID) 
 		return err
 	}
 	return s.Await(ctx, c, wait, func(state *projections.State) bool {
-		return state.InputStatus(state.Input(in.ID)) != projections.InputOpen
-	}, engine.Key{Kind: projections.KindInput, ID: in.ID}, engine.Key{Kind: projections.KindSession, ID: session})
+		x := state.Input(in.ID)
+		return state.InputStatus(x) != projections.InputOpen || !state.NeedsAnswer(x)
+	},
+		engine.Key{Kind: projections.KindInput, ID: in.ID},
+		engine.Key{Kind: projections.KindSession, ID: session},
+		engine.MailOf(session))
 }
 
 // ParseWait parses how long a caller wants to wait.

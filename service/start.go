@@ -17,6 +17,7 @@ func (s *Service) startOf(
 	ctx context.Context, c *Caller, start *commands.StartItem, answer engine.Answer,
 ) (told *wire.Start) {
 	var blobs events.Blobs
+	var before *earlier
 	s.Handler.View(func(state *projections.State) {
 		x := state.Session(cmp.Or(start.SessionID, c.By.Name))
 		if x == nil || answer.Retried && s.At(state, c).Permit(start.ID(), x.ProjectID) != nil {
@@ -36,12 +37,17 @@ func (s *Service) startOf(
 		if item != nil {
 			told.Item, told.Work = new(state.ItemView(q, item)), s.At(state, c).workOf(item.TaskID)
 			if t := state.Task(item.TaskID); t != nil {
-				blobs = t.Blobs
+				v := s.At(state, c)
+				v.ctx = ctx
+				blobs, before = t.Blobs, v.earlierOn(t, x.ID)
 			}
 		}
 	})
 	if told != nil && told.Work != nil {
 		s.wholeWork(ctx, c, told.Work, blobs)
+		if before != nil {
+			told.Work.Earlier = before.words()
+		}
 	}
 	return told
 }

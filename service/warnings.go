@@ -25,7 +25,7 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 	if warner, ok := command.(commands.Warner); ok {
 		err := see(func(v View) {
 			for _, w := range warner.Warnings(v.State, done.Data) {
-				if v.mayReadWarning(w) {
+				if own := w.Except != "" && w.Except == c.By.Name; !own && v.mayReadWarning(w) {
 					warnings = append(warnings, v.warning(w.Text, w.Next...))
 				}
 			}

@@ -56,15 +56,18 @@ func (c *inputList) run(ctx context.Context, _ []string) error {
 	}
 	columns := []string{"ID", "STATUS", "SESSION", "WAITS", "WHAT"}
 	row := func(x wire.Input) []string {
-		verb := "waited "
-		if x.Status == wire.InputOpen {
-			verb = "waits "
+		waiting := "waited " + waited(x.Waited)
+		switch {
+		case x.NotNeeded:
+			waiting = "not needed"
+		case x.Status == wire.InputOpen:
+			waiting = "waits " + waited(x.Waited)
 		}
 		return []string{
 			x.ID,
 			string(x.Status),
 			withName(x.SessionID, x.SessionName),
-			verb + waited(x.Waited),
+			waiting,
 			x.Question + Prefixed(" → ", x.Answer),
 		}
 	}
@@ -109,6 +112,9 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 		c.Field("Session", withName(x.SessionID, x.SessionName))
 		c.Field("About", strings.Join(withNames(x.TaskIDs, x.TaskTitles), ", "))
 		c.Field("Asked", c.When(x.AskedAt)+", waited "+waited(x.Waited))
+		if x.NotNeeded {
+			c.Field("Answer", "not needed: the work that it is about is over")
+		}
 		c.block("Question", x.Question)
 		c.block("Options", strings.Join(x.Options, "\n"))
 		c.block("Answer", x.Answer)
@@ -170,7 +176,7 @@ func awaitAnswer(
 ) (question wire.Input, err error) {
 	over, err := inSlices(ctx, a, c, timeout, func(ctx context.Context, slice time.Duration) (done bool, err error) {
 		question, err = c.AwaitInput(ctx, id, slice)
-		return question.Status != wire.InputOpen, err
+		return question.Status != wire.InputOpen || question.NotNeeded, err
 	})
 	switch {
 	case unreached(err):
@@ -190,6 +196,14 @@ func awaitAnswer(
 			Why:     "question " + id + " is still open",
 			Next: "keep waiting with `maestro input wait " + id +
 				"`, or go on: the answer comes with a later command",
+		}
+	case question.NotNeeded:
+		return question, &failure.Error{
+			Status:  http.StatusConflict,
+			Code:    "CONFLICT",
+			Message: "Question " + id + " needs no answer any more",
+			Why:     "the work on " + strings.Join(question.TaskIDs, ", ") + " is over",
+			Next:    "see `maestro whoami` for what is next",
 		}
 	case question.Status == wire.InputVoid:
 		return question, &failure.Error{

@@ -15,6 +15,7 @@ import (
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -189,6 +190,13 @@ func showWork(a *Run, w *wire.Work) {
 		}
 		a.block("Session "+failed.SessionID+" failed at it before", words)
 	}
+	for _, word := range w.Earlier {
+		words := word.Text
+		if word.Cut {
+			words += "… (cut)"
+		}
+		a.block(earlierTitle(word), words)
+	}
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {
@@ -202,6 +210,17 @@ func showWork(a *Run, w *wire.Work) {
 	if len(w.Cut) > 0 {
 		a.Print("  Only the beginning is shown of: %s\n", strings.Join(w.Cut, ", "))
 	}
+}
+
+// earlierTitle says what an earlier session's message is.
+func earlierTitle(word wire.WorkWord) string {
+	switch word.Kind {
+	case string(projections.SessionMessageAnswer):
+		return "Answer to session " + word.SessionID + ", which worked on this before and has ended"
+	case string(projections.SessionMessageMail):
+		return "Message to session " + word.SessionID + ", which worked on this before and has ended"
+	}
+	return "Session " + word.SessionID + " reported before it ended (" + word.Kind + ")"
 }
 
 // listOf returns texts as a list, one below the other.

@@ -59,6 +59,9 @@ type Work struct {
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
 	Failed *WorkFailed `json:"failed,omitempty"`
+	// Earlier is what sessions that have ended said about the task and were told about it, oldest first. Only the answer
+	// of queue:start has it.
+	Earlier []WorkWord `json:"earlier,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
 	ResultsMore int          `json:"dependencyResultsMore,omitempty"`
@@ -79,6 +82,16 @@ type WorkFailed struct {
 	SessionID string `json:"sessionId"`
 	Reason    string `json:"reason,omitempty"`
 	// Cut says that Reason is truncated.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// WorkWord is what a session said about a task, or what it was told: the answer to its question, or a message.
+type WorkWord struct {
+	SessionID string `json:"sessionId"`
+	// Kind is that of a report, "answer" or "message".
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// Cut says that Text is truncated.
 	Cut bool `json:"cut,omitempty"`
 }
 
