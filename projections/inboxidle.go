@@ -69,7 +69,7 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					const why = "it was reopened after all tasks below it were completed"
 					item.Message = textOf(why, t.StatusReasonText())
 					item.Next = append(b.spawn(t), item.Next...)
-				case last != nil && last.Ended() && last.CompletedAt == 0: // it may have meant to do more
+				case last != nil && last.Ended() && last.DoneSequence == 0: // it may have meant to do more
 					item.SessionID = last.ID
 					item.Message += textOf(", and session "+last.ID+", which had it, is "+string(last.Status), last.EndReason)
 					item.Next = append(item.Next, b.spawn(t)...)

@@ -166,6 +166,11 @@ func TestUnattendedWork(t *testing.T) {
 		{"everything below it is cancelled", then(below, moved("t2", events.TaskCancelled)), nil},
 		{"it is completed as well", then(below, moved("t2", events.TaskCompleted),
 			moved("t1", events.TaskCompleted)), nil},
+		{"everything below it is done, and its session was stopped before it said so", then(below, spawn("w", "t1"),
+			killed("w"), moved("t2", events.TaskCompleted)), []string{
+			"unattended w/t1 at 6: Title of t1: all tasks below it are completed, and session w, which had it, is " +
+				"stopped → maestro task complete t1, or " + spawnNext,
+		}},
 		{"its session completes it", then(below, spawn("w", "t1"), moved("t2", events.TaskCompleted)), nil},
 		{"its session ended without a report on it", had(done), []string{
 			"unattended w/t1 at 5: Title of t1: no session works on it: session w is completed, and nobody says " +
@@ -295,6 +300,42 @@ func TestSuccessorGetsWhatIsLeft(t *testing.T) {
 	} {
 		if got := s.Successor(s.Session(session)); got != want {
 			t.Errorf("after %s: %s, want %s", session, got, want)
+		}
+	}
+}
+
+// TestSuccessorIsLikeItsPredecessor: the command for a successor names the role and the strategy of the session before.
+func TestSuccessorIsLikeItsPredecessor(t *testing.T) {
+	for _, c := range []struct {
+		role     events.Role
+		strategy events.Strategy
+		want     string
+	}{
+		{events.RoleWorker, events.StrategySimple, "maestro session spawn --task-ids t1"},
+		{events.RoleWorker, events.StrategyTree, "maestro session spawn --strategy tree --task-ids t1"},
+		{events.RoleOrchestrator, events.StrategyDefault, "maestro session spawn --role orchestrator --task-ids t1"},
+		{
+			events.RoleOrchestrator, events.StrategyDAG,
+			"maestro session spawn --role orchestrator --strategy dag --task-ids t1",
+		},
+		{
+			events.RoleOrchestrator, events.StrategyBatching,
+			"maestro session spawn --role orchestrator --strategy intelligent-batching --task-ids t1",
+		},
+	} {
+		s := stateOf(t, project(), task("t1"), by(admin, &events.SessionSpawned{
+			SessionID: "w",
+			Name:      "w",
+			Role:      c.role,
+			Strategy:  c.strategy,
+			TaskIDs:   []string{"t1"},
+			Started:   []string{"t1"},
+		}), killed("w"))
+		if is := s.Successor(s.Session("w")); is != c.want {
+			t.Errorf("the successor of a %s with strategy %s: %q, want %q", c.role, c.strategy, is, c.want)
+		}
+		if is := s.SpawnFor(s.Task("t1")); is != c.want {
+			t.Errorf("a session for the task of a %s with strategy %s: %q, want %q", c.role, c.strategy, is, c.want)
 		}
 	}
 }
