@@ -85,7 +85,10 @@ func TestARefusedReadOfAnEndedCredential(t *testing.T) {
 		token := w.do(adminToken, "token:create", `{"name":"ci","kind":"admin","expiresIn":1000}`).is(200).text("token")
 		finish := w.slow(token, "project:create", `{"name":"Late"}`)
 		time.Sleep(time.Second)
-		finish().refused(401, "UNAUTHENTICATED", "The token has expired")
+		refused := finish().refused(401, "UNAUTHENTICATED", "The token has expired")
+		if next, _ := refused.object()["next"].(string); !strings.HasPrefix(next, "ask for another one") {
+			t.Errorf("who has an expired token is told: %q", next)
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"maestro/events"
@@ -316,7 +317,7 @@ func (b *inbox) quarantine(q *Queue) {
 					SessionID: item.SessionID,
 					Queue:     q.Name,
 					What:      b.titleOf(item.TaskID),
-					Message:   item.FailReason,
+					Message:   textOf(startedInVain(item), item.FailReason),
 					Next:      []string{requeue(item)},
 				}
 			})
@@ -329,6 +330,14 @@ func (b *inbox) quarantine(q *Queue) {
 			items = append(items, item)
 		}
 	}))
+}
+
+// startedInVain says how often a quarantined item was started.
+func startedInVain(item *Item) string {
+	if item.Attempts == 1 {
+		return "it was started once, and not finished"
+	}
+	return "it was started " + strconv.Itoa(item.Attempts) + " times, and never finished"
 }
 
 // UnreadInbox returns an item for those that a project's inbox omitted because there were too many.

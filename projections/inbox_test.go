@@ -205,7 +205,8 @@ func TestInbox(t *testing.T) {
 			"quarantined", queued(started("w", "w", "t1", 3), lost("w"), quarantined("w", "w", "t1", 3),
 				recovered("w")),
 			[]string{
-				"quarantined w/t1 in w at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue w",
+				"quarantined w/t1 in w at 10: Title of t1: it was started 3 times, and never finished: its " +
+					"session is lost → maestro queue requeue t1 --queue w",
 			},
 		},
 		{"quarantined, and its task completed", queued(started("w", "w", "t1", 3), quarantined("w", "w", "t1", 3),

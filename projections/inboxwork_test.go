@@ -84,7 +84,8 @@ func TestUnattendedWork(t *testing.T) {
 		{"its queue gave it up", had(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 1}),
 			pulls("w2", "a"), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"}), killed("w"),
 			started("w2", "a", "t1", 1), quarantined("w2", "a", "t1", 1), killed("w2")), []string{
-			"quarantined w2/t1 in a at 10: Title of t1: its session is lost → maestro queue requeue t1 --queue a",
+			"quarantined w2/t1 in a at 10: Title of t1: it was started once, and not finished: its " +
+				"session is lost → maestro queue requeue t1 --queue a",
 		}},
 		{"put back by a user", had(killed("w"), moved("t1", events.TaskTodo)), nil},
 		{"skipped before anybody began", then(inQueue()...), []string{

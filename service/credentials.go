@@ -167,8 +167,8 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 	var token *projections.Token
 	a.handler.View(func(s *projections.State) { token = s.Token(name) })
 	if token == nil || !token.Live() || token.Generation != generation {
-		return NotAuthenticated("The token '"+safetext.Printable(name)+"' was revoked",
-			"a revoked token stays revoked, and a later one with the same name has another secret", true)
+		return anotherToken(NotAuthenticated("The token '"+safetext.Printable(name)+"' was revoked",
+			"a revoked token stays revoked, and a later one with the same name has another secret", true))
 	}
 	if token.Expired(a.now().UnixMilli()) {
 		return expired(token.Name, token.ExpiresAt)
@@ -178,8 +178,14 @@ func (a authenticator) named(c *Caller, name string, generation int) error {
 }
 
 func expired(name string, at int64) *Problem {
-	return NotAuthenticated("The token has expired",
-		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true)
+	return anotherToken(NotAuthenticated("The token has expired",
+		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true))
+}
+
+// anotherToken tells the owner of a token that is good no more how to get another.
+func anotherToken(p *Problem) *Problem {
+	p.Next = "ask for another one: the user makes one with `maestro token create`"
+	return p
 }
 
 // NotAuthenticated returns the problem for a caller that is not authenticated. invalid means that it sent an invalid

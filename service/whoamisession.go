@@ -149,6 +149,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return "you said that you cannot continue: `maestro input wait` waits until you hear that you can go on"
 	case x.Strategy == events.StrategyQueue && v.queueFinished(x):
 		return "the queue is finished: end with `maestro session complete`"
+	case x.Strategy == events.StrategyQueue && may("queue:start") && !v.queueReady(x):
+		return "no item can be started now: `maestro queue start --wait` waits for one"
 	case x.Strategy == events.StrategyQueue && may("queue:start"):
 		return "`maestro queue start` takes the next item"
 	case open != nil && x.Role == events.RoleOrchestrator && !may("task:complete"):
@@ -393,4 +395,10 @@ func (v View) waitForWord(x *projections.Session, task string, status events.Tas
 func (v View) queueFinished(x *projections.Session) bool {
 	q := v.Queue(x.ProjectID, x.Queue)
 	return q != nil && v.Finished(q)
+}
+
+// queueReady reports whether an item of the session's queue can be started now.
+func (v View) queueReady(x *projections.Session) bool {
+	q := v.Queue(x.ProjectID, x.Queue)
+	return q != nil && v.ReadyItems(q) > 0
 }

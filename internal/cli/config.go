@@ -238,7 +238,7 @@ project.`,
 
 func (c *projectUse) run(ctx context.Context, args []string) error {
 	if c.isSession() {
-		return failure.Usage("A session works in its own project").WithNext("leave it to the user")
+		return c.notBySession("chooses no project", "it works in its own", "leave it to the user")
 	}
 	path, err := home.Path(c.Getenv)
 	if err != nil {

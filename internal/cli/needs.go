@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
+	"maestro/service/wire"
 )
 
 // need records at each command that does something the ids of the permission table that it needs.
@@ -48,4 +51,48 @@ func asTyped(called *cobra.Command, err error) error {
 		named.Why += ": " + said.Why
 	}
 	return &named
+}
+
+// firstRefused asks the server which of these commands the caller may not use, and returns the first; nil if it may use
+// them all.
+func firstRefused(ctx context.Context, c *client.Client, ids ...string) (*wire.CommandCheck, error) {
+	for _, id := range ids {
+		check, err := c.CheckCommand(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !check.Allowed {
+			return &check, nil
+		}
+	}
+	return nil, nil
+}
+
+// mayUse reports whether the server permits the caller a command. If that is not known, it may.
+func (a *Run) mayUse(ctx context.Context, id string) bool {
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return true
+	}
+	refused, err := firstRefused(ctx, c, id)
+	return err != nil || refused == nil
+}
+
+// refusedFor returns the refusal of a command that turned out to have nothing to do, nil if the caller may use it.
+func (a *Run) refusedFor(ctx context.Context, id string) error {
+	c, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	check, err := firstRefused(ctx, c, id)
+	if err != nil || check == nil {
+		return err
+	}
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "Command '" + id + "' is not allowed for this session",
+		Why:     check.Why,
+		Next:    check.Next,
+	}
 }

@@ -167,28 +167,23 @@ func applyPlan(ctx context.Context, a *Run, file string, o applyOptions) error {
 	return nil
 }
 
-// permitted refuses a session that lacks a command which an apply needs, before anything is applied.
+// permitted refuses a plan that the session may not apply, before anything of it is applied.
 func (i *applying) permitted(ctx context.Context) error {
 	if i.user {
 		return nil
 	}
 	needed, _ := commands.Needs("plan:apply")
-	for _, id := range needed {
-		check, err := i.client.CheckCommand(ctx, id)
-		if err != nil {
-			return err
-		}
-		if !check.Allowed {
-			return &failure.Error{
-				Status:  http.StatusForbidden,
-				Code:    string(commands.CodeNotAllowed),
-				Message: "This session may apply no plan",
-				Why:     "it needs " + strings.Join(needed, ", ") + "; of these, " + id + " is refused: " + check.Why,
-				Next:    check.Next,
-			}
-		}
+	check, err := firstRefused(ctx, i.client, needed...)
+	if err != nil || check == nil {
+		return err
 	}
-	return nil
+	return &failure.Error{
+		Status:  http.StatusForbidden,
+		Code:    string(commands.CodeNotAllowed),
+		Message: "This session may apply no plan",
+		Why:     "it needs " + strings.Join(needed, ", ") + "; of these, " + check.Command + " is refused: " + check.Why,
+		Next:    check.Next,
+	}
 }
 
 // planFailure shows the first faults of a plan, and their number.

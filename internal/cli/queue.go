@@ -166,8 +166,11 @@ func namedQueue(ctx context.Context, a *Run, of commands.QueueRef, tasks ...stri
 	case err != nil:
 		return wire.QueueOf{}, err
 	case len(queues) == 0:
-		return wire.QueueOf{}, failure.Usage("The project has no queue").
-			WithNext("create one: `maestro queue create NAME`")
+		none := failure.Usage("The project has no queue")
+		if a.mayUse(ctx, "queue:create") {
+			none = none.WithNext("create one: `maestro queue create NAME`")
+		}
+		return wire.QueueOf{}, none
 	case len(queues) > 1:
 		return wire.QueueOf{}, failure.Usage("Name a queue: the project has %d", len(queues)).
 			WithNext("name it with --queue, or the session with --session; see `maestro queue status`")

@@ -113,6 +113,11 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		ids = append(ids, t.ID)
 		c.titles[t.ID] = t.Title
 	}
+	if len(ids) == 0 && c.isSession() {
+		if err := c.refusedFor(ctx, "task:complete"); err != nil {
+			return err
+		}
+	}
 	if len(ids) == 0 && !c.JSON {
 		c.Print("No task of the project is reported as completed and not confirmed\n")
 		return nil
