@@ -280,18 +280,13 @@ func TestInbox(t *testing.T) {
 			"stuck /t1 in a at 7: Title of t1: every item of queue a waits, and nobody has this task, which has to " +
 				"come first → maestro queue push t1 --queue a, or maestro session spawn --task-ids t1",
 		}},
-		{
-			"a session waits, and what comes first waits for what is below it", named(push("t2"), pulls("x", "a"),
-				by(admin, &events.TaskCreated{TaskID: "t8", Title: "Title of t8", Priority: "medium", ParentID: "t1"}),
-				by(admin, &events.TaskCreated{TaskID: "t9", Title: "Title of t9", Priority: "medium", ParentID: "t8"})),
-			[]string{
-				"stuck /t9 in a at 7: Title of t9: every item of queue a waits, and nobody has this task, which has to " +
-					"come first → maestro queue push t9 --queue a, or maestro session spawn --task-ids t9",
-			},
-		},
+		{"a session waits, and what comes first waits for what is below it", named(push("t2"), pulls("x", "a"),
+			taskBelow("t1", "t8"), taskBelow("t8", "t9")), []string{
+			"stuck /t9 in a at 7: Title of t9: every item of queue a waits, and nobody has this task, which has to " +
+				"come first → maestro queue push t9 --queue a, or maestro session spawn --task-ids t9",
+		}},
 		{"a session waits, and another does what is below what comes first", named(push("t2"), pulls("x", "a"),
-			by(admin, &events.TaskCreated{TaskID: "t9", Title: "Title of t9", Priority: "medium", ParentID: "t1"}),
-			spawn("y", "t9")), nil},
+			taskBelow("t1", "t9"), spawn("y", "t9")), nil},
 		{"a session waits, and another does what comes first", named(push("t2"), pulls("x", "a"),
 			spawn("y", "t1")), nil},
 		{"a session waits, and what comes first is queued elsewhere", named(push("t2"), pulls("x", "a"),

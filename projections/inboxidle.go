@@ -71,7 +71,8 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					item.Next = append(b.spawn(t), item.Next...)
 				case last != nil && last.Ended() && last.DoneSequence == 0: // it may have meant to do more
 					item.SessionID = last.ID
-					item.Message += textOf(", and session "+last.ID+", which had it, is "+string(last.Status), last.EndReason)
+					had := ", and session " + last.ID + ", which had it, is " + string(last.Status)
+					item.Message += textOf(had, last.EndReason)
 					item.Next = append(item.Next, b.spawn(t)...)
 				}
 				return item

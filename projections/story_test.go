@@ -111,6 +111,15 @@ func task(id string) given {
 	return by(admin, &events.TaskCreated{TaskID: id, Title: "Title of " + id, Priority: "medium"})
 }
 
+func taskBelow(parent, id string) given {
+	return by(admin, &events.TaskCreated{
+		TaskID:   id,
+		Title:    "Title of " + id,
+		Priority: "medium",
+		ParentID: parent,
+	})
+}
+
 func spawn(id string, tasks ...string) given {
 	return by(admin, &events.SessionSpawned{
 		SessionID: id,

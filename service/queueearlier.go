@@ -10,11 +10,12 @@ import (
 )
 
 // The bounds of what the holder of an item is told about the sessions before it: the number of messages, the bytes of
-// each, and how many of the newest entries of the task's timeline are searched for them.
+// each, and how many of the task's newest entries and sessions are searched for them.
 const (
-	earlierWords  = 10
-	earlierBytes  = 2 << 10
-	earlierLooked = 100
+	earlierWords    = 10
+	earlierBytes    = 2 << 10
+	earlierLooked   = 100
+	earlierSessions = 20
 )
 
 // earlier finds what ended sessions said about a task, and what they were told about it.
@@ -24,8 +25,7 @@ type earlier struct {
 	newest iter.Seq[*projections.Entry]
 }
 
-// earlierOn returns nil if no session that worked on the task has ended. It examines the sessions of the task, whose
-// number the limit task-sessions bounds.
+// earlierOn returns nil if none of the newest sessions that worked on the task has ended.
 func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	sessions := map[string]*projections.Session{}
 	add := func(id string) {
@@ -35,10 +35,11 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 		}
 	}
 	v.Worked(t.Speakers() / namesPerStep)
-	for _, id := range t.SessionIDs {
+	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-earlierSessions):] {
 		add(id)
 	}
-	for _, said := range t.AllSays() {
+	says := t.AllSays()
+	for _, said := range says[max(0, len(says)-earlierSessions):] {
 		add(said.SessionID)
 	}
 	if len(sessions) == 0 {

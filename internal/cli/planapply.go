@@ -181,8 +181,9 @@ func (i *applying) permitted(ctx context.Context) error {
 		Status:  http.StatusForbidden,
 		Code:    string(commands.CodeNotAllowed),
 		Message: "This session may apply no plan",
-		Why:     "it needs " + strings.Join(needed, ", ") + "; of these, " + check.Command + " is refused: " + check.Why,
-		Next:    check.Next,
+		Why: "it needs " + strings.Join(needed, ", ") + "; of these, " + check.Command + " is refused: " +
+			check.Why,
+		Next: check.Next,
 	}
 }
 

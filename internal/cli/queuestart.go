@@ -15,7 +15,6 @@ import (
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
-	"maestro/projections"
 	"maestro/service/wire"
 )
 
@@ -215,9 +214,9 @@ func showWork(a *Run, w *wire.Work) {
 // earlierTitle says what an earlier session's message is.
 func earlierTitle(word wire.WorkWord) string {
 	switch word.Kind {
-	case string(projections.SessionMessageAnswer):
+	case wire.WordAnswer:
 		return "Answer to session " + word.SessionID + ", which worked on this before and has ended"
-	case string(projections.SessionMessageMail):
+	case wire.WordMessage:
 		return "Message to session " + word.SessionID + ", which worked on this before and has ended"
 	}
 	return "Session " + word.SessionID + " reported before it ended (" + word.Kind + ")"

@@ -59,8 +59,8 @@ type Work struct {
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
 	Failed *WorkFailed `json:"failed,omitempty"`
-	// Earlier is what sessions that have ended said about the task and were told about it, oldest first. Only the answer
-	// of queue:start has it.
+	// Earlier is what sessions that have ended said about the task, and what they were told, oldest first. Only the
+	// answer of queue:start has it.
 	Earlier []WorkWord `json:"earlier,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`
@@ -85,10 +85,16 @@ type WorkFailed struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
+// The kinds of what a session was told about a task, besides the kinds of reports.
+const (
+	WordAnswer  = string(projections.SessionMessageAnswer)
+	WordMessage = string(projections.SessionMessageMail)
+)
+
 // WorkWord is what a session said about a task, or what it was told: the answer to its question, or a message.
 type WorkWord struct {
 	SessionID string `json:"sessionId"`
-	// Kind is that of a report, "answer" or "message".
+	// Kind is that of a report, [WordAnswer] or [WordMessage].
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Cut says that Text is truncated.

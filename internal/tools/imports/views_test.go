@@ -37,6 +37,8 @@ var boundedQueries = []string{
 	"Permit", "PermitSession", "PermitTask", "SessionQueue", "Shown", "maySeeQuestion", "permitWatch",
 	// The dependencies of one task (`dependencies`), and some of their results.
 	"workOf",
+	// The newest sessions of one task.
+	"earlierOn",
 	// One look-up.
 	"callerEnded", "callerIsDone", "AfterEnd", "mayLookAfterEnd",
 	// A permission check, and one look-up.
