@@ -89,6 +89,7 @@ var bounds = map[string]string{
 	"WhyChain.steps":                  "why-steps",
 	"Work.acceptanceCriteria":         "entries",
 	"Work.cut":                        byFew,
+	"Work.earlier":                    byFew,
 	"Work.dependencyResults":          "+dependencyResultsMore",
 	"Whoami.tasks":                    "+tasksMore",
 }

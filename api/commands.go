@@ -66,11 +66,13 @@ func optionsOf(raw string) (o service.Options, err error) {
 			o.DryRun, err = isTrue(name, value)
 		case "tree":
 			o.Tree, err = isTrue(name, value)
+		case "ifFinished":
+			o.IfFinished, err = isTrue(name, value)
 		case "wait":
 			o.Wait, err = service.ParseWait(value)
 		default:
 			err = service.InvalidRequest("", "a command takes no option '"+safetext.Printable(name)+
-				"' in its query; it takes dryRun, tree and wait")
+				"' in its query; it takes dryRun, ifFinished, tree and wait")
 		}
 		if err != nil {
 			return o, err

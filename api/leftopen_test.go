@@ -50,3 +50,34 @@ func TestCompletingASessionNamesItsOpenTasks(t *testing.T) {
 		t.Errorf("nothing is left open: %s", r.body)
 	}
 }
+
+// TestALastCommandIfFinished: a session that asks for it is not ended while it has unread mail or holds an item. A dry
+// run and a command that was kept do not ask, and the user is not asked.
+func TestALastCommandIfFinished(t *testing.T) {
+	for _, last := range []struct{ id, body string }{
+		{"session:complete", `{}`},
+		{"report:complete", `{"message":"all of it"}`},
+	} {
+		w := open(t, nil)
+		project := w.project()
+		w.do(adminToken, "queue:create", `{"project":"`+project+`","queue":"work"}`).is(200)
+		session, token := w.session(adminToken, project, w.task(project), `,"strategy":"queue","queue":"work"`)
+		w.do(token, "queue:start", `{}`).is(200)
+		w.do(token, last.id+"?ifFinished=true", last.body).refused(409, "CONFLICT", "it holds an item of queue work")
+		w.do(token, last.id+"?ifFinished=true&dryRun=true", last.body).is(200)
+		w.do(token, "report:progress?ifFinished=true", `{"message":"half"}`).is(200)
+		w.do(token, "queue:complete", `{}`).is(200)
+		sent := w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
+		w.do(token, last.id+"?ifFinished=true", last.body).refused(409, "CONFLICT", "it has unread mail")
+		w.do(token, "input:received", `{"inputId":"`+sent.text("event", "data", "messageId")+`"}`).is(200)
+		w.do(token, last.id+"?ifFinished=true", last.body).is(200)
+	}
+	w := open(t, nil)
+	project := w.project()
+	session, token := w.session(adminToken, project, w.task(project), "")
+	w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
+	w.do(adminToken, "session:complete?ifFinished=true", `{"sessionId":"`+session+`"}`).is(200)
+	session, token = w.session(adminToken, project, w.task(project), "")
+	w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
+	w.do(token, "session:complete", `{}`).is(200)
+}

@@ -164,6 +164,9 @@ func (s *Service) decide(
 	if err := s.severalBelow(ctx, c, request, a.Options); err != nil {
 		return Done{}, err
 	}
+	if err := s.ifFinished(ctx, c, command, a.Options); err != nil {
+		return Done{}, err
+	}
 	done.Answer, err = s.execute(ctx, c, request, a.DryRun)
 	c.admission.unused(done.Answer, err)
 	if over := s.endedSince(c, err); over != nil {
@@ -204,11 +207,11 @@ func (s *Service) decide(
 	return done, err
 }
 
-// Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, and
-// waiting for an item.
+// Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, ending a
+// session only if nothing is left to do for it, and waiting for an item.
 type Options struct {
-	DryRun, Tree bool
-	Wait         time.Duration
+	DryRun, Tree, IfFinished bool
+	Wait                     time.Duration
 }
 
 // waitForItem asks again for an item when it is this call's turn. Several calls may wait, and each item gives one of

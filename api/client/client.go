@@ -123,6 +123,9 @@ type Options struct {
 	DryRun bool
 	// Tree applies session:kill, or token:revoke of a session, to the living sessions below it too.
 	Tree bool
+	// IfFinished lets a command end its session only if nothing is left that only the session can do: no unread mail,
+	// and no held item.
+	IfFinished bool
 	// Wait is how long queue:start waits for an item; the server bounds it.
 	Wait time.Duration
 }
@@ -135,6 +138,9 @@ func (o Options) query() url.Values {
 	}
 	if o.Tree {
 		query.Set("tree", "true")
+	}
+	if o.IfFinished {
+		query.Set("ifFinished", "true")
 	}
 	if o.Wait > 0 {
 		query.Set("wait", o.Wait.String())

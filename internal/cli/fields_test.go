@@ -25,7 +25,7 @@ func sending(t *testing.T, id string, args ...string) map[string]json.RawMessage
 	runHere(t, env, args...)
 	for _, request := range *asked {
 		if _, body, found := strings.Cut(request, " auth=Bearer mss_s.1.x "); found &&
-			strings.HasPrefix(request, "POST /api/commands/"+id+" ") {
+			strings.HasPrefix(strings.Replace(request, "?ifFinished=true", "", 1), "POST /api/commands/"+id+" ") {
 			var sent map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(body), &sent); err != nil {
 				t.Fatalf("%s: %s", request, err)

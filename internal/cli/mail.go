@@ -60,48 +60,6 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 	return nil
 }
 
-// mailFirst fails while unread mail waits for this session: a command that ends the session would be its last, and the
-// mail would be shown to nobody who acts on it. It is shown with the failure, so the command succeeds when repeated.
-func (a *Run) mailFirst(ctx context.Context, c *client.Client) error {
-	box, err := c.Mail(ctx, a.sessionID())
-	if err != nil || len(box.Mail) == 0 {
-		return nil //nolint:nilerr // the command itself meets it
-	}
-	return &failure.Error{
-		Status:  http.StatusConflict,
-		Code:    "CONFLICT",
-		Message: "Your session was not ended: it has unread mail",
-		Why:     "you may have to act on it first",
-		Next:    "read the mail above and act on it, then repeat the command",
-	}
-}
-
-// endsWell fails while something is left that only this session can do before it ends: read its mail, or finish the
-// item that it holds, which would wait for its lease.
-func (a *Run) endsWell(ctx context.Context) error {
-	if !a.isSession() || a.dryRun {
-		return nil
-	}
-	c, err := a.Connect(ctx)
-	if err != nil {
-		return nil //nolint:nilerr // the command itself meets it, and may be kept
-	}
-	me, unknown := c.Whoami(ctx)
-	if unknown == nil && me.Ended != "" {
-		return nil // the command itself says so, and the mail changes nothing any more
-	}
-	if err := a.mailFirst(ctx, c); err != nil || unknown != nil || me.BeforeEnd == "" {
-		return err
-	}
-	return &failure.Error{
-		Status:  http.StatusConflict,
-		Code:    "CONFLICT",
-		Message: "Your session was not ended: it holds an item of queue " + me.Queue,
-		Why:     "nobody else gets the item until the session's lease is over",
-		Next:    me.BeforeEnd + "; then repeat the command",
-	}
-}
-
 // showMail shows a session, after its command, its unread answers and messages. It writes to stderr, because stdout
 // belongs to the command.
 func (a *Run) showMail(ctx context.Context) {

@@ -30,17 +30,19 @@ type kept struct {
 
 // tellOrKeep sends a command whose answer nobody waits for: a report, a file, the end of a session. It calls wrote once
 // the server has the command. If a session does not reach the server, the command is kept, and sent with the session's
-// next one.
-func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wrote func(client.Answer)) error {
+// next one, in any case: only the first attempt may be refused because of o.IfFinished.
+func tellOrKeep(
+	ctx context.Context, a *Run, id string, body any, o client.Options, wrote func(client.Answer),
+) error {
 	said := time.Now()
-	if key == "" {
-		key = uuid.NewString() // the same now and later: a lost answer does not repeat the command
+	if o.Key == "" {
+		o.Key = uuid.NewString() // the same now and later: a lost answer does not repeat the command
 	}
 	if a.dryRun {
-		_, err := a.send(ctx, id, body, key)
+		_, err := a.send(ctx, id, body, o.Key)
 		return err
 	}
-	answer, err := sendBehind(ctx, a, id, body, key)
+	answer, err := sendBehind(ctx, a, id, body, o)
 	if err == nil {
 		wrote(answer)
 		return nil
@@ -55,7 +57,7 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 	if failed != nil {
 		return fmt.Errorf("the body of %s: %w", id, failed)
 	}
-	if err := worthKeeping(id, text, key); err != nil {
+	if err := worthKeeping(id, text, o.Key); err != nil {
 		return err
 	}
 	if err := unknownTask(a, err); err != nil {
@@ -64,13 +66,13 @@ func tellOrKeep(ctx context.Context, a *Run, id string, body any, key string, wr
 	waiting, failed := keepCommand(ctx, a, outbox.Entry{
 		Command:    id,
 		Body:       text,
-		Key:        key,
+		Key:        o.Key,
 		OccurredAt: said,
 	})
 	if failed != nil {
 		return notKept(err, failed)
 	}
-	a.Result(kept{true, waiting, key}, func() {
+	a.Result(kept{true, waiting, o.Key}, func() {
 		a.Print("%s kept, %d waiting: %s. It is sent with your next command, in order\n", id, waiting, whyNotNow(err))
 	})
 	return nil
@@ -86,7 +88,7 @@ func whyNotNow(err error) string {
 }
 
 // sendBehind is send for a command that must not overtake those that wait.
-func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (client.Answer, error) {
+func sendBehind(ctx context.Context, a *Run, id string, body any, o client.Options) (client.Answer, error) {
 	c, err := a.Connect(ctx)
 	if err != nil {
 		return client.Answer{}, err
@@ -94,7 +96,7 @@ func sendBehind(ctx context.Context, a *Run, id string, body any, key string) (c
 	if a.backlog != nil {
 		return client.Answer{}, a.backlog
 	}
-	answer, err := c.Do(ctx, id, body, client.Options{Key: key})
+	answer, err := c.Do(ctx, id, body, o)
 	a.warn(answer)
 	return answer, err
 }

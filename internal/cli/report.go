@@ -115,12 +115,9 @@ func (c *reporting) send(ctx context.Context, args []string) error {
 	if c.asking.wait {
 		return askAndWait(ctx, c.Run, c.id, &c.body, c.key, c.asking.timeout)
 	}
-	if c.kind.kind == events.ReportComplete && len(c.body.TaskIDs) == 0 { // this ends the session
-		if err := c.endsWell(ctx); err != nil {
-			return err
-		}
-	}
-	return tellOrKeep(ctx, c.Run, c.id, &c.body, c.key, func(answer client.Answer) {
+	endsSession := c.kind.kind == events.ReportComplete && len(c.body.TaskIDs) == 0
+	o := client.Options{Key: c.key, IfFinished: endsSession}
+	return tellOrKeep(ctx, c.Run, c.id, &c.body, o, func(answer client.Answer) {
 		showReported(c.Run, answer, c.kind, c.body.TaskIDs)
 	})
 }

@@ -17,7 +17,7 @@ type sessionComplete struct {
 	key    string
 }
 
-// refusesToEnd says when a session's last command is refused: endsWell.
+// refusesToEnd says when a session's last command is refused: client.Options.IfFinished.
 const refusesToEnd = `The command that ends your session is refused while the session
 holds an item of a queue: finish the item first, with "maestro queue complete",
 "maestro queue fail" or "maestro queue skip". It is also refused while you have
@@ -46,10 +46,8 @@ func (c *sessionComplete) run(ctx context.Context, args []string) error {
 	if err := c.fields.set(args); err != nil {
 		return err
 	}
-	if err := c.endsWell(ctx); err != nil {
-		return err
-	}
-	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, c.key, func(answer client.Answer) {
+	o := client.Options{Key: c.key, IfFinished: true}
+	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, o, func(answer client.Answer) {
 		c.wrote(answer, c.body.SessionID, "The session is completed")
 	})
 }

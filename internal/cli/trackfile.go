@@ -40,7 +40,7 @@ func (c *trackFile) run(ctx context.Context, args []string) error {
 		return c.noSession(failure.Usage("Only a session tracks files").
 			WithNext("name it with --session; see `maestro session list`"))
 	}
-	return tellOrKeep(ctx, c.Run, "track-file", &c.body, c.key, func(answer client.Answer) {
+	return tellOrKeep(ctx, c.Run, "track-file", &c.body, client.Options{Key: c.key}, func(answer client.Answer) {
 		c.wrote(answer, "", "Tracked %s", safetext.OneLine(args[0]))
 	})
 }

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"cmp"
+	"context"
+
+	"maestro/commands"
+	"maestro/events"
+	"maestro/projections"
+)
+
+// endsItself reports whether a command ends its caller's own session.
+func endsItself(c *Caller, command commands.Command) bool {
+	if c.By.Kind != commands.ActorSession {
+		return false
+	}
+	switch x := command.(type) {
+	case *commands.CompleteSession:
+		return cmp.Or(x.SessionID, c.By.Name) == c.By.Name
+	case *commands.Report:
+		return x.Kind == events.ReportComplete && len(x.TaskIDs) == 0
+	}
+	return false
+}
+
+// ifFinished refuses a session's last command while something is left that only this session can do: to read its mail,
+// which would be shown to nobody who acts on it, or to finish the item that it holds, which would wait for its lease.
+// It is for a caller that asked for it and can repeat the command. One that was kept is executed in any case.
+func (s *Service) ifFinished(ctx context.Context, c *Caller, command commands.Command, o Options) error {
+	if !o.IfFinished || o.DryRun || !endsItself(c, command) {
+		return nil
+	}
+	return s.work(ctx, c, func(v View) error {
+		x := v.Session(c.By.Name)
+		if x == nil || x.Ended() {
+			return nil // the command itself says so, and the mail changes nothing any more
+		}
+		return v.leftToDo(x)
+	})
+}
+
+func (v View) leftToDo(x *projections.Session) error {
+	left := &Problem{Kind: KindConflict, Code: string(commands.CodeConflict)}
+	switch first := v.beforeEnd(x); {
+	case len(v.Undelivered(x.ID)) > 0:
+		left.Message = "Your session was not ended: it has unread mail"
+		left.Why = "you may have to act on it first"
+		left.Next = "read your mail and act on it, then repeat the command"
+	case first != "":
+		left.Message = "Your session was not ended: it holds an item of queue " + x.Queue
+		left.Why = "nobody else gets the item until the session's lease is over"
+		left.Next = first + "; then repeat the command"
+	default:
+		return nil
+	}
+	return left.Complete()
+}
