@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"maestro/api/compat"
+	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/service"
 	"maestro/service/wire"
@@ -44,6 +45,9 @@ func statusOf(kind service.Kind) int {
 	}
 	return http.StatusInternalServerError
 }
+
+// StatusOf returns the HTTP status of each code of refusal.
+func StatusOf(code commands.Code) int { return statusOf(service.KindOf(code)) }
 
 // httpProblem is a problem in the form of HTTP.
 type httpProblem struct {

@@ -9,7 +9,8 @@ type Limit struct {
 	// Value is the maximum, in Unit.
 	Value int64
 	Unit  string
-	// Bounds says what the number counts, Answer what a caller above the limit receives.
+	// Bounds says what the number counts, Answer what a caller above the limit receives: the code of the refusal, or
+	// words.
 	Bounds string
 	Answer string
 }
@@ -24,9 +25,9 @@ type LimitGroup struct {
 
 // The answers to a caller that exceeds a limit.
 const (
-	answerTooLarge = "413 `TOO_LARGE`"
-	answerLimit    = "422 `LIMIT_EXCEEDED`"
-	answerInvalid  = "400 `VALIDATION_ERROR`"
+	answerTooLarge = string(CodeTooLarge)
+	answerLimit    = string(CodeLimit)
+	answerInvalid  = string(CodeInvalid)
 	answerCut      = "a truncated answer"
 )
 

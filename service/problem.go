@@ -110,8 +110,8 @@ func NotFound(kind, id string) *Problem {
 	}
 }
 
-// kindOf returns the kind of each code of refusal.
-func kindOf(code commands.Code) Kind {
+// KindOf returns the kind of each code of refusal.
+func KindOf(code commands.Code) Kind {
 	switch code {
 	case commands.CodeInvalid:
 		return KindInvalid
@@ -145,7 +145,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.As(err, &p):
 	case errors.As(err, &refusal):
 		p = &Problem{
-			Kind:    kindOf(refusal.Code),
+			Kind:    KindOf(refusal.Code),
 			Domain:  true,
 			Code:    string(refusal.Code),
 			Message: refusal.Message,

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"maestro/api"
 	"maestro/commands"
 	"maestro/internal/plan"
 	"maestro/workers/manifest"
@@ -68,10 +69,18 @@ each bounds what one caller can cost everybody else.
 		}
 		b.WriteString("| limit | at most | bounds | above it |\n|---|---|---|---|\n")
 		for _, l := range group.Limits {
-			fmt.Fprintf(&b, "| `%s` | %s %s | %s | %s |\n", l.Name, grouped(l.Value), l.Unit, l.Bounds, l.Answer)
+			fmt.Fprintf(&b, "| `%s` | %s %s | %s | %s |\n", l.Name, grouped(l.Value), l.Unit, l.Bounds, above(l.Answer))
 		}
 	}
 	return b.String() + quotasSection()
+}
+
+// above describes the answer to a caller above a limit: a code with its HTTP status, or words.
+func above(answer string) string {
+	if strings.ToUpper(answer) != answer {
+		return answer
+	}
+	return fmt.Sprintf("%d `%s`", api.StatusOf(commands.Code(answer)), answer)
 }
 
 // grouped writes a number with a comma between thousands.
