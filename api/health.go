@@ -4,27 +4,20 @@ import (
 	"net/http"
 	"time"
 
+	"maestro/api/compat"
 	"maestro/engine"
-	"maestro/events"
 	"maestro/service"
 	"maestro/service/wire"
 )
 
 func (s *server) healthRoutes() {
-	answers(s, "GET /health", "Whether the server answers, and since when", s.health)
 	answers(s, "GET /healthz", "Whether the process is alive", s.healthz)
 	answers(s, "GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }
 
-// health says that the server is running, and since when.
-func (s *server) health(*http.Request) (wire.Health, error) {
-	now := s.Now()
-	return wire.Health{
-		Status:    "ok",
-		Timestamp: events.Millis(now.UnixMilli()),
-		Uptime:    now.Sub(s.started).Seconds(),
-		Version:   s.Version,
-	}, nil
+// health is healthz for older clients.
+func (s *server) health(*http.Request) (compat.Health, error) {
+	return compat.HealthAt(s.Now(), s.started, s.Version), nil
 }
 
 // healthz answers as long as the process lives.

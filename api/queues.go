@@ -17,11 +17,6 @@ func (s *server) queueRoutes() {
 		Summary: "A queue with its items",
 	}, service.View.GetQueue)
 	route.Read(s.mount(), route.Route{
-		Path:    "/api/sessions/{id}/queue/top",
-		Name:    "queue-top",
-		Summary: "The next item that may be started",
-	}, service.View.GetSessionQueueTop)
-	route.Read(s.mount(), route.Route{
 		Path:    "/api/queues/{name}/top",
 		Name:    "queue-next",
 		Summary: "The next item of a queue that may be started",

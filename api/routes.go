@@ -53,7 +53,10 @@ func (s *server) mount() route.Server {
 }
 
 // compatRoutes mounts the routes of older clients.
-func (s *server) compatRoutes() { compat.Register(s.mountCompat()) }
+func (s *server) compatRoutes() {
+	compat.Register(s.mountCompat())
+	answers(s, "GET /health", "Whether the server answers, and since when", s.health)
+}
 
 // sharedRoutes mounts the reads of our own clients whose answers have more members for older clients.
 func (s *server) sharedRoutes() { compat.RegisterReads(s.mountCompat()) }

@@ -75,19 +75,14 @@ func withStatus(status string) func(*projections.Item) bool {
 	return func(item *projections.Item) bool { return status == string(item.Status) }
 }
 
-// SessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first
-// what the session lacks: its own permissions are not in question.
+// SessionQueue returns a session with the queue that it pulls from.
 func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Queue, error) {
-	x := v.Session(id)
-	if v.Caller.Anonymous && x != nil && x.Strategy != events.StrategyQueue {
-		return nil, nil, otherStrategy(id)
-	}
 	x, err := v.PermitSession(row, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if x.Strategy != events.StrategyQueue {
-		return nil, nil, otherStrategy(id)
+		return nil, nil, OtherStrategy(id)
 	}
 	q := v.Queue(x.ProjectID, x.Queue)
 	switch {
@@ -99,7 +94,8 @@ func (v View) SessionQueue(row, id string) (*projections.Session, *projections.Q
 	return x, q, nil
 }
 
-func otherStrategy(session string) error {
+// OtherStrategy refuses a command about the queue of a session that pulls from none.
+func OtherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }
 

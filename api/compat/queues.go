@@ -20,6 +20,11 @@ func (s *compat) queueReads() {
 		Name:    "session-queue",
 		Summary: "The queue that a session pulls from",
 	}, getSessionQueue)
+	route.Read(s.server.Server, route.Route{
+		Path:    "/api/sessions/{id}/queue/top",
+		Name:    "queue-top",
+		Summary: "The next item that may be started",
+	}, getSessionQueueTop)
 }
 
 func (s *compat) queueRoutes() {
@@ -129,7 +134,7 @@ func (i *lateIndex) MarshalJSON() ([]byte, error) {
 }
 
 func getSessionQueue(v service.View, in *wire.SessionQueueOf) (func() (lateQueue, error), error) {
-	x, q, err := v.SessionQueue("queue:list", in.ID)
+	x, q, err := sessionQueue(v, "queue:list", in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +201,7 @@ func (q lateItems) Parts() (head any, names []string, members []any) {
 }
 
 func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (lateItems, error), error) {
-	_, q, err := v.SessionQueue("queue:list", in.ID)
+	_, q, err := sessionQueue(v, "queue:list", in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -208,4 +213,21 @@ func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (lateItems
 		page, err := items()
 		return lateItems{page, statsHead{q.Stats}}, err
 	}, nil
+}
+
+func getSessionQueueTop(v service.View, in *wire.SessionID) (wire.QueueTop, error) {
+	if _, _, err := sessionQueue(v, "queue:top", in.ID); err != nil {
+		return wire.QueueTop{}, err
+	}
+	return v.GetSessionQueueTop(in)
+}
+
+// sessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first
+// what the session lacks: its own permissions are not in question.
+func sessionQueue(v service.View, row, id string) (*projections.Session, *projections.Queue, error) {
+	x := v.Session(id)
+	if v.Caller.Anonymous && x != nil && x.Strategy != events.StrategyQueue {
+		return nil, nil, service.OtherStrategy(id)
+	}
+	return v.SessionQueue(row, id)
 }

@@ -48,7 +48,7 @@ type pushedTask struct {
 
 // checkSessionQueue makes the checks that come first for older clients of a session's queue.
 func (s *compat) checkSessionQueue(c *call, row, id string) (err error) {
-	s.Handler.View(func(state *projections.State) { _, _, err = s.At(state, c.Caller).SessionQueue(row, id) })
+	s.Handler.View(func(state *projections.State) { _, _, err = sessionQueue(s.At(state, c.Caller), row, id) })
 	return err
 }
 

@@ -1,16 +1,5 @@
 package wire
 
-import "maestro/events"
-
-// Health is the answer of /health.
-type Health struct {
-	Status    string        `json:"status"`
-	Timestamp events.Millis `json:"timestamp"`
-	// Uptime is in seconds.
-	Uptime  float64 `json:"uptime"`
-	Version string  `json:"version,omitempty"`
-}
-
 // Alive is the answer of /healthz, as long as the process lives.
 type Alive struct {
 	Status string `json:"status"`

@@ -1,0 +1,26 @@
+package compat
+
+import (
+	"time"
+
+	"maestro/events"
+)
+
+// Health is the answer of /health: the server is running, and since when.
+type Health struct {
+	Status    string        `json:"status"`
+	Timestamp events.Millis `json:"timestamp"`
+	// Uptime is in seconds.
+	Uptime  float64 `json:"uptime"`
+	Version string  `json:"version,omitempty"`
+}
+
+// HealthAt returns the answer of a server of a version that was started at a time.
+func HealthAt(now, started time.Time, version string) Health {
+	return Health{
+		Status:    "ok",
+		Timestamp: events.Millis(now.UnixMilli()),
+		Uptime:    now.Sub(started).Seconds(),
+		Version:   version,
+	}
+}
