@@ -74,10 +74,10 @@ func TestALastCommandIfFinished(t *testing.T) {
 	}
 	w := open(t, nil)
 	project := w.project()
-	session, token := w.session(adminToken, project, w.task(project), "")
+	session, _ := w.session(adminToken, project, w.task(project), "")
 	w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
 	w.do(adminToken, "session:complete?ifFinished=true", `{"sessionId":"`+session+`"}`).is(200)
-	session, token = w.session(adminToken, project, w.task(project), "")
-	w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
+	kept, token := w.session(adminToken, project, w.task(project), "")
+	w.do(adminToken, "session:message", `{"sessionId":"`+kept+`","text":"Wait"}`).is(200)
 	w.do(token, "session:complete", `{}`).is(200)
 }

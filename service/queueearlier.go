@@ -59,6 +59,14 @@ func (x *earlier) words() (words []wire.WorkWord) {
 	return words
 }
 
+// shownElsewhere are the kinds of messages that the work has in other members.
+var shownElsewhere = []projections.SessionMessageKind{
+	projections.SessionMessageFailed,
+	projections.SessionMessageReopened,
+	projections.SessionMessageKind(events.ReportComplete),
+	projections.SessionMessageKind(events.ReportError),
+}
+
 func (x *earlier) readWords() (words []wire.WorkWord) {
 	for e := range x.newest {
 		session := x.sessions[e.SessionID]
@@ -66,9 +74,7 @@ func (x *earlier) readWords() (words []wire.WorkWord) {
 			continue
 		}
 		kind := session.WordKind(e)
-		switch kind {
-		case "", projections.SessionMessageFailed, projections.SessionMessageReopened,
-			projections.SessionMessageKind(events.ReportComplete), projections.SessionMessageKind(events.ReportError):
+		if kind == "" || slices.Contains(shownElsewhere, kind) {
 			continue
 		}
 		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind)}
