@@ -392,7 +392,7 @@ func TestSuccessorGetsPredecessor(t *testing.T) {
 	}
 	like(t, "words", `[{"kind":"progress","text":"step"},
 		{"kind":"complete","taskIds":["`+other+`","`+beside+`"],"text":"both done"},
-		{"kind":"needs-input","text":"Which?"},{"kind":"answer","text":"the second"}]`, words[16:])
+		{"kind":"needs-input","text":"Which?"},{"kind":"answer","told":true,"text":"the second"}]`, words[16:])
 	delete(before, "words")
 	like(t, "predecessor", `{"sessionId":"`+third+`","name":"Third","status":"stopped","endReason":"too slow",
 		"says":"completed","result":"both done"}`, before)

@@ -44,6 +44,16 @@ var (
 	}
 )
 
+// IsTold reports whether a message is one to its session: the others are what the session said.
+func (k SessionMessageKind) IsTold() bool {
+	for _, to := range wordsTo {
+		if k == to {
+			return true
+		}
+	}
+	return false
+}
+
 // IsMail reports whether an entry holds mail to its session: the answer to a question, or a message.
 func (e *Entry) IsMail() bool { return e.Type == typeAnswered || e.Type == typeMessage }
 

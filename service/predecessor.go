@@ -87,6 +87,7 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 	for _, word := range x.SessionMessages(newest, predecessorWords) {
 		told.Words = append(told.Words, manifest.Word{
 			Kind:    string(word.Kind),
+			Told:    word.Kind.IsTold(),
 			TaskIDs: word.TaskIDs,
 			Text:    safetext.Shorten(word.Text, predecessorBytes),
 			Cut:     word.Blob != "" || len(word.Text) > predecessorBytes,

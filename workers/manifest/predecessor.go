@@ -20,10 +20,11 @@ type Predecessor struct {
 	Cut []string `json:"cut,omitempty"`
 }
 
-// Word is something that a session said, or was told. Cut says that Text is only the beginning, Late that it was
-// delivered after the session's end.
+// Word is something that a session said, or was told by somebody else. Cut says that Text is only the beginning, Late
+// that it was delivered after the session's end.
 type Word struct {
 	Kind    string   `json:"kind"`
+	Told    bool     `json:"told,omitempty"`
 	TaskIDs []string `json:"taskIds,omitempty"`
 	Text    string   `json:"text"`
 	Cut     bool     `json:"cut,omitempty"`

@@ -148,7 +148,7 @@ func TestInitialPrompt(t *testing.T) {
 	m.Context.Custom = json.RawMessage(
 		`{"initialPrompt":"Start <here>","other":1,"predecessor":{"last":["a: one","b: two"],` +
 			`"words":[{"kind":"complete","taskIds":["t1","t2"],"text":"it <works>","cut":true},{"kind":"message",` +
-			`"text":"well"}]}}`)
+			`"told":true,"text":"well"}]}}`)
 	_, task := prompts(t, m, session)
 	primary, rest, _ := strings.Cut(string(task), "</task>")
 	if !strings.Contains(primary, "<initial_prompt>Start &lt;here&gt;</initial_prompt>") ||
@@ -158,7 +158,7 @@ func TestInitialPrompt(t *testing.T) {
 	for _, want := range []string{
 		"<entry name=\"last\">a: one\nb: two</entry>",
 		`<word kind="complete" tasks="t1,t2" cut="true">it &lt;works&gt;</word>`,
-		`<word kind="message">well</word>`,
+		`<told kind="message">well</told>`,
 	} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("a predecessor is not shown as %s: %s", want, rest)

@@ -208,8 +208,8 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	}
 	w.start("predecessor")
 	w.text("note",
-		"Another session worked on this before you and has ended. These are its last words; trust what you find in "+
-			"the files more than what it said.")
+		"Another session worked on this before you and has ended. Each word is what it said, and each told what "+
+			"others told it. Trust what you find in the files more than what it said.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
 			if words := wordsIn(e); words != nil {
@@ -242,7 +242,11 @@ func (w *xmlWriter) words(words []manifest.Word) {
 			}
 			return ""
 		}
-		w.text("word", word.Text, slices.Concat(
+		element := name("word")
+		if word.Told {
+			element = "told"
+		}
+		w.text(element, word.Text, slices.Concat(
 			some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")), some("cut", mark(word.Cut)),
 			some("late", mark(word.Late)),
 		)...)
