@@ -33,6 +33,7 @@ func TestWaitersLearnOfStop(t *testing.T) {
 		waiting = append(waiting,
 			later(func() reply { return w.send(http.MethodGet, "/api/inputs/"+question+"?wait=25s", asker, "") }),
 			later(func() reply { return w.send(http.MethodGet, "/api/projects?minSeq="+after, adminToken, "") }))
+		time.Sleep(time.Second) // the writer may wait for more callers before it decides
 		for _, one := range waiting {
 			still(t, one)
 		}
