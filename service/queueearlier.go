@@ -60,11 +60,11 @@ func (x *earlier) words() (words []wire.WorkWord) {
 }
 
 // shownElsewhere are the kinds of messages that the work has in other members.
-var shownElsewhere = []projections.SessionMessageKind{
-	projections.SessionMessageFailed,
-	projections.SessionMessageReopened,
-	projections.SessionMessageKind(events.ReportComplete),
-	projections.SessionMessageKind(events.ReportError),
+var shownElsewhere = map[projections.SessionMessageKind]bool{
+	projections.SessionMessageFailed:                      true,
+	projections.SessionMessageReopened:                    true,
+	projections.SessionMessageKind(events.ReportComplete): true,
+	projections.SessionMessageKind(events.ReportError):    true,
 }
 
 func (x *earlier) readWords() (words []wire.WorkWord) {
@@ -74,7 +74,7 @@ func (x *earlier) readWords() (words []wire.WorkWord) {
 			continue
 		}
 		kind := session.WordKind(e)
-		if kind == "" || slices.Contains(shownElsewhere, kind) {
+		if kind == "" || shownElsewhere[kind] {
 			continue
 		}
 		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind)}

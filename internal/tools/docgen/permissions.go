@@ -35,7 +35,9 @@ created. A session whose permissions are unknown may do nothing.
 
 A session reads its own mail and that of the sessions that it spawned. On the timelines of other sessions, and among
 causes, it sees that something was written to them, but not what. A successor finds its predecessor's mail in its
-manifest. A session can write to the session that spawned it even if that session works in another project.
+manifest, and the next holder of a queue item what was written about its task in the answer of `+
+			"`queue start`"+`.
+A session can write to the session that spawned it even if that session works in another project.
 
 An admin token may use what the table gives the user, an auditor token reads everything and writes nothing, and a
 read-only token reads its projects.
