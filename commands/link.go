@@ -94,6 +94,28 @@ func (x *UnlinkTask) Decide(s *projections.State, c Call) (events.Data, error) {
 	return &events.SessionTaskUnlinked{SessionID: session.ID, TaskID: x.TaskID}, nil
 }
 
+// Warnings implements Warner.
+func (*LinkTask) Warnings(s *projections.State, data events.Data) []Warning {
+	linked, ok := data.(*events.SessionTaskLinked)
+	if !ok {
+		return nil
+	}
+	if x := s.Session(linked.SessionID); x == nil || x.Status == events.SessionSpawning {
+		return nil // one that has not begun learns it from its first command
+	}
+	return doesNotLearn(s, linked.SessionID, linked.TaskID, "does not learn that it has task "+linked.TaskID+" too")
+}
+
+// Warnings implements Warner.
+func (*UnlinkTask) Warnings(s *projections.State, data events.Data) []Warning {
+	unlinked, ok := data.(*events.SessionTaskUnlinked)
+	if !ok {
+		return nil
+	}
+	return doesNotLearn(s, unlinked.SessionID, unlinked.TaskID, "does not learn that task "+unlinked.TaskID+
+		" was taken from it")
+}
+
 func (x *UnlinkTask) from(e *events.Event, d *events.SessionTaskUnlinked) bool {
 	*x = UnlinkTask{ProjectRef: inProject(e), SessionID: d.SessionID, TaskID: d.TaskID}
 	return true

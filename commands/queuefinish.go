@@ -319,12 +319,17 @@ func (*SkipItem) Warnings(s *projections.State, data events.Data) []Warning {
 
 // finishedFor warns who finishes an item in the place of its holder that the holder goes on.
 func finishedFor(s *projections.State, session, task, how string) []Warning {
+	return doesNotLearn(s, session, task, "was at work on task "+task+", and does not learn that its item was "+how)
+}
+
+// doesNotLearn warns of a session at work that nothing tells what became of a task. text goes on after its name.
+func doesNotLearn(s *projections.State, session, task, text string) []Warning {
 	x := s.Session(session)
 	if x == nil || !x.Active() || s.Exit(x) != nil {
 		return nil
 	}
 	return []Warning{{
-		Text:     sessionNamed(x) + " was at work on task " + task + ", and does not learn that its item was " + how,
+		Text:     sessionNamed(x) + " " + text,
 		Next:     []string{"tell it with `maestro session message " + x.ID + " \"…\" --about " + task + "`"},
 		Tasks:    []string{task},
 		Sessions: []string{x.ID},
