@@ -112,15 +112,25 @@ func (s *source) proofOf(sequence uint64) (by proof, contradicted bool) {
 	return s.by, false
 }
 
-// contradicted returns the witness that saw another event than the source has, and where, at a sequence or before it;
-// byNothing if there is none. A snapshot does not count against what the home's key signed.
+// contradicted returns the witness that saw another event than the source has, and where: at a sequence or before it, or
+// after it too if the source's events may be anybody's. It returns byNothing if there is none.
 func (s *source) contradicted(sequence uint64) (saw proof, at uint64) {
+	if s.foreign {
+		return s.leadsElsewhere(sequence, math.MaxUint64)
+	}
+	return s.leadsElsewhere(sequence, sequence)
+}
+
+// leadsElsewhere returns the witness that saw another event than the one to which the source's chain leads from a
+// sequence, and where, up to another one; byNothing if there is none. A snapshot does not count against what the home's
+// key signed.
+func (s *source) leadsElsewhere(sequence, upTo uint64) (saw proof, at uint64) {
 	if _, contradicted := s.proofOf(sequence); !contradicted {
 		return byNothing, 0
 	}
 	r := s.runAt(sequence)
 	for p := proofs - 1; p >= bySnapshot; p-- {
-		if at = r.differs[p]; at > 0 && at <= sequence && (p > bySnapshot || s.by < bySignature) {
+		if at = r.differs[p]; at > 0 && at <= upTo && (p > bySnapshot || s.by < bySignature) {
 			return p, at
 		}
 	}

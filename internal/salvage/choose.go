@@ -61,6 +61,7 @@ func (s *salvage) next(head events.Head) (m events.Message, judged, ok bool) {
 			judged = true
 		}
 		s.noteUndecided(best, choices)
+		s.noteLeadsElsewhere(best)
 		s.taken(best)
 		return best.message, judged, true
 	}
@@ -232,6 +233,19 @@ func (s *salvage) leaveOut(c *choice, faults []engine.Fault) {
 			s.newerBackup = from.name + ": " + why
 		}
 	}
+}
+
+// noteLeadsElsewhere reports, once for each file, that a file which the home's key signed fills a gap although its
+// chain goes on to another event than a witness saw: it may be of a copy of this home.
+func (s *salvage) noteLeadsElsewhere(best *choice) {
+	from := best.from[0]
+	saw, at := from.leadsElsewhere(best.message.Sequence, math.MaxUint64)
+	if saw == byNothing || from == s.intact || from.noted {
+		return
+	}
+	from.noted = true
+	s.note("the events from %d on are those of %s alone, and lead to another event %d than %s saw: they may come "+
+		"from a copy of this home", best.message.Sequence, from.name, at, witnessNames[saw])
 }
 
 // noteUndecided reports that several chains continue the log and nothing shows which of them the home acknowledged.

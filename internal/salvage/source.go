@@ -40,6 +40,8 @@ type source struct {
 	foreign bool
 	// wrong are the sequences of lines whose own hash is not that of their event.
 	wrong []uint64
+	// noted says that the report names the source as one whose chain leads elsewhere.
+	noted bool
 	// left says why the source's events were left out from leftFrom on, "" if they were not.
 	left     string
 	leftFrom uint64
