@@ -99,6 +99,11 @@ func (a *Run) ownToken() (string, error) {
 		}
 	}
 	token, session := a.Getenv(wire.EnvToken), a.Getenv(wire.EnvSessionID)
+	if token != "" && !wire.MaySendToken(token) {
+		return "", failure.Usage("MAESTRO_TOKEN does not hold a token").
+			WithWhy("a token has only printable ASCII characters, without spaces").
+			WithNext("set it to what `maestro token create` or the spawn of the session printed")
+	}
 	if session == "" || strings.HasPrefix(token, wire.SessionTokenPrefix+session+".") {
 		return token, nil
 	}

@@ -150,6 +150,8 @@ func TestBadSecrets(t *testing.T) {
 	}{
 		{"empty token", adminTokenFile, "", 0o600, "does not contain a token"},
 		{"cut token", adminTokenFile, "msu_abc\n", 0o600, "does not contain a token"},
+		{"damaged token", adminTokenFile, "msu_" + strings.Repeat("x", 40) + "\x02", 0o600, "not contain a token"},
+		{"token with é", adminTokenFile, "msu_" + strings.Repeat("x", 40) + "é", 0o600, "not contain a token"},
 		{"token for all", adminTokenFile, "msu_" + strings.Repeat("x", 43), 0o644, "chmod 600"},
 		{"cut key", serverKeyFile, "abcd\n", 0o600, "does not contain a key"},
 		{"key for the group", serverKeyFile, strings.Repeat("ab", 32), 0o640, "chmod 600"},

@@ -37,7 +37,8 @@ func (h *Home) AdminToken() (string, error) {
 		return "", err
 	}
 	token := strings.TrimSpace(string(content))
-	if !strings.HasPrefix(token, wire.UserTokenPrefix) || len(token) < len(wire.UserTokenPrefix)+secretBytes {
+	if !strings.HasPrefix(token, wire.UserTokenPrefix) || len(token) < len(wire.UserTokenPrefix)+secretBytes ||
+		!wire.MaySendToken(token) {
 		return "", &Problem{
 			What: fmt.Sprintf("The file %s does not contain a token", filepath.Join(h.dir, adminTokenFile)),
 			Next: "delete it: the server creates a new one at its next start",

@@ -112,8 +112,8 @@ func (s *source) proofOf(sequence uint64) (by proof, contradicted bool) {
 	return s.by, false
 }
 
-// contradicted returns the witness that saw another event than the source has, and where: at a sequence or before it, or
-// after it too if the source's events may be anybody's. It returns byNothing if there is none.
+// contradicted returns the witness that saw another event than the source has, and where: at a sequence or before it,
+// or after it too if the source's events may be anybody's. It returns byNothing if there is none.
 func (s *source) contradicted(sequence uint64) (saw proof, at uint64) {
 	if s.foreign {
 		return s.leadsElsewhere(sequence, math.MaxUint64)

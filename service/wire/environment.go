@@ -1,12 +1,22 @@
 package wire
 
-import "maestro/events"
+import (
+	"strings"
+
+	"maestro/events"
+)
 
 // The prefixes of tokens: of a session's secret, and of a user's token.
 const (
 	SessionTokenPrefix = "mss_"
 	UserTokenPrefix    = "msu_"
 )
+
+// MaySendToken reports whether a token can be sent at all: it is not empty, and has only printable ASCII characters
+// without spaces.
+func MaySendToken(token string) bool {
+	return token != "" && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
+}
 
 // The environment variables of a session.
 const (
