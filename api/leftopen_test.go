@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // TestCompletingASessionNamesItsOpenTasks: the answer to a session that completes itself names its tasks that it did
@@ -70,7 +71,9 @@ func TestALastCommandIfFinished(t *testing.T) {
 		sent := w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)
 		w.do(token, last.id+"?ifFinished=true", last.body).refused(409, "CONFLICT", "it has unread mail")
 		w.do(token, "input:received", `{"inputId":"`+sent.text("event", "data", "messageId")+`"}`).is(200)
-		w.do(token, last.id+"?ifFinished=true", last.body).is(200)
+		w.do(token, last.id+"?ifFinished=true", last.body, wire.HeaderKey, "last").is(200)
+		w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Too late","force":true}`).is(200)
+		w.do(token, last.id+"?ifFinished=true", last.body, wire.HeaderKey, "last").is(200)
 	}
 	w := open(t, nil)
 	project := w.project()

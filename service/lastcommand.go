@@ -32,8 +32,8 @@ func (s *Service) ifFinished(ctx context.Context, c *Caller, command commands.Co
 	}
 	return s.work(ctx, c, func(v View) error {
 		x := v.Session(c.By.Name)
-		if x == nil || x.Ended() {
-			return nil // the command itself says so, and the mail changes nothing any more
+		if x == nil || !x.Active() {
+			return nil // it has ended or said that it is done: a retry gets its answer
 		}
 		return v.leftToDo(x)
 	})
