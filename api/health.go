@@ -15,7 +15,7 @@ func (s *server) healthRoutes() {
 	answers(s, "GET /readyz", "Whether the server takes writes, and what an operator should know", s.readyz)
 }
 
-// health is healthz for older clients.
+// health answers older clients.
 func (s *server) health(*http.Request) (compat.Health, error) {
 	return compat.HealthAt(s.Now(), s.started, s.Version), nil
 }

@@ -52,8 +52,8 @@ func TestCompletingASessionNamesItsOpenTasks(t *testing.T) {
 	}
 }
 
-// TestALastCommandIfFinished: a session that asks for it is not ended while it has unread mail or holds an item. A dry
-// run and a command that was kept do not ask, and the user is not asked.
+// TestALastCommandIfFinished: a session that asks for it is not ended while it has unread mail or holds an item, and a
+// dry run says so. A command that was kept does not ask, and the user is not asked.
 func TestALastCommandIfFinished(t *testing.T) {
 	for _, last := range []struct{ id, body string }{
 		{"session:complete", `{}`},
@@ -65,7 +65,7 @@ func TestALastCommandIfFinished(t *testing.T) {
 		session, token := w.session(adminToken, project, w.task(project), `,"strategy":"queue","queue":"work"`)
 		w.do(token, "queue:start", `{}`).is(200)
 		w.do(token, last.id+"?ifFinished=true", last.body).refused(409, "CONFLICT", "it holds an item of queue work")
-		w.do(token, last.id+"?ifFinished=true&dryRun=true", last.body).is(200)
+		w.do(token, last.id+"?ifFinished=true&dryRun=true", last.body).refused(409, "CONFLICT", "it holds an item")
 		w.do(token, "report:progress?ifFinished=true", `{"message":"half"}`).is(200)
 		w.do(token, "queue:complete", `{}`).is(200)
 		sent := w.do(adminToken, "session:message", `{"sessionId":"`+session+`","text":"Wait"}`).is(200)

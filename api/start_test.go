@@ -74,7 +74,8 @@ func TestTopOfNamedQueue(t *testing.T) {
 	same := func(session string, passedOver int) {
 		t.Helper()
 		named := w.send(http.MethodGet, "/api/queues/q/top?projectId="+project, adminToken, "").is(200)
-		pulled := w.send(http.MethodGet, "/api/sessions/"+session+"/queue/top", adminToken, "").is(200)
+		pulled := w.send(http.MethodGet, "/api/sessions/"+session+"/queue/top", adminToken, "",
+			wire.HeaderClient, "test").is(200)
 		if string(named.body) != string(pulled.body) {
 			t.Errorf("named: %s\npulled from: %s", named.body, pulled.body)
 		}

@@ -62,32 +62,39 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 		}
 	}
 	last := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
-	if last == nil {
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' no longer holds task " + session.LastItem.TaskID,
-			Why:     "the item was removed from its queue",
-			Next:    "claim the next one with `maestro queue start`",
-		}
-	}
-	if last.SessionID == session.ID && last.Status != events.ItemQueued {
-		return nil, &Refusal{
-			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' " + HoldsNothing,
-			Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
-			Next:    "claim an item with `maestro queue start`",
-		}
-	}
-	why := "its item was returned when it was lost"
-	if !last.Returned() {
-		why = "it has been queued again since"
+	if lost := lostItem(session, last); lost != nil {
+		return nil, lost
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,
-		Message: "Session '" + session.ID + "' no longer holds task " + last.TaskID + ": " + whoHas(last),
-		Why:     why,
-		Next:    "stop working on that task, and claim the next one with `maestro queue start`",
+		Message: "Session '" + session.ID + "' " + HoldsNothing,
+		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
+		Next:    "claim an item with `maestro queue start`",
 	}
+}
+
+// lostItem refuses what a session wants of the item that it held last, nil if that was removed, if the item went on
+// without the session; it returns nil if the item ended as the session's.
+func lostItem(session *projections.Session, last *projections.Item) *Refusal {
+	lost := &Refusal{
+		Code:    CodeConflict,
+		Message: "Session '" + session.ID + "' no longer holds task " + session.LastItem.TaskID,
+		Why:     "the item was removed from its queue",
+		Next:    "claim the next one with `maestro queue start`",
+	}
+	switch {
+	case last == nil:
+		return lost
+	case last.SessionID == session.ID && last.Status != events.ItemQueued:
+		return nil
+	}
+	lost.Message += ": " + whoHas(last)
+	lost.Next = "stop working on that task, and claim the next one with `maestro queue start`"
+	lost.Why = "its item was returned when it was lost"
+	if !last.Returned() {
+		lost.Why = "it has been queued again since"
+	}
+	return lost
 }
 
 func whoHas(item *projections.Item) string {

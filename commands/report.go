@@ -53,17 +53,21 @@ func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
 		!slices.Contains(said.TaskIDs, session.LastItem.TaskID) {
 		return nil
 	}
-	task, how := session.LastItem.TaskID, "its item was removed from its queue"
-	if last := s.Item(session.ProjectID, session.LastItem.Queue, task); last != nil {
-		if last.SessionID == session.ID && last.Status != events.ItemQueued {
-			return nil
+	last := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
+	lost := lostItem(session, last)
+	if lost == nil && last.Status == events.ItemQuarantined {
+		lost = &Refusal{
+			Message: "the item of task " + last.TaskID + " is quarantined: it was started too often without being finished",
+			Next:    "stop working on it, and claim the next one with `maestro queue start`",
 		}
-		how = whoHas(last)
+	}
+	if lost == nil {
+		return nil
 	}
 	return []Warning{{
-		Text:  "you no longer hold task " + task + ": " + how,
-		Next:  []string{"stop working on it, and claim the next item with `maestro queue start`"},
-		Tasks: []string{task},
+		Text:  lost.Message,
+		Next:  []string{lost.Next},
+		Tasks: []string{session.LastItem.TaskID},
 	}}
 }
 

@@ -69,7 +69,7 @@ func endedInQueues(s *projections.State, t *projections.Task) (warnings []Warnin
 		}
 		warnings = append(warnings, Warning{
 			Text: "task " + t.ID + " is still " + string(item.Status) + " in queue " + item.Queue +
-				", so no worker gets it there until the user queues it again",
+				", so no worker gets it there until it is queued again",
 			Next:  next,
 			Tasks: []string{t.ID},
 		})

@@ -285,6 +285,8 @@ func TestInbox(t *testing.T) {
 			"stuck /t9 in a at 7: Title of t9: every item of queue a waits, and nobody has this task, which has to " +
 				"come first → maestro queue push t9 --queue a, or maestro session spawn --task-ids t9",
 		}},
+		{"a session waits, and what is below what comes first is for who has that", named(push("t2"), pulls("x", "a"),
+			taskBelow("t1", "t9"), spawn("y", "t1")), nil},
 		{"a session waits, and another does what is below what comes first", named(push("t2"), pulls("x", "a"),
 			taskBelow("t1", "t9"), spawn("y", "t9")), nil},
 		{"a session waits, and another does what comes first", named(push("t2"), pulls("x", "a"),

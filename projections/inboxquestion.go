@@ -7,15 +7,18 @@ import (
 )
 
 // NeedsAnswer reports whether somebody still has to answer a question: nobody has, once all tasks that it is about are
-// over. One that was over when the question was asked counts as open: its asker knows it, and asks.
+// over. If they all were over when it was asked, it is about them all the same: its asker knows that, and asks.
 func (s *State) NeedsAnswer(x *Input) bool {
 	s.lookedThrough(len(x.TaskIDs))
+	asked, since := s.sequenceOf(x.Asked), false
 	for _, id := range x.TaskIDs {
-		if t := s.Task(id); t != nil && (!t.Over() || t.StatusAt < x.AskedAt) {
+		t := s.Task(id)
+		if t != nil && !t.Over() {
 			return true
 		}
+		since = since || t == nil || t.StatusSequence > asked
 	}
-	return len(x.TaskIDs) == 0
+	return !since
 }
 
 func (b *inbox) question(x *Input) {

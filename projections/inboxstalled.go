@@ -56,6 +56,7 @@ func (b *inbox) leftToStart(t *Task) *Task {
 			case on == nil || on.Over() || b.Open(id) > 0:
 			case !b.mayLook(on):
 				return nil
+			case b.Unfinished(id) > 0 && b.worked(on): // whoever works on it gives out what is below it
 			case b.Unfinished(id) > 0:
 				next = cmp.Or(next, on)
 			case on.touched():

@@ -13,6 +13,8 @@ type Caller struct {
 	Anonymous bool
 	// Ended says that the calling session had ended at the time of the call.
 	Ended bool
+	// NoLongerHolds says that the calling session held an item of a queue before the call, and holds none now.
+	NoLongerHolds bool
 	// Expires is when the credential expires, in milliseconds since 1970; 0 for never.
 	Expires int64
 	// Root is the root of a session's project. Projects share their root's limits.

@@ -152,7 +152,7 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 		project, c.Mail = s.SessionProject(id), s.Undelivered(id)
 		c.Root = s.Root(project)
 		if x := s.Session(id); x != nil {
-			good, c.Ended = x.Generation, x.Ended()
+			good, c.Ended, c.NoLongerHolds = x.Generation, x.Ended(), noLongerHolds(x)
 		}
 	})
 	if generation != good {
@@ -162,6 +162,8 @@ func (a authenticator) session(c *Caller, id string, generation int) error {
 	c.By.Generation = generation
 	return nil
 }
+
+func noLongerHolds(x *projections.Session) bool { return x.LastItem != nil && !x.LastItem.Held }
 
 func (a authenticator) named(c *Caller, name string, generation int) error {
 	var token *projections.Token
@@ -182,7 +184,7 @@ func expired(name string, at int64) *Problem {
 		"the token '"+safetext.Printable(name)+"' expired at "+time.UnixMilli(at).UTC().Format(time.RFC3339), true))
 }
 
-// anotherToken tells the owner of a token that is good no more how to get another.
+// anotherToken tells the owner of a token that is no longer valid how to get another.
 func anotherToken(p *Problem) *Problem {
 	p.Next = "ask for another one: the user makes one with `maestro token create`"
 	return p
@@ -223,7 +225,7 @@ func (s *Service) Anonymous(session string) *Caller {
 	s.Handler.View(func(state *projections.State) {
 		if x := state.Session(session); x != nil {
 			c.By = commands.SessionActor(x.ProjectID, session, commands.AuthnNone)
-			c.Root = state.Root(x.ProjectID)
+			c.Root, c.NoLongerHolds = state.Root(x.ProjectID), noLongerHolds(x)
 		}
 	})
 	return c

@@ -27,7 +27,7 @@ func endsItself(c *Caller, command commands.Command) bool {
 // which would be shown to nobody who acts on it, or to finish the item that it holds, which would wait for its lease.
 // It is for a caller that asked for it and can repeat the command. One that was kept is executed in any case.
 func (s *Service) ifFinished(ctx context.Context, c *Caller, command commands.Command, o Options) error {
-	if !o.IfFinished || o.DryRun || !endsItself(c, command) {
+	if !o.IfFinished || !endsItself(c, command) {
 		return nil
 	}
 	return s.work(ctx, c, func(v View) error {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"strconv"
 
 	"maestro/commands"
 	"maestro/events"
@@ -99,9 +100,6 @@ func OtherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }
 
-// queueEmpty is the message to all clients about a queue with nothing left to do.
-const queueEmpty = "Queue is empty - all tasks processed"
-
 // GetSessionQueueTop returns the next item of the queue that a session pulls from, and the item that it holds.
 func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
@@ -137,10 +135,23 @@ func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	switch {
 	case item != nil:
 		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item.TaskID)
-	case q.Stats.Queued > view.Over:
-		top.Message = "Nothing can be started now: the queued items wait for other tasks"
 	default:
-		top.Message = queueEmpty
+		top.Message = nothingNext(q.Stats, view.Over)
 	}
 	return top
+}
+
+// nothingNext says why a queue has no item to start next. over counts the queued items whose tasks are over.
+func nothingNext(n projections.QueueStats, over int) string {
+	switch {
+	case n == projections.QueueStats{}:
+		return "The queue has no items yet"
+	case n.Queued > over:
+		return "Nothing can be started now"
+	case n.Processing == 1:
+		return "No item is left to start; 1 item in progress"
+	case n.Processing > 1:
+		return "No item is left to start; " + strconv.Itoa(n.Processing) + " items in progress"
+	}
+	return "The queue is finished: all its items have ended"
 }

@@ -49,32 +49,39 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	return &earlier{sessions, v.entryReader().backward(timeline[max(0, len(timeline)-earlierLooked):], "")}
 }
 
-// words returns the newest messages, oldest first, and none if the log cannot be read: the item is started. What a
-// report of completion or failure says is not among them: the work has it. It may run without the state.
-func (x *earlier) words() (words []wire.WorkWord) {
+// words returns the newest messages, oldest first, and none if the log cannot be read: the item is started. What the
+// work has in other members is not among them. It may run without the state.
+func (x *earlier) words(work *wire.Work) (words []wire.WorkWord) {
 	_ = RecoverPart(func() error {
-		words = x.readWords()
+		words = x.readWords(work)
 		return nil
 	})
 	return words
 }
 
-// shownElsewhere are the kinds of messages that the work has in other members.
-var shownElsewhere = map[projections.SessionMessageKind]bool{
-	projections.SessionMessageFailed:                      true,
-	projections.SessionMessageReopened:                    true,
-	projections.SessionMessageKind(events.ReportComplete): true,
-	projections.SessionMessageKind(events.ReportError):    true,
+// shownIn reports whether the work has a message in another member: why the task was reopened, and what a session said
+// when it reported the task as completed or failed. When an item is returned, what its session said last counts no more
+// and is in no other member.
+func shownIn(work *wire.Work, kind projections.SessionMessageKind, session string) bool {
+	switch kind { //nolint:exhaustive // the others are only here
+	case projections.SessionMessageReopened:
+		return true
+	case projections.SessionMessageKind(events.ReportComplete):
+		return work.SaidDone != nil && work.SaidDone.SessionID == session
+	case projections.SessionMessageFailed, projections.SessionMessageKind(events.ReportError):
+		return work.Failed != nil && work.Failed.SessionID == session
+	}
+	return false
 }
 
-func (x *earlier) readWords() (words []wire.WorkWord) {
+func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 	for e := range x.newest {
 		session := x.sessions[e.SessionID]
 		if session == nil {
 			continue
 		}
 		kind := session.WordKind(e)
-		if kind == "" || shownElsewhere[kind] {
+		if kind == "" || shownIn(work, kind, e.SessionID) {
 			continue
 		}
 		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind)}

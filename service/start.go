@@ -46,7 +46,7 @@ func (s *Service) startOf(
 	if told != nil && told.Work != nil {
 		s.wholeWork(ctx, c, told.Work, blobs)
 		if before != nil {
-			told.Work.Earlier = before.words()
+			told.Work.Earlier = before.words(told.Work)
 		}
 	}
 	return told

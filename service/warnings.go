@@ -22,7 +22,9 @@ func (s *Service) warningsOf(ctx context.Context, c *Caller, command commands.Co
 			return nil
 		})
 	}
-	if warner, ok := command.(commands.Warner); ok {
+	// Most commands are reports, and only a session that has lost its item is warned of one.
+	_, report := command.(*commands.Report)
+	if warner, ok := command.(commands.Warner); ok && (!report || c.NoLongerHolds) {
 		err := see(func(v View) {
 			for _, w := range warner.Warnings(v.State, done.Data) {
 				if own := w.Except != "" && w.Except == c.By.Name; !own && v.mayReadWarning(w) {
@@ -84,7 +86,9 @@ const waitForIt = "`maestro input wait` waits for the answer"
 // asksAgain warns of a question that its session has asked already, and that nobody has answered yet.
 func asksAgain(v View, said *events.SessionReported) []string {
 	for x := range v.OpenQuestionsFrom(said.SessionID) {
-		if x.ID != said.InputID && x.Question == said.Message && slices.Equal(x.Options, said.Options) {
+		same := x.Question == said.Message && slices.Equal(x.Options, said.Options) &&
+			slices.Equal(x.TaskIDs, said.TaskIDs)
+		if x.ID != said.InputID && same && v.NeedsAnswer(x) {
 			again := "this asks it a second time: your question " + x.ID + " with the same words is still open"
 			return []string{v.warning(again, "`maestro input wait "+x.ID+"` waits for its answer")}
 		}

@@ -123,8 +123,7 @@ type Options struct {
 	DryRun bool
 	// Tree applies session:kill, or token:revoke of a session, to the living sessions below it too.
 	Tree bool
-	// IfFinished lets a command end its session only if nothing is left that only the session can do: no unread mail,
-	// and no held item.
+	// IfFinished lets a command end its session only if the session has no unread mail and holds no item.
 	IfFinished bool
 	// Wait is how long queue:start waits for an item; the server bounds it.
 	Wait time.Duration

@@ -3,7 +3,7 @@
 //
 // It ignores unknown fields of a request. An answer to a write shows only the newest entries of a timeline. Our own
 // clients use POST /api/commands/<id> and the reads of package api instead, and this package does not know those
-// requests. Both use three of the reads here; our own clients read the shape of service/wire in the answer.
+// requests. Both use four of the reads here; our own clients read the shape of service/wire in the answer.
 package compat
 
 import (
@@ -52,7 +52,7 @@ func Register(server Server) {
 }
 
 // RegisterReads adds the reads that older clients share with ours: their answers have members for older clients in
-// addition to the shapes of service/wire, which our own clients read.
+// addition to the shapes of service/wire, which our own clients read, or another message.
 func RegisterReads(server Server) {
 	s := &compat{server.Service, server}
 	route.List[SessionBody](server.Table)

@@ -219,8 +219,21 @@ func getSessionQueueTop(v service.View, in *wire.SessionID) (wire.QueueTop, erro
 	if _, _, err := sessionQueue(v, "queue:top", in.ID); err != nil {
 		return wire.QueueTop{}, err
 	}
-	return v.GetSessionQueueTop(in)
+	top, err := v.GetSessionQueueTop(in)
+	if !v.Caller.Program && top.Item == nil {
+		top.Message = queueEmpty
+		if top.Stats.Queued > top.Over {
+			top.Message = queueWaits
+		}
+	}
+	return top, err
 }
+
+// The messages to older clients about a queue in which nothing can be started now.
+const (
+	queueEmpty = "Queue is empty - all tasks processed"
+	queueWaits = "Nothing can be started now: the queued items wait for other tasks"
+)
 
 // sessionQueue returns a session with the queue that it pulls from. A caller that needs no credential is told first
 // what the session lacks: its own permissions are not in question.

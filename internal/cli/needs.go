@@ -68,7 +68,7 @@ func firstRefused(ctx context.Context, c *client.Client, ids ...string) (*wire.C
 	return nil, nil
 }
 
-// mayUse reports whether the server permits the caller a command. If that is not known, it may.
+// mayUse reports whether the server permits the caller a command. If the server cannot be asked, the answer is yes.
 func (a *Run) mayUse(ctx context.Context, id string) bool {
 	c, err := a.Connect(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ func tellOrKeep(
 		o.Key = uuid.NewString() // the same now and later: a lost answer does not repeat the command
 	}
 	if a.dryRun {
-		_, err := a.send(ctx, id, body, o.Key)
+		_, err := a.sendWith(ctx, id, body, o)
 		return err
 	}
 	answer, err := sendBehind(ctx, a, id, body, o)

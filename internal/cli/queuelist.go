@@ -75,7 +75,7 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 			showWork(c.Run, top.Work)
 		}
 		if top.Item == nil {
-			c.Print("%s%s\n", noNext(top.Stats, top.Over), waitingWords(top.Waiting-top.Over))
+			c.Print("%s%s\n", top.Message, waitingWords(top.Waiting-top.Over))
 			if top.Over > 0 && !c.isSession() {
 				c.Print("The tasks of %s are completed or cancelled; `maestro queue remove <taskId>` removes them: "+
 					"see `maestro queue list`\n", Many(top.Over, "queued item"))
@@ -93,19 +93,6 @@ func (c *queueTop) run(ctx context.Context, _ []string) error {
 		}
 	})
 	return nil
-}
-
-// noNext explains why a queue has no item to start next.
-func noNext(n wire.QueueStats, over int) string {
-	switch {
-	case n == wire.QueueStats{}:
-		return "The queue has no items yet"
-	case n.Queued > over:
-		return "Nothing can be started now"
-	case n.Processing > 0:
-		return "No item is left to start; " + Many(n.Processing, "item") + " in progress"
-	}
-	return "The queue is finished: all its items have ended"
 }
 
 // queueTopOf returns the next item of the requested queue.

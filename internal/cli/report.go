@@ -204,7 +204,7 @@ func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string)
 		return "", err
 	}
 	for _, q := range slices.Backward(questions) {
-		unseen := q.Status == wire.InputOpen || q.Status == wire.InputAnswered
+		unseen := q.Status == wire.InputOpen && !q.NotNeeded || q.Status == wire.InputAnswered
 		same := q.Question == body.Message && slices.Equal(q.Options, body.Options) &&
 			slices.Equal(q.TaskIDs, body.TaskIDs)
 		if unseen && same {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"maestro/engine"
 	"maestro/events"
@@ -240,12 +241,16 @@ func (s *salvage) leaveOut(c *choice, faults []engine.Fault) {
 func (s *salvage) noteLeadsElsewhere(best *choice) {
 	from := best.from[0]
 	saw, at := from.leadsElsewhere(best.message.Sequence, math.MaxUint64)
-	if saw == byNothing || from == s.intact || from.noted {
+	if !best.contradicted || saw == byNothing || s.own(best) || best.foreign || from.noted {
 		return
 	}
-	from.noted = true
-	s.note("the events from %d on are those of %s alone, and lead to another event %d than %s saw: they may come "+
-		"from a copy of this home", best.message.Sequence, from.name, at, witnessNames[saw])
+	names := make([]string, 0, len(best.from))
+	for _, f := range best.from {
+		f.noted = true
+		names = append(names, f.name)
+	}
+	s.note("what %s fills in from event %d on leads to another event %d than %s saw: it may come from a copy of this "+
+		"home", strings.Join(names, ", "), best.message.Sequence, at, witnessNames[saw])
 }
 
 // noteUndecided reports that several chains continue the log and nothing shows which of them the home acknowledged.

@@ -133,7 +133,7 @@ func TestSalvageTakesNoContradictedChain(t *testing.T) {
 			!strings.Contains(report.Unused[theirs], "the head file saw other events") {
 			t.Errorf("the log ends at %s, not %d: %v", report.Head, end, report.Unused)
 		}
-		said := strings.Contains(strings.Join(report.Notes, "\n"), "lead to another event 4 than the head file saw")
+		said := strings.Contains(strings.Join(report.Notes, "\n"), "leads to another event 4 than the head file saw")
 		if said != (end == 3) {
 			t.Errorf("the log ends at %s, and the notes are %q", report.Head, report.Notes)
 		}

@@ -672,9 +672,9 @@ var plants = []plant{
 	{
 		"a session completes an item that it no longer holds",
 		[]edit{{
-			finishes, "	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
-			"	if last.Status == events.ItemProcessing {\n		return last, nil\n	}\n" +
-				"	if last.SessionID == session.ID && last.Status != events.ItemQueued {\n",
+			finishes, "	if lost := lostItem(session, last); lost != nil {\n",
+			"	if last != nil && last.Status == events.ItemProcessing {\n		return last, nil\n	}\n" +
+				"	if lost := lostItem(session, last); lost != nil {\n",
 		}},
 	},
 	{"a session that reported its completion starts an item", []edit{{
