@@ -63,6 +63,7 @@ func (s *salvage) next(head events.Head) (m events.Message, judged, ok bool) {
 		}
 		s.noteUndecided(best, choices)
 		s.noteLeadsElsewhere(best)
+		s.noteUnproven(best)
 		s.taken(best)
 		return best.message, judged, true
 	}
@@ -138,6 +139,10 @@ func (s *salvage) refuses(other *source) bool {
 		other.leave(fmt.Sprintf("%s saw other events up to %d", witnessNames[saw], at))
 		return true
 	}
+	if noted := s.end.noted; noted > 0 && sequence > noted && !s.forked && other.foreignAt(sequence) {
+		other.leave(fmt.Sprintf("the server stopped cleanly after event %d, and nothing proves what follows it", noted))
+		return true
+	}
 	if _, wrong := slices.BinarySearch(other.wrong, sequence); wrong && other.foreignAt(sequence) {
 		other.leave(fmt.Sprintf("the line of event %d has a hash that is not the event's", sequence))
 		return true
@@ -185,7 +190,9 @@ func (s *salvage) mayBeBetter(f file, sequence uint64, best *choice) bool {
 	if f.named {
 		by = bySignature
 	}
-	return int(max(by, s.mayProve(sequence, f.upTo(s.before)))) > best.rank()
+	rank := int(max(by, s.mayProve(sequence, f.upTo(s.before))))
+	// Another automatic backup may have another chain, and then neither is taken unseen.
+	return rank > best.rank() || rank == best.rank() && best.by == byOwnBackup
 }
 
 func (s *salvage) openFile(f file, sequence uint64) bool {
@@ -251,6 +258,18 @@ func (s *salvage) noteLeadsElsewhere(best *choice) {
 	}
 	s.note("what %s fills in from event %d on leads to another event %d than %s saw: it may come from a copy of this "+
 		"home", strings.Join(names, ", "), best.message.Sequence, at, witnessNames[saw])
+}
+
+// noteUnproven reports, once for each file, that its events fill a gap although nothing proves that this home
+// acknowledged them.
+func (s *salvage) noteUnproven(best *choice) {
+	from := best.from[0]
+	if !best.foreign || from.noted {
+		return
+	}
+	from.noted = true
+	s.note("nothing proves that this home acknowledged what %s fills in from event %d on", from.name,
+		best.message.Sequence)
 }
 
 // noteUndecided reports that several chains continue the log and nothing shows which of them the home acknowledged.
