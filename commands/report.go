@@ -57,7 +57,7 @@ func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
 	lost := lostItem(session, last)
 	if lost == nil && last.Status == events.ItemQuarantined {
 		lost = &Refusal{
-			Message: "the item of task " + last.TaskID + " is quarantined: it was started too often without being finished",
+			Message: "the item of task " + last.TaskID + " is quarantined: it was started too often without an end",
 			Next:    "stop working on it, and claim the next one with `maestro queue start`",
 		}
 	}

@@ -297,9 +297,7 @@ func (b *inbox) queue(q *Queue, served bool) {
 		b.unserved(q)
 	}
 	b.stuck(q)
-	if served {
-		b.stalled(q)
-	}
+	b.stalled(q)
 	if q.Stats.Quarantined > 0 {
 		b.quarantine(q)
 	}

@@ -275,7 +275,10 @@ func TestInbox(t *testing.T) {
 			"stranded / in a at 7: a: 2 items can be started, and no session works in the queue → " +
 				"maestro session spawn --strategy queue --queue a --project p",
 		}},
-		{"no item can start there", named(push("t2")), nil},
+		{"no item can start there, and nobody works in it", named(push("t2")), []string{
+			"stuck /t1 in a at 7: Title of t1: every item of queue a waits, and nobody has this task, which has to " +
+				"come first → maestro queue push t1 --queue a, or maestro session spawn --task-ids t1",
+		}},
 		{"no item can start there, and a session waits", named(push("t2"), pulls("x", "a")), []string{
 			"stuck /t1 in a at 7: Title of t1: every item of queue a waits, and nobody has this task, which has to " +
 				"come first → maestro queue push t1 --queue a, or maestro session spawn --task-ids t1",

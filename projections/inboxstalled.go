@@ -5,8 +5,11 @@ import (
 	"slices"
 )
 
-// stalled adds the task that the workers of a queue wait for, if no item can be started or is held, and nobody has that
-// task: they would wait for ever. The wait began when the item was pushed.
+// stalledLooked bounds the waiting items of a queue that are examined for what they wait for.
+const stalledLooked = 100
+
+// stalled adds the task that the items of a queue wait for, if none can be started or is held, and nobody has that
+// task: they would wait for ever, whether or not a session works in the queue. The wait began when the item was pushed.
 func (b *inbox) stalled(q *Queue) {
 	key := queueKey(q.ProjectID, q.Name)
 	if q.Stats.Queued == 0 || q.Stats.Processing > 0 || b.ready.get(key).len() > 0 {
@@ -14,6 +17,7 @@ func (b *inbox) stalled(q *Queue) {
 	}
 	var on *Task
 	var since int64
+	looked := 0
 	b.add(finally(func() {
 		if on == nil {
 			return
@@ -33,11 +37,12 @@ func (b *inbox) stalled(q *Queue) {
 		})
 	}))
 	b.add(b.waiting.get(key).each(func(task string) {
-		if on != nil {
+		if on != nil || looked == stalledLooked {
 			return
 		}
+		looked++
 		item, t := b.Item(q.ProjectID, q.Name, task), b.Task(task)
-		if item != nil && t != nil && !t.Over() {
+		if item != nil && t != nil && !t.Over() && b.goneDependency(t) == "" { // else it is stuck, and listed so
 			on, since = b.leftToStart(t), item.AddedAt
 		}
 	}))
