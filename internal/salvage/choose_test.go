@@ -92,16 +92,26 @@ func TestSalvageOfTwoChainsWithoutWitness(t *testing.T) {
 	if err := os.Remove(filepath.Join(l.dir, "head")); err != nil {
 		t.Fatal(err)
 	}
-	for _, files := range [][]string{
-		{whole.exports(t, "own"), other.exports(t, "other")},
-		{whole.backup(t, "own"), other.backup(t, "other")},
+	for kind, files := range map[string][]string{
+		"exports":   {whole.exports(t, "own"), other.exports(t, "other")},
+		"backups":   {whole.backup(t, "own"), other.backup(t, "other")},
+		"automatic": {whole.backup(t, ""), other.backup(t, "")},
 	} {
 		for range 2 {
-			report := l.salvage(t, func(o *Options) { o.With = files })
+			report := l.salvage(t, func(o *Options) {
+				if o.With = files; kind == "automatic" {
+					o.With, o.Backups = nil, files
+				}
+			})
 			notes := strings.Join(report.Notes, "\n")
 			if report.Head != other.head || report.Whole() || !report.EndUnknown || report.Aside != 2 ||
 				!strings.Contains(notes, "nothing tells which of them") {
-				t.Errorf("the log ends at %s, %d events kept: %s", report.Head, report.Aside, notes)
+				t.Errorf("%s: the log ends at %s, %d events kept: %s", kind, report.Head, report.Aside, notes)
+			}
+			named := strings.Contains(notes, "nothing proves that this home acknowledged what "+files[0]) ||
+				strings.Contains(notes, "nothing proves that this home acknowledged what "+files[1])
+			if named != (kind == "exports") {
+				t.Errorf("%s: the notes are %q", kind, notes)
 			}
 			slices.Reverse(files)
 		}
@@ -119,6 +129,22 @@ func TestSalvageOfTwoChainsWithoutWitness(t *testing.T) {
 	report := shorter.salvage(t, func(o *Options) { o.With = files })
 	if report.Head.Sequence != 3 || report.End != 3 || report.Whole() {
 		t.Errorf("of the length of the log, it ends at %s of %d: %s", report.Head, report.End, report.Lost())
+	}
+}
+
+// What nothing proves is not taken past a clean stop, after which nothing followed.
+func TestSalvageTakesNothingUnprovenPastACleanStop(t *testing.T) {
+	l := small(t, "A", "B")
+	other := l.copied(t)
+	_, other.head = other.grow(t, "C3")
+	theirs := other.exports(t, "other")
+	report := l.salvage(t, func(o *Options) { o.With = []string{theirs} })
+	if report.Head.Sequence != 2 || !strings.Contains(report.Unused[theirs], "stopped cleanly after event 2") {
+		t.Errorf("the log ends at %s: %v", report.Head, report.Unused)
+	}
+	report = l.salvage(t, func(o *Options) { o.With, o.AcceptFaults = []string{theirs}, true })
+	if report.Head != other.head {
+		t.Errorf("with faults accepted, the log ends at %s, expected %s", report.Head, other.head)
 	}
 }
 
