@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"maestro/api/route"
+	"maestro/commands"
 	"maestro/internal/safetext"
 	"maestro/service"
 	"maestro/service/wire"
@@ -265,7 +266,7 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	if len(allowed) == 0 {
 		s.fail(w, r, &service.Problem{
 			Kind:    service.KindNotFound,
-			Code:    "NOT_FOUND",
+			Code:    string(commands.CodeNotFound),
 			Message: "There is nothing at " + safetext.Printable(r.URL.Path),
 			Why:     "no route has this path",
 			Next:    "check the path against the documentation",

@@ -22,7 +22,7 @@ func (s *server) warnings() []wire.Warning {
 	var all []wire.Warning
 	if s.Clock != nil {
 		if status := s.Clock.Status(); status.Warning != "" {
-			all = append(all, wire.Warning{Code: "CLOCK", Message: status.Warning, Next: status.Next})
+			all = append(all, wire.Warning{Code: wire.CodeClock, Message: status.Warning, Next: status.Next})
 		}
 	}
 	if s.Warnings != nil {

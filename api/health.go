@@ -32,7 +32,7 @@ func (s *server) readyz(*http.Request) (wire.Ready, error) {
 	if err != nil {
 		return wire.Ready{}, &service.Problem{
 			Kind:       service.KindUnavailable,
-			Code:       "UNAVAILABLE",
+			Code:       wire.CodeUnavailable,
 			Message:    "The server takes no writes now",
 			Why:        err.Error(),
 			Next:       "reads still work; " + engine.Advice(err),

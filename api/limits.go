@@ -61,7 +61,7 @@ func readBody(r *http.Request, into *bytes.Buffer) error {
 	case err != nil:
 		return &service.Problem{
 			Kind:    service.KindInvalid,
-			Code:    "VALIDATION_ERROR",
+			Code:    string(commands.CodeInvalid),
 			Message: "The body is truncated",
 			Why:     "the connection delivered fewer bytes than announced",
 			Next:    "send it again with the same key",
@@ -83,7 +83,7 @@ func tooLarge(r *http.Request) error {
 	drain(r, maxDrained)
 	return &service.Problem{
 		Kind:    service.KindTooLarge,
-		Code:    "TOO_LARGE",
+		Code:    string(commands.CodeTooLarge),
 		Message: "The body is larger than 1 MiB",
 		Why:     "a request has at most 1 MiB",
 		Next:    "shorten it, or split it",

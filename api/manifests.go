@@ -72,7 +72,7 @@ func readManifest(r *http.Request) ([]byte, error) {
 		drain(r, maxDrained)
 		return &service.Problem{
 			Kind:    service.KindTooLarge,
-			Code:    "TOO_LARGE",
+			Code:    string(commands.CodeTooLarge),
 			Message: "The manifest is larger than 16 MiB",
 			Why:     "a manifest has at most 16 MiB",
 			Next:    "shorten it, or split its tasks among sessions",
@@ -88,7 +88,7 @@ func readManifest(r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, &service.Problem{
 			Kind:    service.KindInvalid,
-			Code:    "VALIDATION_ERROR",
+			Code:    string(commands.CodeInvalid),
 			Message: "The body is truncated",
 			Why:     "the connection delivered fewer bytes than announced",
 			Next:    "send it again",

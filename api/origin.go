@@ -9,6 +9,7 @@ import (
 
 	"maestro/internal/safetext"
 	"maestro/service"
+	"maestro/service/wire"
 )
 
 // A page in a browser must not reach a server on the same machine by a name of its own (DNS rebinding), nor from an
@@ -29,7 +30,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 		if len(r.Header[name]) > 1 {
 			return &service.Problem{
 				Kind:    service.KindNotAllowed,
-				Code:    "ORIGIN_NOT_ALLOWED",
+				Code:    wire.CodeOrigin,
 				Message: "The request has more than one " + name + " header",
 				Why:     "it must say one origin only",
 				Next:    "send the header once",
@@ -52,7 +53,7 @@ func (s *server) checkOrigin(header http.Header, r *http.Request) *service.Probl
 	}
 	return &service.Problem{
 		Kind:    service.KindNotAllowed,
-		Code:    "ORIGIN_NOT_ALLOWED",
+		Code:    wire.CodeOrigin,
 		Message: "Pages of '" + safetext.Printable(origin) + "' may not call this server",
 		Why:     "the Origin header names neither the server itself nor an origin that was allowed",
 		Next:    "start the server with --allow-origin",

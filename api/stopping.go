@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"maestro/commands"
 	"maestro/service"
 )
 
@@ -147,7 +148,7 @@ func (b *stoppingBody) Read(p []byte) (int, error) {
 
 var errTooSlow = &service.Problem{
 	Kind:    service.KindInvalid,
-	Code:    "VALIDATION_ERROR",
+	Code:    string(commands.CodeInvalid),
 	Message: "The body arrived too slowly",
 	Why:     "a body has 30 s, and a long one must deliver 64 KiB each second",
 	Next:    "send it again with the same key",

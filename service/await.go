@@ -237,7 +237,7 @@ func (s *Service) AwaitSequence(ctx context.Context, c *Caller, sequence uint64)
 	head := s.Head()
 	return &Problem{
 		Kind: KindTimeout,
-		Code: "TIMEOUT",
+		Code: wire.CodeTimeout,
 		Message: "Sequence " + strconv.FormatUint(sequence, 10) + " was not reached in 5 s; the head is " +
 			strconv.FormatUint(head, 10),
 		Why:     "the views have not reached it yet",

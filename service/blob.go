@@ -13,6 +13,7 @@ import (
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // IsDigest reports whether a text is the digest of a blob, "sha256-<64 hex>".
@@ -151,7 +152,7 @@ func (s *Service) readBlob(ctx context.Context, digest string, charge func(bytes
 	}
 	return nil, (&Problem{
 		Kind:       KindUnavailable,
-		Code:       "UNAVAILABLE",
+		Code:       wire.CodeUnavailable,
 		Message:    "The long text cannot be read now",
 		Why:        "the server did not get it from its store; its log says why",
 		Next:       "try again",

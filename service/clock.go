@@ -49,7 +49,7 @@ func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedCl
 	if err != nil {
 		return wire.ConfirmedClock{}, &Problem{
 			Kind:    KindConflict,
-			Code:    "CLOCK",
+			Code:    wire.CodeClock,
 			Message: "The wall clock is not confirmed",
 			Why:     err.Error(),
 			Next:    "correct the machine's clock; until then events go on at the earlier pace",

@@ -195,7 +195,7 @@ func anotherToken(p *Problem) *Problem {
 func NotAuthenticated(message, why string, invalid bool) *Problem {
 	return &Problem{
 		Kind:          KindUnauthenticated,
-		Code:          "UNAUTHENTICATED",
+		Code:          wire.CodeUnauthenticated,
 		Message:       message,
 		Why:           why,
 		Next:          "send `Authorization: Bearer <token>`",

@@ -8,6 +8,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // Damage returns why the readable log lacks acknowledged events, or nil. A server that was started read-only, or whose
@@ -59,7 +60,7 @@ func (s *Service) DamageProblem(ctx context.Context, doing string, err error) er
 func (s *Service) damageProblem(ctx context.Context, doing string, damage error) *Problem {
 	p := &Problem{
 		Kind:    KindUnavailable,
-		Code:    "LOG_DAMAGED",
+		Code:    wire.CodeLogDamaged,
 		Message: doing + ": not all of the log can be read",
 		Why:     damage.Error(),
 		Next:    engine.Advice(damage),

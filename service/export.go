@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -59,7 +60,7 @@ func (s *Service) openExport(ctx context.Context, c *Caller, in ExportQuery) (*E
 		if err == nil && in.Project != "" && !state.ProjectExisted(in.Project) {
 			err = &Problem{
 				Kind:    KindNotFound,
-				Code:    "NOT_FOUND",
+				Code:    string(commands.CodeNotFound),
 				Message: "Project with id '" + safetext.Printable(in.Project) + "' not found",
 				Why:     "it never existed",
 				Next:    "list what exists with `maestro project list`",

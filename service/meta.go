@@ -25,7 +25,7 @@ func (m Meta) CheckKept(id string) error {
 	}
 	return &Problem{
 		Kind:    KindInvalid,
-		Code:    "VALIDATION_ERROR",
+		Code:    string(commands.CodeInvalid),
 		Message: safetext.Printable(id) + " does not take Maestro-Occurred-At",
 		Why: "only commands that may wait in an outbox carry the time at which they were said: " +
 			"reports, tracked files, the end of a session",

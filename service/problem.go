@@ -167,7 +167,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			"call", call, "why", safetext.Shorten(err.Error(), longestProblem))
 		p = &Problem{
 			Kind:       KindUnavailable,
-			Code:       "UNAVAILABLE",
+			Code:       wire.CodeUnavailable,
 			Message:    "The server takes no writes now",
 			Why:        unavailable.Why,
 			Next:       unavailable.Next,
@@ -176,7 +176,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.Is(err, events.ErrReadOnly):
 		p = &Problem{
 			Kind:       KindUnavailable,
-			Code:       "UNAVAILABLE",
+			Code:       wire.CodeUnavailable,
 			Message:    "The server takes no writes now",
 			Why:        err.Error(),
 			Next:       engine.Advice(err),
@@ -185,7 +185,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.Is(err, events.ErrUnreadable):
 		p = &Problem{
 			Kind:       KindUnavailable,
-			Code:       "UNAVAILABLE",
+			Code:       wire.CodeUnavailable,
 			Message:    "The server cannot read a part of its store now",
 			Why:        err.Error(),
 			Next:       engine.Advice(err),
@@ -194,7 +194,7 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		p = &Problem{
 			Kind:    KindTimeout,
-			Code:    "TIMEOUT",
+			Code:    wire.CodeTimeout,
 			Message: "The server did not finish in time",
 			Why:     "a command may have happened",
 			Next:    "try again with the same key",

@@ -8,6 +8,7 @@ import (
 	"maestro/engine"
 	"maestro/events"
 	"maestro/projections"
+	"maestro/service/wire"
 )
 
 // Verify decides the whole log again up to the present head, and compares the result with the witnesses, with a head
@@ -33,7 +34,7 @@ func (s *Service) verify(ctx context.Context, c *Caller, from string) (engine.Ve
 	if errors.Is(err, events.ErrReadOnly) {
 		return engine.Verdict{}, &Problem{
 			Kind:    KindUnavailable,
-			Code:    "UNAVAILABLE",
+			Code:    wire.CodeUnavailable,
 			Message: "The log cannot be audited",
 			Why:     err.Error(),
 			Next:    engine.Advice(err),

@@ -226,7 +226,7 @@ func (c *Client) identify(ctx context.Context, conn net.Conn) error {
 	case c.token == "":
 	case public == "" || !hmac.Equal([]byte(said.Proof), []byte(wire.Prove(c.token, challenge))):
 		return &Error{Status: http.StatusUnauthorized, Problem: wire.Problem{
-			Code:    "UNAUTHENTICATED",
+			Code:    wire.CodeUnauthenticated,
 			Message: "The token is not one of this server's",
 			Why:     "the Maestro server at " + c.Base() + " did not prove that it knows it, so it was not sent",
 			Next:    "check the token, and the address of the server",

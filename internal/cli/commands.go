@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -221,8 +220,7 @@ func checkCommand(ctx context.Context, a *Run, id string) error {
 		return nil
 	}
 	return &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    "NOT_ALLOWED",
+		Code:    failure.NotAllowed,
 		Message: said,
 		Why:     check.Why,
 		Next:    next,

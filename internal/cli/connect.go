@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -108,8 +107,7 @@ func (a *Run) ownToken() (string, error) {
 		return token, nil
 	}
 	f := &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    "NOT_ALLOWED",
+		Code:    failure.NotAllowed,
 		Message: "This process is session '" + session + "', and MAESTRO_TOKEN does not hold the session's secret",
 		Why:     "a process that names a session acts as that session or not at all, and never with the user's token",
 		Next:    "pass on the whole environment that the spawn of the session printed",
@@ -144,8 +142,7 @@ func userToken(h *home.Home) (string, error) {
 	session, err := sessionAbove()
 	if err != nil {
 		return "", &failure.Error{
-			Status:  http.StatusForbidden,
-			Code:    "NOT_ALLOWED",
+			Code:    failure.NotAllowed,
 			Message: "This process does not get the user's token",
 			Why:     err.Error(),
 			Next:    "run it again, or name a token in MAESTRO_TOKEN",
@@ -153,8 +150,7 @@ func userToken(h *home.Home) (string, error) {
 	}
 	if session != "" {
 		return "", &failure.Error{
-			Status:  http.StatusForbidden,
-			Code:    "NOT_ALLOWED",
+			Code:    failure.NotAllowed,
 			Message: "This process was started by session '" + session + "', so it does not get the user's token",
 			Why:     "what a session starts acts as that session or not at all",
 			Next:    "pass on the session's environment: MAESTRO_SESSION_ID and MAESTRO_TOKEN",

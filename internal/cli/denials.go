@@ -203,7 +203,7 @@ func (c *auditCan) run(ctx context.Context, args []string) error {
 	if can.Allowed {
 		return nil
 	}
-	return &failure.Error{Status: 403, Code: "NOT_ALLOWED", Shown: true}
+	return &failure.Error{Code: failure.NotAllowed, Shown: true}
 }
 
 func (c *auditCan) showLimits(limits []wire.CanLimit) {

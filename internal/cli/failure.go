@@ -49,10 +49,10 @@ func exitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &own) && own.Partial:
 		return ExitPartial
-	case errors.As(err, &own) && own.Status == 0:
+	case errors.As(err, &own) && own.HTTPStatus() == 0:
 		return exitCode(own.Err)
 	case errors.As(err, &own):
-		return exitOf(own.Status)
+		return exitOf(own.HTTPStatus())
 	case errors.As(err, &problem) && problem.NoHome:
 		return ExitInvalid
 	case errors.As(err, &unreachable):
@@ -203,12 +203,12 @@ func explain(err error) explained {
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		return explained{
-			code:    "TIMED_OUT",
+			code:    failure.TimedOut,
 			message: "The server did not answer in time",
 			next:    "try again; a command that is repeated with the same --key runs once",
 		}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrExist):
-		return explained{code: "FILE", message: err.Error()}
+		return explained{code: failure.File, message: err.Error()}
 	}
 	return explained{code: "FAILED", message: err.Error()}
 }

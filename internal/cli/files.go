@@ -41,8 +41,7 @@ func notOpened(file string, err error) error {
 		return Unreadable(file, err)
 	}
 	return &failure.Error{
-		Status:  http.StatusNotFound,
-		Code:    "NOT_FOUND",
+		Code:    failure.NotFound,
 		Message: fmt.Sprintf("There is no file %s", file),
 		Err:     err,
 		Why:     "no such file or directory",
@@ -66,7 +65,7 @@ func Unreadable(file string, err error) error {
 	}
 	return &failure.Error{
 		Status:  http.StatusBadRequest,
-		Code:    "FILE",
+		Code:    failure.File,
 		Message: fmt.Sprintf("The file %s cannot be read", file),
 		Why:     files.Bare(err).Error(),
 		Next:    next,
@@ -112,8 +111,7 @@ func Absent(file string) error {
 
 func exists(file string) error {
 	return &failure.Error{
-		Status:  http.StatusConflict,
-		Code:    "CONFLICT",
+		Code:    failure.Conflict,
 		Message: "The file " + file + " already exists, and is not overwritten",
 		Next:    "choose another name, or move it away",
 	}
@@ -127,7 +125,7 @@ func notWritten(file string, err error) error {
 	}
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
-		Code:    "FILE",
+		Code:    failure.File,
 		Message: "The file " + file + " could not be written",
 		Why:     files.Bare(err).Error(),
 		Next:    next,

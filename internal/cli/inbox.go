@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,8 +130,7 @@ func (c *inbox) await(ctx context.Context, filter wire.InboxFilter) (items []wir
 	})
 	if err == nil && over {
 		err = &failure.Error{
-			Status:  http.StatusGatewayTimeout,
-			Code:    "TIMED_OUT",
+			Code:    failure.TimedOut,
 			Message: "Nothing needed you within " + c.timeout.String(),
 			Next:    "to keep waiting, run the same command again",
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
@@ -190,8 +189,7 @@ func awaitAnswer(
 		return question, err
 	case over:
 		return question, &failure.Error{
-			Status:  http.StatusGatewayTimeout,
-			Code:    "TIMED_OUT",
+			Code:    failure.TimedOut,
 			Message: "There was no answer within " + timeout.String(),
 			Why:     "question " + id + " is still open",
 			Next: "keep waiting with `maestro input wait " + id +
@@ -199,16 +197,14 @@ func awaitAnswer(
 		}
 	case question.NotNeeded:
 		return question, &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "Question " + id + " needs no answer any more",
 			Why:     "the work on " + strings.Join(question.TaskIDs, ", ") + " is over",
 			Next:    "see `maestro whoami` for what is next",
 		}
 	case question.Status == wire.InputVoid:
 		return question, &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "Question " + id + " will have no answer",
 			Why:     "its session has ended",
 			Next:    "see `maestro why " + question.SessionID + "`",

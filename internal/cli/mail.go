@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -34,8 +33,7 @@ func awaitMail(ctx context.Context, a *Run, timeout time.Duration) error {
 		return err
 	case over:
 		return &failure.Error{
-			Status:  http.StatusGatewayTimeout,
-			Code:    "TIMED_OUT",
+			Code:    failure.TimedOut,
 			Message: "There was no mail within " + timeout.String(),
 			Next:    "keep waiting with `maestro input wait`, or go on: mail comes with your next command",
 		}

@@ -100,8 +100,7 @@ func (c *sessionMessage) team(ctx context.Context) (ids []string, names map[stri
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusForbidden && c.isSession() {
 		return nil, nil, &failure.Error{
-			Status:  http.StatusForbidden,
-			Code:    "NOT_ALLOWED",
+			Code:    failure.NotAllowed,
 			Message: "`maestro session message --all` is not allowed for this session",
 			Why:     "it writes to the sessions that yours spawned, and yours may not list sessions",
 			Next:    c.writeInstead(ctx),

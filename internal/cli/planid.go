@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -78,8 +77,7 @@ func (a *Run) mistypedPlanID(ctx context.Context, c *client.Client, text string)
 		return nil
 	}
 	return &failure.Error{
-		Status:  http.StatusNotFound,
-		Code:    "NOT_FOUND",
+		Code:    failure.NotFound,
 		Message: "Task with id '" + safetext.Printable(text) + "' not found",
 		Why:     "no task of the project has this id or plan id",
 		Next:    "did you mean " + near + "? list what exists with `maestro task list`",

@@ -108,8 +108,7 @@ func (a *Run) noSuchProject(ctx context.Context, text string) error {
 		return nil // the server's error about the id is clearer
 	}
 	refused := &failure.Error{
-		Status:  http.StatusNotFound,
-		Code:    "NOT_FOUND",
+		Code:    failure.NotFound,
 		Message: "There is no project " + strconv.Quote(safetext.OneLine(text)),
 		Next:    "see `maestro project list`",
 	}

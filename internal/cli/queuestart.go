@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -105,8 +104,7 @@ func startItem(
 	})
 	if err == nil && over {
 		err = &failure.Error{
-			Status:  http.StatusGatewayTimeout,
-			Code:    "TIMED_OUT",
+			Code:    failure.TimedOut,
 			Message: "There was no item within " + timeout.String(),
 			Next:    "ask again; see `maestro queue list` for what the queued items wait for",
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -166,8 +165,7 @@ func askAndWait(
 	reported, ok := data.(*events.SessionReported)
 	if !ok || reported.InputID == "" {
 		return &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "The question came after the session's end, so there will be no answer",
 			Next:    "see `maestro session info`",
 		}

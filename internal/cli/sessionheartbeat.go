@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,14 +66,10 @@ func (c *sessionHeartbeat) run(ctx context.Context, args []string) error {
 
 // notItself refuses a heartbeat for another session: only a session's own supervisor knows that it is alive.
 func (c *sessionHeartbeat) notItself(session string) error {
-	f := &failure.Error{
-		Status:  http.StatusBadRequest,
-		Code:    "USAGE",
-		Message: "A session sends its own heartbeats, and this process belongs to none",
-		Why:     "only whoever runs a session's agent knows that it is alive",
-	}
+	f := failure.Usage("A session sends its own heartbeats, and this process belongs to none").
+		WithWhy("only whoever runs a session's agent knows that it is alive")
 	if session != "" {
-		f.Status, f.Code = http.StatusForbidden, "NOT_ALLOWED"
+		f.Code = failure.NotAllowed
 	}
 	named := cmp.Or(session, "<sessionId>")
 	f.Next = "run the agent with `maestro session exec " + named + " -- <command>`, which sends them"

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -248,8 +247,7 @@ func (a *Run) notBySession(does, why, next string) error {
 		}
 	}
 	return &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    "NOT_ALLOWED",
+		Code:    failure.NotAllowed,
 		Message: "A session " + does,
 		Why:     why + ": this process belongs to session '" + session + "'",
 		Next:    next,

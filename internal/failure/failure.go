@@ -6,9 +6,21 @@ import (
 	"net/http"
 )
 
+// The codes that several failures share. The first three are also those of a server's refusals.
+const (
+	Conflict    = "CONFLICT"     // it conflicts with what is there
+	NotAllowed  = "NOT_ALLOWED"  // the caller may not do it
+	NotFound    = "NOT_FOUND"    // its target does not exist
+	TimedOut    = "TIMED_OUT"    // what was waited for did not happen in time
+	File        = "FILE"         // a file cannot be read or written
+	AuditFailed = "AUDIT_FAILED" // the log or a copy of it is not as it should be
+	usage       = "USAGE"        // the command line is wrong
+)
+
 // Error is a refusal or failure of the program itself. Match it with errors.As.
 type Error struct {
-	// Status is the HTTP status with which a server would say the same; 0 leaves that to Err.
+	// Status is the HTTP status with which a server would say the same; 0 leaves that to Code, then to Err. Read it
+	// with HTTPStatus.
 	Status int
 	// Code identifies the error in one word, Message states it in a sentence.
 	Code, Message string
@@ -27,9 +39,31 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// HTTPStatus returns the HTTP status with which a server would say the same; 0 leaves that to Err.
+func (e *Error) HTTPStatus() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	switch e.Code {
+	case usage:
+		return http.StatusBadRequest
+	case NotAllowed:
+		return http.StatusForbidden
+	case NotFound:
+		return http.StatusNotFound
+	case Conflict:
+		return http.StatusConflict
+	case TimedOut:
+		return http.StatusGatewayTimeout
+	case AuditFailed:
+		return http.StatusInternalServerError
+	}
+	return 0
+}
+
 // Usage returns the error for a command line that cannot be parsed, or asks for something impossible.
 func Usage(format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "USAGE", Message: fmt.Sprintf(format, args...)}
+	return &Error{Code: usage, Message: fmt.Sprintf(format, args...)}
 }
 
 // WithWhy says why.

@@ -19,8 +19,17 @@ type Problem struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// CodeStopping is the code of an answer that tells the caller to ask again, because the server is stopping.
-const CodeStopping = "STOPPING"
+// The codes of problems with the server or with a call, which several places give or match. The domain's own codes are
+// those of commands.Code.
+const (
+	CodeUnauthenticated = "UNAUTHENTICATED"    // the caller is not known
+	CodeOrigin          = "ORIGIN_NOT_ALLOWED" // a page of another origin
+	CodeTimeout         = "TIMEOUT"            // the server did not finish in time
+	CodeUnavailable     = "UNAVAILABLE"        // the server cannot do it now
+	CodeLogDamaged      = "LOG_DAMAGED"        // the answer lacks acknowledged events
+	CodeClock           = "CLOCK"              // the machine's clock cannot be believed
+	CodeStopping        = "STOPPING"           // the server is stopping: ask again
+)
 
 // Denied says who may not use a command, and what they may use. It is in the details of NOT_ALLOWED if the permissions
 // do not let the caller use the command at all.

@@ -55,8 +55,7 @@ func (c *backup) run(ctx context.Context, args []string) error {
 	if session := c.Getenv(wire.EnvSessionID); session != "" && errors.As(err, &refused) &&
 		refused.Status == http.StatusForbidden {
 		return &failure.Error{
-			Status:  http.StatusForbidden,
-			Code:    "NOT_ALLOWED",
+			Code:    failure.NotAllowed,
 			Message: "A backup is not allowed for session " + session,
 			Why:     "it is for the user",
 			Next:    "ask whoever runs the server",

@@ -30,7 +30,7 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 	if first, err := in.Peek(2); err == nil && bytes.Equal(first, []byte{0x1f, 0x8b}) { // gzip
 		return &failure.Error{
 			Status:  http.StatusUnprocessableEntity,
-			Code:    "FILE",
+			Code:    failure.File,
 			Message: file + " is a backup, or another archive",
 			Why:     what + " reads exports only",
 			Next: "restore it with `maestro restore " + cli.Quoted(file) +
@@ -43,7 +43,7 @@ func mustBeExport(file string, in *bufio.Reader, what string) error {
 func notAnExport(file string, err error) error {
 	return &failure.Error{
 		Status:  http.StatusUnprocessableEntity,
-		Code:    "FILE",
+		Code:    failure.File,
 		Err:     err,
 		Message: "The file " + file + " is not an export",
 		Why:     err.Error(),
@@ -57,7 +57,7 @@ func notWhole(file string, err error) error {
 	var exported *export.DamageError
 	f := &failure.Error{
 		Status: http.StatusUnprocessableEntity,
-		Code:   "FILE",
+		Code:   failure.File,
 		Err:    err,
 		Next:   "use another backup or export",
 	}

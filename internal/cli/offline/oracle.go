@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"maestro/api/client"
@@ -49,8 +48,7 @@ func judgeLog(ctx context.Context, a *cli.Run, file string) error {
 			fmt.Fprintf(&why, "event %d: %s: %s\n", fault.Sequence, fault.Rule, fault.What)
 		}
 		return &failure.Error{
-			Status: http.StatusInternalServerError,
-			Code:   "AUDIT_FAILED",
+			Code: failure.AuditFailed,
 			Message: fmt.Sprintf(
 				"The log breaks the documented rules: %s in %s",
 				cli.Many(len(verdict.Faults), "fault"),
@@ -99,8 +97,7 @@ func checkTexts(ctx context.Context, a *cli.Run) error {
 		fmt.Fprintf(&why, "and %d more\n", found.LostMore)
 	}
 	return &failure.Error{
-		Status: http.StatusInternalServerError,
-		Code:   "AUDIT_FAILED",
+		Code: failure.AuditFailed,
 		Message: fmt.Sprintf(
 			"%s of %d that the log names cannot be read", cli.Many(len(found.Lost)+found.LostMore, "long text"),
 			found.Named,

@@ -206,8 +206,7 @@ func replayLog(ctx context.Context, a *cli.Run, file string, o replayOptions) er
 	}
 	if kind, id := r.wanted(); id != "" && !r.found {
 		return &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: kind + " with id '" + id + "' not found",
 			Why:     "the log has no event about it" + cli.Prefixed(" up to ", o.at),
 		}
@@ -313,7 +312,7 @@ func (r *replayed) fold(log io.Reader) error {
 func unreadable(behind uint64, err error) error {
 	return &failure.Error{
 		Status:  http.StatusUnprocessableEntity,
-		Code:    "FILE",
+		Code:    failure.File,
 		Err:     err,
 		Message: fmt.Sprintf("The export cannot be read after event %d", behind),
 		Why:     err.Error(),
@@ -420,8 +419,7 @@ func showBoard(a *cli.Run, r *replayed) error {
 	}
 	if r.options.project != "" && len(data.Boards) == 0 {
 		return &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: "Project with id '" + r.options.project + "' not found",
 			Why:     "it did not exist at " + r.options.at,
 			Next:    "name a later event with --at, or another project with --project",

@@ -200,8 +200,7 @@ func mustBeEmpty(lock *home.Lock, dir string) error {
 	for _, path := range []string{lock.Store(), lock.Head(), lock.Snapshots()} {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			return &failure.Error{
-				Status:  http.StatusConflict,
-				Code:    "CONFLICT",
+				Code:    failure.Conflict,
 				Message: "The home " + dir + " is not empty: it has " + path,
 				Why:     "a log is restored into an empty home, so that nothing is lost",
 				Next:    "choose another with --home, or move this one away",

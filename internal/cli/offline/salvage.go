@@ -110,8 +110,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	damaged, err := home.Open(o.home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: "There is no home " + o.home,
 			Next:    "name it with --home",
 		}
@@ -127,8 +126,7 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 		defer func() { _ = reading.Release() }()
 	case errors.As(err, &held):
 		return &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "A server holds the home " + o.home,
 			Why:     "what is being written cannot be salvaged",
 			Next:    "stop the server first",
@@ -169,24 +167,21 @@ func salvageHome(ctx context.Context, a *cli.Run, o salvageOptions) error {
 	switch {
 	case errors.Is(err, salvage.ErrRunning):
 		return &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "Nothing was salvaged",
 			Why:     err.Error(),
 			Next:    "wait until that salvage ends, and read its report; or choose another directory with --to",
 		}
 	case errors.Is(err, salvage.ErrTarget):
 		return &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: "Nothing was salvaged",
 			Why:     err.Error(),
 			Next:    "choose another directory with --to",
 		}
 	case errors.Is(err, salvage.ErrNoFile):
 		return &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: "Nothing was salvaged",
 			Why:     err.Error(),
 			Next:    "correct --with, or leave it out",
@@ -267,8 +262,7 @@ func isDirectory(path, flag string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: "There is no directory " + path,
 			Err:     err,
 			Why:     flag + " names it",

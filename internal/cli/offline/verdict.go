@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,7 +113,7 @@ func notVerified(file string, err error) error {
 	err = notWhole(file, err)
 	if errors.As(err, &own) && errors.As(err, &backup) && !backup.Foreign &&
 		!errors.Is(err, bus.ErrNewerBackup) {
-		own.Status, own.Code = http.StatusInternalServerError, "AUDIT_FAILED"
+		own.Status, own.Code = 0, failure.AuditFailed
 	}
 	return err
 }
@@ -254,8 +253,7 @@ func showVerdict(a *cli.Run, v fileVerdict, file string, compared bool) error {
 			}
 		}
 		return &failure.Error{
-			Status: http.StatusInternalServerError,
-			Code:   "AUDIT_FAILED",
+			Code: failure.AuditFailed,
 			Message: fmt.Sprintf("%s in %s%s",
 				cli.Many(len(v.Faults)+v.FaultsMore, "fault"), cli.Many(int(v.Events), "event"), unjudged(v.Verdict)),
 			Why:     strings.TrimRight(why.String(), "\n"),

@@ -3,7 +3,6 @@ package guard
 import (
 	"errors"
 	"io/fs"
-	"net/http"
 
 	"maestro/internal/disk"
 	"maestro/internal/failure"
@@ -32,8 +31,7 @@ func Hold(dir string) (*home.Lock, error) {
 	var held *home.HeldError
 	if errors.As(err, &held) {
 		return nil, &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: held.Error(),
 			Err:     err,
 			Why:     "one home has one server",
@@ -50,8 +48,7 @@ func Hold(dir string) (*home.Lock, error) {
 // unfinished returns the error that a home is incomplete: a server would start an empty log in it.
 func unfinished(dir, left string) error {
 	return &failure.Error{
-		Status:  http.StatusConflict,
-		Code:    "CONFLICT",
+		Code:    failure.Conflict,
 		Message: "The home " + dir + " is incomplete: the salvage that was creating it was killed",
 		Why:     "what it had created so far is in " + left,
 		Next: "run the salvage again, with the same --to: it removes what was left. Or empty the directory, if you " +

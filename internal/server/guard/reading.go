@@ -19,8 +19,7 @@ func OpenForReading(dir string) (*home.Reading, error) {
 	h, err := home.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &failure.Error{
-			Status:  http.StatusNotFound,
-			Code:    "NOT_FOUND",
+			Code:    failure.NotFound,
 			Message: "There is no home at " + dir,
 			Err:     err,
 			Why:     "with --read-only none is created",
@@ -34,8 +33,7 @@ func OpenForReading(dir string) (*home.Reading, error) {
 	var held *home.HeldError
 	if errors.As(err, &held) {
 		err = &failure.Error{
-			Status:  http.StatusConflict,
-			Code:    "CONFLICT",
+			Code:    failure.Conflict,
 			Message: held.Error(),
 			Err:     err,
 			Why:     "a server that writes to the home would change it under its reader",

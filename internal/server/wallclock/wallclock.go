@@ -31,7 +31,7 @@ func Check(wall time.Time) error {
 	}
 	return &failure.Error{
 		Status:  http.StatusInternalServerError,
-		Code:    "CLOCK",
+		Code:    wire.CodeClock,
 		Message: "The server does not start: the machine's clock shows " + wall.UTC().Format(time.RFC3339),
 		Why:     fmt.Sprintf("events have times of the years %d to %d", events.FirstYear, events.LastYear),
 		Next:    "correct the machine's clock, and start the server again",
