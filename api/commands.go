@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"maestro/internal/safetext"
 	"maestro/service"
@@ -16,7 +17,8 @@ import (
 // command is POST /api/commands/<id>, which serves nearly all calls: it uses no router, no framework, and no reflection
 // except Parse's.
 //
-// ?dryRun=true tries the command without executing it. ?wait=25s, for queue:start, waits until there is an item.
+// ?dryRun=true tries the command without executing it; of task:complete, ?after=<taskId>,… tries it after those tasks.
+// ?wait=25s, for queue:start, waits until there is an item.
 // ?tree=true applies session:kill, or token:revoke of a session, to the living sessions below it too.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
 	buffer := s.buffers.get()
@@ -68,11 +70,17 @@ func optionsOf(raw string) (o service.Options, err error) {
 			o.Tree, err = isTrue(name, value)
 		case "ifFinished":
 			o.IfFinished, err = isTrue(name, value)
+		case "ifNew":
+			o.IfNew, err = isTrue(name, value)
+		case "after":
+			if value != "" {
+				o.After = strings.Split(value, ",")
+			}
 		case "wait":
 			o.Wait, err = service.ParseWait(value)
 		default:
 			err = service.InvalidRequest("", "a command takes no option '"+safetext.Printable(name)+
-				"' in its query; it takes dryRun, ifFinished, tree and wait")
+				"' in its query; it takes after, dryRun, ifFinished, ifNew, tree and wait")
 		}
 		if err != nil {
 			return o, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/service/wire"
 )
@@ -171,4 +172,34 @@ func TestDryRunDoesNotWait(t *testing.T) {
 			t.Errorf("%s", r.body)
 		}
 	})
+}
+
+// A dry run after others is for task:complete, tries nothing but that, and costs what the commands cost.
+func TestDryRunAfterOthers(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	parent := w.task(project)
+	child := w.do(adminToken, "task:create", `{"project":"`+project+`","title":"C","parentId":"`+parent+`"}`).
+		is(200).text("event", "data", "taskId")
+	lead, token := w.session(adminToken, project, parent, `,"role":"orchestrator"`)
+	body := `{"taskId":"` + parent + `"}`
+	head := w.log.head()
+	w.do(token, "task:complete?dryRun=true", body).is(422)
+	w.do(token, "task:complete?dryRun=true&after=task_none", body).is(422)
+	paid, events := w.charged(lead, func() {
+		r := w.do(token, "task:complete?dryRun=true&after=task_none,"+child, body).is(200)
+		if r.at("event", "type") != "maestro.task.status_changed.v1" {
+			t.Errorf("after the task below: %s", r.body)
+		}
+	})
+	if paid != 3 || events != 0 {
+		t.Errorf("it cost %d commands, and is %d events", paid, events)
+	}
+	w.do(token, "task:complete?after="+child, body).is(400)
+	w.do(token, "task:reopen?dryRun=true&after="+child, body).is(400)
+	many := strings.Repeat(child+",", int(commands.LimitCallCommands.Value)) + child
+	w.do(token, "task:complete?dryRun=true&after="+many, body).is(422)
+	if got := w.log.head(); got != head {
+		t.Errorf("the log grew from %d to %d", head, got)
+	}
 }

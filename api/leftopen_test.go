@@ -84,3 +84,50 @@ func TestALastCommandIfFinished(t *testing.T) {
 	w.do(adminToken, "session:message", `{"sessionId":"`+kept+`","text":"Wait"}`).is(200)
 	w.do(token, "session:complete", `{}`).is(200)
 }
+
+// TestAQuestionIfNew: a session that asks for it is told which of its questions asks the same already, until it has
+// read the answer.
+func TestAQuestionIfNew(t *testing.T) {
+	w := open(t, nil)
+	project := w.project()
+	task := w.task(project)
+	_, token := w.session(adminToken, project, task, "")
+	const route = "report:needs-input?ifNew=true"
+	body := `{"message":"Which?","options":["a","b"],"taskIds":["` + task + `"]}`
+	first := w.do(token, route, body).is(200)
+	id := first.text("event", "data", "inputId")
+	if first.object()["asked"] != nil {
+		t.Errorf("a new question: %s", first.body)
+	}
+	head := w.log.head()
+	again := func() {
+		t.Helper()
+		if r := w.do(token, route, body).is(200); r.text("asked") != id || r.object()["event"] != nil {
+			t.Errorf("the same question: %s", r.body)
+		}
+		if got := w.log.head(); got != head {
+			t.Errorf("the log grew from %d to %d", head, got)
+		}
+	}
+	again()
+	w.do(adminToken, "input:answer", `{"inputId":"`+id+`","answer":"a"}`).is(200)
+	head = w.log.head()
+	again()
+	for _, other := range []string{
+		`{"message":"Which one?","options":["a","b"],"taskIds":["` + task + `"]}`,
+		`{"message":"Which?","options":["a"],"taskIds":["` + task + `"]}`,
+		`{"message":"Which?","options":["a","b"]}`,
+	} {
+		if r := w.do(token, route, other).is(200); r.text("event", "data", "inputId") == id {
+			t.Errorf("another question: %s", r.body)
+		}
+	}
+	w.do(token, "input:received", `{"inputId":"`+id+`"}`).is(200)
+	if r := w.do(token, route, body).is(200); r.text("event", "data", "inputId") == id {
+		t.Errorf("the same words after the answer was read: %s", r.body)
+	}
+	_, other := w.session(adminToken, project, task, "")
+	if r := w.do(other, route, body).is(200); r.object()["asked"] != nil {
+		t.Errorf("the question of another session: %s", r.body)
+	}
+}

@@ -55,7 +55,7 @@ func (s *server) mount() route.Server {
 // compatRoutes mounts the routes of older clients.
 func (s *server) compatRoutes() {
 	compat.Register(s.mountCompat())
-	answers(s, "GET /health", "Whether the server answers, and since when", s.health)
+	answers(s, compat.HealthRoute, compat.HealthSummary, s.health) // needs no caller, as the others do
 }
 
 // sharedRoutes mounts the reads of our own clients whose answers have more members for older clients.

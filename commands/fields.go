@@ -97,7 +97,7 @@ func Decide(s *projections.State, command Command, c Call) (events.Data, error) 
 func checkFields(command Command) error {
 	v := reflect.ValueOf(command).Elem()
 	for _, field := range fieldsOfTypes()[v.Type()] {
-		if field.limit.Answer != answerLimit {
+		if field.limit.Code != CodeLimit {
 			continue
 		}
 		if err := field.check(v.FieldByIndex(field.index)); err != nil {

@@ -15,7 +15,7 @@ func TestEveryFieldHasALimit(t *testing.T) {
 	var documented []string
 	for _, group := range Limits() {
 		for _, l := range group.Limits {
-			if l.Name == "" || l.Value <= 0 || l.Unit == "" || l.Bounds == "" || l.Answer == "" ||
+			if l.Name == "" || l.Value <= 0 || l.Unit == "" || l.Bounds == "" || (l.Code == "") == (l.Answer == "") ||
 				slices.Contains(documented, l.Name) {
 				t.Errorf("%+v is incomplete or a duplicate", l)
 			}
@@ -63,7 +63,7 @@ func sized(t *testing.T, kind reflect.Type, n int) reflect.Value {
 func TestFieldsAreBounded(t *testing.T) {
 	for id, maker := range makers() {
 		for _, field := range fieldsOfTypes()[reflect.TypeOf(maker.empty()).Elem()] {
-			if field.limit.Answer != answerLimit {
+			if field.limit.Code != CodeLimit {
 				continue
 			}
 			for _, above := range []int{0, 1} {

@@ -9,9 +9,11 @@ type Limit struct {
 	// Value is the maximum, in Unit.
 	Value int64
 	Unit  string
-	// Bounds says what the number counts, Answer what a caller above the limit receives: the code of the refusal, or
-	// words.
+	// Bounds says what the number counts.
 	Bounds string
+	// Code is the code of the refusal that a caller above the limit receives; if there is none, Answer says in words
+	// what the caller receives.
+	Code   Code
 	Answer string
 }
 
@@ -23,13 +25,8 @@ type LimitGroup struct {
 	Limits []Limit
 }
 
-// The answers to a caller that exceeds a limit.
-const (
-	answerTooLarge = string(CodeTooLarge)
-	answerLimit    = string(CodeLimit)
-	answerInvalid  = string(CodeInvalid)
-	answerCut      = "a truncated answer"
-)
+// answerCut is the answer to a caller that asks for more than one answer holds.
+const answerCut = "a truncated answer"
 
 // Limits returns every limit that the server enforces, in the order of docs/limits.md.
 func Limits() []LimitGroup {
@@ -103,7 +100,7 @@ func Limits() []LimitGroup {
 // exceeded returns the refusal of a call that exceeds a limit. what names what is too large: "metadata".
 func (l Limit) exceeded(pointer, what string, have int64) *Refusal {
 	code, number := CodeLimit, fmt.Sprintf("has %d", have)
-	if l.Answer == answerTooLarge {
+	if l.Code == CodeTooLarge {
 		code = CodeTooLarge
 	}
 	if have <= 0 {

@@ -9,105 +9,105 @@ var (
 		Name:   "id",
 		Value:  maxID,
 		Unit:   "characters",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "an id; an id in a plan",
 	}
 	LimitTitle = Limit{
 		Name:   "title",
 		Value:  maxTitle,
 		Unit:   "characters",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "the title of a task, an option of a question",
 	}
 	LimitName = Limit{
 		Name:   "name",
 		Value:  MaxName,
 		Unit:   "characters",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "a name, a model, an agent, a mode, a role, a status",
 	}
 	LimitType = Limit{
 		Name:   "entry-type",
 		Value:  maxType,
 		Unit:   "characters",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "the type of an entry on a timeline",
 	}
 	LimitPath = Limit{
 		Name:   "path",
 		Value:  maxPath,
 		Unit:   "characters",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "a path",
 	}
 	LimitText = Limit{
 		Name:   "text",
 		Value:  events.MaxText,
 		Unit:   "bytes",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "a reason, an answer, a message to a session, a template, an entry of a list of texts",
 	}
 	LimitLongText = Limit{
 		Name:   "long-text",
 		Value:  MaxRequest,
 		Unit:   "bytes",
-		Answer: answerTooLarge,
+		Code:   CodeTooLarge,
 		Bounds: "a description, a prompt, the message of a report",
 	}
 	LimitEntries = Limit{
 		Name:   "entries",
 		Value:  1000,
 		Unit:   "entries",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "acceptance criteria or labels of a task; skills or agents in one list",
 	}
 	LimitIDs = Limit{
 		Name:   "ids",
 		Value:  maxList,
 		Unit:   "ids",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "tasks or projects that one command names",
 	}
 	LimitDependencies = Limit{
 		Name:   "dependencies",
 		Value:  200,
 		Unit:   "dependencies",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "tasks that one task depends on",
 	}
 	LimitAllowed = Limit{
 		Name:   "allowed-commands",
 		Value:  200,
 		Unit:   "commands",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "`allowedCommands` of a session",
 	}
 	LimitOptions = Limit{
 		Name:   "options",
 		Value:  maxOptions,
 		Unit:   "options",
-		Answer: answerInvalid,
+		Code:   CodeInvalid,
 		Bounds: "options of a question",
 	}
 	LimitFree = Limit{
 		Name:   "free-json",
 		Value:  events.MaxText,
 		Unit:   "bytes",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "free JSON: `metadata`, `context`, `data`; the limits of JSON bodies apply to it too",
 	}
 	LimitEnv = Limit{
 		Name:   "env",
 		Value:  200,
 		Unit:   "variables",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "environment of a session, including what it already has",
 	}
 	LimitEnvBytes = Limit{
 		Name:   "env-bytes",
 		Value:  events.MaxText,
 		Unit:   "bytes",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "environment of a session: all names and values together",
 	}
 )

@@ -8,14 +8,14 @@ var (
 		Name:   "late-reports",
 		Value:  1000,
 		Unit:   "reports",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "reports that one session delivers after its end",
 	}
 	LimitLateBytes = Limit{
-		Name:   "late-bytes",
-		Value:  4 * events.MaxText,
-		Unit:   "bytes",
-		Answer: answerLimit,
+		Name:  "late-bytes",
+		Value: 4 * events.MaxText,
+		Unit:  "bytes",
+		Code:  CodeLimit,
 		Bounds: "what one session reports after its end: messages, task ids and options; a message longer than " +
 			"`text` counts as that limit",
 	}
@@ -25,10 +25,10 @@ var (
 // sessions that of the users.
 var (
 	LimitMail = Limit{
-		Name:   "mail",
-		Value:  100,
-		Unit:   "messages",
-		Answer: answerLimit,
+		Name:  "mail",
+		Value: 100,
+		Unit:  "messages",
+		Code:  CodeLimit,
 		Bounds: "messages that one session has not been shown yet, counted separately for those from sessions, those " +
 			"from users, and answers to its questions; above it, only a user can answer a question",
 	}
@@ -36,14 +36,14 @@ var (
 		Name:   "mail-from-one",
 		Value:  10,
 		Unit:   "messages",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "messages from one session that the receiver has not been shown yet",
 	}
 	LimitMessage = Limit{
 		Name:   "message",
 		Value:  8 << 10,
 		Unit:   "bytes",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "the text of a message to a session: its agent reads all of it",
 	}
 )

@@ -8,7 +8,7 @@ var (
 		Name:   "task-depth",
 		Value:  100,
 		Unit:   "levels",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "levels of tasks from a root down to a new task",
 	}
 	LimitOrderKey = Limit{
@@ -24,14 +24,14 @@ var (
 		Name:   "dependents",
 		Value:  1000,
 		Unit:   "dependents",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "tasks that depend on one task",
 	}
 	LimitGraph = Limit{
-		Name:   "graph-steps",
-		Value:  50_000,
-		Unit:   "dependencies",
-		Answer: answerLimit,
+		Name:  "graph-steps",
+		Value: 50_000,
+		Unit:  "dependencies",
+		Code:  CodeLimit,
 		Bounds: "dependencies that one command follows: to find a cycle, what the tasks of a new session wait for, " +
 			"or both ways from the tasks that a recursive deletion takes",
 	}
@@ -39,64 +39,64 @@ var (
 		Name:   "deleted-tasks",
 		Value:  5000,
 		Unit:   "tasks below it",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "tasks that go with a task that is deleted recursively",
 	}
 	LimitTaskSessions = Limit{
 		Name:   "task-sessions",
 		Value:  1000,
 		Unit:   "sessions",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "sessions that have or had one task, and sessions that reported on it",
 	}
 	LimitSessionTasks = Limit{
 		Name:   "session-tasks",
 		Value:  1000,
 		Unit:   "tasks",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "tasks of one session",
 	}
 	LimitTaskQueues = Limit{
 		Name:   "task-queues",
 		Value:  1000,
 		Unit:   "queues",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "queues that one task is in",
 	}
 	LimitAwaited = Limit{
 		Name:   "awaited-items",
 		Value:  5000,
 		Unit:   "items",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "items, queued or held, of the tasks that depend on one task",
 	}
 	LimitTrusted = Limit{
 		Name:   "trusted-items",
 		Value:  projections.MaxTrusted,
 		Unit:   "items",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "items, queued or held, in the queues of one project that trust reports",
 	}
 	LimitMoved = Limit{
 		Name:   "moved-items",
 		Value:  10_000,
 		Unit:   "queued items",
-		Answer: answerLimit,
+		Code:   CodeLimit,
 		Bounds: "queued items of a queue in which one is moved",
 	}
 	LimitDeletedItems = Limit{
-		Name:   "deleted-items",
-		Value:  10_000,
-		Unit:   "items",
-		Answer: answerLimit,
+		Name:  "deleted-items",
+		Value: 10_000,
+		Unit:  "items",
+		Code:  CodeLimit,
 		Bounds: "items, queued or held, of the tasks that one recursive deletion takes, and of those that depend " +
 			"on them",
 	}
 	LimitReportWords = Limit{
-		Name:   "report-words",
-		Value:  50_000,
-		Unit:   "words",
-		Answer: answerLimit,
+		Name:  "report-words",
+		Value: 50_000,
+		Unit:  "words",
+		Code:  CodeLimit,
 		Bounds: "what sessions report on the tasks that one report names, that a queued task newly depends on, or " +
 			"that tasks pushed to a queue that trusts reports depend on; each session counts once for each task",
 	}

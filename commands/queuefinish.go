@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"errors"
+
 	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
@@ -37,8 +39,8 @@ func (*FailItem) ID() string { return "queue:fail" }
 // ID implements Command.
 func (*SkipItem) ID() string { return "queue:skip" }
 
-// HoldsNothing ends the refusal to finish an item of a session that holds none. Older clients get another text.
-const HoldsNothing = "holds no item"
+// ErrHoldsNothing is in the refusal to finish an item of a session that holds none.
+var ErrHoldsNothing = errors.New("the session holds no item")
 
 // heldItem returns the item that a session holds, or a refusal that names the current holder of the item it held.
 func heldItem(s *projections.State, session *projections.Session, task string) (*projections.Item, error) {
@@ -56,7 +58,8 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 	case session.LastItem == nil || task != "" && task != session.LastItem.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "Session '" + session.ID + "' " + HoldsNothing,
+			Err:     ErrHoldsNothing,
+			Message: "Session '" + session.ID + "' holds no item",
 			Why:     "a session finishes the item that it holds",
 			Next:    "claim an item with `maestro queue start`",
 		}
@@ -67,7 +70,8 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,
-		Message: "Session '" + session.ID + "' " + HoldsNothing,
+		Err:     ErrHoldsNothing,
+		Message: "Session '" + session.ID + "' holds no item",
 		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
 		Next:    "claim an item with `maestro queue start`",
 	}

@@ -30,11 +30,16 @@ type Refusal struct {
 	Denied *Denied
 	// Pointer is the RFC 6901 location of the faulty field, if any.
 	Pointer string
+	// Err is a reason that callers tell apart from others with errors.Is; nil for most refusals.
+	Err error
 	// Recorded says that the refusal is already recorded, or must not be.
 	Recorded bool
 }
 
 func (r *Refusal) Error() string { return r.Message }
+
+// Unwrap returns Err.
+func (r *Refusal) Unwrap() error { return r.Err }
 
 func invalid(pointer, format string, args ...any) *Refusal {
 	return &Refusal{Code: CodeInvalid, Pointer: pointer, Message: fmt.Sprintf(format, args...)}

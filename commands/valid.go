@@ -82,11 +82,14 @@ func ValidLine(pointer, text string, most int) error {
 	if n := utf8.RuneCountInString(text); n > most {
 		return invalid(pointer, "%s has at most %d characters, this has %d", nameOf(pointer), most, n)
 	}
-	if strings.ContainsFunc(text, unicode.IsControl) {
+	if !IsOneLine(text) {
 		return invalid(pointer, "%s contains a control character", nameOf(pointer))
 	}
 	return nil
 }
+
+// IsOneLine reports whether a text has no control characters, and so is one line.
+func IsOneLine(text string) bool { return !strings.ContainsFunc(text, unicode.IsControl) }
 
 // validObject accepts an absent value or a JSON object.
 func validObject(pointer string, raw json.RawMessage) error {

@@ -346,7 +346,7 @@ func (h *Handler) foreseen(p *pending) error {
 		return nil
 	}
 	// A retry gets its original answer, even if its caller has lost the permission since.
-	_, _, err := h.tryCommitted(p)
+	_, _, err := h.tryCommitted(p, nil)
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) {
 		return err

@@ -289,3 +289,68 @@ func TestDryRunDoesNotBlockReaders(t *testing.T) {
 		}
 	}
 }
+
+// A trial after other commands answers as Do does after them, whichever of them are refused, and changes nothing.
+func TestTryAfterOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // no time passes between the two
+		w := newWorld(t)
+		defer w.h.Close()
+		w.make("parent", "admin", "task:create", `{"project":"{p}","title":"P"}`)
+		w.make("child", "admin", "task:create", `{"project":"{p}","title":"C","parentId":"{parent}"}`)
+		complete := func(id string) commands.Command {
+			command, err := commands.Parse("task:complete", []byte(w.fillIn(`{"taskId":"`+id+`"}`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return command
+		}
+		request := Request{By: w.actor("admin"), Command: complete("{parent}"), Key: "k"}
+		var refusal *commands.Refusal
+		if _, err := w.h.Try(request); !errors.As(err, &refusal) {
+			t.Fatalf("a parent of an open task: %v", err)
+		}
+		if _, err := w.h.Try(request, complete("task_none")); !errors.As(err, &refusal) {
+			t.Fatalf("after a refused one: %v", err)
+		}
+		head := w.headNow()
+		tried, err := w.h.Try(request, complete("task_none"), complete("{child}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.headNow(); got != head {
+			t.Errorf("the head moved from %v to %v", head, got)
+		}
+		if _, err := w.h.Do(t.Context(), Request{
+			By: request.By, Command: complete("{child}"), Key: request.Key + ":1",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		done, err := w.h.Do(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(tried.Event) != string(done.Event) {
+			t.Errorf("tried\n%s\ndone\n%s", tried.Event, done.Event)
+		}
+	})
+}
+
+// Trying many commands is bounded by their work.
+func TestTryAfterOthersIsBounded(t *testing.T) {
+	w := newWorld(t)
+	defer w.h.Close()
+	w.make("parent", "admin", "task:create", `{"project":"{p}","title":"P"}`)
+	for range 100 {
+		w.must("admin", "task:create", `{"project":"{p}","title":"C","parentId":"{parent}"}`)
+	}
+	command, err := commands.Parse("task:complete", []byte(w.fillIn(`{"taskId":"{parent}"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := Request{By: w.actor("admin"), Command: command, Key: "k"}
+	var refusal *commands.Refusal
+	_, err = w.h.Try(request, slices.Repeat([]commands.Command{command}, batchSteps)...)
+	if !errors.As(err, &refusal) || refusal.Code != commands.CodeLimit {
+		t.Errorf("%d trials before one: %v", batchSteps, err)
+	}
+}

@@ -19,6 +19,9 @@ const (
 	TaskBlocked    TaskStatus = "blocked"
 )
 
+// Over reports whether nobody works any more on a task with this status.
+func (s TaskStatus) Over() bool { return s == TaskCompleted || s == TaskCancelled }
+
 // Priorities returns the priorities that a task may have, the lowest first.
 func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
 

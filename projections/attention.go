@@ -8,7 +8,7 @@ import "maestro/events"
 
 // Over reports whether nobody has to do anything about the task any more.
 func (t *Task) Over() bool {
-	return t.Deleted || t.Status == events.TaskCompleted || t.Status == events.TaskCancelled
+	return t.Deleted || t.Status.Over()
 }
 
 // touched reports whether somebody began the task, has it or said something about it, or it is blocked.

@@ -249,7 +249,7 @@ func (f fact) describeFile(d *events.SessionFileTracked) Entry {
 		Timestamp string `json:"timestamp"`
 	}{d.File, said.Format("2006-01-02T15:04:05.000Z")})
 	return Entry{
-		Type:      typeFile,
+		Type:      TypeFile,
 		SessionID: d.SessionID,
 		TaskID:    d.TaskID,
 		Data:      data,

@@ -133,8 +133,8 @@ func SessionOfSource(source string) (project, session string, ok bool) {
 	return strings.Cut(rest, "/sessions/")
 }
 
-// typeFile is the type of the entry for a changed file.
-const typeFile = "file_modified"
+// TypeFile is the type of the entry for a changed file.
+const TypeFile = "file_modified"
 
 // IsReserved reports whether a type of entries is for decisions, so that a session cannot write notes of it. What
 // its reports write is none: see [ReportOfType].
@@ -152,7 +152,7 @@ func IsReserved(kind string) bool {
 // of a command. Other types are those of notes.
 func WritesType(kind string) bool {
 	switch kind {
-	case reportType(events.ReportProgress), TypeExited, typeFile:
+	case reportType(events.ReportProgress), TypeExited, TypeFile:
 		return true
 	}
 	return IsReserved(kind) || ReportOfType(kind) != ""

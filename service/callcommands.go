@@ -26,13 +26,15 @@ func (s *Service) execute(ctx context.Context, c *Caller, request engine.Request
 const triesAtOnce = 1
 
 // try runs a dry run when it is the call's turn, because the writer waits for dry runs in progress.
-func (s *Service) try(ctx context.Context, c *Caller, request engine.Request) (engine.Answer, error) {
+func (s *Service) try(
+	ctx context.Context, c *Caller, request engine.Request, after ...commands.Command,
+) (engine.Answer, error) {
 	place, err := s.trying.take(ctx, c)
 	if err != nil {
 		return engine.Answer{}, err
 	}
 	defer place.leave()
-	return s.Handler.Try(request)
+	return s.Handler.Try(request, after...)
 }
 
 // share names the group in which a caller takes turns in the writer: the sessions of a root, or the credential.

@@ -38,6 +38,8 @@ type Call struct {
 // Done is the result of a command.
 type Done struct {
 	engine.Answer
+	// Asked is the question that the session had asked already; "" if the command was executed.
+	Asked string
 	// Token is the secret that the command created, for its caller only; "" if there is none.
 	Token string
 	// Below lists the sessions below the one that the command ended or revoked.
@@ -57,6 +59,7 @@ func (d Done) Wire(dryRun bool) wire.Done {
 	return wire.Done{
 		Outcome:  wire.Outcome{Sequence: d.Sequence, Event: d.Event},
 		DryRun:   dryRun,
+		Asked:    d.Asked,
 		Token:    d.Token,
 		Below:    d.Below,
 		LeftOpen: d.LeftOpen,
@@ -101,6 +104,9 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 		}
 	}
 	if err := checkTree(command, a.Options); err != nil {
+		return Done{}, err
+	}
+	if err := checkAfter(command, a.Options); err != nil {
 		return Done{}, err
 	}
 	return s.decide(ctx, c, command, generated, a)
@@ -167,7 +173,14 @@ func (s *Service) decide(
 	if err := s.ifFinished(ctx, c, command, a.Options); err != nil {
 		return Done{}, err
 	}
-	done.Answer, err = s.execute(ctx, c, request, a.DryRun)
+	if err := s.ifNew(ctx, c, command, a.Options, &done); err != nil || done.Asked != "" {
+		return done, err
+	}
+	if len(a.After) > 0 {
+		done.Answer, err = s.tryAfter(ctx, c, request, a.After)
+	} else {
+		done.Answer, err = s.execute(ctx, c, request, a.DryRun)
+	}
 	c.admission.unused(done.Answer, err)
 	if over := s.endedSince(c, err); over != nil {
 		return Done{}, over
@@ -208,10 +221,12 @@ func (s *Service) decide(
 }
 
 // Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, ending a
-// session only if nothing is left to do for it, and waiting for an item.
+// session only if nothing is left to do for it, asking a question only if it is new, and waiting for an item.
 type Options struct {
-	DryRun, Tree, IfFinished bool
-	Wait                     time.Duration
+	DryRun, Tree, IfFinished, IfNew bool
+	// After names the tasks to which a dry run of task:complete applies the command before.
+	After []string
+	Wait  time.Duration
 }
 
 // waitForItem asks again for an item when it is this call's turn. Several calls may wait, and each item gives one of

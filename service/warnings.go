@@ -83,19 +83,6 @@ func (v View) mayReadWarning(w commands.Warning) bool {
 // waitForIt is the next step of a session with an open question.
 const waitForIt = "`maestro input wait` waits for the answer"
 
-// asksAgain warns of a question that its session has asked already, and that nobody has answered yet.
-func asksAgain(v View, said *events.SessionReported) []string {
-	for x := range v.OpenQuestionsFrom(said.SessionID) {
-		same := x.Question == said.Message && slices.Equal(x.Options, said.Options) &&
-			slices.Equal(x.TaskIDs, said.TaskIDs)
-		if x.ID != said.InputID && same && v.NeedsAnswer(x) {
-			again := "this asks it a second time: your question " + x.ID + " with the same words is still open"
-			return []string{v.warning(again, "`maestro input wait "+x.ID+"` waits for its answer")}
-		}
-	}
-	return nil
-}
-
 // doneWith reports whether a session says that tasks are done or failed, and goes on.
 func doneWith(said *events.SessionReported) bool {
 	ends := said.Kind == events.ReportComplete || said.Kind == events.ReportError

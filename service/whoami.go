@@ -85,13 +85,14 @@ func (v View) CheckCommand(in *wire.CommandID) (wire.CommandCheck, error) {
 		var refusal *commands.Refusal
 		if errors.As(v.AfterEnd(row.ID), &refusal) {
 			how := commands.HowEnded(v.Session(v.Caller.By.Name))
-			check.Why, check.Next = "the session has ended: "+how+"; "+refusal.Why, refusal.Next
+			check.Message, check.Next = refusal.Message, refusal.Next
+			check.Why = "the session has ended: " + how + "; " + refusal.Why
 		}
 	case !slices.Contains(own.AllowedCommands, cmp.Or(row.Alias, row.ID)):
 		check.Why = "it is for: " + row.Who.String()
 		var refusal *commands.Refusal
 		if errors.As(v.Permit(row.ID, ""), &refusal) {
-			check.Why, check.Next = refusal.Why, refusal.Next
+			check.Message, check.Why, check.Next = refusal.Message, refusal.Why, refusal.Next
 		}
 	default:
 		check.Allowed = true

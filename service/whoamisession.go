@@ -82,8 +82,7 @@ func (v View) wasLost(x *projections.Session) string {
 // reported reports whether a task needs nothing more from the session: the task has ended, or the session has said how
 // its work on it ended.
 func reported(t wire.OwnTask) bool {
-	return t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
-		t.Says == events.SaysCompleted || t.Says == events.SaysFailed
+	return t.Status.Over() || t.Says == events.SaysCompleted || t.Says == events.SaysFailed
 }
 
 // halted reports whether a task is blocked, or the session said so.
@@ -217,8 +216,7 @@ func (v View) leftBelow(x *projections.Session, roots []string, seen map[string]
 			seen[id] = true
 			v.Worked(2 * t.Speakers())
 			own := wire.OwnTask{ID: id, Status: t.Status, Says: v.Stands(t, t.SaidBy(x.ID))}
-			over := t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
-				t.Status == events.TaskBlocked
+			over := t.Status.Over() || t.Status == events.TaskBlocked
 			if !confirms && !over {
 				says, _ := v.SessionStatus(t)
 				over = reported(own) || says == events.SaysCompleted

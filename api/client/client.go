@@ -121,10 +121,14 @@ type Options struct {
 	OccurredAt time.Time
 	// DryRun tries the command without executing it.
 	DryRun bool
+	// After names the tasks to which a dry run of task:complete applies the command before.
+	After []string
 	// Tree applies session:kill, or token:revoke of a session, to the living sessions below it too.
 	Tree bool
 	// IfFinished lets a command end its session only if the session has no unread mail and holds no item.
 	IfFinished bool
+	// IfNew asks a question only if the session does not wait for the answer to the same one: Answer.Asked names it.
+	IfNew bool
 	// Wait is how long queue:start waits for an item; the server bounds it.
 	Wait time.Duration
 }
@@ -135,11 +139,17 @@ func (o Options) query() url.Values {
 	if o.DryRun {
 		query.Set("dryRun", "true")
 	}
+	if len(o.After) > 0 {
+		query.Set("after", strings.Join(o.After, ","))
+	}
 	if o.Tree {
 		query.Set("tree", "true")
 	}
 	if o.IfFinished {
 		query.Set("ifFinished", "true")
+	}
+	if o.IfNew {
+		query.Set("ifNew", "true")
 	}
 	if o.Wait > 0 {
 		query.Set("wait", o.Wait.String())

@@ -6,6 +6,12 @@ import (
 	"maestro/events"
 )
 
+// HealthRoute is the one route of older clients without a caller, HealthSummary says what it answers.
+const (
+	HealthRoute   = "GET /health"
+	HealthSummary = "Whether the server answers, and since when"
+)
+
 // Health is the answer of /health: the server is running, and since when.
 type Health struct {
 	Status    string        `json:"status"`

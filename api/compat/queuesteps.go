@@ -3,7 +3,6 @@ package compat
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"maestro/commands"
 	"maestro/engine"
@@ -63,7 +62,7 @@ func (s *compat) queueCommand(
 	var refusal *commands.Refusal
 	if errors.As(err, &refusal) && refusal.Code == commands.CodeConflict {
 		p := service.InvalidRequest("", refusal.Message)
-		if strings.HasSuffix(refusal.Message, commands.HoldsNothing) {
+		if errors.Is(err, commands.ErrHoldsNothing) {
 			p.Message = `No item currently being processed. Run "start" first.`
 		}
 		p.Domain, p.Why, p.Next = true, refusal.Why, refusal.Next

@@ -112,13 +112,18 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 		c.Field("About", strings.Join(withNames(x.TaskIDs, x.TaskTitles), ", "))
 		c.Field("Asked", c.When(x.AskedAt)+", waited "+waited(x.Waited))
 		if x.NotNeeded {
-			c.Field("Answer", "not needed: the work that it is about is over")
+			c.Field("Answer", "not needed: "+whyNotNeeded(x))
 		}
 		c.block("Question", x.Question)
 		c.block("Options", strings.Join(x.Options, "\n"))
 		c.block("Answer", x.Answer)
 	})
 	return nil
+}
+
+// whyNotNeeded says why nobody has to answer a question.
+func whyNotNeeded(x wire.Input) string {
+	return "the work on " + strings.Join(x.TaskIDs, ", ") + " is over"
 }
 
 func newInputAnswer(a *Run) *cobra.Command {
@@ -199,7 +204,7 @@ func awaitAnswer(
 		return question, &failure.Error{
 			Code:    failure.Conflict,
 			Message: "Question " + id + " needs no answer any more",
-			Why:     "the work on " + strings.Join(question.TaskIDs, ", ") + " is over",
+			Why:     whyNotNeeded(question),
 			Next:    "see `maestro whoami` for what is next",
 		}
 	case question.Status == wire.InputVoid:

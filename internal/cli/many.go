@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/internal/safetext"
@@ -28,7 +29,20 @@ type outcome struct {
 // failure is that of its refusals if they are alike, otherwise 1.
 func (a *Run) each(
 	ctx context.Context, ids []string, command string, body func(id string) any, key, words string,
-	excuses ...excuse,
+) error {
+	return a.eachOf(ctx, ids, command, body, key, words, 0)
+}
+
+// eachAfterOthers is each for a command that can make later ones of these possible: a dry run tries a refused one again
+// after those before it.
+func (a *Run) eachAfterOthers(
+	ctx context.Context, ids []string, command string, body func(id string) any, key, words string,
+) error {
+	return a.eachOf(ctx, ids, command, body, key, words, int(commands.LimitCallCommands.Value)-1)
+}
+
+func (a *Run) eachOf(
+	ctx context.Context, ids []string, command string, body func(id string) any, key, words string, triedBefore int,
 ) error {
 	c, err := a.Connect(ctx)
 	if err != nil {
@@ -42,16 +56,15 @@ func (a *Run) each(
 			o.Key = key + ":" + id
 		}
 		answer, err := c.Do(ctx, command, body(id), o)
+		var said *client.Error
+		if a.dryRun && errors.As(err, &said) {
+			if o.After = notRefused(outcomes, triedBefore); len(o.After) > 0 {
+				answer, err = c.Do(ctx, command, body(id), o)
+			}
+		}
 		var unreachable *client.ConnectionError
 		if errors.As(err, &unreachable) || ctx.Err() != nil {
 			return a.broughtNoAnswer(err, id, outcomes, len(ids))
-		}
-		if after := a.excused(ctx, c, err, id, outcomes, excuses); after != "" {
-			outcomes = append(outcomes, outcome{ID: id, Message: after})
-			if !a.JSON {
-				a.Print("Dry run: %s\n", after)
-			}
-			continue
 		}
 		if err != nil {
 			failed = append(failed, err)
@@ -82,24 +95,17 @@ func (a *Run) each(
 		}{a.dryRun, outcomes}, func() {})
 		return nil
 	}
-	return partly(failed, outcomes)
+	return a.partly(failed, outcomes)
 }
 
-// excuse explains why the real run would do what a dry run refuses, because of the ids before it; otherwise "".
-type excuse func(ctx context.Context, c *client.Client, id string, before []outcome) string
-
-func (a *Run) excused(
-	ctx context.Context, c *client.Client, err error, id string, before []outcome, excuses []excuse,
-) string {
-	if err == nil || !a.dryRun {
-		return ""
-	}
-	for _, of := range excuses {
-		if words := of(ctx, c, id, before); words != "" {
-			return words
+// notRefused returns the ids of the last most outcomes that are not refusals.
+func notRefused(outcomes []outcome, most int) (ids []string) {
+	for _, o := range outcomes {
+		if o.Error == "" {
+			ids = append(ids, o.ID)
 		}
 	}
-	return ""
+	return ids[max(len(ids)-most, 0):]
 }
 
 func (a *Run) sayDone(answer client.Answer, id, words string) error {
@@ -125,7 +131,7 @@ func (a *Run) sayDone(answer client.Answer, id, words string) error {
 }
 
 // partly sums up many commands of which some were refused.
-func partly(failed []error, outcomes []outcome) error {
+func (a *Run) partly(failed []error, outcomes []outcome) error {
 	e := &failure.Error{
 		Code: "PARTIAL_FAILURE",
 		Message: fmt.Sprintf("%d of %d commands are done, %d refused", len(outcomes)-len(failed), len(outcomes),
@@ -133,6 +139,11 @@ func partly(failed []error, outcomes []outcome) error {
 		Next:    "deal with what was refused, then repeat the command: what is done stays done",
 		Details: map[string]any{"results": outcomes},
 		Status:  http.StatusInternalServerError,
+	}
+	if a.dryRun {
+		e.Message = fmt.Sprintf("Dry run: %d of %d commands would be done, %d refused", len(outcomes)-len(failed),
+			len(outcomes), len(failed))
+		e.Next = ""
 	}
 	alike := true
 	for _, err := range failed {

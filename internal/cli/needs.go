@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,9 +88,8 @@ func (a *Run) refusedFor(ctx context.Context, id string) error {
 		return err
 	}
 	return &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    string(commands.CodeNotAllowed),
-		Message: "Command '" + id + "' is not allowed for this session",
+		Code:    failure.NotAllowed,
+		Message: check.Message,
 		Why:     check.Why,
 		Next:    check.Next,
 	}

@@ -178,8 +178,7 @@ func (i *applying) permitted(ctx context.Context) error {
 		return err
 	}
 	return &failure.Error{
-		Status:  http.StatusForbidden,
-		Code:    string(commands.CodeNotAllowed),
+		Code:    failure.NotAllowed,
 		Message: "This session may apply no plan",
 		Why: "it needs " + strings.Join(needed, ", ") + "; of these, " + check.Command + " is refused: " +
 			check.Why,

@@ -162,6 +162,9 @@ func showStart(a *Run, answer client.Answer) error {
 	return nil
 }
 
+// cutWords marks a text of which the server sent the beginning.
+func cutWords(text string) string { return strings.TrimSuffix(text, "…") + "… (cut)" }
+
 // showWork prints the work of an item.
 func showWork(a *Run, w *wire.Work) {
 	if w == nil {
@@ -176,28 +179,28 @@ func showWork(a *Run, w *wire.Work) {
 	if done := w.SaidDone; done != nil {
 		words := cmp.Or(done.Result, "(it said nothing more)")
 		if done.Cut {
-			words += "… (cut)"
+			words = cutWords(words)
 		}
 		a.block("Session "+done.SessionID+" reported it as completed", words)
 	}
 	if failed := w.Failed; failed != nil {
 		words := cmp.Or(failed.Reason, "(it gave no reason)")
 		if failed.Cut {
-			words += "… (cut)"
+			words = cutWords(words)
 		}
 		a.block("Session "+failed.SessionID+" failed at it before", words)
 	}
 	for _, word := range w.Earlier {
 		words := word.Text
 		if word.Cut {
-			words += "… (cut)"
+			words = cutWords(words)
 		}
 		a.block(earlierTitle(word), words)
 	}
 	for _, on := range w.Results {
 		words := on.Result
 		if on.Cut {
-			words += "… (cut)"
+			words = cutWords(words)
 		}
 		a.block("Result of "+on.TaskID+" ("+string(on.Status)+") "+safetext.OneLine(on.Title), words)
 	}

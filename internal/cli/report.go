@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/failure"
-	"maestro/service/wire"
 )
 
 // reportKind is one of the five things that an agent reports.
@@ -146,17 +144,14 @@ func askAndWait(
 	key string,
 	timeout time.Duration,
 ) error {
-	asked, err := askedBefore(ctx, a, body, key)
+	// a key of the caller's own distinguishes questions
+	answer, err := a.sendWith(ctx, id, body, client.Options{Key: key, IfNew: key == "" && !a.dryRun})
 	if err != nil {
 		return notAsked(a, err)
 	}
-	if asked != "" {
-		a.Say("maestro: you asked this before: question %s\n", asked)
-		return waitAndShow(ctx, a, asked, timeout)
-	}
-	answer, err := a.send(ctx, id, body, key)
-	if err != nil {
-		return notAsked(a, err)
+	if answer.Asked != "" {
+		a.Say("maestro: you asked this before: question %s\n", answer.Asked)
+		return waitAndShow(ctx, a, answer.Asked, timeout)
 	}
 	data, err := dataOf(answer)
 	if err != nil {
@@ -189,27 +184,6 @@ func notAsked(a *Run, err error) error {
 			"Or leave out --wait: then the question is kept, and its answer comes with a later command",
 		Details: e.details,
 	}
-}
-
-// askedBefore returns the session's identical question whose answer it has not seen, or "". A key of the caller's own
-// distinguishes questions.
-func askedBefore(ctx context.Context, a *Run, body *commands.Report, key string) (string, error) {
-	if key != "" || a.dryRun || !a.isSession() {
-		return "", nil
-	}
-	questions, err := Ask(ctx, a, (*client.Client).Inputs, wire.InputFilter{SessionID: a.sessionID()})
-	if err != nil {
-		return "", err
-	}
-	for _, q := range slices.Backward(questions) {
-		unseen := q.Status == wire.InputOpen && !q.NotNeeded || q.Status == wire.InputAnswered
-		same := q.Question == body.Message && slices.Equal(q.Options, body.Options) &&
-			slices.Equal(q.TaskIDs, body.TaskIDs)
-		if unseen && same {
-			return q.ID, nil
-		}
-	}
-	return "", nil
 }
 
 // waitAndShow waits for the answer to a question, and prints it.

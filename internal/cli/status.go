@@ -114,7 +114,7 @@ func showStatus(a *Run, s wire.ProjectStatus) {
 	}
 	var open []wire.TaskSaid // the other statements are settled
 	for _, said := range s.Said {
-		if said.Status != events.TaskCompleted && said.Status != events.TaskCancelled {
+		if !said.Status.Over() {
 			open = append(open, said)
 		}
 	}

@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"maestro/api/client"
 	"maestro/commands"
-	"maestro/events"
 	"maestro/internal/failure"
 	"maestro/service/wire"
 )
@@ -65,7 +63,7 @@ func (c *taskComplete) run(ctx context.Context, args []string) error {
 	case len(args) == 1:
 		return c.change(ctx, "task:complete", of(args[0]), c.key, args[0], words, args[0])
 	}
-	return c.each(ctx, c.inOrder(ctx, args), "task:complete", of, c.key, words, afterThoseBelow)
+	return c.eachAfterOthers(ctx, c.inOrder(ctx, args), "task:complete", of, c.key, words)
 }
 
 // inOrder returns the named tasks in an order in which each can be completed: after those that it depends on, and those
@@ -122,27 +120,5 @@ func (c *taskComplete) completeSaidDone(ctx context.Context, of func(id string) 
 		c.Print("No task of the project is reported as completed and not confirmed\n")
 		return nil
 	}
-	return c.each(ctx, ids, "task:complete", of, c.key, words, afterThoseBelow)
-}
-
-// afterThoseBelow says of a parent that the real run would complete it: all open tasks directly below it come first.
-func afterThoseBelow(ctx context.Context, c *client.Client, id string, before []outcome) string {
-	children, err := c.Children(ctx, id)
-	if err != nil {
-		return ""
-	}
-	open := 0
-	for _, child := range children {
-		if child.Status == events.TaskCompleted || child.Status == events.TaskCancelled {
-			continue
-		}
-		open++
-		if !slices.ContainsFunc(before, func(o outcome) bool { return o.ID == child.ID && o.Error == "" }) {
-			return ""
-		}
-	}
-	if open == 0 {
-		return "" // it is refused for another reason
-	}
-	return "would complete task " + id + ", after " + Many(open, "task") + " below it"
+	return c.eachAfterOthers(ctx, ids, "task:complete", of, c.key, words)
 }

@@ -275,7 +275,7 @@ func entryWords(e wire.Entry) string {
 	switch {
 	case e.Message != "":
 		return e.Message
-	case e.Type == "file_modified" && json.Unmarshal(e.Data, &of) == nil && of.File != "":
+	case e.Type == wire.TypeFile && json.Unmarshal(e.Data, &of) == nil && of.File != "":
 		return of.File
 	}
 	return string(e.Data)
@@ -284,9 +284,12 @@ func entryWords(e wire.Entry) string {
 // entryType returns the type of an entry. Older clients know a session's report by the name of what it claims; only a
 // person or an orchestrator completes a task.
 func entryType(e wire.Entry) string {
-	claim, ok := map[string]string{"task_completed": "said completed", "task_blocked": "said blocked"}[e.Type]
-	if _, _, fromSession := wire.SessionOfSource(e.Source); ok && fromSession {
-		return claim
+	kind := wire.ReportOfType(e.Type)
+	if _, _, fromSession := wire.SessionOfSource(e.Source); fromSession {
+		switch kind {
+		case events.ReportComplete, events.ReportBlocked:
+			return "said " + string(kind.SessionStatus())
+		}
 	}
 	if !wire.WritesType(e.Type) { // it could otherwise read like a decision or a report
 		return "note (" + safetext.OneLine(e.Type) + ")"

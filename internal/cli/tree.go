@@ -118,8 +118,7 @@ func TreeLine(t wire.Task) string {
 		"  ",
 		progress(t.Progress),
 	)
-	ended := t.Status == events.TaskCompleted || t.Status == events.TaskCancelled ||
-		t.SessionStatus == events.SaysCompleted
+	ended := t.Status.Over() || t.SessionStatus == events.SaysCompleted
 	if len(t.UnmetDependencies) > 0 && !ended {
 		line += "  waits for " + Many(len(t.UnmetDependencies), "task")
 	}

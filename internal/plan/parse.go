@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"maestro/commands"
 	"maestro/events"
 	"maestro/internal/lazyregexp"
 )
@@ -148,7 +149,7 @@ func (p *parser) task(node *yaml.Node, pointer, parent string, depth int) {
 	var below *yaml.Node
 	whole := p.object(node, pointer, map[string]func(*yaml.Node, string){
 		"id":                 func(n *yaml.Node, at string) { t.ID = p.id(n, at) },
-		"title":              func(n *yaml.Node, at string) { t.Title = strings.TrimSpace(p.line(n, at, maxTitle)) },
+		"title":              func(n *yaml.Node, at string) { t.Title = p.line(n, at, maxTitle) },
 		"description":        func(n *yaml.Node, at string) { t.Description = p.text(n, at) },
 		"acceptanceCriteria": func(n *yaml.Node, at string) { t.AcceptanceCriteria = p.texts(n, at) },
 		"priority":           func(n *yaml.Node, at string) { t.Priority = p.priority(n, at) },
@@ -296,11 +297,11 @@ func (p *parser) text(node *yaml.Node, pointer string) string {
 }
 
 func (p *parser) line(node *yaml.Node, pointer string, most int) string {
-	text := p.text(node, pointer)
+	text := strings.TrimSpace(p.text(node, pointer))
 	if n := utf8.RuneCountInString(text); n > most {
 		p.fault(node.Line, pointer, "at most %d characters, this has %d", most, n)
 	}
-	if strings.ContainsFunc(strings.TrimSpace(text), unicode.IsControl) {
+	if !commands.IsOneLine(text) {
 		p.fault(node.Line, pointer, "this is one line of plain text, and it contains a control character")
 	}
 	return text
@@ -323,7 +324,7 @@ func (p *parser) labels(node *yaml.Node, pointer string) []string {
 	var labels []string
 	seen := map[string]bool{}
 	p.list(node, pointer, maxList, "labels", func(item *yaml.Node, at string) {
-		label := strings.TrimSpace(p.line(item, at, maxName))
+		label := p.line(item, at, maxName)
 		switch {
 		case label == "" || strings.Contains(label, ","):
 			p.fault(item.Line, at, "%q is not a label; a label is a short text without a comma", label)

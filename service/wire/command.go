@@ -35,6 +35,8 @@ type LeftOpen struct {
 type Done struct {
 	Outcome
 	DryRun bool `json:"dryRun,omitempty"`
+	// Asked is the question that the session had asked already: `?ifNew=true` asks it no second time.
+	Asked string `json:"asked,omitempty"`
 	// Token is the secret that the command created, for its caller only; "" if there is none.
 	Token string `json:"token,omitempty"`
 	Below
@@ -62,6 +64,9 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	}
 	if d.DryRun {
 		b = append(b, `,"dryRun":true`...)
+	}
+	if d.Asked != "" {
+		b = append(append(append(b, `,"asked":"`...), d.Asked...), '"')
 	}
 	if d.Token != "" { // ids and base64url need no escapes
 		b = append(append(append(b, `,"token":"`...), d.Token...), '"')

@@ -18,6 +18,7 @@ func TestEncoderMatchesJSON(t *testing.T) {
 		"everything": {
 			Outcome:  wire.Outcome{Sequence: 1 << 60, Event: event},
 			DryRun:   true,
+			Asked:    "input_1",
 			Token:    "mss_s.1.x",
 			Below:    wire.Below{Also: []string{"a", "b"}, LivingBelow: 3},
 			LeftOpen: wire.LeftOpen{LeavesOpen: []string{"t"}, LeavesOpenMore: 2, LeavesOpenNext: "<b>&"},

@@ -67,8 +67,14 @@ type Texts struct {
 // GoneDeleted says that a dependency was deleted.
 const GoneDeleted = projections.GoneDeleted
 
-// TypeExited is the type of the timeline entry for the end of a session's command.
-const TypeExited = projections.TypeExited
+// The types of the timeline entries for the end of a session's command and for a changed file.
+const (
+	TypeExited = projections.TypeExited
+	TypeFile   = projections.TypeFile
+)
+
+// ReportOfType returns the kind of report that writes timeline entries of a type, "" if none does.
+func ReportOfType(entry string) events.ReportKind { return projections.ReportOfType(entry) }
 
 // WritesType reports whether Maestro itself writes timeline entries of a type; other types are those of notes.
 func WritesType(kind string) bool { return projections.WritesType(kind) }

@@ -59,7 +59,9 @@ type CommandCheck struct {
 	// Unknown says that there is no such command.
 	Unknown bool `json:"unknown,omitempty"`
 	// Planned says that the id is reserved, but this version has no such command.
-	Planned bool   `json:"planned,omitempty"`
+	Planned bool `json:"planned,omitempty"`
+	// Message says what the refusal of the command says, Why gives the reason.
+	Message string `json:"message,omitempty"`
 	Why     string `json:"why,omitempty"`
 	// Next is what the caller may do instead.
 	Next string `json:"next,omitempty"`

@@ -69,18 +69,18 @@ each bounds what one caller can cost everybody else.
 		}
 		b.WriteString("| limit | at most | bounds | above it |\n|---|---|---|---|\n")
 		for _, l := range group.Limits {
-			fmt.Fprintf(&b, "| `%s` | %s %s | %s | %s |\n", l.Name, grouped(l.Value), l.Unit, l.Bounds, above(l.Answer))
+			fmt.Fprintf(&b, "| `%s` | %s %s | %s | %s |\n", l.Name, grouped(l.Value), l.Unit, l.Bounds, above(l))
 		}
 	}
 	return b.String() + quotasSection()
 }
 
 // above describes the answer to a caller above a limit: a code with its HTTP status, or words.
-func above(answer string) string {
-	if strings.ToUpper(answer) != answer {
-		return answer
+func above(l commands.Limit) string {
+	if l.Code == "" {
+		return l.Answer
 	}
-	return fmt.Sprintf("%d `%s`", api.StatusOf(commands.Code(answer)), answer)
+	return fmt.Sprintf("%d `%s`", api.StatusOf(l.Code), l.Code)
 }
 
 // grouped writes a number with a comma between thousands.
