@@ -54,7 +54,6 @@ var onePlace = []struct {
 			"internal/safetext/short.go": "the place",
 			"commands/valid.go":          "refuses a name; nothing is shown",
 			"workers/manifest/rules.go":  "refuses a name; nothing is shown",
-			"internal/plan/parse.go":     "refuses a line of a plan; nothing is shown",
 		},
 	},
 	{
