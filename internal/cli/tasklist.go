@@ -285,11 +285,9 @@ func entryWords(e wire.Entry) string {
 // person or an orchestrator completes a task.
 func entryType(e wire.Entry) string {
 	kind := wire.ReportOfType(e.Type)
-	if _, _, fromSession := wire.SessionOfSource(e.Source); fromSession {
-		switch kind {
-		case events.ReportComplete, events.ReportBlocked:
-			return "said " + string(kind.SessionStatus())
-		}
+	_, _, fromSession := wire.SessionOfSource(e.Source)
+	if fromSession && (kind == events.ReportComplete || kind == events.ReportBlocked) {
+		return "said " + string(kind.SessionStatus())
 	}
 	if !wire.WritesType(e.Type) { // it could otherwise read like a decision or a report
 		return "note (" + safetext.OneLine(e.Type) + ")"
