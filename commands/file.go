@@ -32,21 +32,26 @@ func (x *TrackFile) Decide(s *projections.State, c Call) (events.Data, error) {
 	if session.Ended() {
 		return nil, ended(s, "track-file", session)
 	}
-	if x.File == "" {
-		return nil, invalid("/file", "file is required")
-	}
-	if err := ValidLine("/file", x.File, maxPath); err != nil {
+	if err := x.checkForm(); err != nil {
 		return nil, err
 	}
 	if x.TaskID != "" {
-		if err := ValidID("/taskId", x.TaskID); err != nil {
-			return nil, err
-		}
 		if t := s.Task(x.TaskID); t == nil || t.ProjectID != session.ProjectID {
 			return nil, notFound("Task", x.TaskID)
 		}
 	}
 	return &events.SessionFileTracked{SessionID: session.ID, File: x.File, TaskID: x.TaskID}, nil
+}
+
+// checkForm implements formed.
+func (x *TrackFile) checkForm() error {
+	if x.File == "" {
+		return invalid("/file", "file is required")
+	}
+	if err := ValidLine("/file", x.File, maxPath); err != nil || x.TaskID == "" {
+		return err
+	}
+	return ValidID("/taskId", x.TaskID)
 }
 
 func (x *TrackFile) from(e *events.Event, d *events.SessionFileTracked) bool {

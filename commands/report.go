@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,15 +91,7 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 	if c.Project != session.ProjectID {
 		return nil, invalid("/project", "Session '%s' reports in its own project '%s'", session.ID, session.ProjectID)
 	}
-	if x.Message == "" && len(x.TaskIDs) == 0 {
-		refusal := invalid("/message", "message is required")
-		refusal.Next = "say it in a few words"
-		return nil, refusal
-	}
-	if err := ValidText("/message", x.Message); err != nil {
-		return nil, err
-	}
-	if err := validIDs("/taskIds", x.TaskIDs); err != nil {
+	if err := x.checkWords(); err != nil {
 		return nil, err
 	}
 	tasks := unique(x.TaskIDs)
@@ -142,22 +135,41 @@ func (x *Report) Decide(s *projections.State, c Call) (events.Data, error) {
 		Options:          x.Options,
 		SessionCompleted: x.Kind == events.ReportComplete && len(tasks) == 0 && !late,
 	}
-	if x.Kind != events.ReportNeedsInput {
-		if len(x.Options) > 0 {
-			return nil, invalid("/options", "only a needs-input report has options")
-		}
-		return reported, nil
-	}
-	if err := validOptions(x.Options); err != nil {
+	if err := x.checkOptions(); err != nil {
 		return nil, err
 	}
-	if x.Message == "" && len(x.Options) > 0 {
-		return nil, invalid("/message", "a question with options needs a text")
-	}
-	if x.Message != "" && !late && c.Rules != firstRules {
+	if x.Kind == events.ReportNeedsInput && x.Message != "" && !late && c.Rules != firstRules {
 		reported.InputID = newID("input", c, func(id string) bool { return s.Input(id) != nil })
 	}
 	return reported, nil
+}
+
+// checkForm implements formed.
+func (x *Report) checkForm() error { return cmp.Or(x.checkWords(), x.checkOptions()) }
+
+func (x *Report) checkWords() error {
+	if x.Message == "" && len(x.TaskIDs) == 0 {
+		refusal := invalid("/message", "message is required")
+		refusal.Next = "say it in a few words"
+		return refusal
+	}
+	return cmp.Or(ValidText("/message", x.Message), validIDs("/taskIds", x.TaskIDs))
+}
+
+func (x *Report) checkOptions() error {
+	if x.Kind != events.ReportNeedsInput {
+		if len(x.Options) > 0 {
+			return invalid("/options", "only a needs-input report has options")
+		}
+		return nil
+	}
+	if err := validOptions(x.Options); err != nil {
+		return err
+	}
+	if x.Message == "" && len(x.Options) > 0 {
+		return invalid("/message", "a question with options needs a text")
+	}
+	return nil
 }
 
 // afterDone reports whether it reports progress after its session said that it is done.

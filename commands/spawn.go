@@ -39,6 +39,9 @@ type SpawnSession struct {
 	// Generated is the digest of the manifest that was generated for it. It is not part of the request: a retry may
 	// generate another.
 	Generated string `json:"-"`
+	// OnlyQueue is the project's only queue, which a session without tasks pulls from if it names none. It is not part
+	// of the request either: at a retry there may be several.
+	OnlyQueue string `json:"-"`
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
@@ -187,16 +190,17 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 		return invalid("/queue", "only a session with the queue strategy pulls from a queue")
 	case kind.strategy != events.StrategyQueue || c.Rules == firstRules:
 		return nil
-	case x.Queue == "":
+	case x.Queue == "" && x.OnlyQueue == "":
 		spawned.Queue = spawned.SessionID
 	default:
-		if err := ValidID("/queue", x.Queue); err != nil {
+		name := cmp.Or(x.Queue, x.OnlyQueue)
+		if err := ValidID("/queue", name); err != nil {
 			return err
 		}
-		q := s.Queue(project, x.Queue)
+		q := s.Queue(project, name)
 		switch {
 		case q == nil:
-			return notFound("Queue", x.Queue)
+			return notFound("Queue", name)
 		case q.SessionID != "" && s.Gone(q.SessionID) == "":
 			return &Refusal{
 				Code:    CodeConflict,
@@ -205,7 +209,7 @@ func (x *SpawnSession) queue(s *projections.State, c Call, project string, kind 
 				Next:    "make a queue for several with `maestro queue create`",
 			}
 		}
-		spawned.Queue = x.Queue
+		spawned.Queue = name
 	}
 	g := graphOf(s, c)
 	for _, id := range kind.tasks {

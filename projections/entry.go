@@ -19,6 +19,21 @@ func (f fact) entry(index int) Entry {
 	return e
 }
 
+// TasksOf returns the tasks on whose timelines an event is.
+func TasksOf(e *events.Event) (tasks []string) {
+	f := fact{Event: e, at: e.Time.UnixMilli()}
+	for index := 0; ; index++ {
+		switch entry := f.describe(index); {
+		case entry.Type == "", index > 0 && entry.TaskID == "":
+			return tasks
+		case len(tasks) > 0 && tasks[len(tasks)-1] == entry.TaskID: // it names no others after it names one again
+			return tasks
+		case entry.TaskID != "":
+			tasks = append(tasks, entry.TaskID)
+		}
+	}
+}
+
 // describe returns what an entry says. It is empty where the event has no such entry.
 func (f fact) describe(index int) Entry {
 	switch d := f.Data.(type) {

@@ -29,7 +29,7 @@ type SessionView struct {
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`
-	// LostAt is when it was marked lost, absent otherwise.
+	// LostAt is when it was marked lost, absent if it is not, or has ended.
 	LostAt *events.Millis `json:"lostAt,omitempty"`
 	// Deadline is when it ends as failed.
 	Deadline *events.Millis `json:"deadline,omitempty"`
@@ -60,8 +60,12 @@ func (x *Session) View() SessionView {
 	if x.LastItem != nil && x.LastItem.Held {
 		item = x.LastItem.TaskID
 	}
+	lost := x.LostAt
+	if x.Ended() {
+		lost = 0
+	}
 	return SessionView{
-		LostAt:         orNull(events.Millis(x.LostAt)),
+		LostAt:         orNull(events.Millis(lost)),
 		Deadline:       orNull(events.Millis(x.Deadline)),
 		Queue:          x.Queue,
 		Item:           item,

@@ -144,8 +144,13 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 	if err != nil {
 		return nil, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
 	}
-	if deletion, ok := command.(*commands.DeleteTask); ok {
-		deletion.Whole = true
+	switch x := command.(type) {
+	case *commands.DeleteTask:
+		x.Whole = true
+	case *commands.SpawnSession:
+		if err := s.chooseQueue(c, x); err != nil {
+			return nil, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
+		}
 	}
 	return command, nil
 }

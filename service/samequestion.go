@@ -9,8 +9,8 @@ import (
 	"maestro/projections"
 )
 
-// sameQuestion returns the newest of a session's questions that asks the same, and whose answer the session still has to
-// get; nil if there is none. except is the id of the question itself, if it is asked already.
+// sameQuestion returns the newest of a session's questions that asks the same, and whose answer the session still has
+// to get; nil if there is none. except is the id of the question itself, if it is asked already.
 func (v View) sameQuestion(session, except, words string, options, tasks []string) (same *projections.Input) {
 	compare := func(x *projections.Input) {
 		v.Worked(1)

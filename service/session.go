@@ -172,7 +172,7 @@ type sessionFilter struct {
 }
 
 func (f *sessionFilter) passes(v View, x *projections.Session) bool {
-	if f.Status != "" && f.Status != string(x.Status) ||
+	if !f.hasStatus(x) ||
 		f.Active == "true" && x.Status == events.SessionSaidDone ||
 		f.Living == "true" && x.Ended() ||
 		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy ||
@@ -188,6 +188,13 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 	}
 	v.Worked(len(x.TaskIDs) / namesPerStep)
 	return slices.Contains(x.TaskIDs, f.TaskID)
+}
+
+func (f *sessionFilter) hasStatus(x *projections.Session) bool {
+	if f.Status == wire.StatusLost {
+		return x.LostAt != 0 && !x.Ended()
+	}
+	return f.Status == "" || f.Status == string(x.Status)
 }
 
 // GetSession returns a session. The result may be shown after the state is released.

@@ -204,44 +204,27 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	if f.sees(of) {
 		note(f.sessions, session, "")
 	}
+	was := map[string]string{}
 	kind, id := e.Data.Aggregate()
 	switch d := e.Data.(type) {
-	case *events.TaskDeleted:
+	case *events.TaskDeleted: // it is on no timeline
 		note(f.tasks, id, "")
 		f.tasks[id].Name, f.tasks[id].Is = d.Title, "deleted"
-		return
 	case *events.TaskUpdated:
-		was := ""
 		if d.Status != nil {
-			was = string(d.Status.From)
+			was[id] = string(d.Status.From)
 		}
-		note(f.tasks, id, was)
-		return
 	case *events.TaskStatusChanged:
-		note(f.tasks, id, string(d.From))
-		return
-	case *events.SessionReported:
-		for _, task := range d.TaskIDs {
-			note(f.tasks, task, "")
-		}
+		was[id] = string(d.From)
 	case *events.SessionSpawned:
 		for _, task := range d.Started {
-			note(f.tasks, task, string(events.TaskTodo))
+			was[task] = string(events.TaskTodo)
 		}
-	case *events.QueueItemStarted:
-		note(f.tasks, d.TaskID, "")
-	case *events.QueueItemCompleted:
-		note(f.tasks, d.TaskID, "")
-	case *events.QueueItemFailed:
-		note(f.tasks, d.TaskID, "")
-	case *events.QueueItemReturned:
-		note(f.tasks, d.TaskID, "")
-	case *events.QueueItemQuarantined:
-		note(f.tasks, d.TaskID, "")
+	}
+	for _, task := range projections.TasksOf(e) {
+		note(f.tasks, task, was[task])
 	}
 	switch kind {
-	case events.AggregateTask:
-		note(f.tasks, id, "")
 	case events.AggregateSession:
 		if id != session {
 			note(f.sessions, id, "")
@@ -287,7 +270,7 @@ func (v View) sessionStands(thing *wire.SinceThing) {
 	}
 	thing.Name, thing.Is = x.Name, string(x.Status)
 	if x.Lost() && !x.Ended() {
-		thing.Is = "lost"
+		thing.Is = wire.StatusLost
 	}
 }
 

@@ -164,6 +164,9 @@ func WriteNew(ctx context.Context, file string, from io.Reader) (size int64, err
 	case err != nil: // a file system without links
 		err = os.Rename(f.Name(), file)
 	}
+	if err == nil {
+		err = files.SyncDir(filepath.Dir(file))
+	}
 	if err != nil {
 		return 0, notWritten(file, err)
 	}

@@ -133,34 +133,20 @@ func (e *backlogError) Unwrap() error { return e.err }
 
 // worthKeeping refuses what the server would refuse, because nobody would be there to see the refusal later.
 func worthKeeping(id string, body []byte, key string) error {
-	const maxKey = 200
 	command, err := commands.Parse(id, body)
 	if err != nil {
 		return refusedHere(err)
 	}
-	switch {
-	case len(key) > maxKey:
-		return failure.Usage("--key has at most %d characters, this has %d", maxKey, len(key))
-	case len(body) > outbox.MaxBody:
+	if len(body) > outbox.MaxBody {
 		return failure.Usage("The command is too long: it has at most 1 MiB").WithNext("shorten it, or split it")
 	}
-	switch c := command.(type) {
-	case *commands.Report:
-		if c.Message == "" && len(c.TaskIDs) == 0 {
-			return failure.Usage("message is required")
+	if key != "" {
+		if err := commands.ValidLine(commands.KeyName, key, commands.MaxKey); err != nil {
+			return refusedHere(err)
 		}
-		if strings.ContainsRune(c.Message, 0) {
-			return failure.Usage("message contains a NUL character")
-		}
-		for i, task := range c.TaskIDs {
-			if err := commands.ValidID(fmt.Sprintf("/taskIds/%d", i), task); err != nil {
-				return refusedHere(err)
-			}
-		}
-	case *commands.TrackFile:
-		if c.File == "" {
-			return failure.Usage("file is required")
-		}
+	}
+	if err := commands.CheckForm(command); err != nil {
+		return refusedHere(err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func newSessionList(a *Run) *cobra.Command {
 		RunE:  Running(c.run),
 	}
 	projectFlag(cmd, &c.filter.ProjectID)
-	bindQuery(cmd, &c.filter, ownWord{"status", lostStatus})
+	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.active, "active", false, "only those that are neither completed nor ended")
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those that your session spawned")
 	Exclude(cmd, "mine", "spawned-by")
@@ -76,11 +76,7 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	if c.active { // to older clients, active means not completed
 		c.filter.Active, c.filter.Living = "true", "true"
 	}
-	list := (*client.Client).Sessions
-	if c.filter.Status == lostStatus {
-		list = lostSessions
-	}
-	sessions, err := Ask(ctx, c.Run, list, c.filter)
+	sessions, err := Ask(ctx, c.Run, (*client.Client).Sessions, c.filter)
 	if err != nil {
 		return err
 	}
@@ -99,31 +95,6 @@ func (c *sessionList) run(ctx context.Context, _ []string) error {
 	columns, row = byProject(sessions, func(x wire.Session) string { return x.ProjectID }, columns, row)
 	List(c.Run, sessions, "No sessions", columns, row)
 	return nil
-}
-
-// lostStatus is the word for lost sessions. It is not a status: the server keeps their previous one.
-const lostStatus = "lost"
-
-// lostSessions lists the living sessions that a filter selects and that are lost.
-func lostSessions(c *client.Client, ctx context.Context, filter wire.SessionFilter) ([]wire.Session, error) {
-	limit := filter.Limit
-	filter.Status, filter.Limit = "", ""
-	filter.Active, filter.Living = "true", "true"
-	living, err := c.Sessions(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	most, err := strconv.Atoi(limit)
-	if limit != "" && (err != nil || most < 1) {
-		return nil, failure.Usage("--limit must be a number above 0, not %q", limit)
-	}
-	var lost []wire.Session
-	for _, x := range living {
-		if x.LostAt != nil && x.EndedAt == nil && (limit == "" || len(lost) < most) {
-			lost = append(lost, x)
-		}
-	}
-	return lost, nil
 }
 
 // tasksListed is how many tasks of a session a table names.
@@ -160,7 +131,7 @@ func (a *Run) lastHeard(x wire.Session) string {
 
 // statusText returns a session's status, and whether it is silent.
 func statusText(x wire.Session) string {
-	if x.LostAt != nil && x.EndedAt == nil {
+	if x.LostAt != nil {
 		return string(x.Status) + ", lost"
 	}
 	return string(x.Status)

@@ -10,7 +10,6 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/failure"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 	"maestro/workers/manifest"
@@ -60,9 +59,6 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 		err = spawnWith(ctx, c.Run, c.file, &c.body)
 	} else {
 		c.body.Project, err = c.project(ctx, c.body.Project, c.body.TaskIDs...)
-		if err == nil && c.body.Strategy == events.StrategyQueue && c.body.Queue == "" && len(c.body.TaskIDs) == 0 {
-			err = c.chooseQueue(ctx)
-		}
 	}
 	if err != nil {
 		return err
@@ -72,29 +68,6 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	return showSpawned(ctx, c.Run, answer, c.quiet)
-}
-
-// chooseQueue gives a session without tasks the project's only queue. An empty queue of its own would get no work while
-// items wait in the others.
-func (c *sessionSpawn) chooseQueue(ctx context.Context) error {
-	queues, err := Ask(ctx, c.Run, (*client.Client).Queues, wire.QueueFilter{ProjectID: c.body.Project})
-	if err != nil {
-		return nil //nolint:nilerr // the caller may not list queues; the server decides on the spawn
-	}
-	var names []string
-	for _, q := range queues {
-		if q.SessionID == "" {
-			names = append(names, q.Name)
-		}
-	}
-	switch {
-	case len(names) == 1:
-		c.body.Queue = names[0]
-	case len(names) > 1:
-		return failure.Usage("Name a queue: the project has %d", len(names)).
-			WithNext("choose one with --queue: %s", strings.Join(names, ", "))
-	}
-	return nil
 }
 
 // spawnWith uses a manifest to describe the session. The server refuses flags that contradict it.

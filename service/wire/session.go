@@ -15,7 +15,7 @@ type SessionID struct {
 type SessionFilter struct {
 	ProjectID string `query:"projectId" doc:"of this project"`
 	TaskID    string `query:"taskId" flag:"task <taskId>" doc:"that have this task"`
-	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed" doc:"with this status"`
+	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed|lost" doc:"with this status; lost: not heard, and not ended"`
 	Active    string `query:"active" doc:"true: that are not completed"`
 	Living    string `query:"living" doc:"true: that have not ended"`
 	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session spawned"`
@@ -24,6 +24,9 @@ type SessionFilter struct {
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
 	Brief     string `query:"brief" doc:"true: without timelines and events"`
 }
+
+// StatusLost is a status that [SessionFilter] selects by. It is none of a session: a lost one keeps what it had.
+const StatusLost = "lost"
 
 // Credential is the secret of a session, with the rest of its environment.
 type Credential struct {
