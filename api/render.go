@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"sync"
 
 	"maestro/projections"
 	"maestro/service"
@@ -44,11 +45,24 @@ type encoder struct {
 	goOn func() error
 }
 
-func newEncoder(send func([]byte) error) *encoder {
-	e := &encoder{send: send}
+// encoders keeps encoders with their buffers, which would otherwise grow anew for each answer.
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
 	e.json = json.NewEncoder(&e.buffer)
 	e.json.SetEscapeHTML(false)
 	return e
+}}
+
+func newEncoder(send func([]byte) error) *encoder {
+	e := encoders.Get().(*encoder)
+	e.send = send
+	return e
+}
+
+// free ends the use of an encoder that has not failed: after an error, a json.Encoder writes nothing more.
+func (e *encoder) free() {
+	e.send, e.goOn = nil, nil
+	encoders.Put(e)
 }
 
 // value renders any value, and a list item by item.
@@ -281,7 +295,11 @@ func (w *response) render(v any) error {
 		return err
 	}
 	e.buffer.WriteByte('\n')
-	return e.sendAll()
+	if err := e.sendAll(); err != nil {
+		return err
+	}
+	e.free()
+	return nil
 }
 
 // hold counts bytes of the answer. A completed change is always answered.
