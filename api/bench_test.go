@@ -58,7 +58,7 @@ func pager(b testing.TB) (page func()) {
 
 // A page takes little memory beside its answer: what a portion of views and the rendered text take is used again.
 func TestPageAllocations(t *testing.T) {
-	const most = 700 // of 100 tasks
+	const most = 500 // of 100 tasks
 	if got := testing.AllocsPerRun(100, pager(t)); got > most {
 		t.Errorf("a page takes %v allocations, want at most %d", got, most)
 	}

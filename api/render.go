@@ -20,6 +20,9 @@ import (
 // sendEvery is how many bytes of an answer are buffered before they are sent.
 const sendEvery = 64 << 10
 
+// usualTask is the size of most tasks of a list.
+const usualTask = 1 << 10
+
 // parted is an object whose last members are rendered one after the other.
 type parted interface {
 	Parts() (head any, names []string, members []any)
@@ -86,11 +89,23 @@ func (e *encoder) value(v any) error {
 
 // whole renders a value at once.
 func (e *encoder) whole(v any) error {
-	if err := e.json.Encode(v); err != nil {
+	if err := e.append(v); err != nil {
 		return err
 	}
-	e.buffer.Truncate(e.buffer.Len() - 1) // the line break
 	return e.sendFull()
+}
+
+// append appends a value to the buffer.
+func (e *encoder) append(v any) error {
+	if task, ok := v.(*projections.TaskView); ok {
+		e.buffer.Grow(usualTask)
+		b, err := task.AppendJSON(e.buffer.AvailableBuffer())
+		e.buffer.Write(b)
+		return err
+	}
+	err := e.json.Encode(v)
+	e.buffer.Truncate(max(0, e.buffer.Len()-len("\n")))
+	return err
 }
 
 func (e *encoder) list(l service.Listed) error {
@@ -111,10 +126,10 @@ func (e *encoder) list(l service.Listed) error {
 
 // object renders an object with more members after its own.
 func (e *encoder) object(head any, names []string, members ...any) error {
-	if err := e.json.Encode(head); err != nil {
+	if err := e.append(head); err != nil {
 		return err
 	}
-	e.buffer.Truncate(e.buffer.Len() - len("}\n"))
+	e.buffer.Truncate(e.buffer.Len() - len("}"))
 	if err := e.sendFull(); err != nil {
 		return err
 	}
