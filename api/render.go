@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"sync"
 
 	"maestro/projections"
 	"maestro/service"
@@ -18,6 +19,9 @@ import (
 
 // sendEvery is how many bytes of an answer are buffered before they are sent.
 const sendEvery = 64 << 10
+
+// usualTask is the size of most tasks of a list.
+const usualTask = 1 << 10
 
 // parted is an object whose last members are rendered one after the other.
 type parted interface {
@@ -44,11 +48,24 @@ type encoder struct {
 	goOn func() error
 }
 
-func newEncoder(send func([]byte) error) *encoder {
-	e := &encoder{send: send}
+// encoders keeps encoders with their buffers, which would otherwise grow anew for each answer.
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
 	e.json = json.NewEncoder(&e.buffer)
 	e.json.SetEscapeHTML(false)
 	return e
+}}
+
+func newEncoder(send func([]byte) error) *encoder {
+	e := encoders.Get().(*encoder)
+	e.send = send
+	return e
+}
+
+// free ends the use of an encoder that has not failed: after an error, a json.Encoder writes nothing more.
+func (e *encoder) free() {
+	e.send, e.goOn = nil, nil
+	encoders.Put(e)
 }
 
 // value renders any value, and a list item by item.
@@ -72,11 +89,23 @@ func (e *encoder) value(v any) error {
 
 // whole renders a value at once.
 func (e *encoder) whole(v any) error {
-	if err := e.json.Encode(v); err != nil {
+	if err := e.append(v); err != nil {
 		return err
 	}
-	e.buffer.Truncate(e.buffer.Len() - 1) // the line break
 	return e.sendFull()
+}
+
+// append appends a value to the buffer.
+func (e *encoder) append(v any) error {
+	if task, ok := v.(*projections.TaskView); ok {
+		e.buffer.Grow(usualTask)
+		b, err := task.AppendJSON(e.buffer.AvailableBuffer())
+		e.buffer.Write(b)
+		return err
+	}
+	err := e.json.Encode(v)
+	e.buffer.Truncate(max(0, e.buffer.Len()-len("\n")))
+	return err
 }
 
 func (e *encoder) list(l service.Listed) error {
@@ -97,10 +126,10 @@ func (e *encoder) list(l service.Listed) error {
 
 // object renders an object with more members after its own.
 func (e *encoder) object(head any, names []string, members ...any) error {
-	if err := e.json.Encode(head); err != nil {
+	if err := e.append(head); err != nil {
 		return err
 	}
-	e.buffer.Truncate(e.buffer.Len() - len("}\n"))
+	e.buffer.Truncate(e.buffer.Len() - len("}"))
 	if err := e.sendFull(); err != nil {
 		return err
 	}
@@ -281,7 +310,11 @@ func (w *response) render(v any) error {
 		return err
 	}
 	e.buffer.WriteByte('\n')
-	return e.sendAll()
+	if err := e.sendAll(); err != nil {
+		return err
+	}
+	e.free()
+	return nil
 }
 
 // hold counts bytes of the answer. A completed change is always answered.

@@ -93,10 +93,11 @@ type Handler struct {
 	// replays is a semaphore: it holds one element for each follower that reads history.
 	replays chan struct{}
 
-	queue queue
-	stall stall
-	stop  context.CancelFunc
-	done  sync.WaitGroup
+	queue  queue
+	stall  stall
+	flight inFlight
+	stop   context.CancelFunc
+	done   sync.WaitGroup
 
 	imaged chan *projections.Image
 	saved  saved
@@ -180,6 +181,8 @@ func (h *Handler) Close() {
 // makes it. It fails with a *Refusal, with *UnavailableError when the server cannot write, or with ctx's error. In the
 // last case the command may still be executed; a retry with the same key finds out.
 func (h *Handler) Do(ctx context.Context, r Request) (Answer, error) {
+	h.flight.begin()
+	defer h.flight.end()
 	p, err := h.prepare(ctx, r)
 	if err != nil {
 		return Answer{}, h.recorded(ctx, r, err)

@@ -95,7 +95,7 @@ func (e *Event) Append(b []byte) ([]byte, error) {
 	b = append(b, `{"specversion":"1.0","id":"`...)
 	b = appendUUID(b, e.ID)
 	b = append(b, `","source":`...)
-	b = appendString(b, e.Source)
+	b = AppendString(b, e.Source)
 	b = append(b, `,"type":"`...)
 	b = append(b, eventType...)
 	b = append(b, `","subject":`...)
@@ -155,12 +155,12 @@ func (d *SessionReported) isPlain() bool {
 // append writes what encoding/json would, at a fraction of the cost: nearly all events of a log are reports.
 func (d *SessionReported) append(b []byte) []byte {
 	b = append(b, `{"sessionId":`...)
-	b = appendString(b, d.SessionID)
+	b = AppendString(b, d.SessionID)
 	b = append(b, `,"kind":`...)
-	b = appendString(b, string(d.Kind))
+	b = AppendString(b, string(d.Kind))
 	if d.Message != "" {
 		b = append(b, `,"message":`...)
-		b = appendString(b, d.Message)
+		b = AppendString(b, d.Message)
 	}
 	for i, id := range d.TaskIDs {
 		if i == 0 {
@@ -168,7 +168,7 @@ func (d *SessionReported) append(b []byte) []byte {
 		} else {
 			b = append(b, ',')
 		}
-		b = appendString(b, id)
+		b = AppendString(b, id)
 	}
 	if len(d.TaskIDs) > 0 {
 		b = append(b, ']')
@@ -203,7 +203,7 @@ func appendAttribute(b []byte, name, value string) []byte {
 	b = append(b, ',', '"')
 	b = append(b, name...)
 	b = append(b, '"', ':')
-	return appendString(b, value)
+	return AppendString(b, value)
 }
 
 // appendSubject writes the subject attribute, "<aggregate>/<id>".

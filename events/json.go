@@ -2,8 +2,8 @@ package events
 
 import "unicode/utf8"
 
-// appendString appends s as a JSON string, byte for byte as encoding/json does without HTML escapes.
-func appendString(b []byte, s string) []byte {
+// AppendString appends s as a JSON string, byte for byte as encoding/json does without HTML escapes.
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = appendStringContent(b, s)
 	return append(b, '"')

@@ -38,7 +38,7 @@ func FuzzAppendString(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got, want := appendString([]byte("x"), text), append([]byte("x"), standardJSON(t,
+		if got, want := AppendString([]byte("x"), text), append([]byte("x"), standardJSON(t,
 			text)...); !bytes.Equal(got, want) {
 			t.Fatalf("%q: got %s, want %s", text, got, want)
 		}

@@ -48,14 +48,17 @@ type summed struct {
 
 // SumBelow starts to sum up the tasks below one.
 func (s *State) SumBelow(task string, sums *Sums) *Sum {
-	x := &Sum{sums: sums}
 	if known, ok := sums.known[task]; ok {
-		x.below = known
-	} else if children := s.children.get(task); len(children) > 0 {
-		x.path = append(x.path, summed{id: task, rest: siblings{created: children}})
+		return &Sum{sums: sums, below: known}
 	}
-	return x
+	if children := s.children.get(task); len(children) > 0 {
+		return &Sum{sums: sums, path: []summed{{id: task, rest: siblings{created: children}}}}
+	}
+	return nothingBelow
 }
+
+// nothingBelow is the sum over nothing, which is done; most tasks have nothing below them.
+var nothingBelow = &Sum{}
 
 // SumOn continues a sum until the state has counted so many steps, and reports whether it is done.
 func (s *State) SumOn(x *Sum, until uint64) (done bool) {

@@ -61,7 +61,8 @@ func (c *Caller) page() (PageOf, error) {
 // TaskPage is a part of a list of tasks. The views are created while the page is written, a few at a time, each as of
 // the sequence of the answer or later, so that nothing is created that nobody reads.
 type TaskPage struct {
-	List[projections.TaskView]
+	// List has pointers to views, each of which is valid until the next one is created.
+	List[*projections.TaskView]
 	// Next is where the next page continues; nil if there is none.
 	Next *PageEnd
 	// Held is the memory that the page takes in addition to the bytes written.
@@ -163,8 +164,8 @@ func endOf(t *projections.Task) *PageEnd { return &PageEnd{ID: t.ID, Order: t.Cr
 func (v View) shownTasks(found []*projections.Task, next *PageEnd) TaskPage {
 	made := v.viewsOf(len(found), func(i int) *projections.Task { return found[i] })
 	held := int64(len(found))*itemSize + made.expected
-	return TaskPage{Next: next, Held: held, List: List[projections.TaskView]{
-		Items: func(yield func(projections.TaskView) bool) {
+	return TaskPage{Next: next, Held: held, List: List[*projections.TaskView]{
+		Items: func(yield func(*projections.TaskView) bool) {
 			made := *made
 			made.sums = projections.NewSums(projections.SumsMost)
 			defer made.end()

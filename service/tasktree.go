@@ -193,8 +193,8 @@ func (v View) shownTrees(branches []*projections.Branch) []Tree {
 	return trees
 }
 
-// Task creates the view of the task.
-func (t Tree) Task() projections.TaskView { return t.views.next() }
+// Task creates the view of the task, which is valid until the next one is created.
+func (t Tree) Task() *projections.TaskView { return t.views.next() }
 
 // Children returns what is directly below the task.
 func (t Tree) Children() List[Tree] {
@@ -217,7 +217,7 @@ func (t Tree) Held() int64 { return int64(t.views.n)*branchSize + t.views.expect
 func (t Tree) MarshalJSON() ([]byte, error) { return json.Marshal(t.whole()) }
 
 func (t Tree) whole() projections.TaskTree {
-	tree := projections.TaskTree{TaskView: t.Task(), Children: []projections.TaskTree{}, Below: t.Below()}
+	tree := projections.TaskTree{TaskView: *t.Task(), Children: []projections.TaskTree{}, Below: t.Below()}
 	for child := range t.Children().Items {
 		tree.Children = append(tree.Children, child.whole())
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"sync"
 
 	"maestro/projections"
 )
@@ -23,9 +24,13 @@ type taskViews struct {
 	progress func(i int) *projections.Progress
 	sums     *projections.Sums
 	sum      *projections.Sum
-	// ready are views that are created and not yet written, of the tasks before at.
+	// ready are views that are created and not yet written, of the tasks before at. They are in made, which the next
+	// portion uses again.
 	ready []projections.TaskView
+	made  *[]projections.TaskView
 	at    int
+	// used is how many views made holds, or held.
+	used int
 	// expected is how many bytes the views of a portion take; counted is what they and the sums take beyond that.
 	expected, counted int64
 }
@@ -41,19 +46,36 @@ func (v View) viewsOf(n int, task func(i int) *projections.Task) *taskViews {
 	return x
 }
 
-// next returns the view of the next task. It panics with brokenOff if that fails.
-func (x *taskViews) next() projections.TaskView {
+// next returns the view of the next task, which is valid until the view after it is created. It panics with brokenOff
+// if that fails.
+func (x *taskViews) next() *projections.TaskView {
 	for len(x.ready) == 0 {
 		x.make()
 	}
-	view := x.ready[0]
+	view := &x.ready[0]
 	x.ready = x.ready[1:]
 	return view
 }
 
+// portionsMade keeps the memory of portions: a page would otherwise allocate more for its views than for anything else.
+var portionsMade = sync.Pool{New: func() any { return new([]projections.TaskView) }}
+
+// room returns the empty memory of the next portion.
+func (x *taskViews) room() []projections.TaskView {
+	if x.made == nil {
+		x.made = portionsMade.Get().(*[]projections.TaskView)
+	}
+	need := min(x.n-x.at, tasksAtOnce)
+	if cap(*x.made) < need {
+		*x.made = make([]projections.TaskView, need)
+	}
+	x.used = max(x.used, need)
+	return (*x.made)[:0]
+}
+
 // make creates a portion, and counts its memory.
 func (x *taskViews) make() {
-	x.ready = make([]projections.TaskView, 0, min(x.n-x.at, tasksAtOnce))
+	x.ready = x.room()
 	size := int64(0)
 	x.view.again(func(v View) {
 		for x.at < x.n && len(x.ready) < tasksAtOnce && v.Steps() < v.portionSteps() && size < bytesAtOnce {
@@ -104,7 +126,15 @@ func (x *taskViews) count(bytes int64) {
 	x.counted = bytes
 }
 
-func (x *taskViews) end() { x.count(0) }
+// end ends the list: no view is used any more.
+func (x *taskViews) end() {
+	x.count(0)
+	if x.made != nil {
+		clear((*x.made)[:x.used])
+		portionsMade.Put(x.made)
+		x.made, x.ready = nil, nil
+	}
+}
 
 // below sums up everything below a task, in portions. The caller must not hold the state.
 func (v View) below(task string) *projections.Progress {

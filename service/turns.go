@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"runtime"
+	"time"
 )
 
 // turnsAtOnce is how many parts of long answers are created concurrently. It leaves the other processors to short
@@ -15,6 +16,10 @@ const (
 	freeParts = 4
 	freeSteps = 500
 )
+
+// yieldMost is how long a part of an answer waits at most for the commands in progress: about as long as a command
+// takes. The first part of a call waits for none: it is all that a short call has.
+const yieldMost = 500 * time.Microsecond
 
 // portionSteps returns how many steps the present part of an answer may take.
 func (v View) portionSteps() uint64 {
@@ -31,10 +36,15 @@ type Turn struct {
 }
 
 // Turn waits until it is the call's turn to create one more part of a long answer. The caller must end the turn, and
-// must not wait for a client during it. The first parts of a call need no turn, nor does work within a turn. It fails
-// with the cause of the context's end.
+// must not wait for a client during it. The first parts of a call need no turn, nor does work within a turn. But all
+// except the very first let the commands in progress go first. It fails with the cause of the context's end.
 func (s *Service) Turn(ctx context.Context, c *Caller) (Turn, error) {
-	if c.parts++; c.turn || c.parts <= freeParts {
+	c.parts++
+	if c.turn || c.parts == 1 {
+		return Turn{}, nil
+	}
+	s.Handler.Yield(ctx, yieldMost)
+	if c.parts <= freeParts {
 		return Turn{}, nil
 	}
 	place, err := s.turns.take(ctx, c)

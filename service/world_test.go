@@ -20,9 +20,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type memoryLog struct {
 	mu       sync.Mutex
 	messages []events.Message
+	// slow, if not nil, is called before each append.
+	slow func()
 }
 
 func (l *memoryLog) Append(_ context.Context, after uint64, messages []events.Message) error {
+	if l.slow != nil {
+		l.slow()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if uint64(len(l.messages)) != after {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strconv"
 	"sync"
 	"time"
@@ -82,6 +81,7 @@ func outside(ctx context.Context, o Options, report func(Check)) (err error) {
 		return func() (float64, error) {
 			runs++
 			return inProcess(ctx, o.Binary, clientsWork{
+				Kind:          workCalls,
 				URL:           url,
 				Authorization: authorization,
 				Body:          body,
@@ -103,53 +103,6 @@ func outside(ctx context.Context, o Options, report func(Check)) (err error) {
 			"a bare handler with the same JSON"))
 	}
 	return nil
-}
-
-// HTTPClients is the only argument of the process of the clients, which gets its work from stdin.
-const HTTPClients = "bench-http-clients"
-
-// clientsWork is what the process of the clients does.
-type clientsWork struct {
-	URL, Authorization, Body, Key string
-	Callers, Calls                int
-}
-
-// inProcess has clients in a process of their own make their calls, and returns their rate.
-func inProcess(ctx context.Context, binary string, work clientsWork) (float64, error) {
-	text, err := json.Marshal(work)
-	if err != nil {
-		return 0, err
-	}
-	cmd := exec.CommandContext(ctx, binary, HTTPClients)
-	cmd.Stdin = bytes.NewReader(text)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return 0, errors.Join(err, errors.New(stderr.String()))
-	}
-	return strconv.ParseFloat(stdout.String(), 64)
-}
-
-// Clients is the process of the clients: it does the work that in describes, and writes the rate to out.
-func Clients(ctx context.Context, in io.Reader, out io.Writer) error {
-	var work clientsWork
-	if err := json.NewDecoder(in).Decode(&work); err != nil {
-		return err
-	}
-	e := &endpoint{
-		url:     work.URL,
-		client:  httpClient(work.Callers),
-		key:     work.Key,
-		callers: work.Callers,
-	}
-	defer e.client.CloseIdleConnections()
-	took, err := e.post(ctx, work.Authorization, []byte(work.Body), work.Calls)
-	if err != nil {
-		return err
-	}
-	rate, _ := perSecond(work.Calls, took, nil)
-	_, err = fmt.Fprint(out, rate)
-	return err
 }
 
 func httpClient(callers int) *http.Client {

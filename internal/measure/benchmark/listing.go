@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"maestro/bus"
 	"maestro/commands"
 	"maestro/projections"
-	"maestro/service/wire"
 )
 
 const (
@@ -23,7 +20,7 @@ const (
 	listedPage  = 100
 	listedBy    = 2
 	// reportsEach is how many reports one turn has, one after the other.
-	reportsEach = 400
+	reportsEach = 1000
 )
 
 // listing measures what readers of a project with many tasks cost: a report while two clients list all of its tasks,
@@ -43,57 +40,110 @@ func listing(ctx context.Context, o Options, report func(Check)) (err error) {
 		return err
 	}
 	defer ours.close()
-	body := fmt.Appendf(nil, `{"message":%q,"taskIds":[%q]}`, message, b.task)
-	run := 0
-	slowest := func() (float64, error) { // the 99th percentile, in microseconds
-		run++
-		took := make([]time.Duration, 0, reportsEach)
-		for i := range reportsEach {
-			begin := time.Now()
-			if err := ours.once(ctx, authorization, fmt.Sprint("listing ", run, ".", i), body); err != nil {
-				return 0, err
-			}
-			took = append(took, time.Since(begin))
-		}
-		slices.Sort(took)
-		return microseconds(1, took[len(took)*99/100], nil)
-	}
-	reader := &listReader{endpoint: ours, project: b.worker.Project, authorization: o.Admin}
-	figures, err := turns(o.Rounds,
-		func() (float64, error) {
-			stop := reader.list(ctx)
-			p99, err := slowest()
-			return p99, errors.Join(err, stop())
-		},
-		slowest)
-	if err != nil {
-		return err
-	}
-	report(atMost("report_while_listing", 3, figures[0], figures[1], "µs",
-		fmt.Sprintf("the p99 without the clients, which read %d pages a second", reader.rate())))
-	return b.reads(ctx, o, reader, report)
-}
-
-// reads measures answers about the project against a handler that sends as many bytes.
-func (b *bench) reads(ctx context.Context, o Options, reader *listReader, report func(Check)) error {
-	bare, err := listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
-		_, _ = w.Write(make([]byte, n))
-	}))
+	bare, err := listen(bytesHandler())
 	if err != nil {
 		return err
 	}
 	defer bare.close()
+	r := &listReader{
+		ours:          ours,
+		bare:          bare,
+		project:       b.worker.Project,
+		authorization: o.Admin,
+	}
+	if o.Binary != "" {
+		body := fmt.Sprintf(`{"message":%q,"taskIds":[%q]}`, message, b.task)
+		if err := r.whileListing(ctx, o, authorization, body, report); err != nil {
+			return err
+		}
+	}
+	return b.reads(ctx, o, r, report)
+}
+
+// listReader reads the tasks of a project, or as many bytes from a bare handler.
+type listReader struct {
+	ours, bare             *endpoint
+	project, authorization string
+}
+
+// pageURL is the address of the first page.
+func (r *listReader) pageURL() string {
+	return r.ours.base + "/api/tasks?projectId=" + r.project + "&limit=" + strconv.Itoa(listedPage)
+}
+
+// whileListing measures the slowest reports of a client while others list. All are in processes of their own, as the
+// clients of a server are. Without listing, the process of the listing clients is there too, and does nothing. A third
+// turn, for people, has them read as many bytes from a bare handler: what it costs that they use the same processors.
+func (r *listReader) whileListing(
+	ctx context.Context, o Options, authorization, body string, report func(Check),
+) error {
+	length, err := r.ours.get(ctx, r.pageURL(), r.authorization, nil)
+	if err != nil {
+		return err
+	}
+	run := 0
+	var rates []float64
+	beside := func(url string, callers int) sample {
+		return func() (float64, error) {
+			run++
+			lists, err := startClients(ctx, o.Binary, clientsWork{
+				Kind:          workPages,
+				URL:           url,
+				Authorization: r.authorization,
+				Callers:       callers,
+			})
+			if err != nil {
+				return 0, err
+			}
+			p99, err := inProcess(ctx, o.Binary, clientsWork{
+				Kind:          workInTurn,
+				URL:           r.ours.url,
+				Authorization: authorization,
+				Body:          body,
+				Key:           "listing " + strconv.Itoa(run),
+				Callers:       1,
+				Calls:         reportsEach,
+			})
+			rate, ended := lists.end()
+			if url == r.pageURL() && callers > 0 {
+				rates = append(rates, rate)
+			}
+			return p99, errors.Join(err, ended)
+		}
+	}
+	figures, err := turns(o.Rounds,
+		beside(r.pageURL(), listedBy),
+		beside(r.pageURL(), 0),
+		beside(r.bare.base+"/?bytes="+strconv.Itoa(length), listedBy))
+	if err != nil {
+		return err
+	}
+	report(atMost("report_while_listing", 3, figures[0], figures[1], "µs",
+		fmt.Sprintf("the p99 without the clients, which read %.0f pages a second; %.4g while they read a bare handler",
+			median(rates), median(figures[2]))))
+	return nil
+}
+
+// bytesHandler sends as many bytes as the query says.
+func bytesHandler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Query().Get("bytes"))
+		_, _ = w.Write(make([]byte, n))
+	})
+}
+
+// reads measures answers about the project against a handler that sends as many bytes.
+func (b *bench) reads(ctx context.Context, o Options, r *listReader, report func(Check)) error {
 	var head uint64
 	b.handler.View(func(s *projections.State) { head = s.Head().Sequence })
-	project := "projectId=" + reader.project
+	project := "projectId=" + r.project
 	for _, c := range []struct {
 		name, path string
 		goal       float64
 	}{
 		{"page_of_100_tasks", "/api/tasks?limit=100&" + project, 10},
 		{"tree_of_a_task", "/api/tasks/" + b.task + "?tree=true", 10},
-		{"since_100_events", fmt.Sprintf("/api/since?projectId=%s&from=%d", reader.project, head-100), 10},
+		{"since_100_events", fmt.Sprintf("/api/since?projectId=%s&from=%d", r.project, head-100), 10},
 	} {
 		length := 0
 		each := func(e *endpoint, path string) sample {
@@ -101,17 +151,18 @@ func (b *bench) reads(ctx context.Context, o Options, reader *listReader, report
 				const n = 30
 				begin := time.Now()
 				for range n {
-					if length, err = e.get(ctx, e.base+path, reader.authorization, nil); err != nil {
+					var err error
+					if length, err = e.get(ctx, e.base+path, r.authorization, nil); err != nil {
 						return 0, err
 					}
 				}
 				return microseconds(n, time.Since(begin), nil)
 			}
 		}
-		if _, err := each(reader.endpoint, c.path)(); err != nil {
+		if _, err := each(r.ours, c.path)(); err != nil {
 			return err
 		}
-		figures, err := turns(o.Rounds, each(reader.endpoint, c.path), each(bare, "/?bytes="+strconv.Itoa(length)))
+		figures, err := turns(o.Rounds, each(r.ours, c.path), each(r.bare, "/?bytes="+strconv.Itoa(length)))
 		if err != nil {
 			return err
 		}
@@ -131,65 +182,6 @@ func (b *bench) manyTasks(ctx context.Context, n int) error {
 		return err
 	})
 }
-
-// listReader lists the tasks of a project.
-type listReader struct {
-	*endpoint
-	project, authorization string
-
-	mu    sync.Mutex
-	pages int
-	took  time.Duration
-}
-
-// list has clients list all tasks, again and again, until stop is called, which returns their error.
-func (r *listReader) list(ctx context.Context) (stop func() error) {
-	ctx, cancel := context.WithCancel(ctx)
-	failed := make(chan error, listedBy)
-	begin := time.Now()
-	var all sync.WaitGroup
-	for range listedBy {
-		all.Go(func() {
-			cursor := ""
-			for ctx.Err() == nil {
-				next, err := r.page(ctx, cursor)
-				if err != nil && ctx.Err() == nil {
-					failed <- err
-					return
-				}
-				cursor = next
-				r.mu.Lock()
-				r.pages++
-				r.mu.Unlock()
-			}
-		})
-	}
-	return func() error {
-		cancel()
-		all.Wait()
-		r.took += time.Since(begin)
-		select {
-		case err := <-failed:
-			return err
-		default:
-			return nil
-		}
-	}
-}
-
-// page reads one page of tasks, and returns where the next one begins.
-func (r *listReader) page(ctx context.Context, cursor string) (next string, err error) {
-	url := r.base + "/api/tasks?projectId=" + r.project + "&limit=" + strconv.Itoa(listedPage)
-	if cursor != "" {
-		url += "&cursor=" + cursor
-	}
-	var header http.Header
-	_, err = r.get(ctx, url, r.authorization, &header)
-	return header.Get(wire.HeaderNext), err
-}
-
-// rate returns how many pages were read a second.
-func (r *listReader) rate() int { return int(float64(r.pages) / r.took.Seconds()) }
 
 // get reads an answer to its end, and returns its length. The answer's header goes to header, if it is not nil.
 func (e *endpoint) get(ctx context.Context, url, authorization string, header *http.Header) (length int, err error) {
