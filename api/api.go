@@ -54,6 +54,7 @@ type server struct {
 	// unauthenticated counts the calls without a credential; they are not recorded.
 	unauthenticated atomic.Uint64
 	buffers         bufferPool
+	encoders        encoders
 	bodies          bodies
 	// Header values of every answer, allocated once.
 	noStore, noSniff, jsonType []string

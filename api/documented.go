@@ -13,6 +13,7 @@ type Documented struct {
 	Rows []string
 
 	name string // of a read
+	row  string // of a write, if it has one of its own
 }
 
 // handle registers a route with an answer in a form of its own, besides those that register their documentation.
@@ -60,6 +61,7 @@ func (s *server) documented() []Documented {
 			Path:    r.Path,
 			Summary: r.Summary,
 			name:    r.Name,
+			row:     r.Row,
 		})
 	}
 	for i, r := range routes {

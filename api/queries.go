@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -22,12 +23,8 @@ var plainQueries = map[string]service.Query{
 	"GET /api/sessions/{id}/manifest": "session-manifest",
 }
 
-// writeRows are the rows of the permission table for the writes below /api that are not named after their command.
+// writeRows are the rows of the permission table for our own clients' writes below /api besides commands.
 var writeRows = map[string]string{
-	"POST /api/sessions":                "session:register",
-	"POST /api/sessions/{id}/events":    "session:note",
-	"POST /api/sessions/{id}/timeline":  "session:note",
-	"POST /api/tasks/{id}/timeline":     "session:note",
 	"POST /api/clock/confirm":           "token:revoke",
 	"POST /api/manifests/generate":      "manifest:generate",
 	"POST " + manifestsPath:             "manifest:generate",
@@ -38,7 +35,7 @@ var writeRows = map[string]string{
 // the request.
 func rowsOf(r Documented) []string {
 	pattern := r.Method + " " + r.Path
-	if row, ok := writeRows[pattern]; ok {
+	if row := cmp.Or(r.row, writeRows[pattern]); row != "" {
 		return []string{row}
 	}
 	if query, plain := plainQueries[pattern]; plain {

@@ -48,24 +48,32 @@ type encoder struct {
 	goOn func() error
 }
 
-// encoders keeps encoders with their buffers, which would otherwise grow anew for each answer.
-var encoders = sync.Pool{New: func() any {
+func newEncoder() *encoder {
 	e := &encoder{}
 	e.json = json.NewEncoder(&e.buffer)
 	e.json.SetEscapeHTML(false)
 	return e
-}}
-
-func newEncoder(send func([]byte) error) *encoder {
-	e := encoders.Get().(*encoder)
-	e.send = send
-	return e
 }
 
-// free ends the use of an encoder that has not failed: after an error, a json.Encoder writes nothing more.
-func (e *encoder) free() {
-	e.send, e.goOn = nil, nil
-	encoders.Put(e)
+// encoders keeps the encoders of lists with their buffers, which would otherwise grow anew for each answer. Other
+// answers are short.
+type encoders struct{ pool sync.Pool }
+
+func (p *encoders) get(list bool) *encoder {
+	if list {
+		if e, ok := p.pool.Get().(*encoder); ok {
+			return e
+		}
+	}
+	return newEncoder()
+}
+
+// put takes back the encoder of a list that has not failed: after an error, a json.Encoder writes nothing more.
+func (p *encoders) put(list bool, e *encoder) {
+	if list {
+		e.send, e.goOn = nil, nil
+		p.pool.Put(e)
+	}
 }
 
 // value renders any value, and a list item by item.
@@ -285,14 +293,17 @@ func (s *server) marshal(to http.ResponseWriter, v any) {
 
 // render writes a value within the budgets. Once the first part is written, the budgets only count.
 func (w *response) render(v any) error {
-	held := int64(sendEvery) + memoryOf(v)
+	memory := memoryOf(v)
+	list := memory > 0
+	e := w.server.encoders.get(list)
+	held := int64(max(sendEvery, e.buffer.Cap())) + memory
 	if err := w.hold(held); err != nil {
 		return err
 	}
 	defer func() { w.call.admission.Free(held) }()
 	var turn service.Turn
 	defer turn.End()
-	e := newEncoder(func(b []byte) error {
+	e.send = func(b []byte) error {
 		turn.End() // others have their turns while this part is written
 		if more := int64(cap(b)) - held; more > 0 {
 			if err := w.hold(more); err != nil {
@@ -301,7 +312,7 @@ func (w *response) render(v any) error {
 			held += more
 		}
 		return w.send(b)
-	})
+	}
 	e.goOn = func() (err error) {
 		turn, err = w.server.Turn(w.request.Context(), w.call.Caller)
 		return err
@@ -313,7 +324,7 @@ func (w *response) render(v any) error {
 	if err := e.sendAll(); err != nil {
 		return err
 	}
-	e.free()
+	w.server.encoders.put(list, e)
 	return nil
 }
 

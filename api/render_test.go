@@ -65,7 +65,8 @@ func TestAnswerInPartsIsIdentical(t *testing.T) {
 			t.Fatal(err)
 		}
 		longest := 0
-		e := newEncoder(func(b []byte) error { longest = max(longest, len(b)); got.Write(b); return nil })
+		e := newEncoder()
+		e.send = func(b []byte) error { longest = max(longest, len(b)); got.Write(b); return nil }
 		if err := e.value(c.parts); err != nil {
 			t.Fatal(err)
 		}

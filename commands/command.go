@@ -99,7 +99,7 @@ func ParseContext(ctx context.Context, id string, body []byte) (Command, error) 
 	case !row.Write:
 		return nil, &Refusal{
 			Code: CodeNotFound, Message: "'" + id + "' is a read, not a command",
-			Next: "use its GET route",
+			Next: "ask for it as a read",
 		}
 	}
 	command := row.makes.empty()

@@ -1,6 +1,10 @@
 package commands
 
-import "fmt"
+import (
+	"fmt"
+
+	"maestro/internal/safetext"
+)
 
 // Code is the reason for a refusal. Clients match it, and it determines the HTTP status and the exit code.
 type Code string
@@ -28,6 +32,8 @@ type Refusal struct {
 	Rule string
 	// Denied is set if the table or the caller's list does not let the caller use the command at all.
 	Denied *Denied
+	// Missing is what does not exist, if that is the reason.
+	Missing *Missing
 	// Pointer is the RFC 6901 location of the faulty field, if any.
 	Pointer string
 	// Err is a reason that callers tell apart from others with errors.Is; nil for most refusals.
@@ -53,10 +59,15 @@ func elsewhere(pointer, what, id, project string) *Refusal {
 
 func notFound(kind, id string) *Refusal {
 	return &Refusal{
-		Code: CodeNotFound, Message: fmt.Sprintf("%s with id '%s' not found", kind, id),
-		Next: ListOf(kind),
+		Code:    CodeNotFound,
+		Missing: &Missing{kind, safetext.Printable(id)},
+		Message: fmt.Sprintf("%s with id '%s' not found", kind, id),
+		Next:    ListOf(kind),
 	}
 }
+
+// Missing is an object that does not exist: its kind, as a sentence begins, and the id by which it was named.
+type Missing struct{ Kind, ID string }
 
 // ListOf returns the command that lists a kind of object; "" if none does.
 func ListOf(kind string) string {

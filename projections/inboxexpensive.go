@@ -2,7 +2,6 @@ package projections
 
 import (
 	"slices"
-	"strings"
 
 	"maestro/events"
 )
@@ -94,8 +93,9 @@ func (b *inbox) leftOver(x *Session) func() (more bool) {
 
 // afterFailure returns the steps after a session failed: to learn why, and to give its work to another.
 func (b *inbox) afterFailure(x *Session) []string {
-	why, successor := "maestro why "+x.ID, b.Successor(x)
-	if strings.Contains(successor, "<") { // what it left waits for other tasks
+	why := "maestro why " + x.ID
+	successor, works := b.SuccessorFor(x)
+	if !works { // what it left waits for other tasks
 		return []string{why}
 	}
 	return []string{why, successor}

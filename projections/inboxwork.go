@@ -3,7 +3,6 @@ package projections
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"maestro/events"
 )
@@ -150,8 +149,9 @@ func (b *inbox) session(x *Session) {
 
 // killAndSucceed returns the command that ends a session and spawns another for its work, if that can start now.
 func (b *inbox) killAndSucceed(x *Session) string {
-	kill, successor := "maestro session kill "+x.ID, b.Successor(x)
-	if strings.Contains(successor, "<") { // nothing is left, or what it left waits for other tasks
+	kill := "maestro session kill " + x.ID
+	successor, works := b.SuccessorFor(x)
+	if !works { // nothing is left, or what it left waits for other tasks
 		return kill
 	}
 	return kill + " && " + successor

@@ -12,8 +12,14 @@ const mostSucceeded = 10
 // Successor returns the command that spawns a session for the work of this one that is left: a task that is completed,
 // cancelled or blocked is none, and one with an open dependency is not given out.
 func (s *State) Successor(x *Session) string {
+	line, _ := s.SuccessorFor(x)
+	return line
+}
+
+// SuccessorFor is Successor, and reports whether there is work to give out: a queue, or a task that the command names.
+func (s *State) SuccessorFor(x *Session) (line string, works bool) {
 	if x.Strategy == events.StrategyQueue && x.Queue != "" {
-		return SpawnForQueue(x.ProjectID, x.Queue)
+		return SpawnForQueue(x.ProjectID, x.Queue), true
 	}
 	next := spawnLike(x)
 	named := x.TaskIDs[:min(len(x.TaskIDs), mostSucceeded)]
@@ -28,9 +34,9 @@ func (s *State) Successor(x *Session) string {
 		}
 	}
 	if len(left) == 0 {
-		return next + " --task-ids <taskId>"
+		return next + " --task-ids <taskId>", false
 	}
-	return next + " --task-ids " + strings.Join(left, ",")
+	return next + " --task-ids " + strings.Join(left, ","), true
 }
 
 // waitsFor reports whether a task waits for another that is not among those given out together. Of very many

@@ -148,7 +148,7 @@ func (s *Service) read(ctx context.Context, c *Caller, a Call) (commands.Command
 	case *commands.DeleteTask:
 		x.Whole = true
 	case *commands.SpawnSession:
-		if err := s.chooseQueue(c, x); err != nil {
+		if err := s.chooseQueue(ctx, c, x); err != nil {
 			return nil, s.permissionFirst(ctx, c, a.ID, a.DryRun, err)
 		}
 	}

@@ -147,7 +147,7 @@ func (s *Service) mayName(ctx context.Context, c *Caller, row, digest string) er
 			}
 		}
 		unknown := NotFound("Blob", digest)
-		unknown.Next = "store the manifest with POST /api/manifests, and use the digest that it answers"
+		unknown.Next = "store the manifest first, and name the digest that this answers"
 		return unknown
 	})
 }

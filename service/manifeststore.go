@@ -57,7 +57,7 @@ func invalidManifest(err error) error {
 		Code:    "INVALID_MANIFEST",
 		Message: invalid.Error(),
 		Why:     "each fault is in details.errors, with its place",
-		Next:    "see GET /api/manifests/schema, or `maestro manifest schema`",
+		Next:    "see the schema: `maestro manifest schema`",
 		Details: invalid,
 	}
 }

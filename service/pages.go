@@ -7,7 +7,6 @@ import (
 
 	"maestro/internal/safetext"
 	"maestro/projections"
-	"maestro/service/wire"
 )
 
 // A list comes in pages: a limit gives the number of items, and each page but the last comes with the cursor of the
@@ -137,7 +136,7 @@ func parseCursor(text string) (*cursor, error) {
 		}
 	}
 	return nil, InvalidRequest("",
-		"cursor must be what "+wire.HeaderNext+" held, not '"+safetext.Printable(text)+"'")
+		"cursor must be what the page before named as the next, not '"+safetext.Printable(text)+"'")
 }
 
 // cut returns the items after a cursor, and the cursor of the page after them. If the cursor's item is gone by now, it

@@ -105,6 +105,7 @@ func NotFound(kind, id string) *Problem {
 		Kind:    KindNotFound,
 		Domain:  true,
 		Code:    string(commands.CodeNotFound),
+		Details: &wire.Missing{Kind: kind, ID: safetext.Printable(id)},
 		Message: kind + " with id '" + safetext.Printable(id) + "' not found",
 		Next:    commands.ListOf(kind),
 	}
@@ -153,6 +154,9 @@ func (s *Service) ProblemOf(c *Caller, err error, call string) *Problem {
 			Next:    refusal.Next,
 			Rule:    refusal.Rule,
 			Pointer: refusal.Pointer,
+		}
+		if m := refusal.Missing; m != nil {
+			p.Details = (*wire.Missing)(m)
 		}
 		if d := refusal.Denied; d != nil {
 			p.Details = (*wire.Denied)(d)

@@ -51,7 +51,7 @@ var quotas = []Quota{
 	},
 	{
 		"session-identities", 200, 2000,
-		"calls of `GET /identity` that prove to come from one session, above those of its address",
+		"calls that ask for the server's identity that prove to come from one session, above those of its address",
 	},
 	{"session-spawns", 1, 200, "sessions that one session spawns"},
 	{"session-creates", 0.1, 50, "projects that one session creates"},
@@ -82,7 +82,7 @@ var quotas = []Quota{
 	},
 	{
 		"reader-identities", 200, 2000,
-		"calls of `GET /identity` that prove to come from one such token, above those of its address",
+		"calls that ask for the server's identity that prove to come from one such token, above those of its address",
 	},
 	{"reader-parallel", 32, 0, "calls of one such token in progress"},
 	{"reader-waits", 32, 0, "calls of one such token that wait for something"},
@@ -109,7 +109,8 @@ var quotas = []Quota{
 	},
 	{
 		"project-identities", 2000, 20_000,
-		"calls of `GET /identity` that prove to come from the sessions of one project, above those of their address",
+		"calls for the server's identity that prove to come from the sessions of one project, above those of " +
+			"their address",
 	},
 	{"project-spawns", 10, 1000, "sessions that all sessions of one project spawn"},
 	{"project-creates", 0.5, 100, "projects that all sessions of one project create"},
@@ -137,8 +138,8 @@ var quotas = []Quota{
 	},
 	{
 		"address-identities", 2000, 10_000,
-		"calls of `GET /identity`, of the health checks and of paths that lead nowhere, from one address; above it " +
-			"they are slowed down, except for those that prove that they hold a valid credential",
+		"calls that ask for the server's identity or health, and calls of paths that lead nowhere, from one address; " +
+			"above it they are slowed down, except for those that prove that they hold a valid credential",
 	},
 	{"server-calls", 200, 2000, "calls without a valid credential"},
 	{"server-waits", 4096, 0, "calls that wait for something"},

@@ -1,12 +1,12 @@
 package service
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"maestro/commands"
 	"maestro/events"
-	"maestro/projections"
 )
 
 // queuesNamed is how many queues a refusal names.
@@ -14,7 +14,7 @@ const queuesNamed = 10
 
 // chooseQueue gives a session without tasks the project's only queue, if it names none. An empty queue of its own would
 // get no work while items wait in the others.
-func (s *Service) chooseQueue(c *Caller, x *commands.SpawnSession) error {
+func (s *Service) chooseQueue(ctx context.Context, c *Caller, x *commands.SpawnSession) error {
 	if x.Strategy != events.StrategyQueue || x.Queue != "" || len(x.TaskIDs) > 0 || x.ManifestDigest != "" {
 		return nil
 	}
@@ -24,8 +24,9 @@ func (s *Service) chooseQueue(c *Caller, x *commands.SpawnSession) error {
 	}
 	var names []string
 	more := 0
-	s.Handler.View(func(state *projections.State) {
-		for q := range state.Queues(project) {
+	err := s.work(ctx, c, func(v View) error {
+		for q := range v.Queues(project) {
+			v.Worked(1)
 			switch {
 			case q.SessionID != "":
 			case len(names) < queuesNamed:
@@ -34,8 +35,11 @@ func (s *Service) chooseQueue(c *Caller, x *commands.SpawnSession) error {
 				more++
 			}
 		}
+		return nil
 	})
 	switch {
+	case err != nil:
+		return err
 	case len(names) == 1:
 		x.OnlyQueue = names[0]
 	case len(names) > 1:

@@ -18,6 +18,15 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// Missing returns what does not exist, if that is the reason; otherwise nil.
+func (e *Error) Missing() *wire.Missing {
+	var missing wire.Missing
+	if json.Unmarshal(e.Details, &missing) != nil || missing.Kind == "" {
+		return nil
+	}
+	return &missing
+}
+
 // Denied returns who may not use the command, if permissions refused it altogether; otherwise nil.
 func (e *Error) Denied() *wire.Denied {
 	var denied wire.Denied

@@ -97,6 +97,7 @@ type op struct {
 
 // write registers a route that translates a request into commands.
 func write[I, T any](s *compat, o op, act func(ctx context.Context, c *call, in *I) (T, error)) {
+	o.Row = cmp.Or(o.Row, o.row)
 	route.Register(s.server.Server, o.Route, func(ctx context.Context, in *I) (out route.Answer[T], err error) {
 		c := &call{s.server.Caller(ctx), s.server.Body(ctx)}
 		if c.Ended { // a retry would show the present state

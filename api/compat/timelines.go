@@ -26,6 +26,7 @@ func (s *compat) timelineRoutes() {
 		Path:    "/api/sessions/{id}/events",
 		Name:    "session-event-add",
 		Summary: "Add an entry without words to a session's timeline",
+		Row:     "session:note", // or track-file, which every session may use too
 		Body:    newEvent{},
 	}}, s.addEvent)
 	write(s, op{Route: route.Route{

@@ -50,6 +50,8 @@ func Describe[T, As any](t *Table) {
 // Route describes a route.
 type Route struct {
 	Method, Path, Name, Summary string
+	// Row is the row of the permission table for a write that is not named after its command; "" for the others.
+	Row string
 	// Status is the status of success; 200 if 0.
 	Status int
 	// Body is an example of the request's body; nil if it takes none.

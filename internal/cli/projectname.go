@@ -72,7 +72,10 @@ func (a *Run) clearer(err error) error {
 func (a *Run) sayWhoNamesProject(err error) error {
 	var said *client.Error
 	id := a.Getenv(wire.EnvProjectID)
-	if id == "" || !errors.As(err, &said) || said.Message != "Project with id '"+id+"' not found" {
+	if id == "" || !errors.As(err, &said) {
+		return err
+	}
+	if missing := said.Missing(); missing == nil || missing.Kind != "Project" || missing.ID != id {
 		return err
 	}
 	from, next := a.projectFrom, "run `maestro project use PROJECT`, or `maestro project use --none`"

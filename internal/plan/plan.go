@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"maestro/commands"
 )
 
 // Plan is a project's tasks, as a file lists them.
@@ -97,16 +99,18 @@ const (
 	MaxFaults = 200
 )
 
+// maxCyclePath is how many tasks of a cycle are named.
+const maxCyclePath = 10
+
 // Limits of the server.
-const (
-	maxTitle     = 200
-	maxName      = 200
-	maxID        = 128
-	maxList      = 1000
-	maxWaitsFor  = 200   // dependencies of one task
-	maxKeys      = 1000  // in one object of metadata
-	maxLevels    = 64    // of metadata
-	maxValues    = 20000 // of one task's metadata
-	maxMetadata  = 64 << 10
-	maxCyclePath = 10 // tasks of a cycle that are named
+var (
+	maxTitle    = int(commands.LimitTitle.Value)
+	maxName     = int(commands.LimitName.Value)
+	maxID       = int(commands.LimitID.Value)
+	maxList     = int(commands.LimitIDs.Value)
+	maxWaitsFor = int(commands.LimitDependencies.Value) // of one task
+	maxKeys     = int(commands.LimitNames.Value)        // in one object of metadata
+	maxLevels   = int(commands.LimitDepth.Value)        // of metadata
+	maxValues   = int(commands.LimitValues.Value)       // of one task's metadata
+	maxMetadata = int(commands.LimitFree.Value)
 )

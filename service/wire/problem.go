@@ -15,7 +15,8 @@ type Problem struct {
 	// Rule is the row of the permission table that refused, Pointer the faulty place in the body.
 	Rule    string `json:"rule,omitempty"`
 	Pointer string `json:"pointer,omitempty"`
-	// Details has its own form for some codes: [OverLimit], [NotReached], [Denied], or the faults of a manifest.
+	// Details has its own form for some codes: [OverLimit], [NotReached], [Denied], [Missing], or the faults of a
+	// manifest.
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
@@ -39,6 +40,13 @@ type Denied struct {
 	For string `json:"for,omitempty"`
 	// Instead is the command line that may do what the caller meant.
 	Instead string `json:"instead,omitempty"`
+}
+
+// Missing says what does not exist: its kind, such as "Project", and the id by which it was named. It is in the details
+// of NOT_FOUND.
+type Missing struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
 }
 
 // OverLimit says which limit a call exceeds.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"maestro/internal/safetext"
 )
 
 // Reader parses manifests. The zero value knows the standard agents.
@@ -361,7 +363,7 @@ func (p *parser) amount(s *shape, into reflect.Value) bool {
 	if s.kind == aNumber {
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			p.fault(at, "must be a number below 1.8e308, not %s", shown(text))
+			p.fault(at, "must be a number below 1.8e308, not %s", safetext.Printable(text))
 			return true
 		}
 		into.SetFloat(n)
@@ -369,7 +371,8 @@ func (p *parser) amount(s *shape, into reflect.Value) bool {
 	}
 	n, is := integer(text)
 	if !is || n < s.rule.lowest || n > s.rule.highest {
-		p.fault(at, "must be a whole number from %d to %d, not %s", s.rule.lowest, s.rule.highest, shown(text))
+		p.fault(at, "must be a whole number from %d to %d, not %s", s.rule.lowest, s.rule.highest,
+			safetext.Printable(text))
 		return true
 	}
 	into.SetInt(n)

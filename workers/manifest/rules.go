@@ -12,6 +12,7 @@ import (
 
 	"maestro/events"
 	"maestro/internal/lazyregexp"
+	"maestro/internal/safetext"
 )
 
 // rule is a constraint on one text or number of the schema. Parse checks it and Schema writes it, so that they cannot
@@ -45,7 +46,7 @@ var rules = map[string]rule{
 		if version == Version {
 			return ""
 		}
-		return "Unsupported manifest version: " + shown(version) + " (supported: " + Version + ")"
+		return "Unsupported manifest version: " + safetext.Printable(version) + " (supported: " + Version + ")"
 	}},
 	"role": {enum: enum(events.RoleWorker, events.RoleOrchestrator)},
 	"strategy": {enum: enum(
@@ -168,21 +169,4 @@ func choice(values []string) string {
 	return b.String()
 }
 
-// shown shortens foreign text for a message and removes control characters.
-func shown(text string) string {
-	const most = 60
-	var b strings.Builder
-	for _, r := range text {
-		if b.Len() >= most {
-			b.WriteString("…")
-			break
-		}
-		if !strconv.IsPrint(r) {
-			r = '�'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func quoted(text string) string { return `"` + shown(text) + `"` }
+func quoted(text string) string { return `"` + safetext.Printable(text) + `"` }

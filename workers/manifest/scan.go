@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"maestro/internal/safetext"
 )
 
 // The limits of a document (docs/limits.md).
@@ -275,7 +277,8 @@ func (s *scanner) escape() (rune, bool) {
 		}
 		return -1, true
 	}
-	return 0, s.breaks(s.at, "there is no escape \\%s; a backslash is written \\\\", shown(string(rune(c))))
+	return 0, s.breaks(s.at, "there is no escape \\%s; a backslash is written \\\\",
+		safetext.Printable(string(rune(c))))
 }
 
 // hex reads an escape of four hexadecimal digits, including \u, at an offset.
