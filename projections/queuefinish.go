@@ -6,8 +6,13 @@ import "maestro/events"
 func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus,
 	reason string,
 ) {
+	var claim *Claim
+	if says == "" {
+		claim = s.claimOf(item)
+	}
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
+		i.Claim = claim
 	})
 	s.letGo(session)
 	if says == "" {

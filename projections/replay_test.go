@@ -23,7 +23,7 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 19
+	goldenFormat = 20
 	goldenDigest = "ee2e2e66a3e9cca1d01d72b01fa480254a52eea7739759f14d8de7bd515e0725"
 )
 
