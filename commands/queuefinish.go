@@ -160,7 +160,7 @@ func notBlocked(s *projections.State, c Call, item *projections.Item) error {
 		why = "the reason: " + safetext.Clip(reason, shownReason)
 	}
 	next := "wait with `maestro input wait` until it is unblocked, or give the item up with " +
-		"`maestro queue fail \"<reason>\"` or `maestro queue skip`"
+		"`maestro queue fail \"<reason>\" --task " + t.ID + "` or `maestro queue skip --task " + t.ID + "`"
 	if c.By.Kind != ActorSession {
 		next = "unblock it with `maestro task reopen " + t.ID + "`, then complete the item"
 	}
