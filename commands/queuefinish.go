@@ -68,9 +68,20 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 	return nil, &Refusal{
 		Code:    CodeConflict,
 		Message: "Session '" + session.ID + "' " + HoldsNothing,
-		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
+		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status) + finishedBy(last),
 		Next:    "claim an item with `maestro queue start`",
 	}
+}
+
+// finishedBy says who finished an item in the place of its holder; "" if nobody did.
+func finishedBy(item *projections.Item) string {
+	switch {
+	case item.FinishedBy == "" || item.Status == events.ItemQuarantined:
+		return ""
+	case item.FinishedBy == "/users/"+AdminName:
+		return ": the user finished it"
+	}
+	return ": " + item.FinishedBy + " finished it"
 }
 
 // lostItem refuses what a session wants of the item that it held last, nil if that was removed, if the item went on

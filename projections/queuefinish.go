@@ -10,9 +10,13 @@ func (s *State) finish(f fact, item *Item, session string, status events.QueueIt
 	if says == "" {
 		claim = s.claimOf(item)
 	}
+	by := f.Source
+	if by == SessionSource(item.ProjectID, session) {
+		by = ""
+	}
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
-		i.Claim = claim
+		i.Claim, i.FinishedBy = claim, by
 	})
 	s.letGo(session)
 	if says == "" {

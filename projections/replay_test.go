@@ -24,7 +24,7 @@ const (
 // gets new events.
 const (
 	goldenFormat = 20
-	goldenDigest = "ee2e2e66a3e9cca1d01d72b01fa480254a52eea7739759f14d8de7bd515e0725"
+	goldenDigest = "61e9b9f426513cd695c5b356df85c13e9f3450ac05127e26cd2127d779ddf91f"
 )
 
 // goldenStory has every type of the catalogue, and two sessions on one task. The golden log was written from it; a new
