@@ -272,6 +272,9 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
 		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
+	if kind == InboxUnconfirmed {
+		b.contested(&item, t)
+	}
 	return item
 }
 

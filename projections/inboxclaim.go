@@ -61,3 +61,21 @@ func startedInVain(item *Item) string {
 	}
 	return "it was started " + strconv.Itoa(item.Attempts) + " times, and never finished"
 }
+
+// contested changes the item of a task that a session reported as done while the task's item in a queue is another
+// session's, or waits for one: who confirms it should know, and the holder may have more to say.
+func (b *inbox) contested(item *InboxItem, t *Task) {
+	const done = "it was reported as done, but "
+	for _, i := range b.QueuesOf(t.ID) {
+		b.work(1)
+		switch {
+		case i.Status == events.ItemProcessing && i.SessionID != item.SessionID:
+			item.Message = textOf(done+"session "+i.SessionID+" now holds its item in queue "+i.Queue, item.Message)
+			item.Next = []string{"maestro session message " + i.SessionID + ` "…" --about ` + t.ID, b.complete(t)}
+			return
+		case i.Status == events.ItemQueued:
+			item.Message = textOf(done+"its item waits in queue "+i.Queue+" for the next session", item.Message)
+			return
+		}
+	}
+}
