@@ -113,7 +113,7 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 		c.Field("About", strings.Join(withNames(x.TaskIDs, x.TaskTitles), ", "))
 		c.Field("Asked", c.When(x.AskedAt)+", waited "+waited(x.Waited))
 		if x.NotNeeded {
-			c.Field("Answer", "not needed: the work that it is about is over")
+			c.Field("Answer", "not needed: the work that it is about is over, or was done without it")
 		}
 		c.block("Question", x.Question)
 		c.block("Options", strings.Join(x.Options, "\n"))
