@@ -42,8 +42,8 @@ func (x *Report) ID() string { return reportIDs[x.Kind] }
 // Asks reports whether the report opens a question.
 func (x *Report) Asks() bool { return x.Kind == events.ReportNeedsInput }
 
-// Warnings implements Warner: a session that was lost and is back may not know that its item went to another, nor one at
-// work that somebody else finished its item.
+// Warnings implements Warner: a session that was lost and is back may not know that its item went to another, nor one
+// at work that somebody else finished its item.
 func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
 	said, ok := data.(*events.SessionReported)
 	if !ok || said.Late || len(said.TaskIDs) == 0 {

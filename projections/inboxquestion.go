@@ -22,8 +22,8 @@ func (s *State) NeedsAnswer(x *Input) bool {
 	return !since
 }
 
-// movedOn reports whether a task was opened again after a question about it, and the asker has no use for the answer: it
-// is not at work, or the task was completed meanwhile and the asker has said something else of it than that it asks.
+// movedOn reports whether a task was opened again after a question about it, and the asker has no use for the answer:
+// it is not at work, or the task was completed meanwhile and the asker has said something else of it than that it asks.
 func (s *State) movedOn(x *Input, asked uint64, t *Task) bool {
 	completed := t.CompletedAt > 0 && t.CompletedAt >= x.AskedAt
 	if t.StatusSequence <= asked || !t.Reopened && !completed {
