@@ -63,8 +63,8 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 		return nil, err
 	}
 	asker := s.Session(asked.SessionID)
-	if c.By.Kind == ActorSession && (asker == nil || asker.SpawnedBy != c.By.Name) {
-		return nil, notAllowed(x.ID(), "an orchestrator answers the sessions that it spawned", "leave it to the user",
+	if c.By.Kind == ActorSession && (asker == nil || !leads(s, c, c.By.Name, asker)) {
+		return nil, notAllowed(x.ID(), "an orchestrator answers the sessions that it leads", "leave it to the user",
 			"Session '%s' did not spawn session '%s'", c.By.Name, asked.SessionID)
 	}
 	switch status := s.InputStatus(asked); status {

@@ -145,8 +145,17 @@ func mayTellOf(s *projections.State, c Call, project string) bool {
 	return project == x.ProjectID || project == c.Project && createdProject(s, x, project)
 }
 
-// receiver returns the message's session: a caller may write to the session that spawned it and to those that it
-// spawned, and a user to any.
+// leads reports whether an orchestrator leads a session: it spawned it or, since version 3 of the rules, succeeds the
+// one that did.
+func leads(s *projections.State, c Call, above string, x *projections.Session) bool {
+	if !thirdOn(c.Rules) {
+		return x.SpawnedBy == above
+	}
+	return s.Leads(above, x)
+}
+
+// receiver returns the message's session: a caller may write to the session that leads it and to those that it leads,
+// and a user to any.
 func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Session, error) {
 	id := x.SessionID
 	if c.By.Kind != ActorSession {
@@ -166,9 +175,9 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 	if err != nil {
 		return nil, err
 	}
-	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {
+	if !leads(s, c, caller.ID, receiver) && !leads(s, c, receiver.ID, caller) {
 		return nil, notAllowed(x.ID(),
-			"a session may write to the session that spawned it, and an orchestrator also to sessions that it spawned",
+			"a session may write to the session that spawned it, and an orchestrator also to sessions that it leads",
 			"ask the user to pass it on, with `"+spelled["report:needs-input"]+"`",
 			"Session '%s' may not write to session '%s'", caller.ID, receiver.ID)
 	}
@@ -180,7 +189,7 @@ func (x *MessageSession) afterEnd(
 	s *projections.State, receiver *projections.Session, c Call, what, why, or string,
 ) *Refusal {
 	next := "start a successor, and give it the message: " + s.Successor(receiver)
-	if c.By.Kind == ActorSession && receiver.SpawnedBy != c.By.Name {
+	if c.By.Kind == ActorSession && !leads(s, c, c.By.Name, receiver) {
 		next = "ask the user with `" + spelled["report:needs-input"] + "`"
 	}
 	return &Refusal{

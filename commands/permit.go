@@ -210,7 +210,7 @@ func (b beyond) reaches(s *projections.State, x *projections.Session, project st
 			return false
 		}
 		_, maker, ok := projections.SessionOfSource(p.CreatedBy)
-		return ok && s.IsBelow(maker, x.ID)
+		return ok && s.LedBelow(maker, x.ID)
 	case nowhere:
 	}
 	return false

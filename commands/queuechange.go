@@ -175,7 +175,8 @@ func (x *RemoveItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Code:    CodeConflict,
 			Message: "Session '" + item.SessionID + "' holds task " + item.TaskID + " in queue " + item.Queue,
 			Why:     "an item that is held stays until its session finishes it or ends",
-			Next:    "run `maestro queue skip --session " + item.SessionID + "`, then remove it",
+			Next: "run `maestro queue skip --session " + item.SessionID + " --task " + item.TaskID +
+				"`, then remove it",
 		}
 	}
 	return &events.QueueItemRemoved{Queue: item.Queue, TaskID: item.TaskID}, nil

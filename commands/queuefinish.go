@@ -72,9 +72,20 @@ func heldItem(s *projections.State, session *projections.Session, task string) (
 		Code:    CodeConflict,
 		Err:     ErrHoldsNothing,
 		Message: "Session '" + session.ID + "' holds no item",
-		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status),
+		Why:     "its last one, task " + last.TaskID + ", is " + string(last.Status) + finishedBy(last),
 		Next:    "claim an item with `maestro queue start`",
 	}
+}
+
+// finishedBy says who finished an item in the place of its holder; "" if nobody did.
+func finishedBy(item *projections.Item) string {
+	switch {
+	case item.FinishedBy == "" || item.Status == events.ItemQuarantined:
+		return ""
+	case item.FinishedBy == "/users/"+AdminName:
+		return ": the user finished it"
+	}
+	return ": " + item.FinishedBy + " finished it"
 }
 
 // lostItem refuses what a session wants of the item that it held last, nil if that was removed, if the item went on
@@ -164,7 +175,7 @@ func notBlocked(s *projections.State, c Call, item *projections.Item) error {
 		why = "the reason: " + safetext.Clip(reason, shownReason)
 	}
 	next := "wait with `maestro input wait` until it is unblocked, or give the item up with " +
-		"`maestro queue fail \"<reason>\"` or `maestro queue skip`"
+		"`maestro queue fail \"<reason>\" --task " + t.ID + "` or `maestro queue skip --task " + t.ID + "`"
 	if c.By.Kind != ActorSession {
 		next = "unblock it with `maestro task reopen " + t.ID + "`, then complete the item"
 	}

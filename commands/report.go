@@ -43,7 +43,8 @@ func (x *Report) ID() string { return reportIDs[x.Kind] }
 // Asks reports whether the report opens a question.
 func (x *Report) Asks() bool { return x.Kind == events.ReportNeedsInput }
 
-// Warnings implements Warner: a session that was lost and is back may not know that its item went to another.
+// Warnings implements Warner: a session that was lost and is back may not know that its item went to another, nor one
+// at work that somebody else finished its item.
 func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
 	said, ok := data.(*events.SessionReported)
 	if !ok || said.Late || len(said.TaskIDs) == 0 {
@@ -56,10 +57,18 @@ func (x *Report) Warnings(s *projections.State, data events.Data) []Warning {
 	}
 	last := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
 	lost := lostItem(session, last)
-	if lost == nil && last.Status == events.ItemQuarantined {
+	const stop = "stop working on it, and claim the next one with `maestro queue start`"
+	switch {
+	case lost != nil:
+	case last.Status == events.ItemQuarantined:
 		lost = &Refusal{
 			Message: "the item of task " + last.TaskID + " is quarantined: it was started too often without an end",
-			Next:    "stop working on it, and claim the next one with `maestro queue start`",
+			Next:    stop,
+		}
+	case last.FinishedBy != "":
+		lost = &Refusal{
+			Message: "the item of task " + last.TaskID + " is " + string(last.Status) + finishedBy(last),
+			Next:    stop,
 		}
 	}
 	if lost == nil {

@@ -13,7 +13,9 @@ const (
 	itsSpawned = "a session that it spawned"
 	atMost     = "an orchestrator gives a worker its default set, beyond that only what it may use itself; " +
 		"another orchestrator at most its own set"
-	openOnly             = "the question is open; an orchestrator: " + itsSpawned
+	// what its predecessor spawned: [projections.State.Succeeds]
+	itsLed               = itsSpawned + ", or its predecessor"
+	openOnly             = "the question is open; an orchestrator: " + itsLed
 	emptyOnly            = "no tasks, no sessions; an orchestrator only one that it created"
 	doneOrBlocked        = "the task is completed, blocked, or reported as done"
 	byOrchestratorOrUser = "an orchestrator's decision, or the user's"
@@ -109,7 +111,7 @@ var rows = sync.OnceValue(func() []Row {
 			Who:    RoleOrchestrator | RoleUser,
 			beyond: whereThoseBelowWork,
 			makes:  makerOf((*KillSession).from),
-			Rule:   "an orchestrator: " + itsSpawned + ", or one below it",
+			Rule:   "an orchestrator: " + itsLed + ", or one below it",
 		},
 		{
 			ID:     "session:message",
@@ -118,7 +120,7 @@ var rows = sync.OnceValue(func() []Row {
 			since:  thirdRules,
 			before: RoleOrchestrator | RoleUser,
 			makes:  makerOf((*MessageSession).from),
-			Rule:   "a session writes to the one that spawned it, and an orchestrator to those that it spawned",
+			Rule:   "a session writes to the one that spawned it, and an orchestrator to those that it or its predecessor spawned",
 		},
 		{
 			ID:    "session:update",
@@ -177,8 +179,8 @@ var rows = sync.OnceValue(func() []Row {
 			Rule:  emptyOnly,
 		},
 
-		{ID: "inbox", Who: RoleOrchestrator | RoleUser, Rule: "an orchestrator: " + itsSpawned},
-		{ID: "input:list", Who: RoleOrchestrator | RoleUser, Rule: "an orchestrator: " + itsSpawned},
+		{ID: "inbox", Who: RoleOrchestrator | RoleUser, Rule: "an orchestrator: " + itsLed},
+		{ID: "input:list", Who: RoleOrchestrator | RoleUser, Rule: "an orchestrator: " + itsLed},
 		{ID: "input:answer", Who: RoleOrchestrator | RoleUser, makes: makerOf((*AnswerInput).from), Rule: openOnly},
 		{ID: "manifest:generate", Who: RoleOrchestrator | RoleUser, Rule: reads},
 		{

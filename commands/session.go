@@ -288,7 +288,7 @@ func (x *KillSession) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err != nil {
 		return nil, err
 	}
-	if below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below {
+	if below := thirdOn(c.Rules) && s.LedBelow(session.ID, c.By.Name); !below {
 		if session, err = spawnedSession(s, c, x.ProjectRef, x.SessionID, x.ID()); err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package projections
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"maestro/events"
@@ -221,6 +220,7 @@ func (b *inbox) task(t *Task) {
 	}
 	says, session := b.says(t)
 	b.alsoBlocked(t, session)
+	b.claimed(t, says)
 	if says == events.SaysBlocked || says == events.SaysFailed {
 		b.lookedThrough(t.Speakers())
 		says = b.Stands(t, t.SaidBy(session))
@@ -272,6 +272,9 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 	if kind == InboxUnconfirmed && result != nil && result.By == SessionSource(t.ProjectID, session) {
 		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
+	if kind == InboxUnconfirmed {
+		b.contested(&item, t)
+	}
 	return item
 }
 
@@ -315,8 +318,8 @@ func (b *inbox) quarantine(q *Queue) {
 					SessionID: item.SessionID,
 					Queue:     q.Name,
 					What:      b.titleOf(item.TaskID),
-					Message:   textOf(startedInVain(item), item.FailReason),
-					Next:      []string{requeue(item)},
+					Message:   b.afterClaim(item, textOf(startedInVain(item), item.FailReason)),
+					Next:      b.unlessClaimed(item, requeue(item)),
 				}
 			})
 		}
@@ -328,14 +331,6 @@ func (b *inbox) quarantine(q *Queue) {
 			items = append(items, item)
 		}
 	}))
-}
-
-// startedInVain says how often a quarantined item was started.
-func startedInVain(item *Item) string {
-	if item.Attempts == 1 {
-		return "it was started once, and not finished"
-	}
-	return "it was started " + strconv.Itoa(item.Attempts) + " times, and never finished"
 }
 
 // UnreadInbox returns an item for those that a project's inbox omitted because there were too many.

@@ -55,15 +55,20 @@ func (b *inbox) setAside(t *Task) bool {
 			TaskID:    t.ID,
 			SessionID: skipped.SessionID,
 			What:      t.Title,
-			Message:   textOf("its item in queue "+skipped.Queue+" was skipped", skipped.FailReason),
+			Message:   b.skippedAs(skipped),
 			Next:      b.spawn(t),
 		}
 		if b.ended(t) != nil {
-			item.Next = append([]string{requeue(skipped)}, item.Next...)
+			item.Next = append(b.unlessClaimed(skipped, requeue(skipped)), item.Next...)
 		}
 		return item
 	})
 	return true
+}
+
+// skippedAs says that an item was skipped, and what its holder said before that.
+func (b *inbox) skippedAs(item *Item) string {
+	return b.afterClaim(item, textOf("its item in queue "+item.Queue+" was skipped", item.FailReason))
 }
 
 // ended returns an item of the task that was skipped, or completed before the task was reopened; nil if there is none.
@@ -105,11 +110,11 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Next = append(item.Next, "maestro task update "+t.ID+" --status todo")
 		case b.ended(t) != nil:
 			q := b.ended(t)
-			item.Message = textOf("its item in queue "+q.Queue+" was skipped", q.FailReason)
+			item.Message = b.skippedAs(q)
 			if q.Status == events.ItemCompleted {
 				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
 			}
-			item.Next = append([]string{requeue(q)}, item.Next...)
+			item.Next = append(b.unlessClaimed(q, requeue(q)), item.Next...)
 		case last.Active():
 			item.Message += ": session " + session + " had it, and is at work on something else"
 		case last.Deleted:

@@ -1,5 +1,11 @@
 package projections
 
+import (
+	"slices"
+
+	"maestro/events"
+)
+
 // DescendantSearch finds a session's descendants that have not ended. [State.FindDescendants] runs it, in as many steps
 // as it needs.
 type DescendantSearch struct {
@@ -43,4 +49,37 @@ func (s *State) IsBelow(id, above string) bool {
 		}
 	}
 	return false
+}
+
+// Leads reports whether an orchestrator leads a session: it spawned it, or it succeeds the one that did. "" leads none.
+func (s *State) Leads(above string, x *Session) bool {
+	return x != nil && x.SpawnedBy != "" && (x.SpawnedBy == above || s.Succeeds(above, x.SpawnedBy))
+}
+
+// LedBelow reports whether another session leads this one, or one above it.
+func (s *State) LedBelow(id, above string) bool {
+	for x := s.SessionEver(id); x != nil && x.SpawnedBy != ""; x = s.SessionEver(x.SpawnedBy) {
+		if s.Leads(above, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// Succeeds reports whether an orchestrator took over the work of another: the other one is not at work any more, the
+// same session spawned both, or users did, and they have a task in common, in one project. Nobody makes itself a
+// successor: only whoever may give work to the one could give it to the other.
+func (s *State) Succeeds(id, before string) bool {
+	x, o := s.Session(id), s.SessionEver(before)
+	if id == before || x == nil || o == nil || o.Active() && !o.Deleted ||
+		x.Role != events.RoleOrchestrator || o.Role != events.RoleOrchestrator ||
+		x.ProjectID != o.ProjectID || x.SpawnedBy != o.SpawnedBy {
+		return false
+	}
+	s.work(uint64(len(x.TaskIDs) + len(o.TaskIDs)))
+	had := make(map[string]bool, len(o.TaskIDs))
+	for _, task := range o.TaskIDs {
+		had[task] = true
+	}
+	return slices.ContainsFunc(x.TaskIDs, func(task string) bool { return had[task] })
 }

@@ -55,12 +55,17 @@ type Item struct {
 	// Attempts counts its starts since it was last appended.
 	Attempts   int
 	FailReason string
+	// FinishedBy is the source of the event that finished it in the place of its holder; "" if the holder did.
+	FinishedBy string `json:",omitempty"`
 	// Started is the sequence of the event that last started it.
 	Started uint64
 	// Place orders the queue: items that were given back come first, and the others in order of their pushes.
 	Place uint64
 	// Cause is the event that last queued it, or that started it.
 	Cause Cause
+	// Claim is set if its last holder lost it, or skipped it, after it reported the task as done; nil once the item is
+	// started or requeued.
+	Claim *Claim `json:",omitempty"`
 	// Removed: it is no longer in the queue. Its former holders are kept, because they may still report on the task.
 	Removed bool `json:",omitempty"`
 }
@@ -409,7 +414,7 @@ func (s *State) itemStarted(f fact, d *events.QueueItemStarted) error {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.Attempts, i.StartedAt, i.CompletedAt = events.ItemProcessing, d.SessionID, d.Attempt,
 			f.at, 0
-		i.Cause, i.Started = f.cause(), f.sequence
+		i.Cause, i.Started, i.Claim, i.FinishedBy = f.cause(), f.sequence, nil, ""
 		s.work(uint64(len(i.Holders)))
 		if !slices.Contains(i.Holders, d.SessionID) {
 			i.Holders = append(slices.Clip(i.Holders), d.SessionID)
@@ -442,7 +447,7 @@ func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 	})
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.Place, i.Attempts, i.Cause = events.ItemQueued, place, 0, f.cause()
-		i.StartedAt, i.CompletedAt, i.FailReason = 0, 0, ""
+		i.StartedAt, i.CompletedAt, i.FailReason, i.Claim, i.FinishedBy = 0, 0, "", nil, ""
 	})
 	s.note(f, 0)
 	return nil

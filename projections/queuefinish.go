@@ -6,8 +6,17 @@ import "maestro/events"
 func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus,
 	reason string,
 ) {
+	var claim *Claim
+	if says == "" {
+		claim = s.claimOf(item)
+	}
+	by := f.Source
+	if by == SessionSource(item.ProjectID, session) {
+		by = ""
+	}
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.SessionID, i.CompletedAt, i.FailReason, i.Cause = status, session, f.at, reason, f.cause()
+		i.Claim, i.FinishedBy = claim, by
 	})
 	s.letGo(session)
 	if says == "" {

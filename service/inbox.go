@@ -194,7 +194,7 @@ func (s *Service) listInbox(
 }
 
 // concerns returns what the caller deals with; nil for everything. An orchestrator deals with the sessions that it
-// spawned and with the tasks below its own, whoever has them.
+// leads and with the tasks below its own, whoever has them.
 func (v View) concerns() projections.InboxScope {
 	if v.Caller.By.Kind != commands.ActorSession {
 		return nil
@@ -206,7 +206,7 @@ func (v View) concerns() projections.InboxScope {
 	v.Worked(len(own) / namesPerStep)
 	isOwn := v.Within(own)
 	return func(session, task string) bool {
-		if v.spawned(session) {
+		if v.leads(session) {
 			return true
 		}
 		t := v.TaskEver(task)

@@ -41,7 +41,7 @@ func (v View) maySeeQuestion(x *projections.Input) error {
 			Next:    "name one of yours, or wait for all your mail with `maestro input wait`",
 		}
 	}
-	if v.spawned(x.SessionID) {
+	if v.leads(x.SessionID) {
 		return nil
 	}
 	return &commands.Refusal{
@@ -53,11 +53,8 @@ func (v View) maySeeQuestion(x *projections.Input) error {
 	}
 }
 
-// spawned reports whether the calling session spawned another.
-func (v View) spawned(session string) bool {
-	x := v.SessionEver(session)
-	return x != nil && x.SpawnedBy == v.Caller.By.Name
-}
+// leads reports whether the calling session spawned another, or succeeds the one that did.
+func (v View) leads(session string) bool { return v.Leads(v.Caller.By.Name, v.SessionEver(session)) }
 
 // ListInputs returns the questions that the caller may see, in the order in which they were asked. The returned
 // function searches for them, and runs without the state.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -21,17 +22,27 @@ const (
 // earlier finds what ended sessions said about a task, and what they were told about it.
 type earlier struct {
 	sessions map[string]*projections.Session
+	// reopened is the event that reopened the task, 0 if none did; atWork are the sessions at work that had it before:
+	// what they reported as its completion was rejected.
+	reopened uint64
+	atWork   map[string]*projections.Session
 	// newest yields the entries of the task's timeline, newest first.
 	newest iter.Seq[*projections.Entry]
 }
 
-// earlierOn returns nil if none of the newest sessions that worked on the task has ended.
+// earlierOn returns nil if none of the newest sessions that worked on the task has ended, or had its work rejected.
 func (v View) earlierOn(t *projections.Task, holder string) *earlier {
-	sessions := map[string]*projections.Session{}
+	sessions, atWork, reopened := map[string]*projections.Session{}, map[string]*projections.Session{}, uint64(0)
+	if t.Reopened {
+		reopened = t.StatusSequence
+	}
 	add := func(id string) {
-		x := v.SessionEver(id)
-		if id != holder && x != nil && (v.Gone(id) != "" || !x.Active()) {
+		switch x := v.SessionEver(id); {
+		case id == holder || x == nil:
+		case v.Gone(id) != "" || !x.Active():
 			sessions[id] = x
+		case reopened > 0:
+			atWork[id] = x
 		}
 	}
 	v.Worked(t.Speakers() / namesPerStep)
@@ -42,11 +53,17 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	for _, said := range says[max(0, len(says)-earlierSessions):] {
 		add(said.SessionID)
 	}
-	if len(sessions) == 0 {
+	if len(sessions)+len(atWork) == 0 {
 		return nil
 	}
 	timeline := v.TaskTimeline(t.ID)
-	return &earlier{sessions, v.entryReader().backward(timeline[max(0, len(timeline)-earlierLooked):], "")}
+	newest := v.entryReader().backward(timeline[max(0, len(timeline)-earlierLooked):], "")
+	return &earlier{
+		sessions: sessions,
+		reopened: reopened,
+		atWork:   atWork,
+		newest:   newest,
+	}
 }
 
 // words returns the newest messages, oldest first, and none if the log cannot be read: the item is started. What the
@@ -76,15 +93,16 @@ func shownIn(work *wire.Work, kind projections.SessionMessageKind, session strin
 
 func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 	for e := range x.newest {
-		session := x.sessions[e.SessionID]
+		session := cmp.Or(x.sessions[e.SessionID], x.atWork[e.SessionID])
 		if session == nil {
 			continue
 		}
 		kind := session.WordKind(e)
-		if kind == "" || shownIn(work, kind, e.SessionID) {
+		rejected := kind == projections.SessionMessageKind(events.ReportComplete) && e.Sequence < x.reopened
+		if kind == "" || shownIn(work, kind, e.SessionID) || x.atWork[e.SessionID] != nil && !rejected {
 			continue
 		}
-		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind)}
+		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind), Rejected: rejected}
 		word.Text, word.Cut = events.Beginning(e.Message, earlierBytes)
 		word.Cut = word.Cut || e.Blob != ""
 		if words = append(words, word); len(words) == earlierWords {

@@ -175,7 +175,7 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 	if !f.hasStatus(x) ||
 		f.Active == "true" && x.Status == events.SessionSaidDone ||
 		f.Living == "true" && x.Ended() ||
-		f.SpawnedBy != "" && f.SpawnedBy != x.SpawnedBy ||
+		f.SpawnedBy != "" && !v.Leads(f.SpawnedBy, x) ||
 		f.Name != "" && f.Name != x.Name ||
 		!strings.HasPrefix(x.ID, f.IDPrefix) {
 		return false

@@ -155,7 +155,8 @@ func leavesBehind(v View, session string, living []string) (warnings []string) {
 		if item := v.Holds(x); item != nil {
 			warning := "session " + session + " still holds task " + item.TaskID + " of queue " + item.Queue +
 				", which returns to the queue when the session's lease is over"
-			warnings = append(warnings, v.toItself(session, warning, "`maestro queue complete` completes it"))
+			completes := "`maestro queue complete --task " + item.TaskID + "` completes it"
+			warnings = append(warnings, v.toItself(session, warning, completes))
 		}
 	}
 	if ids, more := openQuestions(v, session, anyQuestion); len(ids) > 0 {

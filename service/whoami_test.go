@@ -101,7 +101,7 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(puller, "session:register", `{}`)
 	next(puller, "`maestro queue start` takes the next item")
 	s.do(puller, "queue:start", `{}`)
-	body = next(puller, "work on "+s.task+", then `maestro queue complete`")
+	body = next(puller, "work on "+s.task+", then `maestro queue complete --task "+s.task+"`")
 	if len(body.Tasks) != 2 || !body.Tasks[0].Held || body.Tasks[1].Held || body.Queue == "" {
 		t.Errorf("the held item is %+v", body)
 	}
@@ -215,15 +215,15 @@ func TestWhoamiSendsNobodyBackToWorkThatEnded(t *testing.T) {
 		items = items[1:]
 	}
 	step(func(task string) { s.do(s.admin(), "task:complete", `{"taskId":"`+task+`"}`) },
-		"task TASK is completed already: `maestro queue complete` completes its item", "queue:complete")
+		"task TASK is completed already: `maestro queue complete --task TASK` completes its item", "queue:complete")
 	step(func(task string) { s.do(s.admin(), "task:update", `{"taskId":"`+task+`","status":"cancelled"}`) },
-		"task TASK is cancelled: `maestro queue skip` skips its item", "queue:skip")
+		"task TASK is cancelled: `maestro queue skip --task TASK` skips its item", "queue:skip")
 	step(func(task string) { s.do(s.admin(), "task:delete", `{"taskId":"`+task+`","force":true}`) },
-		"task TASK was deleted: `maestro queue skip` skips its item", "queue:skip")
+		"task TASK was deleted: `maestro queue skip --task TASK` skips its item", "queue:skip")
 	step(func(task string) { say(puller, "blocked", task) },
 		"you said that TASK is blocked"+wait+goOn("TASK"), "queue:skip")
 	step(func(task string) { say(puller, "error", task) },
-		"you said that TASK failed: `maestro queue fail \"<reason>\"` fails its item", "queue:fail")
+		"you said that TASK failed: `maestro queue fail \"<reason>\" --task TASK` fails its item", "queue:fail")
 	next(puller, "the queue is finished: end with `maestro session complete`")
 }
 
@@ -239,14 +239,15 @@ func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
 		return c, task
 	}
 	whole, task := holder("")
-	want := "finish the item of task " + task + ": `maestro queue complete` completes it, " +
-		"`maestro queue fail \"<reason>\"` fails it, `maestro queue skip` skips it"
+	want := "finish the item of task " + task + ": `maestro queue complete --task " + task + "` completes it, " +
+		"`maestro queue fail \"<reason>\" --task " + task + "` fails it, " +
+		"`maestro queue skip --task " + task + "` skips it"
 	if got := s.whoami(whole).BeforeEnd; got != want {
 		t.Errorf("before its end: %s", got)
 	}
 	s.do(whole, "session:complete", `{}`)
 	want = "you reported that you are done, and still hold task " + task +
-		": `maestro queue complete` completes its item"
+		": `maestro queue complete --task " + task + "` completes its item"
 	if got := s.whoami(whole).Next; got != want {
 		t.Errorf("after its end: %s", got)
 	}

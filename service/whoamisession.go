@@ -114,7 +114,7 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return "stop: nothing that you do is accepted any more"
 	case x.Status == events.SessionSaidDone && v.Holds(x) != nil:
 		return v.firstStep("you reported that you are done, and still hold task "+v.Holds(x).TaskID,
-			completesItem, failsItem, skipsItem)
+			completesItem(v.Holds(x).TaskID), failsItem(v.Holds(x).TaskID), skipsItem(v.Holds(x).TaskID))
 	case x.Status == events.SessionSaidDone:
 		return "stop: you reported that you are done"
 	case x.Strategy == events.StrategyQueue && x.Queue != "" && v.Queue(x.ProjectID, x.Queue) == nil:
@@ -304,41 +304,47 @@ func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
 	return said + ": " + end
 }
 
-// The steps by which a session ends its hold of an item.
-const (
-	completesItem = "`maestro queue complete` completes its item"
-	failsItem     = "`maestro queue fail \"<reason>\"` fails its item"
-	skipsItem     = "`maestro queue skip` skips its item"
-)
+// The steps by which a session ends its hold of the item of a task. They name the task: by then the session may hold
+// another item, or none, and would skip the next one.
+func completesItem(task string) string {
+	return "`maestro queue complete --task " + task + "` completes its item"
+}
+
+func failsItem(task string) string {
+	return "`maestro queue fail \"<reason>\" --task " + task + "` fails its item"
+}
+
+func skipsItem(task string) string { return "`maestro queue skip --task " + task + "` skips its item" }
 
 // nextOfHeld returns the next step of a session that holds an item. Its task may have ended without it.
 func (v View) nextOfHeld(x *projections.Session, item *projections.Item) string {
 	t := v.Task(item.TaskID)
+	completes, fails, skips := completesItem(item.TaskID), failsItem(item.TaskID), skipsItem(item.TaskID)
 	if t == nil {
-		return v.firstStep("task "+item.TaskID+" was deleted", skipsItem, failsItem, completesItem)
+		return v.firstStep("task "+item.TaskID+" was deleted", skips, fails, completes)
 	}
 	switch t.Status {
 	case events.TaskCancelled:
-		return v.firstStep("task "+t.ID+" is cancelled", skipsItem, failsItem, completesItem)
+		return v.firstStep("task "+t.ID+" is cancelled", skips, fails, completes)
 	case events.TaskCompleted:
-		return v.firstStep("task "+t.ID+" is completed already", completesItem, skipsItem, failsItem)
+		return v.firstStep("task "+t.ID+" is completed already", completes, skips, fails)
 	case events.TaskTodo, events.TaskInProgress, events.TaskBlocked:
 	}
 	v.Worked(t.Speakers())
 	switch says := v.Stands(t, t.SaidBy(x.ID)); {
 	case says == events.SaysFailed:
-		return v.firstStep("you said that "+t.ID+" failed", failsItem, skipsItem)
+		return v.firstStep("you said that "+t.ID+" failed", fails, skips)
 	case t.Status == events.TaskBlocked: // until it is unblocked, the item is not completed
 		return v.waitForWord(x, t.ID, t.Status)
 	case says == events.SaysCompleted:
-		return v.firstStep("you said that "+t.ID+" is done", completesItem,
+		return v.firstStep("you said that "+t.ID+" is done", completes,
 			"`maestro session complete` ends your session, and the item returns to the queue")
 	case says == events.SaysBlocked:
 		return v.waitForWord(x, t.ID, t.Status)
 	case v.waitsForAnswer(x.ID) && v.Permit("input:wait", x.ProjectID) == nil:
 		return "your question is open: `maestro input wait` waits for the answer"
 	case v.Permit("queue:complete", x.ProjectID) == nil:
-		return "work on " + t.ID + ", then `maestro queue complete`"
+		return "work on " + t.ID + ", then `maestro queue complete --task " + t.ID + "`"
 	}
 	return v.firstStep("work on "+t.ID, "then `maestro report complete \"<summary>\" --task "+t.ID+"`")
 }
@@ -360,14 +366,15 @@ func (v View) beforeEnd(x *projections.Session) string {
 	if item == nil || !x.Active() {
 		return ""
 	}
-	if !v.mayFollow(failsItem) && !v.mayFollow(skipsItem) {
+	completes, fails, skips := completesItem(item.TaskID), failsItem(item.TaskID), skipsItem(item.TaskID)
+	if !v.mayFollow(fails) && !v.mayFollow(skips) {
 		return ""
 	}
 	var steps []string
 	t := v.Task(item.TaskID)
 	blocked := t != nil && t.Status == events.TaskBlocked
-	for _, step := range []string{completesItem, failsItem, skipsItem} {
-		if v.mayFollow(step) && (step != completesItem || !blocked) {
+	for _, step := range []string{completes, fails, skips} {
+		if v.mayFollow(step) && (step != completes || !blocked) {
 			steps = append(steps, strings.TrimSuffix(step, " its item")+" it")
 		}
 	}

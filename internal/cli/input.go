@@ -123,7 +123,7 @@ func (c *inputGet) run(ctx context.Context, args []string) error {
 
 // whyNotNeeded says why nobody has to answer a question.
 func whyNotNeeded(x wire.Input) string {
-	return "the work on " + strings.Join(x.TaskIDs, ", ") + " is over"
+	return "the work on " + strings.Join(x.TaskIDs, ", ") + " is over, or was done without it"
 }
 
 func newInputAnswer(a *Run) *cobra.Command {

@@ -214,6 +214,9 @@ func showWork(a *Run, w *wire.Work) {
 
 // earlierTitle says what an earlier session's message is.
 func earlierTitle(word wire.WorkWord) string {
+	if word.Rejected {
+		return "Session " + word.SessionID + " reported it as completed, before it was reopened"
+	}
 	switch word.Kind {
 	case wire.WordAnswer:
 		return "Answer to session " + word.SessionID + ", which worked on this before and has ended"

@@ -22,7 +22,7 @@ func (a *asked) answerInput() fact {
 		return nil
 	}
 	s := a.sessions[q.session]
-	switch a.spawner(s); {
+	switch a.leader(s); {
 	case a.by.kind == bySession && s.ended == endDeleted:
 		return a.no(codeAllowed)
 	case a.refused():

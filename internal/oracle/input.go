@@ -40,7 +40,7 @@ func (f *inputAnswered) judge(c *trial) {
 	if q == nil {
 		return
 	}
-	c.spawner(c.aLiveSession(q.session))
+	c.leader(c.aLiveSession(q.session))
 	if c.thirdOn() && !slices.Equal(f.TaskIDs, q.tasks) {
 		c.fault(ruleQuestion, "question %s is about %q, and the answer says %q", f.InputID, q.tasks, f.TaskIDs)
 	}

@@ -86,9 +86,12 @@ func (s *session) mailFull(by actor) bool {
 	return own >= maxMailFromOne || alike >= maxMail
 }
 
-// correspondent judges that a session sends a message to the session that spawned it, or to one that it spawned.
+// correspondent judges that a session sends a message to the session that leads it, or to one that it leads.
 func (c *trial) correspondent(s *session) {
 	by := c.sessions[c.by.id]
+	if c.thirdOn() && (c.leads(by, s) || c.leads(s, by)) {
+		return
+	}
 	if c.by.kind == bySession && s.spawnedBy != c.by.id && (by == nil || by.spawnedBy != s.id) {
 		c.fault(ruleSpawner, "neither of the sessions %s and %s spawned the other", c.by.id, s.id)
 	}

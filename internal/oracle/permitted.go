@@ -151,10 +151,36 @@ func (c *trial) spawner(s *session) {
 	}
 }
 
-// below reports whether the acting session spawned another, or one above it.
+// leader judges that a session leads another: it spawned it or, from version 3 of the rules on, succeeds the one that
+// did.
+func (c *trial) leader(s *session) {
+	if c.by.kind != bySession || s == nil || c.thirdOn() && c.leads(c.sessions[c.by.id], s) {
+		return
+	}
+	c.spawner(s)
+}
+
+// leads reports whether a session spawned another, or succeeds the one that did.
+func (j *Judge) leads(above, s *session) bool {
+	return above != nil && s != nil && s.spawnedBy != "" &&
+		(s.spawnedBy == above.id || j.succeeds(above, j.sessions[s.spawnedBy]))
+}
+
+// succeeds reports whether an orchestrator took over from another that is not at work any more: in the same project and
+// from the same spawner, it has a task that the other one had too.
+func (j *Judge) succeeds(s, before *session) bool {
+	if before == nil || s == before || s.ended == endDeleted || before.ended == "" && !before.isDone() ||
+		s.letter != "O" || before.letter != "O" || s.project != before.project || s.spawnedBy != before.spawnedBy {
+		return false
+	}
+	return slices.ContainsFunc(s.tasks, func(id string) bool { return slices.Contains(before.tasks, id) })
+}
+
+// below reports whether the acting session leads another, or one above it.
 func (c *trial) below(s *session) bool {
+	by := c.sessions[c.by.id]
 	for ; s != nil && s.spawnedBy != ""; s = c.sessions[s.spawnedBy] {
-		if s.spawnedBy == c.by.id {
+		if c.leads(by, s) {
 			return true
 		}
 	}

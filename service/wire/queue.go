@@ -99,6 +99,8 @@ type WorkWord struct {
 	Text string `json:"text"`
 	// Cut says that Text is truncated.
 	Cut bool `json:"cut,omitempty"`
+	// Rejected says that it reported the task as completed, and that the task was reopened after that.
+	Rejected bool `json:"rejected,omitempty"`
 }
 
 // WorkResult is a task that another one depends on, with the statement of its last completion.

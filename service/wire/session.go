@@ -18,7 +18,7 @@ type SessionFilter struct {
 	Status    string `query:"status" flag:"status spawning|idle|running|working|completed|stopped|failed|lost" doc:"with this status; lost: not heard, and not ended"`
 	Active    string `query:"active" doc:"true: that are not completed"`
 	Living    string `query:"living" doc:"true: that have not ended"`
-	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session spawned"`
+	SpawnedBy string `query:"spawnedBy" flag:"spawned-by <sessionId>" doc:"that this session or its predecessor spawned"`
 	Name      string `query:"name" flag:"name <name>" doc:"with this name"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`

@@ -64,6 +64,42 @@ func (w *world) goAbroad() *Failure {
 	return f
 }
 
+// handOver has orchestrators write to a worker and end it before and after the one that spawned it is ended: one with
+// the same task, and one with another.
+func (w *world) handOver() *Failure {
+	var f *Failure
+	do := func(by caller, id string, x fields) *model {
+		if f == nil {
+			f = w.ask(by, id, x)
+		}
+		return w.oracle.model()
+	}
+	project := last(do(admin, "project:create", fields{Name: ptr("Handed over")}).projectIDs)
+	task := func() *[]string {
+		return &[]string{last(do(admin, "task:create", fields{Project: project, Title: ptr("Goal")}).taskIDs)}
+	}
+	lead := func(tasks *[]string) caller {
+		m := do(admin, "session:spawn", fields{Project: project, Role: "orchestrator", TaskIDs: tasks})
+		return caller{kind: "session", name: last(m.sessionIDs), project: project}
+	}
+	goal := task()
+	first, second, other := lead(goal), lead(goal), lead(task())
+	worker := last(do(first, "session:spawn", fields{Project: project, TaskIDs: task()}).sessionIDs)
+	write := func() {
+		do(other, "session:message", fields{SessionID: worker, Text: "Which branch?"})
+		do(second, "session:message", fields{SessionID: worker, Text: "Use the other branch"})
+		do(caller{kind: "session", name: worker, project: project}, "session:message",
+			fields{SessionID: second.name, Text: "Done?"})
+	}
+	write()
+	do(second, "session:kill", fields{SessionID: worker})
+	do(admin, "session:kill", fields{SessionID: first.name})
+	write()
+	do(other, "session:kill", fields{SessionID: worker})
+	do(second, "session:kill", fields{SessionID: worker})
+	return f
+}
+
 // fillMessage draws the receiver of a message, and its text.
 func (c composer) fillMessage(f *fields, by caller) {
 	f.Project = ""

@@ -450,11 +450,12 @@ var plants = []plant{
 	}}},
 	{"an orchestrator may kill only sessions that it spawned itself", []edit{{
 		"commands/session.go",
-		"s.IsBelow(session.ID, c.By.Name)", "false",
+		"s.LedBelow(session.ID, c.By.Name)", "false",
 	}}},
 	{"an orchestrator kills a session above it", []edit{{
 		"commands/session.go",
-		"s.IsBelow(session.ID, c.By.Name)", "(s.IsBelow(session.ID, c.By.Name) || s.IsBelow(c.By.Name, session.ID))",
+		"s.LedBelow(session.ID, c.By.Name)",
+		"(s.LedBelow(session.ID, c.By.Name) || s.LedBelow(c.By.Name, session.ID))",
 	}}},
 	{"a session acts for another", []edit{{
 		"commands/session.go", "if c.By.Kind == ActorSession && x.ID != c.By.Name {",
@@ -711,12 +712,13 @@ var plants = []plant{
 		[]edit{{
 			foldReturn,
 			"	s.changeItem(f, item, func(i *Item) {\n" +
-				"		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n" +
+				"		i.Status, i.StartedAt, i.Cause, i.Claim = events.ItemQueued, 0, f.cause(), claim\n" +
 				"		i.Place &^= notReturned\n",
 			"	var place uint64\n	s.changeQueue(queueKey(f.Project, d.Queue), func(q *Queue) {\n" +
 				"		q.Pushed++\n		place = q.Pushed | notReturned\n	})\n" +
 				"	s.changeItem(f, item, func(i *Item) {\n" +
-				"		i.Status, i.StartedAt, i.Cause = events.ItemQueued, 0, f.cause()\n		i.Place = place\n",
+				"		i.Status, i.StartedAt, i.Cause, i.Claim = events.ItemQueued, 0, f.cause(), claim\n" +
+				"		i.Place = place\n",
 		}},
 	},
 	{"dependencies are ignored", []edit{{foldLook, "	return w.unmet[at] == 0\n", "	return w.unmet[at] >= 0\n"}}},
@@ -879,7 +881,7 @@ var plants = []plant{
 	},
 	{
 		"an orchestrator answers a session that it did not spawn",
-		[]edit{{inputs, "(asker == nil || asker.SpawnedBy != c.By.Name) {", "asker == nil {"}},
+		[]edit{{inputs, "(asker == nil || !leads(s, c, c.By.Name, asker)) {", "asker == nil {"}},
 	},
 	{"an answer need not be one of the options", []edit{{
 		inputs, "if len(asked.Options) > 0 && !x.Other &&",
@@ -903,7 +905,18 @@ var plants = []plant{
 
 	// Messages.
 	{"a session sends a message to an unrelated session", []edit{{
-		messages, "	if receiver.SpawnedBy != caller.ID && caller.SpawnedBy != receiver.ID {\n", "	if false {\n",
+		messages, "	if !leads(s, c, caller.ID, receiver) && !leads(s, c, receiver.ID, caller) {\n", "	if false {\n",
+	}}},
+	{"an orchestrator takes over from one that is at work", []edit{{
+		"projections/lineage.go", "o.Active() && !o.Deleted ||", "",
+	}}},
+	{"an orchestrator that has another task takes over", []edit{{
+		"projections/lineage.go",
+		"return slices.ContainsFunc(x.TaskIDs, func(task string) bool { return had[task] })",
+		"return len(had) > 0 && len(slices.Sorted(slices.Values(x.TaskIDs))) > 0",
+	}}},
+	{"a successor does not take over", []edit{{
+		"commands/message.go", "return s.Leads(above, x)", "return x.SpawnedBy == above",
 	}}},
 	{"a message to the sender's spawner belongs to the sender's project", []edit{{
 		"commands/message.go", "to = caller.SpawnedBy", "to = caller.ID",
@@ -912,10 +925,10 @@ var plants = []plant{
 		"commands/message.go", "project == c.Project && createdProject(s, x, project)", "project == c.Project",
 	}}},
 	{"a session may kill the sessions below it only in its own project", []edit{{
-		"commands/permit.go", "return ok && s.IsBelow(maker, x.ID)", "return ok && maker == x.ID",
+		"commands/permit.go", "return ok && s.LedBelow(maker, x.ID)", "return ok && maker == x.ID",
 	}}},
 	{"a session may kill any session in the project of a session below it", []edit{{
-		"commands/session.go", "below := thirdOn(c.Rules) && s.IsBelow(session.ID, c.By.Name); !below", "false",
+		"commands/session.go", "below := thirdOn(c.Rules) && s.LedBelow(session.ID, c.By.Name); !below", "false",
 	}}},
 	{"a session may send messages to its spawner only in its own project", []edit{{
 		"commands/permit.go", "return x.SpawnedBy != \"\" && s.SessionProject(x.SpawnedBy) == project", "return false",
@@ -1022,8 +1035,8 @@ var plants = []plant{
 	{
 		"the start of an item is not the cause of its end",
 		[]edit{{
-			foldQueue, "		i.Cause, i.Started = f.cause(), f.sequence\n",
-			"		i.Started = f.sequence\n",
+			foldQueue, "		i.Cause, i.Started, i.Claim, i.FinishedBy = f.cause(), f.sequence, nil, \"\"\n",
+			"		i.Started, i.Claim, i.FinishedBy = f.sequence, nil, \"\"\n",
 		}},
 	},
 	{"each event begins a new chain of causes", []edit{{

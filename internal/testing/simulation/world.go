@@ -142,6 +142,9 @@ func (w *world) run() *Failure {
 		if f := w.goAbroad(); f != nil {
 			return f
 		}
+		if f := w.handOver(); f != nil {
+			return f
+		}
 	}
 	if w.plan.Gossip {
 		if f := w.gossip(rand.New(rand.NewPCG(w.plan.Seed, 0x676f7373))); f != nil {
