@@ -126,13 +126,31 @@ func whoHas(item *projections.Item) string {
 // holding returns the item for a session's command.
 func (x QueueRef) holding(s *projections.State, c Call, rule, task string) (*projections.Item, error) {
 	_, session, err := x.find(s, c, rule)
-	if err != nil {
-		return nil, err
+	if err == nil && session == nil {
+		err = invalid("/sessionId", "sessionId is required: only a session can hold an item")
 	}
-	if session == nil {
-		return nil, invalid("/sessionId", "sessionId is required: only a session can hold an item")
+	if err != nil {
+		return nil, x.nameHolder(s, c, err, task)
 	}
 	return heldItem(s, session, task)
+}
+
+// nameHolder adds to a user's refusal which session holds the item of a task: it finishes the item in its place.
+func (x QueueRef) nameHolder(s *projections.State, c Call, err error, task string) error {
+	var refusal *Refusal
+	if c.By.Kind != ActorUser || x.SessionID != "" || !errors.As(err, &refusal) || refusal.Code != CodeInvalid {
+		return err
+	}
+	for _, item := range s.QueuesOf(task) {
+		s.Worked(1)
+		if item.Status == events.ItemProcessing && (c.Project == "" || item.ProjectID == c.Project) {
+			named := *refusal
+			named.Why = "session " + item.SessionID + " holds task " + task + " in queue " + item.Queue
+			named.Next = "finish it for that session: add `--session " + item.SessionID + "`"
+			return &named
+		}
+	}
+	return err
 }
 
 // saidAlready reports whether the caller's session itself set the named item's status.

@@ -120,7 +120,8 @@ var rows = sync.OnceValue(func() []Row {
 			since:  thirdRules,
 			before: RoleOrchestrator | RoleUser,
 			makes:  makerOf((*MessageSession).from),
-			Rule:   "a session writes to the one that spawned it, and an orchestrator to those that it or its predecessor spawned",
+			Rule: "a session writes to the one that spawned it, and an orchestrator to those that it or its " +
+				"predecessor spawned",
 		},
 		{
 			ID:    "session:update",

@@ -121,6 +121,10 @@ func (x *KillSession) Warnings(s *projections.State, data events.Data) []Warning
 	}
 	text := ""
 	killed, now := data.(*events.SessionKilled)
+	var warnings []Warning
+	if now {
+		warnings = leftUnread(s, session)
+	}
 	switch {
 	case now && session.DoneSequence > 0:
 		text = sessionNamed(session) + " had reported that its work is done; this changes its status to " +
@@ -130,9 +134,26 @@ func (x *KillSession) Warnings(s *projections.State, data events.Data) []Warning
 	case !now && x.Failed && session.Status == events.SessionStopped:
 		text = sessionNamed(session) + " stays stopped, and is not marked as failed: it had already ended"
 	default:
+		return warnings
+	}
+	return append(warnings, Warning{Text: text, Sessions: []string{session.ID}})
+}
+
+// leftUnread warns of the mail that a session has not read when somebody ends it.
+func leftUnread(s *projections.State, session *projections.Session) []Warning {
+	n := len(s.Undelivered(session.ID))
+	if n == 0 {
 		return nil
 	}
-	return []Warning{{Text: text, Sessions: []string{session.ID}}}
+	left := "1 message"
+	if n > 1 {
+		left = strconv.Itoa(n) + " messages"
+	}
+	return []Warning{{
+		Text: sessionNamed(session) + " has not read " + left + "; whoever takes over its tasks is shown those about " +
+			"the tasks, and nobody those that name no task",
+		Sessions: []string{session.ID},
+	}}
 }
 
 // Warnings implements Warner.

@@ -262,7 +262,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Next = b.goOn(t, session, gone)
 	case kind == InboxBlocked:
 		item.Next = []string{"maestro task reopen " + t.ID + ` "…"`}
-		item.Message = textOf(movedTo(t.Status), t.StatusReasonText())
+		item.Message = textOf("it was blocked", t.StatusReasonText())
 	case kind == InboxFailed:
 		item.Next = append([]string{"maestro why " + t.ID}, b.goOn(t, session, gone)...)
 	default:

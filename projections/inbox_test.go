@@ -115,17 +115,17 @@ func TestInbox(t *testing.T) {
 			TaskID: "t1", To: events.TaskBlocked,
 			Reason: "budget",
 		}), report(worker, "w", events.ReportProgress, "still on", "t1")), []string{
-			`blocked w/t1 at 7: Title of t1: Status changed to blocked: budget → maestro task reopen t1 "…"`,
+			`blocked w/t1 at 7: Title of t1: it was blocked: budget → maestro task reopen t1 "…"`,
 		}},
 		{
 			"blocked by its status, and nobody said anything", then(moved("t1", events.TaskBlocked)),
-			[]string{`blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1 "…"`},
+			[]string{`blocked /t1 at 6: Title of t1: it was blocked → maestro task reopen t1 "…"`},
 		},
 		{"blocked by an update", then(by(admin, &events.TaskUpdated{
 			TaskID: "t1", Model: new("x"),
 			Status: &events.StatusChange{To: events.TaskBlocked},
 		})), []string{
-			`blocked /t1 at 6: Title of t1: Status changed to blocked → maestro task reopen t1 "…"`,
+			`blocked /t1 at 6: Title of t1: it was blocked → maestro task reopen t1 "…"`,
 		}},
 
 		{

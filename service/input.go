@@ -97,7 +97,7 @@ func (v View) findInputs(
 		return eachOf(v, &rest, until, func(_, id string) (order int64, shown bool) {
 			x := v.Input(id)
 			if !strings.HasPrefix(id, in.IDPrefix) || in.SessionID != "" && in.SessionID != x.SessionID ||
-				in.Status != "" && in.Status != string(v.InputStatus(x)) || v.maySeeQuestion(x) != nil {
+				in.Status != "" && in.Status != v.shownStatus(x) || v.maySeeQuestion(x) != nil {
 				return 0, false
 			}
 			views = append(views, v.InputView(x, now))
@@ -105,6 +105,15 @@ func (v View) findInputs(
 		})
 	})
 	return views, err
+}
+
+// shownStatus is the status by which questions are selected: an open one that needs no answer is not among the open.
+func (v View) shownStatus(x *projections.Input) string {
+	status := v.InputStatus(x)
+	if status == projections.InputOpen && !v.NeedsAnswer(x) {
+		return wire.InputNotNeeded
+	}
+	return string(status)
 }
 
 // GetInput returns a question.

@@ -92,6 +92,7 @@ func shownIn(work *wire.Work, kind projections.SessionMessageKind, session strin
 }
 
 func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
+	answered := map[string]bool{} // the sessions that got an answer after what is read now
 	for e := range x.newest {
 		session := cmp.Or(x.sessions[e.SessionID], x.atWork[e.SessionID])
 		if session == nil {
@@ -103,6 +104,12 @@ func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 			continue
 		}
 		word := wire.WorkWord{SessionID: e.SessionID, Kind: string(kind), Rejected: rejected}
+		switch kind { //nolint:exhaustive // the others ask and answer nothing
+		case projections.SessionMessageAnswer:
+			answered[e.SessionID] = true
+		case projections.SessionMessageKind(events.ReportNeedsInput):
+			word.Unanswered = !answered[e.SessionID]
+		}
 		word.Text, word.Cut = events.Beginning(e.Message, earlierBytes)
 		word.Cut = word.Cut || e.Blob != ""
 		if words = append(words, word); len(words) == earlierWords {

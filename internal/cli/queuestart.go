@@ -217,6 +217,9 @@ func earlierTitle(word wire.WorkWord) string {
 	if word.Rejected {
 		return "Session " + word.SessionID + " reported it as completed, before it was reopened"
 	}
+	if word.Unanswered {
+		return "Session " + word.SessionID + " asked before it ended, and nobody answered"
+	}
 	switch word.Kind {
 	case wire.WordAnswer:
 		return "Answer to session " + word.SessionID + ", which worked on this before and has ended"

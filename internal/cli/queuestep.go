@@ -42,6 +42,7 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 	err := c.fields.set(args)
 	switch {
 	case err != nil:
+	case c.holderOnly && *c.task != "": // the server names the holder of this task's item
 	case c.holderOnly:
 		err = nameHolder(c.Run, c.of)
 	default:

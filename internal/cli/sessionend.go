@@ -48,6 +48,10 @@ func (c *sessionComplete) run(ctx context.Context, args []string) error {
 	}
 	o := client.Options{Key: c.key, IfFinished: true}
 	return tellOrKeep(ctx, c.Run, "session:complete", &c.body, o, func(answer client.Answer) {
+		if answer.Event == nil && !c.JSON && !c.dryRun {
+			c.Print("The session had already reported that it is done\n")
+			return
+		}
 		c.wrote(answer, c.body.SessionID, "The session is completed")
 	})
 }

@@ -6,8 +6,11 @@ type InputFilter struct {
 	SessionID string `query:"sessionId" flag:"session <sessionId>" doc:"of this session"`
 	IDPrefix  string `query:"idPrefix" doc:"whose id begins like this"`
 	Limit     string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
-	Status    string `query:"status" flag:"status open|answered|delivered|void" doc:"with this status"`
+	Status    string `query:"status" flag:"status open|not-needed|answered|delivered|void" doc:"with this status"`
 }
+
+// InputNotNeeded is the status by which open questions that need no answer any more are selected.
+const InputNotNeeded = "not-needed"
 
 // InputID names a question.
 type InputID struct {

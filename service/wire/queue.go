@@ -101,6 +101,8 @@ type WorkWord struct {
 	Cut bool `json:"cut,omitempty"`
 	// Rejected says that it reported the task as completed, and that the task was reopened after that.
 	Rejected bool `json:"rejected,omitempty"`
+	// Unanswered says that it is a question, and that the session got no answer after it.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 // WorkResult is a task that another one depends on, with the statement of its last completion.

@@ -274,7 +274,7 @@ var usages = []usage{
 	},
 	{
 		id:          "input:list",
-		syntax:      "input list [--status open|answered|delivered|void] [--session <sessionId>]",
+		syntax:      "input list [--status open|not-needed|answered|delivered|void] [--session <sessionId>]",
 		description: "List the questions of sessions",
 	},
 	{

@@ -905,7 +905,8 @@ var plants = []plant{
 
 	// Messages.
 	{"a session sends a message to an unrelated session", []edit{{
-		messages, "	if !leads(s, c, caller.ID, receiver) && !leads(s, c, receiver.ID, caller) {\n", "	if false {\n",
+		messages, "	if !leads(s, c, caller.ID, receiver) && !leads(s, c, receiver.ID, caller) {\n",
+		"	if false {\n",
 	}}},
 	{"an orchestrator takes over from one that is at work", []edit{{
 		"projections/lineage.go", "o.Active() && !o.Deleted ||", "",

@@ -21,6 +21,7 @@ var choreSearches = map[string]string{
 	"projections inboxexpensive.go Attends Contains":        "counted; `session-tasks`",
 	"projections inboxexpensive.go Attends SaidBy":          "counted; `task-sessions`",
 	"projections inboxexpensive.go worked ContainsFunc":     "counted; `task-sessions`",
+	"projections inboxquestion.go movedOn SaidBy":           "counted; `task-sessions`",
 	"projections inboxwork.go given Contains":               "counted; `session-tasks`",
 	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
 	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
