@@ -494,7 +494,7 @@ func TestWatchersCostAWriteNothing(t *testing.T) {
 	}
 	hundred := cost()
 	t.Logf("allocations of a write: %v without a watcher, %v with 100", none, hundred)
-	if hundred > none+6 {
+	if hundred > none+20 { // one allocation for each watch would be a hundred
 		t.Errorf("a write allocates %v times without a watcher, %v with 100", none, hundred)
 	}
 }
