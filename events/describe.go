@@ -10,3 +10,11 @@ func prefixed(prefix, text string) string {
 	}
 	return prefix + text
 }
+
+// forced marks what was done in spite of a warning.
+func forced(is bool) string {
+	if is {
+		return " (forced)"
+	}
+	return ""
+}

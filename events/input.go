@@ -40,7 +40,7 @@ func (d *InputAnswered) Describe() string {
 
 // Describe implements Data.
 func (d *InputDelivered) Describe() string {
-	return "received " + d.InputID
+	return "read its mail " + d.InputID
 }
 
 // MailFor implements Mail.

@@ -220,7 +220,7 @@ func (d *SessionSpawned) Describe() string {
 		"spawned %s %s %q (%s strategy)", d.Role, d.SessionID, d.Name, d.Strategy,
 	) + prefixed(
 		" for ", strings.Join(d.TaskIDs, ", "),
-	)
+	) + forced(d.Forced)
 }
 
 // Describe implements Data.
@@ -258,7 +258,7 @@ func (d *SessionNoted) Describe() string {
 
 // Describe implements Data.
 func (d *SessionTaskLinked) Describe() string {
-	return "linked task " + d.TaskID + " to session " + d.SessionID
+	return "linked task " + d.TaskID + " to session " + d.SessionID + forced(d.Forced)
 }
 
 // Describe implements Data.

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -139,6 +140,11 @@ func (d *TaskUpdated) Fields() []string {
 	return names
 }
 
+// ownFields are Fields without those that Describe words itself.
+func (d *TaskUpdated) ownFields() []string {
+	return slices.DeleteFunc(d.Fields(), func(name string) bool { return name == "parentId" || name == "order" })
+}
+
 var taskEvents = []Entry{
 	entry[TaskCreated]("A task exists from now on, with status todo."),
 	entry[TaskUpdated]("Fields of a task, and perhaps its status, have new values."),
@@ -182,8 +188,9 @@ func (d *TaskUpdated) Describe() string {
 	if d.Status != nil {
 		words += fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To)
 	}
-	if d.Forced {
-		words += " (forced)"
+	words += forced(d.Forced)
+	if fields := d.ownFields(); len(fields) > 0 {
+		words += ", changed " + strings.Join(fields, ", ")
 	}
 	switch {
 	case d.ParentID == nil:
@@ -204,10 +211,7 @@ func (d *TaskStatusChanged) Describe() string {
 	if d.From == d.To && d.To == TaskInProgress {
 		words = fmt.Sprintf("said why %s was reopened", d.TaskID)
 	}
-	if d.Forced {
-		words += " (forced)"
-	}
-	return words + prefixed(": ", d.Reason)
+	return words + forced(d.Forced) + prefixed(": ", d.Reason)
 }
 
 // Describe implements Data.

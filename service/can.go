@@ -62,7 +62,8 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 	if err == nil {
 		err = v.onlyLate(by, row)
 	}
-	if err == nil && row.Write {
+	permitted := err == nil
+	if permitted && row.Write {
 		err = v.decides(by, row.ID, target, project)
 	}
 	var refusal *commands.Refusal
@@ -71,6 +72,9 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 		body.Allowed, body.Why = true, allowedTo(row)
 	case !errors.As(err, &refusal):
 		return wire.Can{}, err
+	case refusal.Code == commands.CodeNotAllowed && permitted && in.Target == "": // a session would name itself
+		body.Allowed, body.Why = true, allowedTo(row)
+		body.Else = "only the permission was checked; whether it may depends on what the command is about: name that, too"
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	case refusal.Code == commands.CodeInvalid: // a question names no further fields
