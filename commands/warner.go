@@ -139,19 +139,43 @@ func (x *KillSession) Warnings(s *projections.State, data events.Data) []Warning
 	return append(warnings, Warning{Text: text, Sessions: []string{session.ID}})
 }
 
-// leftUnread warns of the mail that a session has not read when somebody ends it.
+// leftUnread warns of the answers and messages that a session has not read when somebody ends it.
 func leftUnread(s *projections.State, session *projections.Session) []Warning {
-	n := len(s.Undelivered(session.ID))
-	if n == 0 {
+	unread, unnamed := 0, 0
+	count := func(namesTask bool) {
+		if unread++; !namesTask {
+			unnamed++
+		}
+	}
+	s.Worked(len(session.Mail))
+	for _, m := range session.Mail {
+		if m.Notice == "" {
+			count(m.About != "")
+		}
+	}
+	for _, id := range s.Undelivered(session.ID) {
+		if x := s.Input(id); x != nil {
+			count(len(x.TaskIDs) > 0)
+		}
+	}
+	if unread == 0 {
 		return nil
 	}
-	left := "1 message"
-	if n > 1 {
-		left = strconv.Itoa(n) + " messages"
+	many, them := strconv.Itoa(unread)+" messages", "them"
+	if unread == 1 {
+		many, them = "1 message", "it"
+	}
+	after := "whoever takes over its tasks is shown " + them
+	switch {
+	case unnamed == unread:
+		after = "nobody else is shown " + them + ", because no task is named"
+	case unnamed == 1:
+		after += ", except 1 that names no task"
+	case unnamed > 1:
+		after += ", except " + strconv.Itoa(unnamed) + " that name no task"
 	}
 	return []Warning{{
-		Text: sessionNamed(session) + " has not read " + left + "; whoever takes over its tasks is shown those about " +
-			"the tasks, and nobody those that name no task",
+		Text:     sessionNamed(session) + " has not read " + many + ": " + after,
 		Sessions: []string{session.ID},
 	}}
 }
