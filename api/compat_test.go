@@ -517,3 +517,20 @@ func TestWriteAnswersShowNoMoreThanReads(t *testing.T) {
 		t.Errorf("who may read it is shown %s", r.body)
 	}
 }
+
+// An older client may spawn on tasks with open dependencies, and is told of them.
+func TestOldSpawnWarnsOfDependencies(t *testing.T) {
+	o := old{open(t, authOff)}
+	project := o.call("POST", "/api/projects", `{"name":"P"}`).is(201).text("id")
+	first := o.call("POST", "/api/tasks", `{"projectId":"`+project+`","title":"First"}`).is(201).text("id")
+	then := o.do(adminToken, "task:create", `{"project":"`+project+`","title":"Then","dependencies":["`+first+`"]}`).
+		is(200).text("event", "data", "taskId")
+	spawn := func(task string) any {
+		return o.call("POST", "/api/sessions/spawn", `{"projectId":"`+project+`","taskIds":["`+task+`"]}`).is(201).
+			object()["warnings"]
+	}
+	like(t, "of an open dependency", `["its tasks depend on open ones: `+first+`"]`, spawn(then))
+	if got := spawn(first); got != nil {
+		t.Errorf("a task without dependencies: %v", got)
+	}
+}

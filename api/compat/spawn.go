@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"maestro/api/route"
 	"maestro/commands"
@@ -34,6 +35,8 @@ type spawnAnswer struct {
 	Message      string      `json:"message"`
 	Token        string      `json:"token"`
 	Session      SessionBody `json:"session"`
+	// Warnings are what the original does not say: that its tasks have open dependencies.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func (s *compat) spawnRoutes() {
@@ -90,6 +93,10 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 	if s.Manifests != nil && spawned.ManifestDigest != "" {
 		path = s.Manifests.ManifestPath(spawned.SessionID)
 	}
+	warnings := answer.Warnings
+	if len(spawned.Unmet) > 0 {
+		warnings = append(warnings, "its tasks depend on open ones: "+strings.Join(spawned.Unmet, ", "))
+	}
 	return spawnAnswer{
 		Success:      true,
 		SessionID:    spawned.SessionID,
@@ -97,6 +104,7 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		Message:      "Spawn request sent to Agents UI",
 		Token:        answer.Token,
 		Session:      session,
+		Warnings:     warnings,
 	}, err
 }
 
