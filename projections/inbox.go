@@ -230,6 +230,9 @@ func (b *inbox) task(t *Task) {
 		b.lookedThrough(t.Speakers())
 		since = int64(t.SaidBy(session).At)
 	}
+	if says == events.SaysFailed && b.wentOn(t, since) {
+		says = ""
+	}
 	switch {
 	case t.Status != events.TaskBlocked && b.takenUp(t, says, session):
 		return

@@ -34,7 +34,7 @@ func (t *Task) begun() bool {
 func (b *inbox) worked(t *Task) bool {
 	working, known := b.expensive.working[t.ID]
 	if !known {
-		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.Attends(b.Session(id), t) })
+		working = slices.ContainsFunc(t.SessionIDs, func(id string) bool { return b.attends(b.Session(id), t) })
 		b.expensive.working[t.ID] = working
 	}
 	return working
@@ -125,7 +125,7 @@ func (b *inbox) unattended(t *Task, worker string) {
 
 // abandoned is unattended without regard to the tasks below.
 func (b *inbox) abandoned(t *Task, worker string) {
-	if !t.begun() || b.Open(t.ID) > 0 || b.quarantined(t) || b.works(worker) || b.worked(t) {
+	if !t.begun() || b.Open(t.ID) > 0 || b.quarantined(t) || b.worksOn(worker, t) || b.worked(t) {
 		return
 	}
 	if len(t.SessionIDs) == 0 {

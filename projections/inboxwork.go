@@ -85,6 +85,23 @@ func (b *inbox) ended(t *Task) *Item {
 	return nil
 }
 
+// attends is Attends without the holders that an item had before.
+func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.hasLeft(x, t) }
+
+// worksOn reports whether a session is at work and may go on with a task.
+func (b *inbox) worksOn(session string, t *Task) bool {
+	return b.works(session) && !b.hasLeft(b.Session(session), t)
+}
+
+// wentOn reports whether an item of a task was skipped after a session said that it failed: it is not about what the
+// session said any more.
+func (b *inbox) wentOn(t *Task, since int64) bool {
+	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
+		b.work(1)
+		return item.Status == events.ItemSkipped && item.CompletedAt > since
+	})
+}
+
 func (b *inbox) works(session string) bool {
 	x := b.Session(session)
 	return x != nil && x.Active()

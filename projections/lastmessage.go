@@ -45,10 +45,21 @@ func (s *State) Stands(t *Task, said StatusReport) events.TaskSessionStatus {
 		return said.Status
 	}
 	x := s.Session(said.SessionID)
-	if said.Sequence < t.StatusSequence || x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) {
+	if said.Sequence < t.StatusSequence ||
+		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.hasLeft(x, t) {
 		return ""
 	}
 	return said.Status
+}
+
+// hasLeft reports whether a session had a task as an item of its queue, and does not hold the item any more: it gets
+// the task again only as everybody who starts it.
+func (s *State) hasLeft(x *Session, t *Task) bool {
+	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil {
+		return false
+	}
+	held := s.Holds(x)
+	return held == nil || held.TaskID != t.ID
 }
 
 // UnansweredWord is [State.SessionWord] until the session gets a message that is about no task.
