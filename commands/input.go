@@ -124,10 +124,30 @@ func (x *AnswerInput) Decide(s *projections.State, c Call) (events.Data, error) 
 
 // Warnings implements Warner.
 func (*AnswerInput) Warnings(s *projections.State, data events.Data) []Warning {
-	if answered, ok := data.(*events.InputAnswered); ok {
-		return mayStayUnread(s, answered.SessionID)
+	answered, ok := data.(*events.InputAnswered)
+	if !ok {
+		return nil
 	}
-	return nil
+	return append(mayStayUnread(s, answered.SessionID), heldByAnother(s, answered)...)
+}
+
+// heldByAnother warns that a question is about an item that another session holds by now: that one gets no answer.
+func heldByAnother(s *projections.State, answered *events.InputAnswered) (warnings []Warning) {
+	for _, id := range answered.TaskIDs[:min(len(answered.TaskIDs), belowNamed)] {
+		for _, item := range s.QueuesOf(id) {
+			if item.Status != events.ItemProcessing || item.SessionID == answered.SessionID {
+				continue
+			}
+			tell := "`maestro session message " + item.SessionID + " \"…\" --about " + id + "` tells it"
+			warnings = append(warnings, Warning{
+				Text:     "session " + item.SessionID + " holds task " + id + " now, and is sent no answer",
+				Next:     []string{tell},
+				Tasks:    []string{id},
+				Sessions: []string{item.SessionID},
+			})
+		}
+	}
+	return warnings
 }
 
 func mailOf(x *projections.Session) int {

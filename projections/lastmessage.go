@@ -46,15 +46,15 @@ func (s *State) Stands(t *Task, said StatusReport) events.TaskSessionStatus {
 	}
 	x := s.Session(said.SessionID)
 	if said.Sequence < t.StatusSequence ||
-		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.hasLeft(x, t) {
+		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.HasLeft(x, t) {
 		return ""
 	}
 	return said.Status
 }
 
-// hasLeft reports whether a session had a task as an item of its queue, and does not hold the item any more: it gets
+// HasLeft reports whether a session had a task as an item of its queue, and does not hold the item any more: it gets
 // the task again only as everybody who starts it.
-func (s *State) hasLeft(x *Session, t *Task) bool {
+func (s *State) HasLeft(x *Session, t *Task) bool {
 	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil {
 		return false
 	}

@@ -19,8 +19,9 @@ const (
 	earlierSessions = 20
 )
 
-// earlier finds what ended sessions said about a task, and what they were told about it.
+// earlier finds what sessions said about a task that have it no more, and what they were told about it.
 type earlier struct {
+	// sessions are those that have ended, or no longer hold the item.
 	sessions map[string]*projections.Session
 	// reopened is the event that reopened the task, 0 if none did; atWork are the sessions at work that had it before:
 	// what they reported as its completion was rejected.
@@ -30,7 +31,7 @@ type earlier struct {
 	newest iter.Seq[*projections.Entry]
 }
 
-// earlierOn returns nil if none of the newest sessions that worked on the task has ended, or had its work rejected.
+// earlierOn returns nil if none of the newest sessions that worked on the task has left it, or had its work rejected.
 func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	sessions, atWork, reopened := map[string]*projections.Session{}, map[string]*projections.Session{}, uint64(0)
 	if t.Reopened {
@@ -39,7 +40,7 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	add := func(id string) {
 		switch x := v.SessionEver(id); {
 		case id == holder || x == nil:
-		case v.Gone(id) != "" || !x.Active():
+		case v.Gone(id) != "" || !x.Active() || v.HasLeft(x, t):
 			sessions[id] = x
 		case reopened > 0:
 			atWork[id] = x

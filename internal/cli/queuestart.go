@@ -218,15 +218,15 @@ func earlierTitle(word wire.WorkWord) string {
 		return "Session " + word.SessionID + " reported it as completed, before it was reopened"
 	}
 	if word.Unanswered {
-		return "Session " + word.SessionID + " asked before it ended, and nobody answered"
+		return "Session " + word.SessionID + " asked before, and nobody answered"
 	}
 	switch word.Kind {
 	case wire.WordAnswer:
-		return "Answer to session " + word.SessionID + ", which worked on this before and has ended"
+		return "Answer to session " + word.SessionID + ", which worked on this before"
 	case wire.WordMessage:
-		return "Message to session " + word.SessionID + ", which worked on this before and has ended"
+		return "Message to session " + word.SessionID + ", which worked on this before"
 	}
-	return "Session " + word.SessionID + " reported before it ended (" + word.Kind + ")"
+	return "Session " + word.SessionID + " reported before (" + word.Kind + ")"
 }
 
 // listOf returns texts as a list, one below the other.
