@@ -46,7 +46,7 @@ type gathering struct {
 	dependents   quotaOfList
 	// sources counts the tasks whose sources are complete.
 	sources int
-	before  *predecessor
+	before  []*predecessor
 
 	// looked counts the steps that are not charged yet.
 	looked int
@@ -250,7 +250,7 @@ func (g *gathering) makeSources(v View, until uint64) (done bool, err error) {
 		}
 	}
 	if g.spawns && len(g.own) > 0 {
-		g.before = v.predecessor(g.own[0])
+		g.before = v.predecessors(g.own[0])
 	}
 	return true, nil
 }

@@ -14,6 +14,8 @@ import (
 const (
 	predecessorWords = 20
 	predecessorBytes = 4 << 10
+	// predecessorsLooked bounds how many sessions are passed over that said nothing and were told nothing.
+	predecessorsLooked = 10
 )
 
 // predecessor is the session that worked on a task before another one, and what it left in the state.
@@ -27,20 +29,38 @@ type predecessor struct {
 	result *projections.StatementView
 }
 
-// predecessor returns the last session of a task that has ended, nil if there is none. It examines the sessions of the
+// predecessors returns the last sessions of a task that have ended, the newest first. It examines the sessions of the
 // task, whose number the limit task-sessions bounds.
-func (v View) predecessor(t *projections.Task) *predecessor {
-	var x *projections.Session
+func (v View) predecessors(t *projections.Task) (before []*predecessor) {
 	for _, id := range slices.Backward(t.SessionIDs) {
-		if x = v.SessionEver(id); x != nil && (v.Gone(id) != "" || !x.Active()) {
+		x := v.SessionEver(id)
+		if x == nil || v.Gone(id) == "" && x.Active() {
+			continue
+		}
+		v.Worked(t.Speakers() / 16)
+		if before = append(before, v.predecessor(t, x)); len(before) == predecessorsLooked {
 			break
 		}
-		x = nil
 	}
-	if x == nil {
-		return nil
+	return before
+}
+
+// predecessorOf returns the part of a manifest about the newest of the sessions before its own that left words, or else
+// about the newest; nil if there are none. It may run without the state.
+func predecessorOf(before []*predecessor) (told *manifest.Predecessor) {
+	for _, x := range before {
+		left := x.manifest()
+		if len(left.Words) > 0 || left.Result != "" {
+			return left
+		}
+		if told == nil {
+			told = left
+		}
 	}
-	v.Worked(t.Speakers() / 16)
+	return told
+}
+
+func (v View) predecessor(t *projections.Task, x *projections.Session) *predecessor {
 	reader := v.entryReader()
 	before := &predecessor{
 		Session:  x,
