@@ -106,13 +106,6 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-func newQueueRequeue(a *Run) *cobra.Command {
-	return newChange(a, &commands.RequeueItem{}, "requeue <taskId>",
-		"Put a quarantined, failed or skipped item back at the end of its queue; or a completed one, "+
-			"if its task was reopened",
-		"Queued %[1]s again", "queue")
-}
-
 func newQueue(a *Run) *cobra.Command {
 	return a.group(
 		"queue",
