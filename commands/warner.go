@@ -150,8 +150,8 @@ func (x *DeleteSession) Warnings(s *projections.State, data events.Data) []Warni
 	switch session.Status { // the deletion keeps it
 	case events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking:
 		return []Warning{{
-			Text: sessionNamed(session) + " had not ended: it can do nothing more, its open questions are gone, and an " +
-				"item that it held returns to its queue",
+			Text: sessionNamed(session) + " had not ended: it can do nothing more, its open questions are gone, and " +
+				"an item that it held returns to its queue",
 		}}
 	case events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed:
 	}

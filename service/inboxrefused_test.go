@@ -8,8 +8,8 @@ import (
 	"maestro/engine"
 )
 
-// TestSettledRefusals: a refused command needs nobody once the tasks that it is about are over: those that it names, and
-// a worker's own unless it names only these.
+// TestSettledRefusals: a refused command needs nobody once the tasks that it is about are over: those that it names,
+// and a worker's own unless it names only these.
 func TestSettledRefusals(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
