@@ -110,6 +110,9 @@ func (b *inbox) works(session string) bool {
 // addUnattended adds a task; last is the last session that had it, or nil.
 func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	session := ""
+	if last != nil && b.leftNothing(last) {
+		last = b.lastWorked(t)
+	}
 	if last != nil {
 		session = last.ID
 	}
