@@ -488,13 +488,14 @@ func TestWatchersCostAWriteNothing(t *testing.T) {
 			s.do(s.admin(), "task:update", fmt.Sprintf(`{"taskId":%q,"title":"T %d"}`, s.task, i))
 		})
 	}
-	none := cost()
+	least := func() float64 { return min(cost(), cost(), cost()) } // what else allocates does not do so every time
+	none := least()
 	for range 100 {
 		s.watching(s.admin(), Position{Sequence: s.Head()}, WatchFilter{})
 	}
-	hundred := cost()
+	hundred := least()
 	t.Logf("allocations of a write: %v without a watcher, %v with 100", none, hundred)
-	if hundred > none+20 { // one allocation for each watch would be a hundred
+	if hundred > none+6 {
 		t.Errorf("a write allocates %v times without a watcher, %v with 100", none, hundred)
 	}
 }
