@@ -17,7 +17,8 @@ import (
 // command is POST /api/commands/<id>, which serves nearly all calls: it uses no router, no framework, and no reflection
 // except Parse's.
 //
-// ?dryRun=true tries the command without executing it; of task:complete, ?after=<taskId>,… tries it after those tasks.
+// ?dryRun=true tries the command without executing it; of task:complete, ?after=<taskId>,<taskId> tries it after those
+// tasks. ?ifFinished=true and ?ifNew=true let a session end, or ask, only if that is what it means.
 // ?wait=25s, for queue:start, waits until there is an item.
 // ?tree=true applies session:kill, or token:revoke of a session, to the living sessions below it too.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
