@@ -38,39 +38,47 @@ func (c *queueMove) run(ctx context.Context, args []string) error {
 	return c.change(ctx, "queue:move", &c.body, c.key, args[0], "Moved %s", args[0])
 }
 
-// queueRemove is `maestro queue remove`.
-type queueRemove struct {
+// itemsChange is a command on items of a queue, each with its own answer.
+type itemsChange struct {
 	*Run
-	fields *fields
-	body   commands.RemoveItem
-	key    string
+	id, words, key string
+	// of returns the command for one item, with the flags that were given.
+	of func(task string) any
+}
+
+// newItemsChange returns a command whose flags set the fields of body.
+func newItemsChange(
+	a *Run, use string, body commands.Command, words string, of func(task string) any,
+) *cobra.Command {
+	c := &itemsChange{
+		Run:   a,
+		id:    body.ID(),
+		words: words,
+		of:    of,
+	}
+	cmd := &cobra.Command{Use: use, Args: Takes, RunE: Running(c.run)}
+	bind(cmd, body)
+	a.keyFlag(cmd, &c.key)
+	return cmd
+}
+
+func (c *itemsChange) run(ctx context.Context, args []string) error {
+	if len(args) == 1 {
+		return c.change(ctx, c.id, c.of(args[0]), c.key, args[0], c.words, args[0])
+	}
+	return c.each(ctx, args, c.id, c.of, c.key, c.words)
 }
 
 func newQueueRemove(a *Run) *cobra.Command {
-	c := &queueRemove{Run: a}
-	cmd := &cobra.Command{
-		Use:   "remove <taskId>…",
-		Short: "Remove items that nobody holds from a queue",
-		Args:  Takes,
-		Long: `Remove items that no session holds from a queue. Their tasks stay, and can be
+	body := &commands.RemoveItem{}
+	cmd := newItemsChange(a, "remove <taskId>…", body, "Removed %s", func(task string) any {
+		return &commands.RemoveItem{ProjectRef: body.ProjectRef, Queue: body.Queue, TaskID: task}
+	})
+	cmd.Short = "Remove items that nobody holds from a queue"
+	cmd.Long = `Remove items that no session holds from a queue. Their tasks stay, and can be
 pushed again. Each item gets its own answer: if some are refused, the others
-are still removed.`,
-		RunE: Running(c.run),
-	}
-	c.fields = bind(cmd, &c.body)
-	a.keyFlag(cmd, &c.key)
+are still removed.`
 	return Tell(cmd, "queue:remove", "queue")
-}
-
-func (c *queueRemove) run(ctx context.Context, args []string) error {
-	const words = "Removed %s"
-	of := func(id string) any {
-		return &commands.RemoveItem{ProjectRef: c.body.ProjectRef, Queue: c.body.Queue, TaskID: id}
-	}
-	if len(args) == 1 {
-		return c.change(ctx, "queue:remove", of(args[0]), c.key, args[0], words, args[0])
-	}
-	return c.each(ctx, args, "queue:remove", of, c.key, words)
 }
 
 // queueDelete is `maestro queue delete`.
