@@ -21,7 +21,7 @@ func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) 
 		}
 	}
 	b.lookedThrough(len(t.SessionIDs))
-	return !b.works(session) && b.given(t, slices.Index(t.SessionIDs, session)+1)
+	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1)
 }
 
 // given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
@@ -55,7 +55,7 @@ func (b *inbox) setAside(t *Task) bool {
 			TaskID:    t.ID,
 			SessionID: skipped.SessionID,
 			What:      t.Title,
-			Message:   b.skippedAs(skipped),
+			Message:   b.endedAs(skipped),
 			Next:      b.spawn(t),
 		}
 		if b.ended(t) != nil {
@@ -66,23 +66,35 @@ func (b *inbox) setAside(t *Task) bool {
 	return true
 }
 
-// skippedAs says that an item was skipped, and what its holder said before that.
-func (b *inbox) skippedAs(item *Item) string {
-	return b.afterClaim(item, textOf("its item in queue "+item.Queue+" was skipped", item.FailReason))
+// endedAs says that an item was skipped, has failed, or was completed before its task was reopened, and what its holder
+// said before that.
+func (b *inbox) endedAs(item *Item) string {
+	what := "its item in queue " + item.Queue
+	switch item.Status { //nolint:exhaustive // the others have not ended
+	case events.ItemCompleted:
+		return "it was reopened, and " + what + " is completed"
+	case events.ItemFailed:
+		return textOf(what+" has failed", item.FailReason)
+	}
+	return b.afterClaim(item, textOf(what+" was skipped", item.FailReason))
 }
 
-// ended returns an item of the task that was skipped, or completed before the task was reopened; nil if there is none.
+// ended returns the item of the task that ended last, of those that were skipped, have failed, or were completed before
+// the task was reopened; nil if there is none.
 // It omits the own queues of sessions that are gone: nobody would start the item there.
-func (b *inbox) ended(t *Task) *Item {
+func (b *inbox) ended(t *Task) (last *Item) {
 	for _, item := range b.QueuesOf(t.ID) {
 		q := b.Queue(t.ProjectID, item.Queue)
 		switch {
 		case q == nil || q.SessionID != "" && !b.works(q.SessionID):
-		case item.Status == events.ItemSkipped, item.Status == events.ItemCompleted && b.Requeueable(item):
-			return item
+		case item.Status == events.ItemSkipped, item.Status == events.ItemFailed,
+			item.Status == events.ItemCompleted && b.Requeueable(item):
+			if last == nil || item.CompletedAt > last.CompletedAt {
+				last = item
+			}
 		}
 	}
-	return nil
+	return last
 }
 
 // attends is Attends without the holders that an item had before.
@@ -93,12 +105,13 @@ func (b *inbox) worksOn(session string, t *Task) bool {
 	return b.works(session) && !b.HasLeft(b.Session(session), t)
 }
 
-// wentOn reports whether an item of a task was skipped after a session said that it failed: it is not about what the
-// session said any more.
-func (b *inbox) wentOn(t *Task, since int64) bool {
+// wentOn reports whether an item of a task was started, and skipped or quarantined, after a session said that it cannot
+// continue: what became of the item counts, and not what the session said.
+func (b *inbox) wentOn(t *Task, said StatusReport) bool {
 	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
 		b.work(1)
-		return item.Status == events.ItemSkipped && item.CompletedAt > since
+		return (item.Status == events.ItemSkipped || item.Status == events.ItemQuarantined) &&
+			(item.Started > said.Sequence || item.CompletedAt > int64(said.At))
 	})
 }
 
@@ -113,6 +126,10 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	if last != nil {
 		session = last.ID
 	}
+	ended := b.ended(t)
+	if ended != nil && ended.Status != events.ItemCompleted { // it counts who gave it up, and when
+		session, since = cmp.Or(ended.SessionID, session), max(since, ended.CompletedAt)
+	}
 	b.find(InboxUnattended, session, t.ID, "", cmp.Or(since, t.UpdatedAt), func() InboxItem {
 		item := InboxItem{
 			TaskID:    t.ID,
@@ -122,16 +139,12 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			Next:      b.spawn(t),
 		}
 		switch {
+		case ended != nil:
+			item.Message = b.endedAs(ended)
+			item.Next = append(b.unlessClaimed(ended, requeue(ended)), item.Next...)
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
 			item.Next = append(item.Next, "maestro task update "+t.ID+" --status todo")
-		case b.ended(t) != nil:
-			q := b.ended(t)
-			item.Message = b.skippedAs(q)
-			if q.Status == events.ItemCompleted {
-				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
-			}
-			item.Next = append(b.unlessClaimed(q, requeue(q)), item.Next...)
 		case last.Active():
 			item.Message += ": session " + session + " had it, and is at work on something else"
 		case last.Deleted:

@@ -52,10 +52,10 @@ func (s *State) Stands(t *Task, said StatusReport) events.TaskSessionStatus {
 	return said.Status
 }
 
-// HasLeft reports whether a session had a task as an item of its queue, and does not hold the item any more: it gets
-// the task again only as everybody who starts it.
+// HasLeft reports whether a session had a task as an item of a queue, also of one that was deleted since, and does not
+// hold the item any more: it gets the task again only as everybody who starts it.
 func (s *State) HasLeft(x *Session, t *Task) bool {
-	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil {
+	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil && !s.HeldOnce(x.ID, t.ID) {
 		return false
 	}
 	held := s.Holds(x)
