@@ -130,6 +130,9 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	if ended != nil && ended.Status != events.ItemCompleted { // it counts who gave it up, and when
 		session, since = cmp.Or(ended.SessionID, session), max(since, ended.CompletedAt)
 	}
+	if last != nil && last.Active() {
+		since = max(since, b.leftAt(t))
+	}
 	b.find(InboxUnattended, session, t.ID, "", cmp.Or(since, t.UpdatedAt), func() InboxItem {
 		item := InboxItem{
 			TaskID:    t.ID,
@@ -146,7 +149,7 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			item.Message = "it is in progress, and no session has it"
 			item.Next = append(item.Next, "maestro task update "+t.ID+" --status todo")
 		case last.Active():
-			item.Message += ": session " + session + " had it, and is at work on something else"
+			item.Message += ": session " + session + " had it, and " + b.doesNow(last, t)
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
 		case last.Ended():
@@ -170,9 +173,31 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	})
 }
 
+// leftAt returns when an item of a task last ended, or was removed; 0 for never.
+func (b *inbox) leftAt(t *Task) (at int64) {
+	for _, key := range b.itemsOf.get(t.ID) {
+		at = max(at, b.items.get(key).CompletedAt)
+	}
+	return at
+}
+
+// doesNow says what a session at work does that does not work on a task any more.
+func (b *inbox) doesNow(x *Session, t *Task) string {
+	b.lookedThrough(len(x.TaskIDs))
+	switch item := b.Holds(x); {
+	case x.Lost():
+		return "is lost"
+	case item != nil:
+		return "holds task " + item.TaskID + " now"
+	case slices.ContainsFunc(x.TaskIDs, func(id string) bool { return id != t.ID && !b.done(id) }):
+		return "is at work on something else"
+	}
+	return "has no task now"
+}
+
 func (b *inbox) session(x *Session) {
 	switch {
-	case x.Active() && (x.Lost() || b.crashed(x)):
+	case x.Silent() || b.crashed(x):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.expensive.failed = append(b.expensive.failed, x.ID)
@@ -216,7 +241,7 @@ func (b *inbox) silent(x *Session) {
 				item.Next = []string{b.killAndSucceed(x), exec}
 			}
 		case InboxUnstarted:
-			item.Message = "it was spawned, and has not begun any work"
+			item.Message = "it was spawned, has reported and begun nothing, and is not heard"
 			item.Next = []string{exec, kill}
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"

@@ -269,7 +269,7 @@ func (v View) sessionStands(thing *wire.SinceThing) {
 		return
 	}
 	thing.Name, thing.Is = x.Name, string(x.Status)
-	if x.Lost() && !x.Ended() {
+	if x.Silent() {
 		thing.Is = wire.StatusLost
 	}
 }

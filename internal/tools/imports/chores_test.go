@@ -31,7 +31,6 @@ var choreSearches = map[string]string{
 	"projections says.go SaidBy indexOf":                    "counted by who asks",
 	"projections says.go indexOf IndexFunc":                 "counted by who asks",
 	"projections lastmessage.go MessagedSince ContainsFunc": "twenty messages of a session",
-	"projections waits.go Stuck ContainsFunc":               "counted; the dependencies that the inbox looks at",
 	"service session.go passes Contains":                    "counted",
 }
 

@@ -1,0 +1,83 @@
+package projections
+
+import (
+	"testing"
+
+	"maestro/events"
+)
+
+// TestInboxSaysWhatIsTrue: an item says what a session that had the task does now, and its wait begins when it became
+// what it is.
+func TestInboxSaysWhatIsTrue(t *testing.T) {
+	queue := by(admin, &events.QueueCreated{Queue: "q"})
+	push := func(task string) given { return by(admin, &events.QueueItemPushed{Queue: "q", TaskID: task}) }
+	then := continued(project(), task("t1"), queue, push("t1"), pulls("a", "q"), started("a", "q", "t1", 1),
+		skipped("a", "q", "t1", true))
+	gone := by(admin, &events.QueueDeleted{Queue: "q"})
+	const (
+		nobody    = "unattended a/t1 at 8: Title of t1: no session works on it: session a had it, and "
+		spawnNext = " → maestro session spawn --task-ids t1"
+		noKey     = "stuck /t2 at 5: Title of t2: waits for t1 (cancelled) → maestro task update t2 " +
+			"--remove-depends-on t1"
+	)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  []string
+	}{
+		{"it has nothing", then(gone), []string{nobody + "has no task now" + spawnNext}},
+		{"it holds another item", then(gone, queue, task("t2"), push("t2"), started("a", "q", "t2", 1)), []string{
+			nobody + "holds task t2 now" + spawnNext,
+		}},
+		{"it is lost", then(gone, lost("a")), []string{
+			nobody + "is lost" + spawnNext,
+			"lost a/ at 9: Name of a: nothing has been heard from it; it goes on when it is heard again → " +
+				"maestro session kill a",
+		}},
+		{"what it waits for was cancelled and changed", []given{
+			project(), task("t1"), needs("t2", "t1"), by(admin, &events.TaskUpdated{TaskID: "t2"}),
+			moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{TaskID: "t1"}),
+		}, []string{noKey}},
+		{"what its item waits for was cancelled", []given{
+			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"),
+			moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{TaskID: "t1"}),
+		}, []string{
+			"stuck /t2 in q at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+		}},
+		{"what its item waits for was deleted", []given{
+			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"), deleted("t1"),
+		}, []string{
+			"stuck /t2 in q at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --remove-depends-on t1",
+		}},
+		{"what its item waits for was put back", []given{
+			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"),
+			moved("t1", events.TaskInProgress), moved("t1", events.TaskTodo),
+		}, []string{
+			"stuck /t1 in q at 8: Title of t1: every item of queue q waits, and nobody has this task, which has to come " +
+				"first → maestro queue push t1 --queue q, or maestro session spawn --task-ids t1",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			equalLists(t, "inbox", inboxLines(stateOf(t, c.story...).Inbox("p", nil)), c.want...)
+		})
+	}
+}
+
+// TestStatusSaysWhoIsAtWork: the status lists no completed session as lost, and says which of those that said something
+// are not at work.
+func TestStatusSaysWhoIsAtWork(t *testing.T) {
+	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1"), spawn("v", "t2"),
+		report(worker, "w", events.ReportNeedsInput, "Which?", "t1"),
+		report("/projects/p/sessions/v", "v", events.ReportProgress, "on", "t2"),
+		lost("w"), lost("v"), by(admin, &events.SessionCompleted{SessionID: "w"}))
+	status := s.ProjectStatus(s.Project("p"))
+	equalLists(t, "lost sessions", status.Lost, "v")
+	var said []string
+	for _, x := range status.Said {
+		said = append(said, x.SaidBy+" "+string(x.SessionStatus)+" "+x.SaidByIs)
+	}
+	equalLists(t, "statements", said, "w needs_input completed", "v working lost")
+	if view := s.Session("w").View(); view.LostAt != nil {
+		t.Error("a completed session is shown as lost")
+	}
+}
