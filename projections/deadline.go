@@ -9,8 +9,8 @@ import (
 // Lost reports whether the session was silent for too long, and has not been heard since.
 func (x *Session) Lost() bool { return x.LostAt != 0 }
 
-// Silent reports whether a session is lost that still has something to do: nobody waits to hear from one that has ended,
-// or said that it is done.
+// Silent reports whether a session is lost that still has something to do: nobody waits to hear from one that has
+// ended, or said that it is done.
 func (x *Session) Silent() bool { return x.Lost() && x.Active() }
 
 // Gone returns why a session can no longer hold an item: lost, stopped, failed or deleted; "" if it can.
@@ -27,8 +27,8 @@ func (s *State) Gone(id string) string {
 	return ""
 }
 
-// Became returns what a session became that is not at work: lost, completed, stopped, failed or deleted; "" if it is, or
-// there never was one.
+// Became returns what a session became that is not at work: lost, completed, stopped, failed or deleted; "" if it is,
+// or there never was one.
 func (s *State) Became(id string) string {
 	switch x := s.sessions.get(id); {
 	case x == nil || x.Active() && !x.Lost() && !x.Deleted:

@@ -244,7 +244,8 @@ func TestInbox(t *testing.T) {
 				"spawn --strategy queue --queue w --project p"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"unstarted w/ at 4: Name of w: it was spawned, has reported and begun nothing, and is not heard → maestro session exec w -- " +
+			"unstarted w/ at 4: Name of w: it was spawned, has reported and begun nothing, and is not heard → " +
+				"maestro session exec w -- " +
 				"<command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session " +
 				"spawn --strategy queue --queue w --project p",

@@ -42,19 +42,21 @@ func TestInboxSaysWhatIsTrue(t *testing.T) {
 			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"),
 			moved("t1", events.TaskCancelled), by(admin, &events.TaskUpdated{TaskID: "t1"}),
 		}, []string{
-			"stuck /t2 in q at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 --remove-depends-on t1",
+			"stuck /t2 in q at 7: Title of t2: waits for t1 (cancelled) → maestro task update t2 " +
+				"--remove-depends-on t1",
 		}},
 		{"what its item waits for was deleted", []given{
 			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"), deleted("t1"),
 		}, []string{
-			"stuck /t2 in q at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 --remove-depends-on t1",
+			"stuck /t2 in q at 7: Title of t2: waits for t1 (deleted) → maestro task update t2 " +
+				"--remove-depends-on t1",
 		}},
 		{"what its item waits for was put back", []given{
 			project(), task("t1"), needs("t2", "t1"), queue, pulls("a", "q"), push("t2"),
 			moved("t1", events.TaskInProgress), moved("t1", events.TaskTodo),
 		}, []string{
-			"stuck /t1 in q at 8: Title of t1: every item of queue q waits, and nobody has this task, which has to come " +
-				"first → maestro queue push t1 --queue q, or maestro session spawn --task-ids t1",
+			"stuck /t1 in q at 8: Title of t1: every item of queue q waits, and nobody has this task, which has to " +
+				"come first → maestro queue push t1 --queue q, or maestro session spawn --task-ids t1",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -63,8 +65,28 @@ func TestInboxSaysWhatIsTrue(t *testing.T) {
 	}
 }
 
-// TestStatusSaysWhoIsAtWork: the status lists no completed session as lost, and says which of those that said something
-// are not at work.
+// TestParentOfCompletedTasksIsShownOnce: a queue waits for a task whose parts have ended. If some of them are
+// completed, it only has to be confirmed; otherwise somebody has to do it.
+func TestParentOfCompletedTasksIsShownOnce(t *testing.T) {
+	for part, want := range map[events.TaskStatus]string{
+		events.TaskCompleted: "unattended /t1 at 7: Title of t1: all tasks below it are completed → " +
+			"maestro task complete t1",
+		events.TaskCancelled: "stuck /t1 in q at 6: Title of t1: every item of queue q waits, and nobody has this " +
+			"task, which has to come first → maestro queue push t1 --queue q, or maestro session spawn --task-ids t1",
+	} {
+		s := stateOf(t, project(), task("t1"), taskBelow("t1", "t3"), needs("t2", "t1"),
+			by(admin, &events.QueueCreated{Queue: "q"}), by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t2"}),
+			moved("t3", part), pulls("w", "q"))
+		items := s.Inbox("p", nil)
+		equalLists(t, "after a part is "+string(part), inboxLines(items), want)
+		if len(items) == 1 && items[0].HoldsUp != 1 {
+			t.Errorf("after a part is %s: it holds up %d tasks, want 1", part, items[0].HoldsUp)
+		}
+	}
+}
+
+// TestStatusSaysWhoIsAtWork: the status lists no completed session as lost, and says which of those that said
+// something are not at work.
 func TestStatusSaysWhoIsAtWork(t *testing.T) {
 	s := stateOf(t, project(), task("t1"), task("t2"), spawn("w", "t1"), spawn("v", "t2"),
 		report(worker, "w", events.ReportNeedsInput, "Which?", "t1"),
