@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 20
+const Format = 21
 
 // header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {
@@ -82,7 +82,7 @@ func (s *State) Image() *Image {
 		}
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
-			kept := newestEntries{id, s.halted.get(id), s.exits.get(id), s.losses.get(id)}
+			kept := newestEntries{id, s.lastWords.get(id), s.exits.get(id), s.losses.get(id)}
 			if kept.Halted != nil || kept.Exit != nil || kept.Loss != nil {
 				image.header.Newest = append(image.header.Newest, kept)
 			}
@@ -317,7 +317,7 @@ func (s *State) restore(h *header) error {
 func (s *State) restoreKept(h *header) {
 	for _, kept := range h.Newest {
 		if kept.Halted != nil {
-			s.halted.put(kept.SessionID, kept.Halted)
+			s.lastWords.put(kept.SessionID, kept.Halted)
 		}
 		if kept.Exit != nil {
 			s.exits.put(kept.SessionID, kept.Exit)

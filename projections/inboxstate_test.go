@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"strings"
 	"testing"
 
 	"maestro/events"
@@ -101,5 +102,60 @@ func TestStatusSaysWhoIsAtWork(t *testing.T) {
 	equalLists(t, "statements", said, "w needs_input completed", "v working lost")
 	if view := s.Session("w").View(); view.LostAt != nil {
 		t.Error("a completed session is shown as lost")
+	}
+}
+
+// TestInboxShowsLastWords: the open task of a session that reported as a whole that it is done shows what it said then,
+// also after a snapshot was decoded.
+func TestInboxShowsLastWords(t *testing.T) {
+	says := func(words string) given {
+		return by(worker, &events.SessionReported{
+			SessionID:        "w",
+			Kind:             events.ReportComplete,
+			Message:          words,
+			SessionCompleted: true,
+		})
+	}
+	complete := says("Found 3 bugs")
+	then := continued(project(), task("t1"), spawn("w", "t1"))
+	const (
+		nobody    = "unattended w/t1 at %: Title of t1: "
+		is        = "no session works on it: session w is "
+		spawnNext = "maestro session spawn --task-ids t1"
+		done      = is + "completed, and nobody says that it is done"
+		words     = "; its last words: "
+	)
+	long := strings.Repeat("x", 5000)
+	for _, c := range []struct {
+		name    string
+		story   []given
+		at      string
+		message string
+		next    string
+	}{
+		{"completed", then(complete), "4", done + words + "Found 3 bugs", "maestro task complete t1, or " + spawnNext},
+		{"stopped afterwards", then(complete, killed("w")), "5", is + "stopped" + words + "Found 3 bugs", spawnNext},
+		{
+			"it reports otherwise", then(complete, report(worker, "w", events.ReportProgress, "more")), "4", done,
+			"maestro task complete t1, or " + spawnNext,
+		},
+		{
+			"it says much", then(says(long)), "4",
+			(done + words + long)[:InboxText] + "…", "maestro task complete t1, or " + spawnNext,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			want := strings.Replace(nobody, "%", c.at, 1) + c.message + " → " + c.next
+			equalLists(t, "inbox", inboxLines(s.Inbox("p", nil)), want)
+			again, err := Decode([]byte(encode(t, s)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equalLists(t, "inbox of the decoded state", inboxLines(again.Inbox("p", nil)), want)
+			if word := s.LastWord(s.Session("w")); word != nil {
+				t.Errorf("it cannot continue: %q", word.Message)
+			}
+		})
 	}
 }

@@ -157,13 +157,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			if last.EndReason != "" {
 				item.Message += " (" + last.EndReason + ")"
 			}
+			item.Message += b.farewell(last)
 		case t.StatusSequence > 0 && t.StatusAt >= last.CompletedAt:
 			item.Message += ": it was reopened after session " + session + " was completed"
 		case t.Reopened:
-			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Message += ": session " + session + " is completed, and nobody says that it is done" + b.farewell(last)
 			item.Next = append(item.Next, b.complete(t))
 		default:
-			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Message += ": session " + session + " is completed, and nobody says that it is done" + b.farewell(last)
 			item.Next = append([]string{b.complete(t)}, item.Next...)
 		}
 		if reason := t.ReopenReason(); reason != "" {
@@ -171,6 +172,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 		}
 		return item
 	})
+}
+
+// farewell returns the last words of a session that said as a whole that it is done: they may be about the task.
+func (b *inbox) farewell(x *Session) string {
+	if said := b.FarewellOf(x); said != "" {
+		return "; its last words: " + said
+	}
+	return ""
 }
 
 // leftAt returns when an item of a task last ended, or was removed; 0 for never.

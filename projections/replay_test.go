@@ -23,7 +23,7 @@ const (
 // goldenDigest is the SHA-256 of the encoded state of the golden log. It changes only with [Format], or when the story
 // gets new events.
 const (
-	goldenFormat = 20
+	goldenFormat = 21
 	goldenDigest = "61e9b9f426513cd695c5b356df85c13e9f3450ac05127e26cd2127d779ddf91f"
 )
 
