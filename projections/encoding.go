@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 21
+const Format = 22
 
 // header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {
@@ -188,7 +188,7 @@ func (i *Image) EncodeLive(ctx context.Context) ([]byte, error) {
 	b := w.buffer.Bytes()
 	for _, t := range h.Tasks {
 		for said := range t.statements() {
-			b = appendWords(b, said.Words)
+			b = appendWords(appendWords(b, said.Words), said.Doubt)
 		}
 	}
 	return b, nil
@@ -252,7 +252,7 @@ func Decode(b []byte, segments ...[]byte) (*State, error) {
 	if h.Words {
 		for _, t := range h.Tasks {
 			for said := range t.statements() {
-				said.Words = r.words()
+				said.Words, said.Doubt = r.words(), r.words()
 			}
 		}
 	}

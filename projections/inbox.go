@@ -278,6 +278,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
 	if kind == InboxUnconfirmed {
+		item.doubted(t.SaidBy(session))
 		b.contested(&item, t)
 	}
 	return item

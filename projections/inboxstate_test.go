@@ -159,3 +159,49 @@ func TestInboxShowsLastWords(t *testing.T) {
 		})
 	}
 }
+
+// TestInboxShowsDoubts: the claim of a session whose last report was an error shows that error, also after a snapshot
+// was decoded.
+func TestInboxShowsDoubts(t *testing.T) {
+	says := func(kind events.ReportKind, words string, tasks ...string) given {
+		return report(worker, "w", kind, words, tasks...)
+	}
+	broke := says(events.ReportError, "disk full", "t1")
+	done := finished("w", "q", "t1")
+	on := says(events.ReportProgress, "on")
+	then := continued(project(), task("t1"), by(admin, &events.QueueCreated{Queue: "q"}),
+		by(admin, &events.QueueItemPushed{Queue: "q", TaskID: "t1"}), pulls("w", "q"), started("w", "q", "t1", 1))
+	const (
+		completed = "Completed in queue q"
+		doubt     = ": it reported an error before that: disk full"
+	)
+	for _, c := range []struct {
+		name  string
+		story []given
+		want  string
+	}{
+		{"an error", then(broke, done), completed + doubt},
+		{"an error of the session as a whole", then(says(events.ReportError, "disk full"), done), completed + doubt},
+		{"an error before it went on", then(says(events.ReportError, "disk full"),
+			says(events.ReportProgress, "on", "t1"), done), completed},
+		{"an error, and it says that it is done", then(broke, says(events.ReportComplete, "all", "t1"), done),
+			"all" + doubt},
+		{"an error, and it went on", then(broke, says(events.ReportProgress, "on", "t1"), done), completed},
+		{"an error, and it reports on no task", then(broke, on, done), completed + doubt},
+		{"a block", then(says(events.ReportBlocked, "no key", "t1"), done), completed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := stateOf(t, c.story...)
+			again, err := Decode([]byte(encode(t, s)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []*State{s, again} {
+				items := s.Inbox("p", nil)
+				if len(items) != 1 || items[0].Kind != InboxUnconfirmed || items[0].Message != c.want {
+					t.Errorf("%+v, want one claim with %q", items, c.want)
+				}
+			}
+		})
+	}
+}

@@ -26,6 +26,7 @@ var choreSearches = map[string]string{
 	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
 	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
 	"projections inboxwork.go quarantined ContainsFunc":     "counted; the queues of a task",
+	"projections inboxwork.go doesNow ContainsFunc":         "counted; `session-tasks`",
 	"projections inboxwork.go wentOn ContainsFunc":          "counted; the queues of a task",
 	"projections queue.go HeldOnce Contains":                "counted",
 	"projections says.go SaidBy indexOf":                    "counted by who asks",
