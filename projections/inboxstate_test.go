@@ -184,8 +184,10 @@ func TestInboxShowsDoubts(t *testing.T) {
 		{"an error of the session as a whole", then(says(events.ReportError, "disk full"), done), completed + doubt},
 		{"an error before it went on", then(says(events.ReportError, "disk full"),
 			says(events.ReportProgress, "on", "t1"), done), completed},
-		{"an error, and it says that it is done", then(broke, says(events.ReportComplete, "all", "t1"), done),
-			"all" + doubt},
+		{
+			"an error, and it says that it is done", then(broke, says(events.ReportComplete, "all", "t1"), done),
+			"all" + doubt,
+		},
 		{"an error, and it went on", then(broke, says(events.ReportProgress, "on", "t1"), done), completed},
 		{"an error, and it reports on no task", then(broke, on, done), completed + doubt},
 		{"a block", then(says(events.ReportBlocked, "no key", "t1"), done), completed},
