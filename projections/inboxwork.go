@@ -98,11 +98,11 @@ func (b *inbox) ended(t *Task) (last *Item) {
 }
 
 // attends is Attends without the holders that an item had before.
-func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.HasLeft(x, t) }
+func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.gaveUp(x, t) }
 
 // worksOn reports whether a session is at work and may go on with a task.
 func (b *inbox) worksOn(session string, t *Task) bool {
-	return b.works(session) && !b.HasLeft(b.Session(session), t)
+	return b.works(session) && !b.gaveUp(b.Session(session), t)
 }
 
 // wentOn reports whether an item of a task was started, and skipped or quarantined, after a session said that it cannot

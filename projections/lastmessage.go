@@ -46,7 +46,7 @@ func (s *State) Stands(t *Task, said StatusReport) events.TaskSessionStatus {
 	}
 	x := s.Session(said.SessionID)
 	if said.Sequence < t.StatusSequence ||
-		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.HasLeft(x, t) {
+		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.gaveUp(x, t) {
 		return ""
 	}
 	return said.Status
@@ -60,6 +60,14 @@ func (s *State) HasLeft(x *Session, t *Task) bool {
 	}
 	held := s.Holds(x)
 	return held == nil || held.TaskID != t.ID
+}
+
+// gaveUp reports whether a session has left a task and does not say that it goes on with it. What it said while it held
+// the item is either how that ended, or was taken back with the item.
+func (s *State) gaveUp(x *Session, t *Task) bool {
+	s.lookedThrough(t.Speakers())
+	said := t.SaidBy(x.ID)
+	return (said.Status == "" || said.isOutcome()) && s.HasLeft(x, t)
 }
 
 // UnansweredWord is [State.SessionWord] until the session gets a message that is about no task.

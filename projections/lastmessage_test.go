@@ -125,6 +125,8 @@ func TestItemHistory(t *testing.T) {
 			"quarantined b/t1 in q at 13: Title of t1: it was started once, and not finished: its session is lost → " +
 				requeueNext,
 		}},
+		{"its former holder says that it goes on", then(started("a", "q", "t1", 1), skipped("a", "q", "t1", true),
+			report("/projects/p/sessions/a", "a", events.ReportProgress, "I do it", "t1")), nil},
 		{"put back, and skipped", then(started("a", "q", "t1", 1), skipped("a", "q", "t1", true),
 			moved("t1", events.TaskTodo), requeued("q", "t1"), skipped("b", "q", "t1", false)), []string{
 			"unattended b/t1 at 12: Title of " + skippedItem,

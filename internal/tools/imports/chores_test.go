@@ -31,6 +31,7 @@ var choreSearches = map[string]string{
 	"projections queue.go HeldOnce Contains":                "counted",
 	"projections says.go SaidBy indexOf":                    "counted by who asks",
 	"projections says.go indexOf IndexFunc":                 "counted by who asks",
+	"projections lastmessage.go gaveUp SaidBy":              "counted; `task-sessions`",
 	"projections lastmessage.go MessagedSince ContainsFunc": "twenty messages of a session",
 	"service session.go passes Contains":                    "counted",
 }
