@@ -128,19 +128,20 @@ func (*AnswerInput) Warnings(s *projections.State, data events.Data) []Warning {
 	if !ok {
 		return nil
 	}
-	return append(mayStayUnread(s, answered.SessionID), heldByAnother(s, answered)...)
+	return append(mayStayUnread(s, answered.SessionID), heldByAnother(s, answered.SessionID, "answer",
+		answered.TaskIDs...)...)
 }
 
-// heldByAnother warns that a question is about an item that another session holds by now: that one gets no answer.
-func heldByAnother(s *projections.State, answered *events.InputAnswered) (warnings []Warning) {
-	for _, id := range answered.TaskIDs[:min(len(answered.TaskIDs), belowNamed)] {
+// heldByAnother warns that mail to a session is about an item that another session holds by now: that one gets none.
+func heldByAnother(s *projections.State, session, mail string, tasks ...string) (warnings []Warning) {
+	for _, id := range tasks[:min(len(tasks), belowNamed)] {
 		for _, item := range s.QueuesOf(id) {
-			if item.Status != events.ItemProcessing || item.SessionID == answered.SessionID {
+			if item.Status != events.ItemProcessing || item.SessionID == session {
 				continue
 			}
 			tell := "`maestro session message " + item.SessionID + " \"…\" --about " + id + "` tells it"
 			warnings = append(warnings, Warning{
-				Text:     "session " + item.SessionID + " holds task " + id + " now, and is sent no answer",
+				Text:     "session " + item.SessionID + " holds task " + id + " now, and is sent no " + mail,
 				Next:     []string{tell},
 				Tasks:    []string{id},
 				Sessions: []string{item.SessionID},

@@ -77,10 +77,15 @@ func (x *MessageSession) Decide(s *projections.State, c Call) (events.Data, erro
 
 // Warnings implements Warner. A caller that may send mail to a session may know that the session does not read it.
 func (*MessageSession) Warnings(s *projections.State, data events.Data) []Warning {
-	if sent, ok := data.(*events.SessionMessaged); ok {
-		return mayStayUnread(s, sent.SessionID)
+	sent, ok := data.(*events.SessionMessaged)
+	if !ok {
+		return nil
 	}
-	return nil
+	warnings := mayStayUnread(s, sent.SessionID)
+	if x := s.Session(sent.SessionID); sent.About != "" && x != nil && x.Role == events.RoleWorker {
+		warnings = append(warnings, heldByAnother(s, x.ID, "message", sent.About)...)
+	}
+	return warnings
 }
 
 // mayStayUnread warns the sender of mail to a session that said it is done, or whose command has ended: a session reads

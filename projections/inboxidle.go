@@ -82,7 +82,7 @@ func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
 					Message: "all tasks below it are completed",
 					Next:    []string{"maestro task complete " + t.ID},
 				}
-				switch last := b.lastSession(t); {
+				switch last := b.lastWorked(t); {
 				case reopened:
 					const why = "it was reopened after all tasks below it were completed"
 					item.Message = textOf(why, t.StatusReasonText())

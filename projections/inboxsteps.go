@@ -1,6 +1,11 @@
 package projections
 
-import "maestro/events"
+import (
+	"slices"
+	"sort"
+
+	"maestro/events"
+)
 
 // The steps of an inbox item are commands that are accepted as things stand: each function returns the command for a
 // task, or the one that has to come before it.
@@ -58,6 +63,39 @@ func (s *State) lastSession(t *Task) *Session {
 		return s.sessions.get(t.SessionIDs[n-1])
 	}
 	return nil
+}
+
+// workedLooked is how many of a task's last sessions are searched for one that left something.
+const workedLooked = 20
+
+// lastWorked returns the last session that had a task and did or was told something, or else the last one; nil if none
+// had it.
+func (s *State) lastWorked(t *Task) *Session {
+	for _, id := range slices.Backward(t.SessionIDs[max(0, len(t.SessionIDs)-workedLooked):]) {
+		s.work(1)
+		if x := s.sessions.get(id); !s.leftNothing(x) {
+			return x
+		}
+	}
+	return s.lastSession(t)
+}
+
+// leftNothing reports whether a session has ended and its timeline shows only its creation, its end, and that it was
+// lost meanwhile.
+func (s *State) leftNothing(x *Session) bool {
+	if !x.Ended() || x.DoneSequence > 0 || x.Losses > 1 {
+		return false
+	}
+	timeline := s.SessionTimeline(x.ID)
+	for range 2 + x.Losses {
+		if len(timeline) == 0 {
+			return true
+		}
+		event := timeline[0].Sequence()
+		at := sort.Search(len(timeline), func(i int) bool { return timeline[i].Sequence() > event })
+		timeline = timeline[at:]
+	}
+	return len(timeline) == 0
 }
 
 // requeue returns the command that puts an item back into its queue.

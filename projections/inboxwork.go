@@ -97,7 +97,7 @@ func (b *inbox) ended(t *Task) (last *Item) {
 	return last
 }
 
-// attends is Attends without the holders that an item had before.
+// attends is Attends without the holders that an item had before, unless they go on.
 func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.gaveUp(x, t) }
 
 // worksOn reports whether a session is at work and may go on with a task.
@@ -123,6 +123,9 @@ func (b *inbox) works(session string) bool {
 // addUnattended adds a task; last is the last session that had it, or nil.
 func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	session := ""
+	if last != nil && b.leftNothing(last) {
+		last = b.lastWorked(t)
+	}
 	if last != nil {
 		session = last.ID
 	}

@@ -46,7 +46,7 @@ type gathering struct {
 	dependents   quotaOfList
 	// sources counts the tasks whose sources are complete.
 	sources int
-	before  []*predecessor
+	before  *predecessors
 
 	// looked counts the steps that are not charged yet.
 	looked int
@@ -235,7 +235,7 @@ func (g *gathering) other(v View, id string, quota *quotaOfList) {
 	g.around = append(g.around, t)
 }
 
-// makeSources creates the sources of the tasks, and looks up the session's predecessor.
+// makeSources creates the sources of the tasks, and looks up the session's predecessors.
 func (g *gathering) makeSources(v View, until uint64) (done bool, err error) {
 	for ; g.sources < len(g.own)+len(g.around); g.sources++ {
 		if v.Steps() >= until {

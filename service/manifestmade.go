@@ -77,8 +77,8 @@ func unique(ids []string) []string {
 }
 
 // custom returns a manifest's free context: what the caller gave, the tasks, which existing clients look for, and, for
-// a successor, what its predecessor on the primary task said last.
-func custom(tasks []string, context json.RawMessage, before []*predecessor) json.RawMessage {
+// a successor, what its predecessors on the primary task said last.
+func custom(tasks []string, context json.RawMessage, before *predecessors) json.RawMessage {
 	fields := map[string]any{"taskIds": tasks}
 	if len(context) > 0 {
 		var given map[string]any
@@ -90,8 +90,8 @@ func custom(tasks []string, context json.RawMessage, before []*predecessor) json
 			}
 		}
 	}
-	if told := predecessorOf(before); told != nil {
-		fields[manifest.PredecessorKey] = told
+	if before != nil {
+		fields[manifest.PredecessorKey] = before.manifest()
 	}
 	encoded, err := json.Marshal(fields)
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"iter"
 	"slices"
 
+	"maestro/events"
 	"maestro/internal/safetext"
 	"maestro/projections"
+	"maestro/service/wire"
 	"maestro/workers/manifest"
 )
 
@@ -14,13 +16,22 @@ import (
 const (
 	predecessorWords = 20
 	predecessorBytes = 4 << 10
-	// predecessorsLooked bounds how many sessions are passed over that said nothing and were told nothing.
-	predecessorsLooked = 10
+	// passedReasons is how many sessions are named that left nothing but the reason for which they were ended.
+	passedReasons = 5
 )
 
-// predecessor is the session that worked on a task before another one, and what it left in the state.
+// predecessors are the sessions that worked on a task before another one, newest first, and what all of them said and
+// were told about it.
+type predecessors struct {
+	sessions []*predecessor
+	earlier  *earlier
+}
+
+// predecessor is a session that worked on a task before another one, and what it left in the state.
 type predecessor struct {
 	*projections.Session
+	// about is the task if the session goes on with something else: only what concerns the task is told.
+	about    string
 	timeline projections.Timeline
 	// newest reads entries of the timeline, newest first.
 	newest func(projections.Timeline) iter.Seq[*projections.Entry]
@@ -29,54 +40,88 @@ type predecessor struct {
 	result *projections.StatementView
 }
 
-// predecessors returns the last sessions of a task that have ended, the newest first. It examines the sessions of the
-// task, whose number the limit task-sessions bounds.
-func (v View) predecessors(t *projections.Task) (before []*predecessor) {
+// predecessors returns the newest sessions of a task that have ended, or have it no more; nil if there are none.
+func (v View) predecessors(t *projections.Task) *predecessors {
+	before := &predecessors{earlier: v.earlierOn(t, "")}
+	v.Worked(t.Speakers() / namesPerStep)
+	said := make(map[string]projections.StatusReport, t.Speakers())
+	for _, report := range t.AllSays() {
+		said[report.SessionID] = report
+	}
+	result, reader := t.ShownResult(), v.entryReader()
 	for _, id := range slices.Backward(t.SessionIDs) {
 		x := v.SessionEver(id)
-		if x == nil || v.Gone(id) == "" && x.Active() {
+		v.Worked(1)
+		ended := x != nil && (v.Gone(id) != "" || !x.Active())
+		if x == nil || !ended && !v.leftTask(x, t) {
 			continue
 		}
-		v.Worked(t.Speakers() / 16)
-		if before = append(before, v.predecessor(t, x)); len(before) == predecessorsLooked {
+		one := &predecessor{
+			Session:  x,
+			timeline: v.SessionTimeline(x.ID),
+			newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
+				return reader.backward(timeline, x.ID)
+			},
+			said: said[x.ID],
+		}
+		if !ended {
+			one.about = t.ID
+		}
+		if result != nil && result.By == x.Source() {
+			one.result = result
+		}
+		if before.sessions = append(before.sessions, one); len(before.sessions) == earlierSessions {
 			break
 		}
+	}
+	if len(before.sessions) == 0 {
+		return nil
 	}
 	return before
 }
 
-// predecessorOf returns the part of a manifest about the newest of the sessions before its own that left words, or else
-// about the newest; nil if there are none. It may run without the state.
-func predecessorOf(before []*predecessor) (told *manifest.Predecessor) {
-	for _, x := range before {
-		left := x.manifest()
-		if len(left.Words) > 0 || left.Result != "" {
-			return left
+// manifest returns the part of the successor's manifest about those before it: the newest that said something or was
+// told something, and what the others said and were told about the task. It may run without the state.
+func (x *predecessors) manifest() *manifest.Predecessor {
+	var reasons []manifest.Word
+	told := x.sessions[0].manifest()
+	for i, before := range x.sessions {
+		one := told
+		if i > 0 {
+			one = before.manifest()
 		}
-		if told == nil {
-			told = left
+		if len(one.Words) > 0 || one.Says != "" || one.Result != "" {
+			told = one
+			break
+		}
+		if one.EndReason != "" && len(reasons) < passedReasons {
+			word := manifest.Word{SessionID: one.SessionID, Kind: "ended", Told: true}
+			word.Text, word.Cut = events.Beginning(before.EndReason, earlierBytes)
+			reasons = append(reasons, word)
+		}
+	}
+	if x.earlier != nil {
+		delete(x.earlier.sessions, told.SessionID)
+		delete(x.earlier.atWork, told.SessionID)
+		for _, word := range x.earlier.words(&wire.Work{}) {
+			told.Earlier = append(told.Earlier, manifest.Word{
+				SessionID: word.SessionID,
+				Kind:      word.Kind,
+				Told:      projections.SessionMessageKind(word.Kind).IsTold(),
+				Text:      safetext.Shorten(word.Text, earlierBytes),
+				Cut:       word.Cut,
+			})
+		}
+	}
+	for _, word := range slices.Backward(reasons) {
+		if word.SessionID != told.SessionID {
+			told.Earlier = append(told.Earlier, word)
 		}
 	}
 	return told
 }
 
-func (v View) predecessor(t *projections.Task, x *projections.Session) *predecessor {
-	reader := v.entryReader()
-	before := &predecessor{
-		Session:  x,
-		timeline: v.SessionTimeline(x.ID),
-		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
-			return reader.backward(timeline, x.ID)
-		},
-		said: t.SaidBy(x.ID),
-	}
-	if result := t.ShownResult(); result != nil && result.By == x.Source() {
-		before.result = result
-	}
-	return before
-}
-
-// manifest returns the part of the successor's manifest about the predecessor. It reads only the end of a long
+// manifest returns the part of the successor's manifest about a predecessor. It reads only the end of a long
 // timeline, and may run without the state.
 func (x *predecessor) manifest() *manifest.Predecessor {
 	told := &manifest.Predecessor{
@@ -102,7 +147,17 @@ func (x *predecessor) manifest() *manifest.Predecessor {
 	}
 	timeline := x.timeline[max(0, inTime-newestLooked):]
 	newest := func(late bool) iter.Seq[*projections.Entry] {
-		return x.newest(timeline.Late(late))
+		entries := x.newest(timeline.Late(late))
+		if x.about == "" {
+			return entries
+		}
+		return func(yield func(*projections.Entry) bool) {
+			for e := range entries {
+				if e.TaskID == x.about && !yield(e) {
+					return
+				}
+			}
+		}
 	}
 	for _, word := range x.SessionMessages(newest, predecessorWords) {
 		told.Words = append(told.Words, manifest.Word{

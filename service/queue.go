@@ -100,17 +100,27 @@ func OtherStrategy(session string) error {
 	return Invalid("", "Session %s does not use queue strategy", session)
 }
 
-// GetSessionQueueTop returns the next item of the queue that a session pulls from, and the item that it holds.
-func (v View) GetSessionQueueTop(in *wire.SessionID) (wire.QueueTop, error) {
+// GetSessionQueueTop returns the next item of the queue that a session pulls from, and the item that it holds. The
+// returned function reads what sessions before it said about that item, and runs without the state.
+func (v View) GetSessionQueueTop(in *wire.SessionID) (func() wire.QueueTop, error) {
 	x, q, err := v.SessionQueue("queue:top", in.ID)
 	if err != nil {
-		return wire.QueueTop{}, err
+		return nil, err
 	}
 	top := v.topOf(q)
+	var before *earlier
 	if held := v.Holds(x); held != nil {
 		top.Held, top.Work = new(v.ItemView(q, held)), v.workOf(held.TaskID)
+		if t := v.Task(held.TaskID); t != nil && v.Caller.readsMail(x) {
+			before = v.earlierOn(t, x.ID)
+		}
 	}
-	return top, nil
+	return func() wire.QueueTop {
+		if before != nil {
+			top.Work.Earlier = before.words(top.Work)
+		}
+		return top
+	}, nil
 }
 
 // GetQueueTop returns the next item of a queue.

@@ -40,7 +40,7 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 	add := func(id string) {
 		switch x := v.SessionEver(id); {
 		case id == holder || x == nil:
-		case v.Gone(id) != "" || !x.Active() || v.HasLeft(x, t):
+		case v.Gone(id) != "" || !x.Active() || v.leftTask(x, t):
 			sessions[id] = x
 		case reopened > 0:
 			atWork[id] = x
@@ -65,6 +65,21 @@ func (v View) earlierOn(t *projections.Task, holder string) *earlier {
 		atWork:   atWork,
 		newest:   newest,
 	}
+}
+
+// leftTask reports whether a session at work had a task and has it no more: it does not hold its item, and the task is
+// none of its own.
+func (v View) leftTask(x *projections.Session, t *projections.Task) bool {
+	if v.HasLeft(x, t) {
+		return true
+	}
+	v.Worked((len(x.TaskIDs) + len(t.SessionIDs) + len(x.Unlinked)) / namesPerStep)
+	item := v.Holds(x)
+	if slices.Contains(x.TaskIDs, t.ID) || item != nil && item.TaskID == t.ID {
+		return false
+	}
+	return slices.Contains(t.SessionIDs, x.ID) ||
+		slices.ContainsFunc(x.Unlinked, func(u projections.Unlinked) bool { return u.TaskID == t.ID })
 }
 
 // words returns the newest messages, oldest first, and none if the log cannot be read: the item is started. What the

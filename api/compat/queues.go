@@ -20,7 +20,7 @@ func (s *compat) queueReads() {
 		Name:    "session-queue",
 		Summary: "The queue that a session pulls from",
 	}, getSessionQueue)
-	route.Read(s.server.Server, route.Route{
+	route.ReadThen(s.server.Server, route.Route{
 		Path:    "/api/sessions/{id}/queue/top",
 		Name:    "queue-top",
 		Summary: "The next item that may be started",
@@ -215,18 +215,25 @@ func getSessionQueueItems(v service.View, in *wire.SessionID) (func() (lateItems
 	}, nil
 }
 
-func getSessionQueueTop(v service.View, in *wire.SessionID) (wire.QueueTop, error) {
+func getSessionQueueTop(v service.View, in *wire.SessionID) (func() wire.QueueTop, error) {
 	if _, _, err := sessionQueue(v, "queue:top", in.ID); err != nil {
-		return wire.QueueTop{}, err
+		return nil, err
 	}
-	top, err := v.GetSessionQueueTop(in)
-	if !v.Caller.Program && top.Item == nil {
-		top.Message = queueEmpty
-		if top.Stats.Queued > top.Over {
-			top.Message = queueWaits
+	read, err := v.GetSessionQueueTop(in)
+	if err != nil {
+		return nil, err
+	}
+	program := v.Caller.Program
+	return func() wire.QueueTop {
+		top := read()
+		if !program && top.Item == nil {
+			top.Message = queueEmpty
+			if top.Stats.Queued > top.Over {
+				top.Message = queueWaits
+			}
 		}
-	}
-	return top, err
+		return top
+	}, nil
 }
 
 // The messages to older clients about a queue in which nothing can be started now.

@@ -59,8 +59,8 @@ type Work struct {
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
 	Failed *WorkFailed `json:"failed,omitempty"`
-	// Earlier is what sessions that have ended said about the task, and what they were told, oldest first. Only the
-	// answer of queue:start has it.
+	// Earlier is what sessions that have the task no more said about it, and what they were told, oldest first. Only
+	// who holds the item is shown it.
 	Earlier []WorkWord `json:"earlier,omitempty"`
 	// Results are those of the tasks that it depends on; ResultsMore counts the omitted ones.
 	Results     []WorkResult `json:"dependencyResults"`

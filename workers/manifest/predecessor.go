@@ -5,7 +5,8 @@ import "maestro/events"
 // PredecessorKey is the member of a generated manifest's free context that holds its [Predecessor].
 const PredecessorKey = "predecessor"
 
-// Predecessor describes the session that worked on the primary task before this one.
+// Predecessor describes the last session that said something, or was told something, of those that worked on the
+// primary task before this one.
 type Predecessor struct {
 	SessionID string               `json:"sessionId"`
 	Name      string               `json:"name"`
@@ -14,6 +15,8 @@ type Predecessor struct {
 	// Says is its last report on the task, Result its text when it reported the task as completed.
 	Says   events.TaskSessionStatus `json:"says,omitempty"`
 	Result string                   `json:"result,omitempty"`
+	// Earlier are the newest reports and mail about the task of the sessions before it, oldest first.
+	Earlier []Word `json:"earlier,omitempty"`
 	// Words are its newest reports and mail, oldest first.
 	Words []Word `json:"words"`
 	// Cut names the truncated ones of endReason and result.
@@ -23,10 +26,12 @@ type Predecessor struct {
 // Word is something that a session said, or was told by somebody else. Cut says that Text is only the beginning, Late
 // that it was delivered after the session's end.
 type Word struct {
-	Kind    string   `json:"kind"`
-	Told    bool     `json:"told,omitempty"`
-	TaskIDs []string `json:"taskIds,omitempty"`
-	Text    string   `json:"text"`
-	Cut     bool     `json:"cut,omitempty"`
-	Late    bool     `json:"late,omitempty"`
+	// SessionID is "" for the predecessor.
+	SessionID string   `json:"sessionId,omitempty"`
+	Kind      string   `json:"kind"`
+	Told      bool     `json:"told,omitempty"`
+	TaskIDs   []string `json:"taskIds,omitempty"`
+	Text      string   `json:"text"`
+	Cut       bool     `json:"cut,omitempty"`
+	Late      bool     `json:"late,omitempty"`
 }

@@ -208,8 +208,9 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	}
 	w.start("predecessor")
 	w.text("note",
-		"Another session worked on this before you and has ended. Each word is what it said, and each told what "+
-			"others told it. Trust what you find in the files more than what it said.")
+		"Another session worked on this before you. Each word is what it said, and each told what others told it; "+
+			"those with a session are of others that worked on it. Trust what you find in the files more than what "+
+			"was said.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
 			if words := wordsIn(e); words != nil {
@@ -228,7 +229,7 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 func wordsIn(e entry) (words []manifest.Word) {
 	decoder := json.NewDecoder(bytes.NewReader(e.value))
 	decoder.DisallowUnknownFields()
-	if e.key != "words" || decoder.Decode(&words) != nil {
+	if e.key != "words" && e.key != "earlier" || decoder.Decode(&words) != nil {
 		return nil
 	}
 	return words
@@ -247,8 +248,8 @@ func (w *xmlWriter) words(words []manifest.Word) {
 			element = "told"
 		}
 		w.text(element, word.Text, slices.Concat(
-			some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")), some("cut", mark(word.Cut)),
-			some("late", mark(word.Late)),
+			some("session", word.SessionID), some("kind", word.Kind), some("tasks", strings.Join(word.TaskIDs, ",")),
+			some("cut", mark(word.Cut)), some("late", mark(word.Late)),
 		)...)
 	}
 }
