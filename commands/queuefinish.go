@@ -328,7 +328,27 @@ func (*CompleteItem) Warnings(s *projections.State, data events.Data) []Warning 
 			Tasks: []string{completed.TaskID},
 		})
 	}
-	return warnings
+	return append(warnings, doubted(s, completed)...)
+}
+
+// doubted warns that the last report of a session before it completed an item was an error.
+func doubted(s *projections.State, completed *events.QueueItemCompleted) []Warning {
+	t := s.Task(completed.TaskID)
+	if t == nil {
+		return nil
+	}
+	s.Worked(t.Speakers() / namesPerStep)
+	if t.SaidBy(completed.SessionID).Doubt == nil {
+		return nil
+	}
+	return []Warning{{
+		Text: "the last report before this on task " + t.ID + " was an error, which the inbox shows too",
+		Next: []string{
+			"if it is not done, say so with `maestro report error \"<reason>\" --task " + t.ID + "`",
+			"if it is, `maestro report complete \"<summary>\" --task " + t.ID + "` says what became of the error",
+		},
+		Tasks: []string{t.ID},
+	}}
 }
 
 // Warnings implements Warner.

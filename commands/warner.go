@@ -85,10 +85,19 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 
 // Warnings implements Warner.
 func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
-	if changed, ok := data.(*events.TaskStatusChanged); ok {
-		return unheardNotice(s, changed.Notice)
+	changed, ok := data.(*events.TaskStatusChanged)
+	if !ok {
+		return nil
 	}
-	return nil
+	warnings := unheardNotice(s, changed.Notice)
+	if x.Reason == "" {
+		warnings = append(warnings, Warning{
+			Text:  "nobody is told why task " + x.TaskID + " is blocked",
+			Next:  []string{"say it with `maestro task block " + x.TaskID + " \"<reason>\"`"},
+			Tasks: []string{x.TaskID},
+		})
+	}
+	return warnings
 }
 
 // Warnings implements Warner. The sessions that pull from a deleted queue have nothing more to do.
@@ -149,10 +158,11 @@ func (x *DeleteSession) Warnings(s *projections.State, data events.Data) []Warni
 	}
 	switch session.Status { // the deletion keeps it
 	case events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking:
-		return []Warning{{
-			Text: sessionNamed(session) + " had not ended: it can do nothing more, its open questions are gone, and " +
-				"an item that it held returns to its queue",
-		}}
+		text := sessionNamed(session) + " had not ended: it can do nothing more, and its open questions are gone"
+		if item := s.Holds(session); item != nil {
+			text += "; the item that it held, task " + item.TaskID + ", returns to queue " + item.Queue
+		}
+		return []Warning{{Text: text}}
 	case events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed:
 	}
 	return nil

@@ -9,6 +9,10 @@ import (
 // Lost reports whether the session was silent for too long, and has not been heard since.
 func (x *Session) Lost() bool { return x.LostAt != 0 }
 
+// Silent reports whether a session is lost that still has something to do: nobody waits to hear from one that has
+// ended, or said that it is done.
+func (x *Session) Silent() bool { return x.Lost() && x.Active() }
+
 // Gone returns why a session can no longer hold an item: lost, stopped, failed or deleted; "" if it can.
 func (s *State) Gone(id string) string {
 	x := s.sessions.get(id)
@@ -21,6 +25,18 @@ func (s *State) Gone(id string) string {
 		return "lost"
 	}
 	return ""
+}
+
+// Became returns what a session became that is not at work: lost, completed, stopped, failed or deleted; "" if it is,
+// or there never was one.
+func (s *State) Became(id string) string {
+	switch x := s.sessions.get(id); {
+	case x == nil || x.Active() && !x.Lost() && !x.Deleted:
+		return ""
+	case !x.Deleted && !x.Active():
+		return string(x.Status)
+	}
+	return s.Gone(id)
 }
 
 // The types of the entries for the loss of a session, and for its return.

@@ -17,7 +17,7 @@ import (
 )
 
 // Format is the version of Encode's format. A snapshot of another format is not used.
-const Format = 20
+const Format = 22
 
 // header is the first part of an encoded state: everything except the words of statements, and what is in segments.
 type header struct {
@@ -82,7 +82,7 @@ func (s *State) Image() *Image {
 		}
 		for _, id := range s.sessionIDs.get(project) {
 			image.header.Sessions = append(image.header.Sessions, s.sessions.get(id))
-			kept := newestEntries{id, s.halted.get(id), s.exits.get(id), s.losses.get(id)}
+			kept := newestEntries{id, s.lastWords.get(id), s.exits.get(id), s.losses.get(id)}
 			if kept.Halted != nil || kept.Exit != nil || kept.Loss != nil {
 				image.header.Newest = append(image.header.Newest, kept)
 			}
@@ -188,7 +188,7 @@ func (i *Image) EncodeLive(ctx context.Context) ([]byte, error) {
 	b := w.buffer.Bytes()
 	for _, t := range h.Tasks {
 		for said := range t.statements() {
-			b = appendWords(b, said.Words)
+			b = appendWords(appendWords(b, said.Words), said.Doubt)
 		}
 	}
 	return b, nil
@@ -252,7 +252,7 @@ func Decode(b []byte, segments ...[]byte) (*State, error) {
 	if h.Words {
 		for _, t := range h.Tasks {
 			for said := range t.statements() {
-				said.Words = r.words()
+				said.Words, said.Doubt = r.words(), r.words()
 			}
 		}
 	}
@@ -317,7 +317,7 @@ func (s *State) restore(h *header) error {
 func (s *State) restoreKept(h *header) {
 	for _, kept := range h.Newest {
 		if kept.Halted != nil {
-			s.halted.put(kept.SessionID, kept.Halted)
+			s.lastWords.put(kept.SessionID, kept.Halted)
 		}
 		if kept.Exit != nil {
 			s.exits.put(kept.SessionID, kept.Exit)

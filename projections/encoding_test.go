@@ -116,7 +116,7 @@ func TestEncodeKeepsEveryField(t *testing.T) {
 		0, 0, 5e6, time.UTC)
 	s.taskTimelines.put(x.ID, Timeline{PlaceAt(1, 0), PlaceAt(1, 1), PlaceAt(2, 1<<indexBits-1)})
 	s.sessionTimelines.put(session.ID, Timeline{PlaceAt(1, 5) | markBare, PlaceAt(2, 0) | markLate | markTaskless})
-	s.halted.put(session.ID, filled[Entry](t, &n))
+	s.lastWords.put(session.ID, filled[Entry](t, &n))
 	s.exits.put(session.ID, filled[Entry](t, &n))
 	s.losses.put(session.ID, filled[Loss](t, &n))
 	s.late.put(p.ID, []*Entry{filled[Entry](t, &n), filled[Entry](t, &n)})

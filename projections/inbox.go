@@ -230,8 +230,10 @@ func (b *inbox) task(t *Task) {
 		b.lookedThrough(t.Speakers())
 		since = int64(t.SaidBy(session).At)
 	}
-	if says == events.SaysFailed && b.wentOn(t, since) {
-		says = ""
+	if says == events.SaysFailed || says == events.SaysBlocked && !b.worksOn(session, t) {
+		if b.wentOn(t, t.SaidBy(session)) {
+			says = ""
+		}
 	}
 	switch {
 	case t.Status != events.TaskBlocked && b.takenUp(t, says, session):
@@ -276,6 +278,7 @@ func (b *inbox) tellTask(t *Task, kind InboxKind, says events.TaskSessionStatus,
 		item.Message = result.Text // the completion of a queue item has no text of its own
 	}
 	if kind == InboxUnconfirmed {
+		item.doubted(t.SaidBy(session))
 		b.contested(&item, t)
 	}
 	return item
@@ -289,7 +292,7 @@ func (b *inbox) goOn(t *Task, session, gone string) []string {
 			return []string{requeue(item)}
 		}
 	}
-	if gone == "" && b.works(session) { // one that said it is done may run no further command
+	if gone == "" && b.worksOn(session, t) { // one that said it is done may run no further command
 		return []string{"maestro session message " + session + ` "…" --about ` + t.ID}
 	}
 	return b.spawn(t)

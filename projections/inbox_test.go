@@ -217,14 +217,14 @@ func TestInbox(t *testing.T) {
 		{
 			"stuck behind what was cancelled", queued(moved("t1", events.TaskCancelled)),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (cancelled) → maestro task " +
+				"stuck /t2 in w at 8: Title of t2: waits for t1 (cancelled) → maestro task " +
 					"update t2 --remove-depends-on t1",
 			},
 		},
 		{
 			"stuck behind what was deleted", queued(deleted("t1")),
 			[]string{
-				"stuck /t2 in w at 7: Title of t2: waits for t1 (deleted) → maestro task " +
+				"stuck /t2 in w at 8: Title of t2: waits for t1 (deleted) → maestro task " +
 					"update t2 --remove-depends-on t1",
 			},
 		},
@@ -244,7 +244,8 @@ func TestInbox(t *testing.T) {
 				"spawn --strategy queue --queue w --project p"},
 		},
 		{"stranded by a loss", queued(lost("w")), []string{
-			"unstarted w/ at 4: Name of w: it was spawned, and has not begun any work → maestro session exec w -- " +
+			"unstarted w/ at 4: Name of w: it was spawned, has reported and begun nothing, and is not heard → " +
+				"maestro session exec w -- " +
 				"<command>, or maestro session kill w",
 			"stranded w/ in w at 8: Name of w: items wait in its queue, and it is lost → maestro session " +
 				"spawn --strategy queue --queue w --project p",
@@ -285,7 +286,7 @@ func TestInbox(t *testing.T) {
 		}},
 		{"a session waits, and what comes first waits for what is below it", named(push("t2"), pulls("x", "a"),
 			taskBelow("t1", "t8"), taskBelow("t8", "t9")), []string{
-			"stuck /t9 in a at 7: Title of t9: every item of queue a waits, and nobody has this task, which has to " +
+			"stuck /t9 in a at 10: Title of t9: every item of queue a waits, and nobody has this task, which has to " +
 				"come first → maestro queue push t9 --queue a, or maestro session spawn --task-ids t9",
 		}},
 		{"a session waits, and what is below what comes first is for who has that", named(push("t2"), pulls("x", "a"),
@@ -349,7 +350,7 @@ func TestInboxConcerns(t *testing.T) {
 		moved("t1", events.TaskBlocked), lost("w"), quarantined("w", "w", "t3", 3), deleted("t1"),
 	)
 	for session, want := range map[string][]string{
-		"w":  {"stuck", "question i1", "lost", "stranded", "quarantined"},
+		"w":  {"question i1", "lost", "stranded", "quarantined", "stuck"},
 		"w2": {"question i2"},
 		"x":  nil,
 	} {

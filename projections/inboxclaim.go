@@ -62,6 +62,15 @@ func startedInVain(item *Item) string {
 	return "it was started " + strconv.Itoa(item.Attempts) + " times, and never finished"
 }
 
+// doubted puts before a session's words that a task is done what it said of an error just before.
+func (item *InboxItem) doubted(said StatusReport) {
+	if said.Doubt == nil {
+		return
+	}
+	before, _ := events.Preview(said.Doubt.Text, InboxText/2) // both are shown
+	item.Message = textOf(item.Message, textOf("it reported an error before that", before))
+}
+
 // contested changes the item of a task that a session reported as done while the task's item in a queue is another
 // session's, or waits for one: who confirms it should know, and the holder may have more to say.
 func (b *inbox) contested(item *InboxItem, t *Task) {

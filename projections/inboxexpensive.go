@@ -141,7 +141,9 @@ func (b *inbox) abandoned(t *Task, worker string) {
 	}
 	switch {
 	case t.Status == events.TaskTodo && t.StatusAt >= ended && t.StatusSequence > 0:
-		b.inVain(t) // it was put back to be started later
+		if !b.setAside(t) {
+			b.inVain(t) // it was put back to be started later
+		}
 		return
 	case !last.Deleted && last.Status == events.SessionEndFailed:
 		if b.expensive.left[last.ID] == nil {

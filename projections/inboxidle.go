@@ -43,11 +43,29 @@ func (b *inbox) allBelowEnded(t *Task) bool {
 	return !b.done(t.ID) && len(b.children.get(t.ID)) > 0 && b.Unfinished(t.ID) == 0
 }
 
+// completedBelow reports whether an open task has tasks below it, of which none is open and some are completed:
+// doneBelow adds it. Of very many tasks below it examines only the oldest.
+func (b *inbox) completedBelow(t *Task) bool {
+	if !b.allBelowEnded(t) {
+		return false
+	}
+	for i, id := range b.children.get(t.ID) {
+		b.work(1)
+		if child := b.Task(id); child != nil && child.Status == events.TaskCompleted {
+			return true
+		}
+		if i == mostLooked {
+			break
+		}
+	}
+	return false
+}
+
 // doneBelow returns a chore that adds an open task below which everything is done, unless somebody works on it. The
 // wait began when the last task below it was completed. If the task was reopened after that, it lacks something itself:
 // its own work comes first.
 func (b *inbox) doneBelow(t *Task, worker string) func() (more bool) {
-	if t.Status == events.TaskBlocked || b.Open(t.ID) > 0 || b.works(worker) || b.worked(t) {
+	if t.Status == events.TaskBlocked || b.Open(t.ID) > 0 || b.worksOn(worker, t) || b.worked(t) {
 		return func() bool { return false }
 	}
 	completed, since, reopened := 0, t.StatusAt, t.Reopened

@@ -9,7 +9,8 @@ import (
 const stalledLooked = 100
 
 // stalled adds the task that the items of a queue wait for, if none can be started or is held, and nobody has that
-// task: they would wait for ever, whether or not a session works in the queue. The wait began when the item was pushed.
+// task: they would wait for ever, whether or not a session works in the queue. The wait began when the item
+// was pushed, or when that task became what it is.
 func (b *inbox) stalled(q *Queue) {
 	key := queueKey(q.ProjectID, q.Name)
 	if q.Stats.Queued == 0 || q.Stats.Processing > 0 || b.ready.get(key).len() > 0 {
@@ -43,7 +44,9 @@ func (b *inbox) stalled(q *Queue) {
 		looked++
 		item, t := b.Item(q.ProjectID, q.Name, task), b.Task(task)
 		if item != nil && t != nil && !t.Over() && b.goneDependency(t) == "" { // else it is stuck, and listed so
-			on, since = b.leftToStart(t), item.AddedAt
+			if on = b.leftToStart(t); on != nil {
+				since = max(item.AddedAt, on.CreatedAt, on.StatusAt)
+			}
 		}
 	}))
 }
@@ -64,7 +67,7 @@ func (b *inbox) leftToStart(t *Task) *Task {
 			case b.Unfinished(id) > 0 && b.worked(on): // whoever works on it gives out what is below it
 			case b.Unfinished(id) > 0:
 				next = cmp.Or(next, on)
-			case on.touched(), b.allBelowEnded(on): // the inbox shows what it needs
+			case on.touched(), b.completedBelow(on): // the inbox shows what it needs
 			case b.Startable(on):
 				return on
 			default:

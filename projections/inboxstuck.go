@@ -3,6 +3,8 @@ package projections
 import (
 	"strconv"
 	"strings"
+
+	"maestro/events"
 )
 
 // stuck adds queue items that wait for something that will not happen. One item counts those with too many dependencies
@@ -24,10 +26,11 @@ func (b *inbox) stuck(q *Queue) {
 			}
 		default:
 			b.looks -= len(t.Dependencies)
-			if !b.Stuck(q, item) {
+			gone := b.goneSince(t, q.TrustReports)
+			if gone == 0 {
 				break
 			}
-			b.find(InboxStuck, q.SessionID, task, q.Name, item.AddedAt, func() InboxItem {
+			b.find(InboxStuck, q.SessionID, task, q.Name, max(item.AddedAt, gone), func() InboxItem {
 				return InboxItem{
 					TaskID:  task,
 					Queue:   q.Name,
@@ -50,7 +53,7 @@ func (b *inbox) inVain(t *Task) {
 	if on == nil {
 		return
 	}
-	b.find(InboxStuck, "", t.ID, "", max(t.CreatedAt, on.UpdatedAt), func() InboxItem {
+	b.find(InboxStuck, "", t.ID, "", max(t.CreatedAt, b.goneSince(t, false)), func() InboxItem {
 		return InboxItem{
 			TaskID:  t.ID,
 			What:    t.Title,
@@ -58,6 +61,25 @@ func (b *inbox) inVain(t *Task) {
 			Next:    []string{b.dropGone(t)},
 		}
 	})
+}
+
+// goneSince returns when the first dependency of a task was lost that nothing completes any more, 0 if there is none;
+// trust says that a report completes one.
+func (s *State) goneSince(t *Task, trust bool) (since int64) {
+	for _, id := range t.Dependencies {
+		on := s.tasks.get(id)
+		if on == nil || !on.gone() || s.satisfied(id, trust) {
+			continue
+		}
+		at := on.UpdatedAt // a deleted task does not change any more
+		if on.Status == events.TaskCancelled {
+			at = on.StatusAt
+		}
+		if since == 0 || at < since {
+			since = at
+		}
+	}
+	return since
 }
 
 // dropGone returns the command that removes dependencies that nothing completes any more.

@@ -21,7 +21,7 @@ func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) 
 		}
 	}
 	b.lookedThrough(len(t.SessionIDs))
-	return !b.works(session) && b.given(t, slices.Index(t.SessionIDs, session)+1)
+	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1)
 }
 
 // given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
@@ -55,7 +55,7 @@ func (b *inbox) setAside(t *Task) bool {
 			TaskID:    t.ID,
 			SessionID: skipped.SessionID,
 			What:      t.Title,
-			Message:   b.skippedAs(skipped),
+			Message:   b.endedAs(skipped),
 			Next:      b.spawn(t),
 		}
 		if b.ended(t) != nil {
@@ -66,50 +66,52 @@ func (b *inbox) setAside(t *Task) bool {
 	return true
 }
 
-// skippedAs says that an item was skipped, and what its holder said before that.
-func (b *inbox) skippedAs(item *Item) string {
-	return b.afterClaim(item, textOf("its item in queue "+item.Queue+" was skipped", item.FailReason))
+// endedAs says that an item was skipped, has failed, or was completed before its task was reopened, and what its holder
+// said before that.
+func (b *inbox) endedAs(item *Item) string {
+	what := "its item in queue " + item.Queue
+	switch item.Status { //nolint:exhaustive // the others have not ended
+	case events.ItemCompleted:
+		return "it was reopened, and " + what + " is completed"
+	case events.ItemFailed:
+		return textOf(what+" has failed", item.FailReason)
+	}
+	return b.afterClaim(item, textOf(what+" was skipped", item.FailReason))
 }
 
-// ended returns an item of the task that was skipped, or completed before the task was reopened; nil if there is none.
+// ended returns the item of the task that ended last, of those that were skipped, have failed, or were completed before
+// the task was reopened; nil if there is none.
 // It omits the own queues of sessions that are gone: nobody would start the item there.
-func (b *inbox) ended(t *Task) *Item {
+func (b *inbox) ended(t *Task) (last *Item) {
 	for _, item := range b.QueuesOf(t.ID) {
 		q := b.Queue(t.ProjectID, item.Queue)
 		switch {
 		case q == nil || q.SessionID != "" && !b.works(q.SessionID):
-		case item.Status == events.ItemSkipped, item.Status == events.ItemCompleted && b.Requeueable(item):
-			return item
+		case item.Status == events.ItemSkipped, item.Status == events.ItemFailed,
+			item.Status == events.ItemCompleted && b.Requeueable(item):
+			if last == nil || item.CompletedAt > last.CompletedAt {
+				last = item
+			}
 		}
 	}
-	return nil
+	return last
 }
 
 // attends is Attends without the holders that an item had before, unless they go on.
-func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.letGo(x, t) }
+func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.gaveUp(x, t) }
 
 // worksOn reports whether a session is at work and may go on with a task.
 func (b *inbox) worksOn(session string, t *Task) bool {
-	return b.works(session) && !b.letGo(b.Session(session), t)
+	return b.works(session) && !b.gaveUp(b.Session(session), t)
 }
 
-// letGo reports whether a session does not hold its item of a task any more, and has not said since that it works on
-// the task.
-func (b *inbox) letGo(x *Session, t *Task) bool {
-	if !b.HasLeft(x, t) {
-		return false
-	}
-	b.lookedThrough(t.Speakers())
-	said := t.SaidBy(x.ID)
-	return said.Status != events.SaysWorking || int64(said.At) <= b.Item(x.ProjectID, x.Queue, t.ID).CompletedAt
-}
-
-// wentOn reports whether an item of a task was skipped after a session said that it failed: it is not about what the
-// session said any more.
-func (b *inbox) wentOn(t *Task, since int64) bool {
+// wentOn reports whether an item of a task was started, and skipped or quarantined, after a session said that it cannot
+// continue: what became of the item counts, and not what the session said.
+func (b *inbox) wentOn(t *Task, said StatusReport) bool {
 	return slices.ContainsFunc(b.QueuesOf(t.ID), func(item *Item) bool {
 		b.work(1)
-		return item.Status == events.ItemSkipped && item.CompletedAt > since
+		return (item.Status == events.ItemSkipped || item.Status == events.ItemQuarantined) &&
+			(item.Started > said.Sequence || item.CompletedAt > int64(said.At))
 	})
 }
 
@@ -127,6 +129,13 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	if last != nil {
 		session = last.ID
 	}
+	ended := b.ended(t)
+	if ended != nil && ended.Status != events.ItemCompleted { // it counts who gave it up, and when
+		session, since = cmp.Or(ended.SessionID, session), max(since, ended.CompletedAt)
+	}
+	if last != nil && last.Active() {
+		since = max(since, b.leftAt(t))
+	}
 	b.find(InboxUnattended, session, t.ID, "", cmp.Or(since, t.UpdatedAt), func() InboxItem {
 		item := InboxItem{
 			TaskID:    t.ID,
@@ -136,18 +145,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			Next:      b.spawn(t),
 		}
 		switch {
+		case ended != nil:
+			item.Message = b.endedAs(ended)
+			item.Next = append(b.unlessClaimed(ended, requeue(ended)), item.Next...)
 		case last == nil:
 			item.Message = "it is in progress, and no session has it"
 			item.Next = append(item.Next, "maestro task update "+t.ID+" --status todo")
-		case b.ended(t) != nil:
-			q := b.ended(t)
-			item.Message = b.skippedAs(q)
-			if q.Status == events.ItemCompleted {
-				item.Message = "it was reopened, and its item in queue " + q.Queue + " is completed"
-			}
-			item.Next = append(b.unlessClaimed(q, requeue(q)), item.Next...)
 		case last.Active():
-			item.Message += ": session " + session + " had it, and is at work on something else"
+			item.Message += ": session " + session + " had it, and " + b.doesNow(last, t)
 		case last.Deleted:
 			item.Message += ": session " + session + " was deleted"
 		case last.Ended():
@@ -155,13 +160,14 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 			if last.EndReason != "" {
 				item.Message += " (" + last.EndReason + ")"
 			}
+			item.Message += b.farewell(last)
 		case t.StatusSequence > 0 && t.StatusAt >= last.CompletedAt:
 			item.Message += ": it was reopened after session " + session + " was completed"
 		case t.Reopened:
-			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Message += ": session " + session + " is completed, and nobody says that it is done" + b.farewell(last)
 			item.Next = append(item.Next, b.complete(t))
 		default:
-			item.Message += ": session " + session + " is completed, and nobody says that it is done"
+			item.Message += ": session " + session + " is completed, and nobody says that it is done" + b.farewell(last)
 			item.Next = append([]string{b.complete(t)}, item.Next...)
 		}
 		if reason := t.ReopenReason(); reason != "" {
@@ -171,9 +177,39 @@ func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	})
 }
 
+// farewell returns the last words of a session that said as a whole that it is done: they may be about the task.
+func (b *inbox) farewell(x *Session) string {
+	if said := b.FarewellOf(x); said != "" {
+		return "; its last words: " + said
+	}
+	return ""
+}
+
+// leftAt returns when an item of a task last ended, or was removed; 0 for never.
+func (b *inbox) leftAt(t *Task) (at int64) {
+	for _, key := range b.itemsOf.get(t.ID) {
+		at = max(at, b.items.get(key).CompletedAt)
+	}
+	return at
+}
+
+// doesNow says what a session at work does that does not work on a task any more.
+func (b *inbox) doesNow(x *Session, t *Task) string {
+	b.lookedThrough(len(x.TaskIDs))
+	switch item := b.Holds(x); {
+	case x.Lost():
+		return "is lost"
+	case item != nil:
+		return "holds task " + item.TaskID + " now"
+	case slices.ContainsFunc(x.TaskIDs, func(id string) bool { return id != t.ID && !b.done(id) }):
+		return "is at work on something else"
+	}
+	return "has no task now"
+}
+
 func (b *inbox) session(x *Session) {
 	switch {
-	case x.Active() && (x.Lost() || b.crashed(x)):
+	case x.Silent() || b.crashed(x):
 		b.silent(x)
 	case x.Status == events.SessionEndFailed && len(x.TaskIDs) > 0:
 		b.expensive.failed = append(b.expensive.failed, x.ID)
@@ -217,7 +253,7 @@ func (b *inbox) silent(x *Session) {
 				item.Next = []string{b.killAndSucceed(x), exec}
 			}
 		case InboxUnstarted:
-			item.Message = "it was spawned, and has not begun any work"
+			item.Message = "it was spawned, has reported and begun nothing, and is not heard"
 			item.Next = []string{exec, kill}
 		default:
 			item.Message = "nothing has been heard from it; it goes on when it is heard again"

@@ -46,20 +46,28 @@ func (s *State) Stands(t *Task, said StatusReport) events.TaskSessionStatus {
 	}
 	x := s.Session(said.SessionID)
 	if said.Sequence < t.StatusSequence ||
-		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.HasLeft(x, t) {
+		x != nil && x.Active() && x.MessagedSince(t.ID, said.Sequence) && !s.gaveUp(x, t) {
 		return ""
 	}
 	return said.Status
 }
 
-// HasLeft reports whether a session had a task as an item of its queue, and does not hold the item any more: it gets
-// the task again only as everybody who starts it.
+// HasLeft reports whether a session had a task as an item of a queue, also of one that was deleted since, and does not
+// hold the item any more: it gets the task again only as everybody who starts it.
 func (s *State) HasLeft(x *Session, t *Task) bool {
-	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil {
+	if x.Queue == "" || s.Item(x.ProjectID, x.Queue, t.ID) == nil && !s.HeldOnce(x.ID, t.ID) {
 		return false
 	}
 	held := s.Holds(x)
 	return held == nil || held.TaskID != t.ID
+}
+
+// gaveUp reports whether a session has left a task and does not say that it goes on with it. What it said while it held
+// the item is either how that ended, or was taken back with the item.
+func (s *State) gaveUp(x *Session, t *Task) bool {
+	s.lookedThrough(t.Speakers())
+	said := t.SaidBy(x.ID)
+	return (said.Status == "" || said.isOutcome()) && s.HasLeft(x, t)
 }
 
 // UnansweredWord is [State.SessionWord] until the session gets a message that is about no task.

@@ -46,6 +46,8 @@ type TaskReport struct {
 	SessionStatus events.TaskSessionStatus `json:"sessionStatus"`
 	SaidBy        string                   `json:"saidBy"`
 	SaidByName    string                   `json:"saidByName,omitempty"`
+	// SaidByIs is what became of that session, absent while it is at work.
+	SaidByIs string `json:"saidByIs,omitempty"`
 }
 
 // SessionReport shows a session's report that it cannot continue, without naming a task.

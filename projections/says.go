@@ -255,13 +255,35 @@ func (s *State) say(f fact, task, session string, status events.TaskSessionStatu
 	}
 	s.changeTask(task, func(t *Task) {
 		s.lookedThrough(t.Speakers())
-		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence, words})))
+		doubt := s.doubt(t, status, session)
+		s.work(uint64(t.addSaid(StatusReport{session, status, events.Millis(f.at), f.sequence, words, doubt})))
 		t.UpdatedAt = f.at
 		if status == events.SaysCompleted && words != nil && words.Text != "" {
 			t.state(t.StatusReason(), f.statement(words.Text, words.Blob))
 		}
 	})
 	s.speaksOf(session, s.tasks.get(task))
+}
+
+// doubt returns what a session said of an error, if it says next that the task is done. A report in between, or a
+// message to it about the task, settles the error.
+func (s *State) doubt(t *Task, status events.TaskSessionStatus, session string) *Words {
+	if status != events.SaysCompleted {
+		return nil
+	}
+	before := t.SaidBy(session)
+	if s.Stands(t, before) == events.SaysFailed {
+		return before.Words
+	}
+	x := s.Session(session)
+	if x == nil || before.SessionID == "" {
+		return nil
+	}
+	word := s.UnansweredWord(x) // about the session as a whole, since it began the task
+	if word != nil && word.Type == reportType(events.ReportError) && word.Sequence > before.Sequence {
+		return &Words{word.What, word.Message, word.Blob, word.Source}
+	}
+	return before.Doubt
 }
 
 // retract removes a session's statement on a task.
@@ -294,6 +316,8 @@ type StatusReport struct {
 	Sequence uint64 `json:"sequence"`
 	// Words is what the session said with it; nil if that is nothing, or if it says that it works.
 	Words *Words `json:"-"`
+	// Doubt is what it said before that of an error, if it says that the task is done.
+	Doubt *Words `json:"-"`
 }
 
 // isOutcome reports whether it says how the work on the task ended.

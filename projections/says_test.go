@@ -37,7 +37,7 @@ func TestReportsMatchPlainList(t *testing.T) {
 			plain = slices.DeleteFunc(slices.Clone(plain), by)
 		default:
 			status := statuses[random.IntN(len(statuses))]
-			said := StatusReport{session, status, events.Millis(int64(step)), uint64(step), nil}
+			said := StatusReport{session, status, events.Millis(int64(step)), uint64(step), nil, nil}
 			copied = next.addSaid(said)
 			plain = append(slices.DeleteFunc(slices.Clone(plain), by), said)
 		}

@@ -29,7 +29,7 @@ type SessionView struct {
 	CompletedAt *events.Millis `json:"completedAt"`
 	EndedAt     *events.Millis `json:"endedAt,omitempty"`
 	EndReason   string         `json:"endReason,omitempty"`
-	// LostAt is when it was marked lost, absent if it is not, or has ended.
+	// LostAt is when it was marked lost, absent if it is not, has ended, or said that it is done.
 	LostAt *events.Millis `json:"lostAt,omitempty"`
 	// Deadline is when it ends as failed.
 	Deadline *events.Millis `json:"deadline,omitempty"`
@@ -61,7 +61,7 @@ func (x *Session) View() SessionView {
 		item = x.LastItem.TaskID
 	}
 	lost := x.LostAt
-	if x.Ended() {
+	if !x.Silent() {
 		lost = 0
 	}
 	return SessionView{

@@ -65,7 +65,7 @@ type State struct {
 
 	sessionTimelines table[Timeline]
 	taskTimelines    table[Timeline]
-	halted           table[*Entry]    // by session: its last report, if it says that the session cannot continue
+	lastWords        table[*Entry]    // by session: its last report, if on itself: it cannot continue, or is done
 	exits            table[*Entry]    // by session: the end of its command, if it was not heard since
 	losses           table[*Loss]     // by session
 	late             table[[]*Entry]  // by project: reports after their session's end
@@ -139,7 +139,7 @@ func (s *State) tables() []layer {
 		&s.sessions, &s.sessionIDs, &s.spawned, &s.standing, &s.queues, &s.queueNames, &s.items, &s.itemTasks,
 		&s.itemsOf, &s.openOf, &s.ready, &s.waiting, &s.over, &s.dependents, &s.open, &s.awaited,
 		&s.trusted, &s.spokeOf, &s.inputs, &s.inputIDs, &s.unanswered, &s.asking, &s.undelivered,
-		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.halted, &s.exits, &s.losses, &s.late,
+		&s.tokens, &s.templates, &s.sessionTimelines, &s.taskTimelines, &s.lastWords, &s.exits, &s.losses, &s.late,
 		&s.blobRefs, &s.taskAttention, &s.sessionAttention,
 	}
 }

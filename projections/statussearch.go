@@ -94,7 +94,7 @@ func (x *StatusSearch) task(id string) {
 		return
 	}
 	status.Says[says]++
-	said := TaskReport{t.ID, t.Title, t.Status, says, session, x.in.sessionName(session)}
+	said := TaskReport{t.ID, t.Title, t.Status, says, session, x.in.sessionName(session), x.in.Became(session)}
 	switch open := t.Status != events.TaskCompleted && t.Status != events.TaskCancelled; {
 	case Unconfirmed(says, t.Status) && len(status.Unconfirmed) < StatusListed:
 		status.Unconfirmed, status.ToConfirm = append(status.Unconfirmed, t.ID), append(status.ToConfirm, said)
@@ -117,7 +117,7 @@ func (x *StatusSearch) session(id string) {
 	status := &x.status
 	status.Sessions[session.Status]++
 	switch {
-	case !session.Lost() || session.Ended():
+	case !session.Silent():
 	case len(status.Lost) < StatusListed:
 		status.Lost, status.LostNames = append(status.Lost, session.ID), append(status.LostNames, session.Name)
 	default:

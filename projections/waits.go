@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -51,14 +50,4 @@ func (s *State) WaitsFor(q *Queue, item *Item) string {
 		text += " and " + strconv.Itoa(more) + " more"
 	}
 	return text
-}
-
-// Stuck reports whether a queued item waits for something that will not happen by itself: a dependency that was deleted
-// or cancelled.
-func (s *State) Stuck(q *Queue, item *Item) bool {
-	t := s.Task(item.TaskID)
-	return t != nil && slices.ContainsFunc(t.Dependencies, func(id string) bool {
-		d := s.tasks.get(id)
-		return d != nil && (d.Deleted || d.Status == events.TaskCancelled) && !s.satisfied(id, q.TrustReports)
-	})
 }

@@ -192,7 +192,7 @@ func (f *sessionFilter) passes(v View, x *projections.Session) bool {
 
 func (f *sessionFilter) hasStatus(x *projections.Session) bool {
 	if f.Status == wire.StatusLost {
-		return x.LostAt != 0 && !x.Ended()
+		return x.Silent()
 	}
 	return f.Status == "" || f.Status == string(x.Status)
 }

@@ -83,7 +83,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	body := wire.Since{From: from, To: to, Events: found.events}
 	body.Inbox = []projections.InboxItem{}
 	if s.Permit(c, "inbox", in.ProjectID) == nil {
-		here := &wire.InboxFilter{ProjectID: in.ProjectID}
+		here := &wire.InboxFilter{ProjectID: in.ProjectID, Sort: byUrgency} // as `maestro inbox` shows it
 		if body.Inbox, _, err = s.listInbox(ctx, c, here, "", PageOf{}); err != nil {
 			return wire.Since{}, err
 		}
@@ -269,7 +269,7 @@ func (v View) sessionStands(thing *wire.SinceThing) {
 		return
 	}
 	thing.Name, thing.Is = x.Name, string(x.Status)
-	if x.Lost() && !x.Ended() {
+	if x.Silent() {
 		thing.Is = wire.StatusLost
 	}
 }

@@ -75,7 +75,7 @@ func TestStatusNamesReportingAgent(t *testing.T) {
 		})
 		named := session + " Worker for " + tasks[0]
 		got := fmt.Sprint(status.Said, status.ToConfirm, status.Unconfirmed)
-		want := fmt.Sprintf("[{%s T in_progress blocked %s}] [{%s T in_progress completed %s}] [%s]",
+		want := fmt.Sprintf("[{%s T in_progress blocked %s }] [{%s T in_progress completed %s }] [%s]",
 			tasks[0], named, tasks[1], named, tasks[1])
 		if name == "blind" {
 			want = "[] [] [" + tasks[1] + "]"

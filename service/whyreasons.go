@@ -50,7 +50,7 @@ func (v View) whySession(x *projections.Session) []reason {
 	switch {
 	case x.Ended():
 		cause = x.Gone
-	case x.Lost():
+	case x.Silent():
 		cause, what = x.Gone, "lost"
 	case x.Status == events.SessionSaidDone:
 		return []reason{{what: fmt.Sprintf("session %s is completed", x.ID), sequence: x.DoneSequence}}

@@ -144,8 +144,8 @@ func showSaid(a *Run, heading string, said []wire.TaskSaid, more int) {
 	var rows [][]string
 	for _, t := range said {
 		rows = append(rows, []string{
-			" ", t.TaskID, string(t.Status), says(t.SessionStatus), withName(t.SaidBy, t.SaidByName),
-			safetext.Clip(t.Title, 80),
+			" ", t.TaskID, string(t.Status), says(t.SessionStatus),
+			withName(t.SaidBy, t.SaidByName) + Prefixed(", ", t.SaidByIs), safetext.Clip(t.Title, 80),
 		})
 	}
 	a.table([]string{"", "TASK", "STATUS", "SAYS", "SESSION", "TITLE"}, rows)

@@ -26,12 +26,13 @@ var choreSearches = map[string]string{
 	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
 	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
 	"projections inboxwork.go quarantined ContainsFunc":     "counted; the queues of a task",
+	"projections inboxwork.go doesNow ContainsFunc":         "counted; `session-tasks`",
 	"projections inboxwork.go wentOn ContainsFunc":          "counted; the queues of a task",
-	"projections inboxwork.go letGo SaidBy":                 "counted",
+	"projections queue.go HeldOnce Contains":                "counted",
 	"projections says.go SaidBy indexOf":                    "counted by who asks",
 	"projections says.go indexOf IndexFunc":                 "counted by who asks",
+	"projections lastmessage.go gaveUp SaidBy":              "counted; `task-sessions`",
 	"projections lastmessage.go MessagedSince ContainsFunc": "twenty messages of a session",
-	"projections waits.go Stuck ContainsFunc":               "counted; the dependencies that the inbox looks at",
 	"service session.go passes Contains":                    "counted",
 }
 
