@@ -34,6 +34,8 @@ func (*KillSession) warnsAhead()  {}
 func (*DeleteQueue) warnsAhead()  {}
 func (*DeleteTask) warnsAhead()   {}
 
+func (*DeleteSession) warnsAhead() {}
+
 // mayDrop is a Warner that may drop something without an event.
 type mayDrop interface {
 	Warner
@@ -137,6 +139,23 @@ func (x *KillSession) Warnings(s *projections.State, data events.Data) []Warning
 		return warnings
 	}
 	return append(warnings, Warning{Text: text, Sessions: []string{session.ID}})
+}
+
+// Warnings implements Warner. A session that was deleted while it was at work is in no list any more.
+func (x *DeleteSession) Warnings(s *projections.State, data events.Data) []Warning {
+	session := s.SessionEver(x.SessionID)
+	if _, now := data.(*events.SessionDeleted); !now || session == nil {
+		return nil
+	}
+	switch session.Status { // the deletion keeps it
+	case events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking:
+		return []Warning{{
+			Text: sessionNamed(session) + " had not ended: it can do nothing more, its open questions are gone, and " +
+				"an item that it held returns to its queue",
+		}}
+	case events.SessionSaidDone, events.SessionStopped, events.SessionEndFailed:
+	}
+	return nil
 }
 
 // leftUnread warns of the answers and messages that a session has not read when somebody ends it.

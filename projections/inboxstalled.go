@@ -64,7 +64,7 @@ func (b *inbox) leftToStart(t *Task) *Task {
 			case b.Unfinished(id) > 0 && b.worked(on): // whoever works on it gives out what is below it
 			case b.Unfinished(id) > 0:
 				next = cmp.Or(next, on)
-			case on.touched():
+			case on.touched(), b.allBelowEnded(on): // the inbox shows what it needs
 			case b.Startable(on):
 				return on
 			default:

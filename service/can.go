@@ -74,7 +74,7 @@ func (v View) GetCan(in *wire.CanQuery) (wire.Can, error) {
 		return wire.Can{}, err
 	case refusal.Code == commands.CodeNotAllowed && permitted && in.Target == "": // a session would name itself
 		body.Allowed, body.Why = true, allowedTo(row)
-		body.Else = "only the permission was checked; whether it may depends on what the command is about: name that, too"
+		body.Else = "only the permission was checked; the rest depends on what the command is about: name it too"
 	case refusal.Code == commands.CodeNotAllowed:
 		body.Why, body.Next = refusal.Message+": "+refusal.Why, refusal.Next
 	case refusal.Code == commands.CodeInvalid: // a question names no further fields

@@ -77,10 +77,15 @@ type ownTasks struct {
 	over bool
 }
 
-// has reports whether nobody misses a refused command. An end is not missed once the session has ended. A worker
-// reports on its own tasks, an orchestrator on all: a command that names none of these is about all tasks of its
-// session. A session at work without tasks may have more to say, and a record that was cut does not name all tasks.
+// has reports whether nobody misses a refused command. An end is not missed once the session has ended, and nothing of
+// a session at work that was sent a message afterwards: it can say it again. A command is about the tasks that it
+// names, whoever has them; a worker that names those of others, or none, may have meant its own. A session without
+// tasks may have said what nobody knows, and a record that was cut does not name all tasks.
 func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) bool {
+	v.Worked(1)
+	if x.Active() && messagedSince(x, d) {
+		return true
+	}
 	if d.More || d.Cut {
 		return false
 	}
@@ -88,18 +93,32 @@ func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) 
 		return true
 	}
 	own := r.of(v, x)
-	about := 0
+	about, others := 0, 0
 	for _, id := range d.TaskIDs() {
 		t := v.TaskEver(id)
-		if t == nil || x.Role == events.RoleWorker && !own.ids[id] {
+		if t == nil || t.ProjectID != x.ProjectID {
 			continue
 		}
 		if !t.Over() {
 			return false
 		}
 		about++
+		if x.Role == events.RoleWorker && !own.ids[id] {
+			others++
+		}
 	}
-	return about > 0 || own.over && (len(own.ids) > 0 || !x.Active())
+	if about == 0 {
+		return own.over && len(own.ids) > 0
+	}
+	return others == 0 || own.over
+}
+
+// messagedSince reports whether a session was sent a message after a refusal, about a task that the command named or
+// about none.
+func messagedSince(x *projections.Session, d *engine.Denial) bool {
+	return x.MessagedSince("", d.Sequence) || slices.ContainsFunc(d.TaskIDs(), func(id string) bool {
+		return x.MessagedSince(id, d.Sequence)
+	})
 }
 
 // of returns the tasks of a session, which it looks at once.
@@ -141,8 +160,11 @@ func refusedKept(
 			Since:       d.First,
 			Next:        []string{"maestro audit denials --actor " + session},
 		}
-		if x := sessions[session]; x.Active() { // it can say it again
+		switch x := sessions[session]; {
+		case x.Active(): // it can say it again
 			item.Next = append([]string{"maestro session message " + session + ` "…"`}, item.Next...)
+		case len(x.TaskIDs) == 0: // no task ends that would show that nobody misses it
+			item.Next = append(item.Next, "maestro session delete "+session)
 		}
 		if !d.More && listed[session] < perSession && len(items) < most {
 			listed[session]++

@@ -8,8 +8,8 @@ import (
 	"maestro/engine"
 )
 
-// TestSettledRefusals: a refused command needs nobody once the tasks that it is about are over: a worker's own, and
-// whatever an orchestrator names.
+// TestSettledRefusals: a refused command needs nobody once the tasks that it is about are over: those that it names,
+// and a worker's own unless it names only these.
 func TestSettledRefusals(t *testing.T) {
 	w := newWorld(t)
 	project := w.make(w.admin(), "project:create", `{"name":"P"}`)
@@ -33,7 +33,8 @@ func TestSettledRefusals(t *testing.T) {
 	}{
 		{"a worker's task that is over", finished, false, done, true},
 		{"a worker's task that is open", busy, false, open, false},
-		{"another's task, by a worker whose own are over", finished, false, open, true},
+		{"another's open task, by a worker whose own are over", finished, false, open, false},
+		{"another's task that is over, by a worker whose own are over", finished, false, goal, true},
 		{"another's task, by a worker whose own is open", busy, false, done, false},
 		{"no known task, by a worker whose own are over", finished, false, "none", true},
 		{"a record that does not hold all tasks", finished, true, done, false},
@@ -58,6 +59,23 @@ func TestSettledRefusals(t *testing.T) {
 	}
 	if w.settled(finished, 0, &engine.Denial{}) {
 		t.Error("a session that was not looked at is settled")
+	}
+	w.make(w.admin(), "queue:create", fmt.Sprintf(`{"project":%q,"queue":"q"}`, project))
+	puller := w.make(w.admin(), "session:spawn", fmt.Sprintf(`{"project":%q,"strategy":"queue","queue":"q"}`, project))
+	if w.settled(puller, refusalLooks, report) {
+		t.Error("a session without tasks that is at work: its words are settled")
+	}
+	w.do(w.admin(), "session:message", fmt.Sprintf(`{"sessionId":%q,"text":"Say it again"}`, puller))
+	if !w.settled(puller, refusalLooks, report) {
+		t.Error("a session at work that was sent a message: its words are not settled")
+	}
+	w.do(w.admin(), "session:kill", fmt.Sprintf(`{"sessionId":%q}`, puller))
+	about := func(task string) *engine.Denial {
+		return &engine.Denial{Target: []byte(`{"taskIds":["` + task + `"]}`)}
+	}
+	if w.settled(puller, refusalLooks, report) || w.settled(puller, refusalLooks, about(open)) ||
+		!w.settled(puller, refusalLooks, about(done)) {
+		t.Error("of a session without tasks that ended, only words about tasks that are over are settled")
 	}
 	var tasks []string
 	for range 300 {

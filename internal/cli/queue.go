@@ -106,11 +106,39 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// queueRequeue is `maestro queue requeue`.
+type queueRequeue struct {
+	*Run
+	fields *fields
+	body   commands.RequeueItem
+	key    string
+}
+
 func newQueueRequeue(a *Run) *cobra.Command {
-	return newChange(a, &commands.RequeueItem{}, "requeue <taskId>",
-		"Put a quarantined, failed or skipped item back at the end of its queue; or a completed one, "+
-			"if its task was reopened",
-		"Queued %[1]s again", "queue")
+	c := &queueRequeue{Run: a}
+	cmd := &cobra.Command{
+		Use:   "requeue <taskId>…",
+		Short: "Put items that have ended back at the end of their queue",
+		Args:  Takes,
+		Long: `Put quarantined, failed or skipped items back at the end of their queue; or
+completed ones, if their tasks were reopened. Each item gets its own answer: if
+some are refused, the others are still queued again.`,
+		RunE: Running(c.run),
+	}
+	c.fields = bind(cmd, &c.body)
+	a.keyFlag(cmd, &c.key)
+	return Tell(cmd, "queue:requeue", "queue")
+}
+
+func (c *queueRequeue) run(ctx context.Context, args []string) error {
+	const words = "Queued %s again"
+	of := func(id string) any {
+		return &commands.RequeueItem{ProjectRef: c.body.ProjectRef, Queue: c.body.Queue, TaskID: id}
+	}
+	if len(args) == 1 {
+		return c.change(ctx, "queue:requeue", of(args[0]), c.key, args[0], words, args[0])
+	}
+	return c.each(ctx, args, "queue:requeue", of, c.key, words)
 }
 
 func newQueue(a *Run) *cobra.Command {

@@ -326,10 +326,9 @@ var usages = []usage{
 		description: "Create a queue that sessions pull from",
 	},
 	{
-		id:     "queue:requeue",
-		syntax: "queue requeue <taskId> [--queue <queue>]",
-		description: "Put a quarantined, failed or skipped item back at the end of its queue; or a completed " +
-			"one, if its task was reopened",
+		id:          "queue:requeue",
+		syntax:      "queue requeue <taskId>… [--queue <queue>]",
+		description: "Put items that have ended back at the end of their queue",
 	},
 	{
 		id:          "queue:move",
