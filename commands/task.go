@@ -406,6 +406,9 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 		})
 	}
 	warnings = append(warnings, unheardNotice(s, changed.Notice)...)
+	if changed.From != events.TaskBlocked { // it was completed, or reported as completed
+		warnings = append(warnings, buildOn(s, t.ID)...)
+	}
 	return append(warnings, endedInQueues(s, t)...)
 }
 

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+
 	"maestro/events"
 	"maestro/projections"
 )
@@ -47,6 +49,63 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 		return "it is open, and waits for task " + on + ": see `" + steps[0] + "`, or give it to " + whom + " all " +
 			"the same with `" + steps[1] + "`"
 	}
+}
+
+// dependentsLooked bounds the tasks that depend on one which are searched for sessions at work.
+const dependentsLooked = 1000
+
+// buildOn warns of the sessions at work on tasks that depend on one whose result no longer stands: nobody tells them.
+func buildOn(s *projections.State, task string) (warnings []Warning) {
+	looked, more := 0, false
+	for t := range s.OpenDependents(task) {
+		if looked++; looked > dependentsLooked {
+			break
+		}
+		for _, id := range workersOn(s, t) {
+			if len(warnings) == belowNamed {
+				more = true
+				break
+			}
+			warnings = append(warnings, Warning{
+				Text: sessionNamed(s.Session(id)) + " is at work on task " + t.ID + ", which builds on task " + task +
+					", and does not learn of this",
+				Next:     []string{"`maestro session message " + id + " \"…\" --about " + task + "` tells it"},
+				Tasks:    []string{t.ID, task},
+				Sessions: []string{id},
+				Except:   id,
+			})
+		}
+		if more {
+			break
+		}
+	}
+	if more {
+		warnings = append(warnings, Warning{
+			Text:  "more sessions are at work on tasks that build on task " + task + " than are named here",
+			Next:  []string{"`maestro session list --active` shows them all"},
+			Tasks: []string{task},
+		})
+	}
+	return warnings
+}
+
+// workersOn returns the sessions that hold an item of a task, or have the task and go on with it.
+func workersOn(s *projections.State, t *projections.Task) (ids []string) {
+	for _, item := range s.QueuesOf(t.ID) {
+		s.Worked(1)
+		if x := s.Session(item.SessionID); item.Status == events.ItemProcessing && x != nil && x.Active() {
+			ids = append(ids, item.SessionID)
+		}
+	}
+	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
+		x := s.Session(id)
+		says := t.SaidBy(id).Status
+		if !slices.Contains(ids, id) && says != events.SaysCompleted && says != events.SaysFailed &&
+			s.Attends(x, t) && !s.HasLeft(x, t) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // endedInQueues warns that no worker gets an open task from the queues in which its item has ended. The inbox shows a

@@ -33,6 +33,7 @@ func (*UpdateTask) warnsAhead()   {}
 func (*KillSession) warnsAhead()  {}
 func (*DeleteQueue) warnsAhead()  {}
 func (*DeleteTask) warnsAhead()   {}
+func (*ReopenTask) warnsAhead()   {}
 
 func (*DeleteSession) warnsAhead() {}
 
@@ -85,10 +86,15 @@ func (x *CompleteTask) Warnings(s *projections.State, data events.Data) (warning
 
 // Warnings implements Warner.
 func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
-	if changed, ok := data.(*events.TaskStatusChanged); ok {
-		return unheardNotice(s, changed.Notice)
+	changed, ok := data.(*events.TaskStatusChanged)
+	if !ok {
+		return nil
 	}
-	return nil
+	warnings := unheardNotice(s, changed.Notice)
+	if changed.From == events.TaskCompleted {
+		warnings = append(warnings, buildOn(s, changed.TaskID)...)
+	}
+	return warnings
 }
 
 // Warnings implements Warner. The sessions that pull from a deleted queue have nothing more to do.
@@ -338,11 +344,18 @@ func blocked(task string) Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
-		return workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
+		warnings := workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
+		if d.Status.From == events.TaskCompleted && d.Status.To != events.TaskCompleted {
+			warnings = append(warnings, buildOn(s, x.TaskID)...)
+		}
+		return warnings
 	}
 	var warnings []Warning
 	if t := s.Task(x.TaskID); ok && d.Status != nil && t != nil {
 		warnings = endedInQueues(s, t)
+		if d.Status.From == events.TaskCompleted {
+			warnings = append(warnings, buildOn(s, x.TaskID)...)
+		}
 	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil ||
 		d.InitialPrompt != nil)
