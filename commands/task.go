@@ -384,6 +384,8 @@ func (x *ReopenTask) saysWhy(c Call, t *projections.Task) bool {
 	return thirdOn(c.Rules) && t.Reopened && x.Reason != "" && x.Reason != t.StatusReasonText()
 }
 
+func (*ReopenTask) warnsAhead() {}
+
 // Warnings implements Warner.
 func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	t := s.Task(x.TaskID)

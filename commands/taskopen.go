@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"slices"
-
 	"maestro/events"
 	"maestro/projections"
 )
@@ -24,7 +22,8 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 		case c.By.Kind == ActorUser:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": queue it again with " +
 				"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "`; whoever starts it is told what was " +
-				"said last"
+				"said last. To tell it more, change its description first with `maestro task update " + t.ID +
+				" --description \"…\"`"
 		default:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": let the user queue it " +
 				"again"
@@ -91,17 +90,20 @@ func buildOn(s *projections.State, task string) (warnings []Warning) {
 
 // workersOn returns the sessions that hold an item of a task, or have the task and go on with it.
 func workersOn(s *projections.State, t *projections.Task) (ids []string) {
+	holds := map[string]bool{}
 	for _, item := range s.QueuesOf(t.ID) {
 		s.Worked(1)
 		if x := s.Session(item.SessionID); item.Status == events.ItemProcessing && x != nil && x.Active() {
-			ids = append(ids, item.SessionID)
+			holds[x.ID] = true
+			ids = append(ids, x.ID)
 		}
 	}
 	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
 		x := s.Session(id)
-		says := t.SaidBy(id).Status
-		if !slices.Contains(ids, id) && says != events.SaysCompleted && says != events.SaysFailed &&
-			s.Attends(x, t) && !s.HasLeft(x, t) {
+		if holds[id] || !s.Attends(x, t) || s.HasLeft(x, t) {
+			continue
+		}
+		if says := t.SaidBy(id).Status; says != events.SaysCompleted && says != events.SaysFailed {
 			ids = append(ids, id)
 		}
 	}

@@ -33,7 +33,6 @@ func (*UpdateTask) warnsAhead()   {}
 func (*KillSession) warnsAhead()  {}
 func (*DeleteQueue) warnsAhead()  {}
 func (*DeleteTask) warnsAhead()   {}
-func (*ReopenTask) warnsAhead()   {}
 
 func (*DeleteSession) warnsAhead() {}
 

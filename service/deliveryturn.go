@@ -28,7 +28,7 @@ type turn struct {
 	entries, refused int
 	// noted are the keys of the refusals that were stored for the session.
 	noted []string
-	steps            int64
+	steps int64
 	// rest is how long the session's quotas require it to wait.
 	rest time.Duration
 }
