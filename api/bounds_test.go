@@ -47,6 +47,7 @@ var bounds = map[string]string{
 	"ProjectStatus.said":              "+saidMore",
 	"ProjectStatus.spawnedByExpired":  "+spawnedByExpiredMore",
 	"ProjectStatus.unread":            byFew,
+	"SpawnAnswer.warnings":            byFew,
 	"QueueBody.items":                 "+itemsMore",
 	"QueueItems.items":                "+itemsMore",
 	"SessionBody.events":              byWhole,

@@ -40,7 +40,7 @@ func (d *InputAnswered) Describe() string {
 
 // Describe implements Data.
 func (d *InputDelivered) Describe() string {
-	return "read its mail " + d.InputID
+	return "received mail " + d.InputID
 }
 
 // MailFor implements Mail.

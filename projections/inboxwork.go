@@ -85,12 +85,23 @@ func (b *inbox) ended(t *Task) *Item {
 	return nil
 }
 
-// attends is Attends without the holders that an item had before.
-func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.HasLeft(x, t) }
+// attends is Attends without the holders that an item had before, unless they go on.
+func (b *inbox) attends(x *Session, t *Task) bool { return b.Attends(x, t) && !b.letGo(x, t) }
 
 // worksOn reports whether a session is at work and may go on with a task.
 func (b *inbox) worksOn(session string, t *Task) bool {
-	return b.works(session) && !b.HasLeft(b.Session(session), t)
+	return b.works(session) && !b.letGo(b.Session(session), t)
+}
+
+// letGo reports whether a session does not hold its item of a task any more, and has not said since that it works on
+// the task.
+func (b *inbox) letGo(x *Session, t *Task) bool {
+	if !b.HasLeft(x, t) {
+		return false
+	}
+	b.lookedThrough(t.Speakers())
+	said := t.SaidBy(x.ID)
+	return said.Status != events.SaysWorking || int64(said.At) <= b.Item(x.ProjectID, x.Queue, t.ID).CompletedAt
 }
 
 // wentOn reports whether an item of a task was skipped after a session said that it failed: it is not about what the

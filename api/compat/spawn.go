@@ -3,6 +3,7 @@ package compat
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -38,6 +39,9 @@ type spawnAnswer struct {
 	// Warnings are what the original does not say: that its tasks have open dependencies.
 	Warnings []string `json:"warnings,omitempty"`
 }
+
+// unmetNamed bounds the open dependencies that a warning names.
+const unmetNamed = 5
 
 func (s *compat) spawnRoutes() {
 	write(s, op{Route: route.Route{
@@ -94,8 +98,13 @@ func (s *compat) spawn(ctx context.Context, c *call, _ *struct{}) (spawnAnswer, 
 		path = s.Manifests.ManifestPath(spawned.SessionID)
 	}
 	warnings := answer.Warnings
-	if len(spawned.Unmet) > 0 {
-		warnings = append(warnings, "its tasks depend on open ones: "+strings.Join(spawned.Unmet, ", "))
+	if n := len(spawned.Unmet); n > 0 {
+		named := spawned.Unmet[:min(n, unmetNamed)]
+		words := "its tasks depend on open ones: " + strings.Join(named, ", ")
+		if n > len(named) {
+			words += fmt.Sprintf(" and %d more", n-len(named))
+		}
+		warnings = append(warnings, words)
 	}
 	return spawnAnswer{
 		Success:      true,

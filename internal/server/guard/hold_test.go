@@ -20,7 +20,7 @@ func TestHalfSalvagedHomeIsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *failure.Error
-	if _, err := Hold(dir); !errors.As(err, &refused) || refused.Status != http.StatusConflict {
+	if _, err := Hold(dir); !errors.As(err, &refused) || refused.HTTPStatus() != http.StatusConflict {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

@@ -26,6 +26,7 @@ var choreSearches = map[string]string{
 	"projections inboxwork.go given ContainsFunc":           "`task-sessions`",
 	"projections inboxwork.go takenUp Index":                "counted; `task-sessions`",
 	"projections inboxwork.go quarantined ContainsFunc":     "counted; the queues of a task",
+	"projections inboxwork.go wentOn ContainsFunc":          "counted; the queues of a task",
 	"projections says.go SaidBy indexOf":                    "counted by who asks",
 	"projections says.go indexOf IndexFunc":                 "counted by who asks",
 	"projections lastmessage.go MessagedSince ContainsFunc": "twenty messages of a session",
