@@ -143,7 +143,8 @@ func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64
 	}
 	if !r.OccurredAt.IsZero() {
 		denial.Kept, denial.OccurredAt, denial.Key = true, events.Millis(r.OccurredAt.UnixMilli()), r.Key
-		denial.Text, denial.Told = cmp.Or(named.Message, named.File), r.Told
+		denial.Text = cmp.Or(named.Message, named.File)
+		denial.Told = r.Told
 	}
 	return denial
 }

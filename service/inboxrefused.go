@@ -84,9 +84,10 @@ type ownTasks struct {
 }
 
 // has reports whether nobody misses a refused command. An end is not missed once the session has ended, and nothing of
-// a session at work that was shown the refusal, or was sent a message afterwards: it can say it again. A command is about the tasks that it
-// names, whoever has them: they are over, or whoever works on them was sent a message about them. A worker that names
-// those of others, or none, may have meant its own. A session without tasks may have said what nobody knows, and a record that was cut does not name all tasks.
+// a session at work that was shown the refusal, or was sent a message afterwards: it can say it again. A command is
+// about the tasks that it names, whoever has them: they are over, or whoever works on them was sent a message about
+// them. A worker that names those of others, or none, may have meant its own. A session without tasks may have said
+// what nobody knows, and a record that was cut does not name all tasks.
 func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) bool {
 	v.Worked(1)
 	if x.Active() && (d.Told || messagedSince(x, d)) {
