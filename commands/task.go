@@ -384,6 +384,8 @@ func (x *ReopenTask) saysWhy(c Call, t *projections.Task) bool {
 	return thirdOn(c.Rules) && t.Reopened && x.Reason != "" && x.Reason != t.StatusReasonText()
 }
 
+func (*ReopenTask) warnsAhead() {}
+
 // Warnings implements Warner.
 func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
 	t := s.Task(x.TaskID)
@@ -406,6 +408,9 @@ func (x *ReopenTask) Warnings(s *projections.State, data events.Data) (warnings 
 		})
 	}
 	warnings = append(warnings, unheardNotice(s, changed.Notice)...)
+	if changed.From != events.TaskBlocked { // it was completed, or reported as completed
+		warnings = append(warnings, buildOn(s, t.ID)...)
+	}
 	return append(warnings, endedInQueues(s, t)...)
 }
 

@@ -22,7 +22,8 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 		case c.By.Kind == ActorUser:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": queue it again with " +
 				"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "`; whoever starts it is told what was " +
-				"said last"
+				"said last. To tell it more, change its description first with `maestro task update " + t.ID +
+				" --description \"…\"`"
 		default:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": let the user queue it " +
 				"again"
@@ -47,6 +48,66 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 		return "it is open, and waits for task " + on + ": see `" + steps[0] + "`, or give it to " + whom + " all " +
 			"the same with `" + steps[1] + "`"
 	}
+}
+
+// dependentsLooked bounds the tasks that depend on one which are searched for sessions at work.
+const dependentsLooked = 1000
+
+// buildOn warns of the sessions at work on tasks that depend on one whose result no longer stands: nobody tells them.
+func buildOn(s *projections.State, task string) (warnings []Warning) {
+	looked, more := 0, false
+	for t := range s.OpenDependents(task) {
+		if looked++; looked > dependentsLooked {
+			break
+		}
+		for _, id := range workersOn(s, t) {
+			if len(warnings) == belowNamed {
+				more = true
+				break
+			}
+			warnings = append(warnings, Warning{
+				Text: sessionNamed(s.Session(id)) + " is at work on task " + t.ID + ", which builds on task " + task +
+					", and does not learn of this",
+				Next:     []string{"`maestro session message " + id + " \"…\" --about " + task + "` tells it"},
+				Tasks:    []string{t.ID, task},
+				Sessions: []string{id},
+				Except:   id,
+			})
+		}
+		if more {
+			break
+		}
+	}
+	if more {
+		warnings = append(warnings, Warning{
+			Text:  "more sessions are at work on tasks that build on task " + task + " than are named here",
+			Next:  []string{"`maestro session list --active` shows them all"},
+			Tasks: []string{task},
+		})
+	}
+	return warnings
+}
+
+// workersOn returns the sessions that hold an item of a task, or have the task and go on with it.
+func workersOn(s *projections.State, t *projections.Task) (ids []string) {
+	holds := map[string]bool{}
+	for _, item := range s.QueuesOf(t.ID) {
+		s.Worked(1)
+		if x := s.Session(item.SessionID); item.Status == events.ItemProcessing && x != nil && x.Active() {
+			holds[x.ID] = true
+			ids = append(ids, x.ID)
+		}
+	}
+	for _, id := range t.SessionIDs[max(0, len(t.SessionIDs)-belowNamed):] {
+		x := s.Session(id)
+		if holds[id] || !s.Attends(x, t) || s.HasLeft(x, t) {
+			continue
+		}
+		if says := t.SaidBy(id).Status; says != events.SaysCompleted && says != events.SaysFailed {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // endedInQueues warns that no worker gets an open task from the queues in which its item has ended. The inbox shows a

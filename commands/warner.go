@@ -97,6 +97,9 @@ func (x *BlockTask) Warnings(s *projections.State, data events.Data) []Warning {
 			Tasks: []string{x.TaskID},
 		})
 	}
+	if changed.From == events.TaskCompleted {
+		warnings = append(warnings, buildOn(s, changed.TaskID)...)
+	}
 	return warnings
 }
 
@@ -348,11 +351,18 @@ func blocked(task string) Warning {
 func (x *UpdateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	d, ok := data.(*events.TaskUpdated)
 	if ok && d.Status != nil && !isOpen(d.Status.To) {
-		return workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
+		warnings := workStopped(s, d.Notice, "task "+x.TaskID, x.TaskID)
+		if d.Status.From == events.TaskCompleted && d.Status.To != events.TaskCompleted {
+			warnings = append(warnings, buildOn(s, x.TaskID)...)
+		}
+		return warnings
 	}
 	var warnings []Warning
 	if t := s.Task(x.TaskID); ok && d.Status != nil && t != nil {
 		warnings = endedInQueues(s, t)
+		if d.Status.From == events.TaskCompleted {
+			warnings = append(warnings, buildOn(s, x.TaskID)...)
+		}
 	}
 	changes := ok && (d.Title != nil || d.Description != nil || d.AcceptanceCriteria != nil || d.Dependencies != nil ||
 		d.InitialPrompt != nil)

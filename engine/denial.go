@@ -64,6 +64,8 @@ type Denial struct {
 	Text       string        `json:"text,omitempty"`
 	OccurredAt events.Millis `json:"occurredAt,omitempty"`
 	Key        string        `json:"key,omitempty"`
+	// Told says that the caller of a kept command was shown that it was refused.
+	Told bool `json:"told,omitempty"`
 	// Cut says that a text was shortened to fit into the record.
 	Cut bool `json:"cut,omitempty"`
 }
@@ -142,6 +144,7 @@ func denialOf(r Request, root string, refusal *commands.Refusal, sequence uint64
 	if !r.OccurredAt.IsZero() {
 		denial.Kept, denial.OccurredAt, denial.Key = true, events.Millis(r.OccurredAt.UnixMilli()), r.Key
 		denial.Text = cmp.Or(named.Message, named.File)
+		denial.Told = r.Told
 	}
 	return denial
 }

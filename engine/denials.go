@@ -187,6 +187,32 @@ func (d *Denials) RecordKept(ctx context.Context, r Request, root string, refusa
 	return d.stored(ctx, denialOf(r, root, refusal, 0))
 }
 
+// MarkTold records that an actor was shown that its kept commands with these keys were refused. If that cannot be
+// stored, it counts until the server ends.
+func (d *Denials) MarkTold(actor string, keys map[string]bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	for at := d.shares.all.Front(); at != nil; at = at.Next() {
+		r := at.Value.(*denialRecord)
+		if r.Actor != actor || !r.Kept || r.Told || r.More || !keys[r.Key] {
+			continue
+		}
+		r.Told = true
+		a := d.shares.actor(r.Actor, r.Root)
+		if len(d.waiting) < d.shares.bounds.Waiting {
+			a.root.waiting++
+			d.waiting = append(d.waiting, denied{r, a.root, func(error) {}})
+		}
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
 // stored records a refusal and returns when it is stored.
 func (d *Denials) stored(ctx context.Context, denial Denial) error {
 	stored := make(chan error, 1)

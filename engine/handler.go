@@ -25,6 +25,8 @@ type Request struct {
 	Key string
 	// OccurredAt is when the command was said, if it waited in an outbox; else zero.
 	OccurredAt time.Time
+	// Told says that the actor itself waits for the answer to a command from an outbox, and is shown a refusal.
+	Told bool
 	// TraceParent is the caller's W3C trace context; may be empty.
 	TraceParent string
 	// Share names the fairness group of the caller. Each group gets one turn a round when commands do not fit into one

@@ -94,9 +94,15 @@ const (
 // WaitFor yields the open tasks that depend on one, unless it is completed.
 func (s *State) WaitFor(task string) iter.Seq[*Task] {
 	return func(yield func(*Task) bool) {
-		if s.satisfied(task, false) {
-			return
+		if !s.satisfied(task, false) {
+			s.OpenDependents(task)(yield)
 		}
+	}
+}
+
+// OpenDependents yields the open tasks that depend on one.
+func (s *State) OpenDependents(task string) iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
 		for id := range once(s.dependents.get(task)) {
 			s.work(1)
 			t := s.Task(id)

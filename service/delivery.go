@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"maestro/projections"
 	"maestro/workers/outbox"
 )
 
@@ -21,6 +22,8 @@ type Delivery struct {
 	rests map[string]time.Time
 	// quarantined is the number of entries that were set aside in each session's outbox at the last check.
 	quarantined map[string]int
+	// noted are the keys of the refusals that each session has not seen since this server began.
+	noted map[string][]string
 	// warned is the read error of the last check, so that it is logged only once.
 	warned map[string]string
 	rounds int
@@ -33,6 +36,7 @@ func (s *Service) Deliver(home *outbox.Home) *Delivery {
 		home:    home,
 		logger:  s.Logger,
 		rests:   map[string]time.Time{},
+		noted:   map[string][]string{},
 	}
 }
 
@@ -105,6 +109,7 @@ func (d *Delivery) all(ctx context.Context) (more bool) {
 		}
 	}
 	d.rounds++
+	d.lookSeen()
 	err = d.lookAside(ctx)
 	if ctx.Err() == nil {
 		warn("", "entries that were set aside cannot all be counted", err)
@@ -135,6 +140,7 @@ func (d *Delivery) take(
 	within, cancel := context.WithTimeout(ctx, turnMost)
 	defer cancel()
 	delivered, err := box.Deliver(within, busyPatience, t.deliver, t.reject)
+	d.note(session, t.noted)
 	if rest := max(t.rest, time.Duration(t.steps/turnSteps)*turnEvery); rest > 0 {
 		d.rests[session] = time.Now().Add(rest)
 	}
@@ -156,6 +162,38 @@ func (d *Delivery) take(
 		warn(session, "kept commands could not be delivered; trying again", err)
 	}
 	return false
+}
+
+// lookSeen finds sessions that were shown their refusals since: their next command takes what was noted for them.
+func (d *Delivery) lookSeen() {
+	for session, keys := range d.noted {
+		box, err := outbox.Open(d.home, session, func() string { return "" })
+		if err != nil {
+			continue
+		}
+		if unseen, err := box.HasRefused(); err != nil || unseen {
+			continue
+		}
+		seen := make(map[string]bool, len(keys))
+		for _, key := range keys {
+			seen[key] = true
+		}
+		source := ""
+		d.service.Handler.View(func(s *projections.State) {
+			source = projections.SessionSource(s.SessionProject(session), session)
+		})
+		d.service.Denials.MarkTold(source, seen)
+		delete(d.noted, session)
+	}
+}
+
+// note remembers which refusals a session has not seen.
+func (d *Delivery) note(session string, keys []string) {
+	if len(keys) == 0 || d.service.Denials == nil {
+		return
+	}
+	noted := append(d.noted[session], keys...)
+	d.noted[session] = noted[max(0, len(noted)-outbox.MostRefused):]
 }
 
 // lookAside logs entries that were set aside since the last check, including those that a session's own command set

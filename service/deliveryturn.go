@@ -26,7 +26,9 @@ type turn struct {
 	secret string
 	// entries and refused count the delivered entries and those that were refused. steps counts the steps of work.
 	entries, refused int
-	steps            int64
+	// noted are the keys of the refusals that were stored for the session.
+	noted []string
+	steps int64
 	// rest is how long the session's quotas require it to wait.
 	rest time.Duration
 }
@@ -128,6 +130,8 @@ func (t *turn) answered(ctx context.Context, e outbox.Entry, err error) error {
 	refused.Next = t.advised(refused.Next)
 	if err := t.box.NoteRefused(ctx, refused); err != nil {
 		t.logger.Warn("a session cannot be told of a refusal", "session", t.session, "why", err)
+	} else {
+		t.noted = append(t.noted, e.Key)
 	}
 	t.logger.Warn(
 		"a kept command was refused", "session", t.session, "command", safetext.Shorten(e.Command, longestLogged),

@@ -165,6 +165,7 @@ func (s *Service) decide(
 		Command:     command,
 		Key:         c.Meta.Key + a.Suffix,
 		OccurredAt:  c.Meta.OccurredAt,
+		Told:        c.Program && !c.delivered, // the command line prints it
 		TraceParent: c.Meta.TraceParent,
 		Share:       c.share(),
 		Worked:      c.admission.worked,

@@ -25,22 +25,28 @@ func (v View) refusedIn(projects []*projections.Project, only string) ([]project
 		project, session, ok := projections.SessionOfSource(d.Actor)
 		return d.Kept && ok && seen[project] && (only == "" || session == only)
 	})
-	denials, sessions, err := v.openRefusals(denials, only)
+	open, sessions, err := v.openRefusals(denials, only)
 	if err != nil {
 		return nil, err
 	}
 	if only != "" {
-		return refusedKept(denials, sessions, math.MaxInt, math.MaxInt), nil
+		return refusedKept(open, sessions, math.MaxInt, math.MaxInt), nil
 	}
-	return refusedKept(denials, sessions, int(commands.LimitInboxRefused.Value),
+	return refusedKept(open, sessions, int(commands.LimitInboxRefused.Value),
 		int(commands.LimitInboxAllRefused.Value)), nil
+}
+
+// openRefusal is a refusal that still needs somebody, with the steps that settle it.
+type openRefusal struct {
+	engine.Denial
+	next []string
 }
 
 // openRefusals returns the refusals that still need somebody, and the sessions that were refused. It searches in
 // portions.
 func (v View) openRefusals(
 	denials []engine.Denial, only string,
-) (open []engine.Denial, sessions map[string]*projections.Session, err error) {
+) (open []openRefusal, sessions map[string]*projections.Session, err error) {
 	sessions = map[string]*projections.Session{}
 	settled := settledRefusals{own: map[string]ownTasks{}, looks: refusalLooks}
 	err = v.listing(func(v View, until uint64) (done bool) {
@@ -54,7 +60,7 @@ func (v View) openRefusals(
 				continue
 			}
 			sessions[session] = x
-			open = append(open, d)
+			open = append(open, openRefusal{d, v.settling(x, settled.of(v, x), &d)})
 		}
 		return len(denials) == 0
 	})
@@ -78,12 +84,13 @@ type ownTasks struct {
 }
 
 // has reports whether nobody misses a refused command. An end is not missed once the session has ended, and nothing of
-// a session at work that was sent a message afterwards: it can say it again. A command is about the tasks that it
-// names, whoever has them; a worker that names those of others, or none, may have meant its own. A session without
-// tasks may have said what nobody knows, and a record that was cut does not name all tasks.
+// a session at work that was shown the refusal, or was sent a message afterwards: it can say it again. A command is
+// about the tasks that it names, whoever has them: they are over, or whoever works on them was sent a message about
+// them. A worker that names those of others, or none, may have meant its own. A session without tasks may have said
+// what nobody knows, and a record that was cut does not name all tasks.
 func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) bool {
 	v.Worked(1)
-	if x.Active() && messagedSince(x, d) {
+	if x.Active() && (d.Told || messagedSince(x, d)) {
 		return true
 	}
 	if d.More || d.Cut {
@@ -99,10 +106,13 @@ func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) 
 		if t == nil || t.ProjectID != x.ProjectID {
 			continue
 		}
-		if !t.Over() {
+		about++
+		switch passedOn := v.passedOn(t, d); {
+		case passedOn:
+			continue
+		case !t.Over():
 			return false
 		}
-		about++
 		if x.Role == events.RoleWorker && !own.ids[id] {
 			others++
 		}
@@ -111,6 +121,49 @@ func (r *settledRefusals) has(v View, d *engine.Denial, x *projections.Session) 
 		return own.over && len(own.ids) > 0
 	}
 	return others == 0 || own.over
+}
+
+// workerOn returns a session that works on a task, "" if none does. It looks at the last ones that had it.
+func (v View) workerOn(t *projections.Task) string {
+	for _, id := range slices.Backward(t.SessionIDs[max(0, len(t.SessionIDs)-workersLooked):]) {
+		if x := v.Session(id); v.Attends(x, t) && !v.HasLeft(x, t) {
+			return id
+		}
+	}
+	return ""
+}
+
+// workersLooked is how many of a task's last sessions are searched for the one that works on it.
+const workersLooked = 20
+
+// passedOn reports whether the session that works on a task was sent a message about it after a refusal.
+func (v View) passedOn(t *projections.Task, d *engine.Denial) bool {
+	x := v.Session(v.workerOn(t))
+	return x != nil && x.MessagedSince(t.ID, d.Sequence)
+}
+
+// settling returns the steps by which somebody settles a refused command of a session, the clearest first: a session at
+// work can say it again. Of one that is not, whoever works on the task can be told what it said, or its result
+// confirmed; if nobody needs it any more, the session is deleted.
+func (v View) settling(x *projections.Session, own ownTasks, d *engine.Denial) (next []string) {
+	look := "maestro audit denials --actor " + x.ID
+	if x.Active() {
+		return []string{"maestro session message " + x.ID + ` "…"`, look}
+	}
+	for _, id := range d.TaskIDs() {
+		t := v.Task(id)
+		if t == nil || t.ProjectID != x.ProjectID || t.Over() {
+			continue
+		}
+		switch worker := v.workerOn(t); {
+		case worker != "":
+			next = append(next, "maestro session message "+worker+` "…" --about `+t.ID)
+		case d.Command == "report:complete" && v.Unfinished(t.ID) == 0 && (own.over || own.ids[t.ID]):
+			next = append(next, "maestro task complete "+t.ID)
+		}
+		break
+	}
+	return append(next, look, "maestro session delete "+x.ID)
 }
 
 // messagedSince reports whether a session was sent a message after a refusal, about a task that the command named or
@@ -144,11 +197,11 @@ func (r *settledRefusals) of(v View, x *projections.Session) ownTasks {
 // refusedKept reports commands that had waited in an outbox and were refused: the newest of each session, at most
 // perSession, and at most most of all sessions, and how many more there are.
 func refusedKept(
-	denials []engine.Denial, sessions map[string]*projections.Session, perSession, most int,
+	open []openRefusal, sessions map[string]*projections.Session, perSession, most int,
 ) []projections.InboxItem {
 	listed, more := map[string]int{}, map[string]*projections.InboxItem{}
 	var items []projections.InboxItem
-	for _, d := range slices.Backward(denials) {
+	for _, d := range slices.Backward(open) {
 		project, session, _ := projections.SessionOfSource(d.Actor)
 		item := projections.InboxItem{
 			Kind:        projections.InboxRefused,
@@ -158,13 +211,7 @@ func refusedKept(
 			What:        sessions[session].Name,
 			SessionName: sessions[session].Name,
 			Since:       d.First,
-			Next:        []string{"maestro audit denials --actor " + session},
-		}
-		switch x := sessions[session]; {
-		case x.Active(): // it can say it again
-			item.Next = append([]string{"maestro session message " + session + ` "…"`}, item.Next...)
-		case len(x.TaskIDs) == 0: // no task ends that would show that nobody misses it
-			item.Next = append(item.Next, "maestro session delete "+session)
+			Next:        d.next,
 		}
 		if !d.More && listed[session] < perSession && len(items) < most {
 			listed[session]++

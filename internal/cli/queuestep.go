@@ -125,6 +125,12 @@ func newQueueSkip(a *Run) *cobra.Command {
 		task: &body.TaskID,
 		done: "Skipped",
 	}
-	cmd := &cobra.Command{Use: "skip", Short: "Skip the item you hold, or the next one if you hold none"}
+	cmd := &cobra.Command{
+		Use:   "skip",
+		Short: "Skip the item you hold, or the next one if you hold none",
+		Long: `Skip the item you hold, or the next one if you hold none. A skip has no reason:
+say it before, with ` + "`maestro report blocked \"<reason>\" --task <taskId>`" + `. The item
+keeps it, and whoever starts the item next is told.`,
+	}
 	return c.command(cmd, "task")
 }

@@ -31,8 +31,8 @@ type Refused struct {
 const (
 	// refusedFile holds the refusals that the session has not seen.
 	refusedFile = "refused"
-	// mostRefused bounds them: the newest stay.
-	mostRefused = 20
+	// MostRefused bounds them: the newest stay.
+	MostRefused = 20
 	// refusedBytes bounds the file.
 	refusedBytes = 1 << 20
 	// refusal is the command of a refusal's entry. It may not wait, so nobody can have such an entry delivered.
@@ -90,11 +90,17 @@ func (o *Outbox) NoteRefused(ctx context.Context, r Refused) error {
 	// If the machine died before the entry was removed, it is refused again.
 	noted = slices.DeleteFunc(noted, func(before Entry) bool { return before.Key == e.Key })
 	noted = append(noted, e)
-	content, err := json.Marshal(noted[max(0, len(noted)-mostRefused):])
+	content, err := json.Marshal(noted[max(0, len(noted)-MostRefused):])
 	if err != nil {
 		return fmt.Errorf("refusals: %w", err)
 	}
 	return o.put(refusedFile, content)
+}
+
+// HasRefused reports whether the session has not seen refusals that NoteRefused stored.
+func (o *Outbox) HasRefused() (bool, error) {
+	_, err := o.disk.Size(refusedFile)
+	return err == nil, ignoring(err, fs.ErrNotExist)
 }
 
 // TakeRefused returns the refusals that NoteRefused stored, and removes them. It ignores those without proof that the

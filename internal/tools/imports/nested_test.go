@@ -27,6 +27,7 @@ var nestedSearches = map[string]string{
 	"commands/notice.go noticeTo Message":               "counted; `mail` and 100 sessions",
 	"commands/notice.go toldOf Contains":                "counted; it ends with the last that is told",
 	"commands/taskopen.go nextOfOpen SaidBy":            "a few sessions, `report-words`",
+	"commands/taskopen.go workersOn SaidBy":             "counted by Attends; a few sessions, `report-words`",
 	"commands/spawn.go atMostOwn Contains":              "the rows of the table",
 	"commands/spawn.go beyondLater Contains":            "the rows of the table",
 	"commands/table.go Hidden Contains":                 "the rows of the table",
