@@ -76,6 +76,7 @@ var whatWrites = []paying{
 	{"Q", "command", "/api/commands/queue:start?wait=25s", `{}`, 0},
 	{"O", "command", "/api/commands/session:spawn", `{"taskIds":["{t}"]}`, 1},
 	{"W", "command", "/api/commands/report:progress", `{"message":"m","taskIds":["{t}"]}`, 1},
+	{"O", "command", "/api/commands/session:message?all=true", `{"text":"Stop"}`, 3},
 	{"O", "command", "/api/commands/session:kill?tree=true", `{"sessionId":"{below}"}`, 3},
 }
 

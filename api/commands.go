@@ -21,6 +21,7 @@ import (
 // tasks. ?ifFinished=true and ?ifNew=true let a session end, or ask, only if that is what it means.
 // ?wait=25s, for queue:start, waits until there is an item.
 // ?tree=true applies session:kill, or token:revoke of a session, to the living sessions below it too.
+// ?all=true applies session:message to a whole team.
 func (s *server) command(w http.ResponseWriter, r *http.Request, c *call, id string) {
 	buffer := s.buffers.get()
 	defer s.buffers.put(buffer)
@@ -69,6 +70,8 @@ func optionsOf(raw string) (o service.Options, err error) {
 			o.DryRun, err = isTrue(name, value)
 		case "tree":
 			o.Tree, err = isTrue(name, value)
+		case "all":
+			o.All, err = isTrue(name, value)
 		case "ifFinished":
 			o.IfFinished, err = isTrue(name, value)
 		case "ifNew":
@@ -81,7 +84,7 @@ func optionsOf(raw string) (o service.Options, err error) {
 			o.Wait, err = service.ParseWait(value)
 		default:
 			err = service.InvalidRequest("", "a command takes no option '"+safetext.Printable(name)+
-				"' in its query; it takes after, dryRun, ifFinished, ifNew, tree and wait")
+				"' in its query; it takes after, all, dryRun, ifFinished, ifNew, tree and wait")
 		}
 		if err != nil {
 			return o, err

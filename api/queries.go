@@ -25,10 +25,10 @@ var plainQueries = map[string]service.Query{
 
 // writeRows are the rows of the permission table for our own clients' writes below /api besides commands.
 var writeRows = map[string]string{
-	"POST /api/clock/confirm":           "token:revoke",
+	"POST /api/clock/confirm":           service.RowOfClock,
 	"POST /api/manifests/generate":      "manifest:generate",
 	"POST " + manifestsPath:             "manifest:generate",
-	"POST /api/sessions/{id}/heartbeat": "whoami",
+	"POST /api/sessions/{id}/heartbeat": service.RowOfHeartbeat,
 }
 
 // rowsOf returns the rows of the permission table that permit a route other than a command: one of them, depending on

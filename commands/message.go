@@ -28,6 +28,26 @@ func (x *MessageSession) project(s *projections.State, by Actor) string {
 	return projectOfSession(s, by, x.ProjectRef, to)
 }
 
+// ForTeam is a command that may be for each session of a team.
+type ForTeam interface {
+	Command
+	// Team returns the project whose sessions at work are meant, "" for those that the caller leads; false if the
+	// command names its session.
+	Team() (project string, all bool)
+	// For returns the command for one of them.
+	For(session string) Command
+}
+
+// Team implements ForTeam.
+func (x *MessageSession) Team() (project string, all bool) { return x.Project, x.SessionID == "" }
+
+// For implements ForTeam.
+func (x *MessageSession) For(session string) Command {
+	one := *x
+	one.Project, one.SessionID = "", session
+	return &one
+}
+
 // whyUnread says why a session whose work is done may not read a message.
 const whyUnread = "a session sees mail with its next command, and this one may never run another"
 
@@ -100,6 +120,13 @@ func mayStayUnread(s *projections.State, session string) []Warning {
 // unheardSince is mayStayUnread for a session at work.
 func unheardSince(s *projections.State, session string) []Warning {
 	x := s.Session(session)
+	if x != nil && x.Silent() && s.Exit(x) == nil {
+		return []Warning{{
+			Text:     sessionNamed(x) + " is lost, and will not read this before it runs a command again",
+			Next:     []string{"`maestro session kill " + x.ID + "` ends it, for another one to take over"},
+			Sessions: []string{x.ID},
+		}}
+	}
 	if x == nil || !x.Active() || s.Exit(x) == nil {
 		return nil
 	}

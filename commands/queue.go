@@ -46,6 +46,7 @@ type RequeueItem struct {
 	ProjectRef
 	Queue  string `json:"queue,omitempty" doc:"the queue; required when the task is in several"`
 	TaskID string `json:"taskId" doc:"the task"`
+	Reason string `json:"reason,omitempty" doc:"why, for whoever starts it next"`
 }
 
 // ID implements Command.
@@ -302,7 +303,18 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
 	switch {
+	case item.Status == events.ItemQueued && x.Reason != "" && x.Reason != item.Requeued:
+		return nil, &Refusal{
+			Code: CodeConflict,
+			Message: "Task " + item.TaskID + " is queued in queue " + item.Queue +
+				" already, and the reason is not stored",
+			Why:  "a reason belongs to the change that it is for",
+			Next: "add it to the task with `maestro task edit " + item.TaskID + "`",
+		}
 	case item.Status == events.ItemQueued:
 		return nil, nil
 	case s.Requeueable(item):
@@ -312,7 +324,7 @@ func (x *RequeueItem) Decide(s *projections.State, c Call) (events.Data, error) 
 		if err := graphOf(s, c).enters("/taskId", s.Queue(c.Project, item.Queue), item.TaskID); err != nil {
 			return nil, err
 		}
-		return &events.QueueItemRequeued{Queue: item.Queue, TaskID: item.TaskID}, nil
+		return &events.QueueItemRequeued{Queue: item.Queue, TaskID: item.TaskID, Reason: x.Reason}, nil
 	}
 	return nil, &Refusal{
 		Code:    CodeConflict,
@@ -337,7 +349,12 @@ func nextOfItem(s *projections.State, item *projections.Item) string {
 }
 
 func (x *RequeueItem) from(e *events.Event, d *events.QueueItemRequeued) bool {
-	*x = RequeueItem{ProjectRef: inProject(e), Queue: d.Queue, TaskID: d.TaskID}
+	*x = RequeueItem{
+		ProjectRef: inProject(e),
+		Queue:      d.Queue,
+		TaskID:     d.TaskID,
+		Reason:     d.Reason,
+	}
 	return true
 }
 

@@ -28,6 +28,7 @@ type SkipItem struct {
 	noTexts
 	QueueRef
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held or next item; refused if you hold another"`
+	Reason string `json:"reason,omitempty" doc:"why you skip it"`
 }
 
 // ID implements Command.
@@ -263,6 +264,9 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := validReason(x.Reason); err != nil {
+		return nil, err
+	}
 	if session != nil {
 		if held := s.Holds(
 			session,
@@ -277,6 +281,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 				TaskID:    item.TaskID,
 				SessionID: session.ID,
 				Held:      true,
+				Reason:    x.Reason,
 			}, nil
 		}
 		if session.Ended() {
@@ -300,7 +305,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Next:    "see `maestro queue list`",
 		}
 	}
-	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID}
+	skipped := &events.QueueItemSkipped{Queue: q.Name, TaskID: top.TaskID, Reason: x.Reason}
 	if session != nil {
 		skipped.SessionID = session.ID
 	}
@@ -308,7 +313,7 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 }
 
 func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {
-	*x = SkipItem{QueueRef: queueOf(e, d.Queue, d.SessionID)}
+	*x = SkipItem{QueueRef: queueOf(e, d.Queue, d.SessionID), Reason: d.Reason}
 	if d.Held {
 		x.TaskID = d.TaskID
 	}

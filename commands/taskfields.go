@@ -36,7 +36,7 @@ func (f taskFields) valid() error {
 	}
 	if f.priority != nil && !slices.Contains(events.Priorities(), *f.priority) {
 		return invalid(
-			"/priority", "'%s' is not a priority; it is low, medium, high or critical", safetext.Printable(*f.priority),
+			"/priority", "'%s' is not a priority; it is "+events.AnyPriority, safetext.Printable(*f.priority),
 		)
 	}
 	for pointer, ids := range map[string]*[]string{"/skillIds": f.skills, "/agentIds": f.agents} {

@@ -35,6 +35,7 @@ func (*DeleteQueue) warnsAhead()  {}
 func (*DeleteTask) warnsAhead()   {}
 
 func (*DeleteSession) warnsAhead() {}
+func (*BlockTask) warnsAhead()     {}
 
 // mayDrop is a Warner that may drop something without an event.
 type mayDrop interface {
@@ -61,6 +62,32 @@ type Warning struct {
 	Tasks, Sessions []string
 	// Except is the session that does not need the warning, because the command may be its own; "" for none.
 	Except string
+}
+
+// Warnings implements Warner. No inbox shows a worker's new task that is not part of its own: it is for others to do.
+func (*CreateTask) Warnings(s *projections.State, data events.Data) []Warning {
+	created, ok := data.(*events.TaskCreated)
+	if !ok {
+		return nil
+	}
+	t := s.Task(created.TaskID)
+	if t == nil {
+		return nil
+	}
+	_, id, _ := projections.SessionOfSource(t.CreatedBy)
+	by := s.Session(id)
+	if by == nil || by.Role != events.RoleWorker || by.Strategy == events.StrategyTree || s.Task(t.ParentID) != nil {
+		return nil
+	}
+	next := []string{"name it in your next report, such as `" + spelled["report:progress"] + "`"}
+	if by.Strategy == events.StrategyQueue {
+		next = append([]string{"`maestro queue push " + t.ID + "` puts it into your queue"}, next...)
+	}
+	return []Warning{{
+		Text:  "nobody is told of task " + t.ID,
+		Next:  next,
+		Tasks: []string{t.ID},
+	}}
 }
 
 // Warnings implements Warner.

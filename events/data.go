@@ -10,8 +10,8 @@ type Data interface {
 	// Aggregate returns the object of the event: "project", "task", "session", "queue", "input", "token" or "template",
 	// and its id.
 	Aggregate() (kind, id string)
-	// Describe describes the event in one line, for people.
-	Describe() string
+	// Describe says in words what the event did.
+	Describe() Description
 
 	sealed()
 }

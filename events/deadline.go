@@ -45,18 +45,19 @@ func (d *SessionRecovered) Aggregate() (kind, id string) { return AggregateSessi
 func (d *SessionTimedOut) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
 // Describe implements Data.
-func (d *SessionLost) Describe() string {
-	return fmt.Sprintf("lost session %s: nothing heard from it for %d s", d.SessionID, d.Lease/1000)
+func (d *SessionLost) Describe() Description {
+	return describe("lost", "lose", named(" session ", d.SessionID, ""),
+		text(fmt.Sprintf(": nothing heard from it for %d s", d.Lease/1000)))
 }
 
 // Describe implements Data.
-func (d *SessionRecovered) Describe() string {
-	return "heard session " + d.SessionID + " again"
+func (d *SessionRecovered) Describe() Description {
+	return describe("heard", "hear", named(" session ", d.SessionID, ""), text(" again"))
 }
 
 // Describe implements Data.
-func (d *SessionTimedOut) Describe() string {
-	return "ended session " + d.SessionID + " as failed: its time was over"
+func (d *SessionTimedOut) Describe() Description {
+	return describe("ended", "end", named(" session ", d.SessionID, ""), text(" as failed: its time was over"))
 }
 
 func (*SessionLost) silent()      {}

@@ -18,8 +18,11 @@ func (*SessionFileTracked) EventType() string { return "maestro.session.file_tra
 func (d *SessionFileTracked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
 // Describe implements Data.
-func (d *SessionFileTracked) Describe() string {
-	return "changed file " + d.File + prefixed(" for ", d.TaskID)
+func (d *SessionFileTracked) Describe() Description {
+	if d.TaskID == "" {
+		return describe("changed", "change", text(" file "+d.File))
+	}
+	return describe("changed", "change", text(" file "+d.File), named(" for ", d.TaskID, " for it"))
 }
 
 func (*SessionFileTracked) sealed() {}

@@ -33,20 +33,18 @@ func (d *InputAnswered) Aggregate() (kind, id string) { return AggregateInput, d
 func (d *InputDelivered) Aggregate() (kind, id string) { return AggregateInput, d.InputID }
 
 // Describe implements Data.
-func (d *InputAnswered) Describe() string {
-	_, outline := d.MailFor()
-	return outline + ": " + d.Answer
+func (d *InputAnswered) Describe() Description {
+	return describe("answered", "answer",
+		text(" "+d.InputID), named(" of ", d.SessionID, ""), prefixed(": ", d.Answer))
 }
 
 // Describe implements Data.
-func (d *InputDelivered) Describe() string {
-	return "received mail " + d.InputID
+func (d *InputDelivered) Describe() Description {
+	return describe("received", "receive", text(" mail "+d.InputID))
 }
 
 // MailFor implements Mail.
-func (d *InputAnswered) MailFor() (sessionID, outline string) {
-	return d.SessionID, "answered " + d.InputID + " of " + d.SessionID
-}
+func (d *InputAnswered) MailFor() string { return d.SessionID }
 
 // WithoutText implements Mail.
 func (d *InputAnswered) WithoutText() Data {

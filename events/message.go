@@ -20,15 +20,13 @@ func (*SessionMessaged) EventType() string { return "maestro.session.messaged.v1
 func (d *SessionMessaged) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
 // Describe implements Data.
-func (d *SessionMessaged) Describe() string {
-	_, outline := d.MailFor()
-	return outline + ": " + d.Text
+func (d *SessionMessaged) Describe() Description {
+	return describe("sent", "send",
+		text(" a message"), named(" to session ", d.SessionID, " to it"), prefixed(": ", d.Text))
 }
 
 // MailFor implements Mail.
-func (d *SessionMessaged) MailFor() (sessionID, outline string) {
-	return d.SessionID, "sent a message to session " + d.SessionID
-}
+func (d *SessionMessaged) MailFor() string { return d.SessionID }
 
 // WithoutText implements Mail.
 func (d *SessionMessaged) WithoutText() Data {
@@ -43,8 +41,8 @@ func (*SessionMessaged) silent() {} // the receiver may be lost
 
 // Mail is implemented by the payloads whose text is for one session: others see that it was written, but not the text.
 type Mail interface {
-	// MailFor returns the session, and what others see.
-	MailFor() (sessionID, outline string)
+	// MailFor returns the session.
+	MailFor() string
 	// WithoutText returns the payload as others see it.
 	WithoutText() Data
 }

@@ -1,7 +1,5 @@
 package events
 
-import "fmt"
-
 // ProjectCreated: a project was created.
 type ProjectCreated struct {
 	ProjectID   string `json:"projectId" doc:"the new project"`
@@ -50,18 +48,18 @@ func (d *ProjectUpdated) Aggregate() (kind, id string) { return AggregateProject
 func (d *ProjectDeleted) Aggregate() (kind, id string) { return AggregateProject, d.ProjectID }
 
 // Describe implements Data.
-func (d *ProjectCreated) Describe() string {
-	return fmt.Sprintf("created project %s %q", d.ProjectID, d.Name)
+func (d *ProjectCreated) Describe() Description {
+	return describe("created", "create", named(" project ", d.ProjectID, " project"), quoted(d.Name))
 }
 
 // Describe implements Data.
-func (d *ProjectUpdated) Describe() string {
-	return "updated project " + d.ProjectID
+func (d *ProjectUpdated) Describe() Description {
+	return describe("updated", "update", named(" project ", d.ProjectID, ""))
 }
 
 // Describe implements Data.
-func (d *ProjectDeleted) Describe() string {
-	return "deleted project " + d.ProjectID
+func (d *ProjectDeleted) Describe() Description {
+	return describe("deleted", "delete", named(" project ", d.ProjectID, ""))
 }
 
 func (*ProjectCreated) sealed() {}

@@ -61,6 +61,7 @@ type QueueItemSkipped struct {
 	TaskID    string `json:"taskId" doc:"the item's task"`
 	SessionID string `json:"sessionId" doc:"who skipped it"`
 	Held      bool   `json:"held,omitempty" doc:"that session held it; else it was the next one"`
+	Reason    string `json:"reason,omitempty" doc:"why"`
 }
 
 // QueueItemRequeued: an item that was quarantined, failed or skipped, or completed and its task reopened, is queued
@@ -68,6 +69,7 @@ type QueueItemSkipped struct {
 type QueueItemRequeued struct {
 	Queue  string `json:"queue" doc:"the queue"`
 	TaskID string `json:"taskId" doc:"the item's task"`
+	Reason string `json:"reason,omitempty" doc:"why, for whoever starts it next"`
 }
 
 // QueueItemReturned: an item's holder ended or was lost, and the item is back at the front of the queue.
@@ -175,55 +177,68 @@ func (d *QueueItemReturned) Aggregate() (kind, id string) { return AggregateQueu
 // Aggregate implements Data.
 func (d *QueueItemQuarantined) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
 
+// EndsItem is implemented by the payloads with which the holder of an item ends its work on it.
+type EndsItem interface{ EndedTask() string }
+
+// EndedTask implements EndsItem.
+func (d *QueueItemCompleted) EndedTask() string { return d.TaskID }
+
+// EndedTask implements EndsItem.
+func (d *QueueItemFailed) EndedTask() string { return d.TaskID }
+
+// EndedTask implements EndsItem.
+func (d *QueueItemSkipped) EndedTask() string { return d.TaskID }
+
 // Describe implements Data.
-func (d *QueueCreated) Describe() string {
-	return "created queue " + d.Queue
+func (d *QueueCreated) Describe() Description {
+	return describe("created", "create", named(" queue ", d.Queue, ""))
 }
 
 // Describe implements Data.
-func (d *QueueItemPushed) Describe() string {
-	return "pushed " + d.TaskID + " to queue " + d.Queue
+func (d *QueueItemPushed) Describe() Description {
+	return describe("pushed", "push", named(" ", d.TaskID, " it"), named(" to queue ", d.Queue, ""))
 }
 
 // Describe implements Data.
-func (d *QueueItemStarted) Describe() string {
-	words := "started " + d.TaskID + inQueue(d.Queue) + " for " + d.SessionID
-	if d.Attempt > 1 {
-		words += fmt.Sprintf(", attempt %d", d.Attempt)
-	}
-	return words
+func (d *QueueItemStarted) Describe() Description {
+	return describe("started", "start",
+		named(" ", d.TaskID, " it"), inQueue(d.Queue), named(" for ", d.SessionID, " for it"),
+		when(d.Attempt > 1, fmt.Sprintf(", attempt %d", d.Attempt)))
 }
 
 // Describe implements Data.
-func (d *QueueItemCompleted) Describe() string {
-	return "completed " + d.TaskID + inQueue(d.Queue)
+func (d *QueueItemCompleted) Describe() Description {
+	return describe("completed", "complete", named(" ", d.TaskID, " it"), inQueue(d.Queue))
 }
 
 // Describe implements Data.
-func (d *QueueItemFailed) Describe() string {
-	return "failed " + d.TaskID + inQueue(d.Queue) + prefixed(": ", d.Reason)
+func (d *QueueItemFailed) Describe() Description {
+	return describe("failed", "fail", named(" ", d.TaskID, " it"), inQueue(d.Queue), prefixed(": ", d.Reason))
 }
 
 // Describe implements Data.
-func (d *QueueItemSkipped) Describe() string {
-	return "skipped " + d.TaskID + inQueue(d.Queue)
+func (d *QueueItemSkipped) Describe() Description {
+	return describe("skipped", "skip",
+		named(" ", d.TaskID, " it"), inQueue(d.Queue), prefixed(": ", d.Reason))
 }
 
 // Describe implements Data.
-func (d *QueueItemRequeued) Describe() string {
-	return "queued " + d.TaskID + " again" + inQueue(d.Queue)
+func (d *QueueItemRequeued) Describe() Description {
+	return describe("queued", "queue",
+		named(" ", d.TaskID, " it"), text(" again"), inQueue(d.Queue), prefixed(": ", d.Reason))
 }
 
 // Describe implements Data.
-func (d *QueueItemReturned) Describe() string {
-	return "gave " + d.TaskID + " back to the front of queue " + d.Queue + ": " + d.SessionID + " is " + d.Reason
+func (d *QueueItemReturned) Describe() Description {
+	return describe("gave", "give",
+		named(" ", d.TaskID, " it"), text(" back to the front of"), named(" queue ", d.Queue, " the queue"),
+		named(": ", d.SessionID, ": it"), text(" is "+d.Reason))
 }
 
 // Describe implements Data.
-func (d *QueueItemQuarantined) Describe() string {
-	return fmt.Sprintf(
-		"quarantined %s in queue %s after %d starts: %s is %s", d.TaskID, d.Queue, d.Attempt, d.SessionID, d.Reason,
-	)
+func (d *QueueItemQuarantined) Describe() Description {
+	return describe("quarantined", "quarantine", named(" ", d.TaskID, " it"), inQueue(d.Queue),
+		text(fmt.Sprintf(" after %d starts", d.Attempt)), named(": ", d.SessionID, ": it"), text(" is "+d.Reason))
 }
 
 func (*QueueCreated) sealed()         {}
@@ -255,18 +270,24 @@ func (d *QueueItemRemoved) Aggregate() (kind, id string) { return AggregateQueue
 func (d *QueueDeleted) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
 
 // Describe implements Data.
-func (d *QueueItemMoved) Describe() string {
+func (d *QueueItemMoved) Describe() Description {
 	if d.Before == "" {
-		return "moved " + d.TaskID + " to the end of queue " + d.Queue
+		return describe("moved", "move",
+			named(" ", d.TaskID, " it"), text(" to the end of"), named(" queue ", d.Queue, " the queue"))
 	}
-	return "moved " + d.TaskID + " before " + d.Before + inQueue(d.Queue)
+	return describe("moved", "move",
+		named(" ", d.TaskID, " it"), named(" before ", d.Before, " before it"), inQueue(d.Queue))
 }
 
 // Describe implements Data.
-func (d *QueueItemRemoved) Describe() string { return "removed " + d.TaskID + " from queue " + d.Queue }
+func (d *QueueItemRemoved) Describe() Description {
+	return describe("removed", "remove", named(" ", d.TaskID, " it"), named(" from queue ", d.Queue, ""))
+}
 
 // Describe implements Data.
-func (d *QueueDeleted) Describe() string { return "deleted queue " + d.Queue }
+func (d *QueueDeleted) Describe() Description {
+	return describe("deleted", "delete", named(" queue ", d.Queue, ""))
+}
 
 func (*QueueItemMoved) sealed()   {}
 func (*QueueItemRemoved) sealed() {}

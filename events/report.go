@@ -1,7 +1,5 @@
 package events
 
-import "strings"
-
 // ReportKind is the kind of an agent's report.
 type ReportKind string
 
@@ -68,22 +66,11 @@ func (*SessionReported) EventType() string { return "maestro.session.reported.v1
 func (d *SessionReported) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
 // Describe implements Data.
-func (d *SessionReported) Describe() string {
-	words := "reported " + string(d.Kind)
-	if len(d.TaskIDs) > 0 {
-		words += " on " + strings.Join(d.TaskIDs, ", ")
-	}
-	words += prefixed(": ", d.Message)
-	if d.InputID != "" {
-		words += " (question " + d.InputID + ")"
-	}
-	if d.SessionCompleted {
-		words += " (the session is completed)"
-	}
-	if d.Late {
-		words += " (late)"
-	}
-	return words
+func (d *SessionReported) Describe() Description {
+	return describe("reported", "report",
+		text(" "+string(d.Kind)), listed(" on ", d.TaskIDs, ""), prefixed(": ", d.Message),
+		prefixed(" (question ", closed(d.InputID)), when(d.SessionCompleted, " (the session is completed)"),
+		when(d.Late, " (late)"))
 }
 
 func (*SessionReported) sealed() {}

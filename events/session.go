@@ -3,7 +3,6 @@ package events
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // Role determines a session's default set of commands (docs/spec/000-command-permissions.md, "Default Command Sets").
@@ -215,55 +214,61 @@ func (d *SessionTaskLinked) Aggregate() (kind, id string) { return AggregateSess
 func (d *SessionTaskUnlinked) Aggregate() (kind, id string) { return AggregateSession, d.SessionID }
 
 // Describe implements Data.
-func (d *SessionSpawned) Describe() string {
-	return fmt.Sprintf(
-		"spawned %s %s %q (%s strategy)", d.Role, d.SessionID, d.Name, d.Strategy,
-	) + prefixed(
-		" for ", strings.Join(d.TaskIDs, ", "),
-	) + forced(d.Forced)
+func (d *SessionSpawned) Describe() Description {
+	return describe("spawned", "spawn", named(" "+string(d.Role)+" ", d.SessionID, " "+string(d.Role)), quoted(d.Name),
+		text(fmt.Sprintf(" (%s strategy)", d.Strategy)), listed(" for ", d.TaskIDs, " for it"), forced(d.Forced))
 }
 
 // Describe implements Data.
-func (d *SessionRegistered) Describe() string {
+func (d *SessionRegistered) Describe() Description {
 	if d.Created != nil {
-		return fmt.Sprintf("registered new %s %s %q", d.Created.Role, d.SessionID, d.Created.Name)
+		role := " new " + string(d.Created.Role)
+		return describe("registered", "register", named(role+" ", d.SessionID, role), quoted(d.Created.Name))
 	}
-	return "registered session " + d.SessionID
+	return describe("registered", "register", named(" session ", d.SessionID, ""))
 }
 
 // Describe implements Data.
-func (d *SessionUpdated) Describe() string {
-	return "updated session " + d.SessionID
+func (d *SessionUpdated) Describe() Description {
+	return describe("updated", "update", named(" session ", d.SessionID, ""))
 }
 
 // Describe implements Data.
-func (d *SessionCompleted) Describe() string {
-	return "completed session " + d.SessionID
+func (d *SessionCompleted) Describe() Description {
+	return describe("completed", "complete", named(" session ", d.SessionID, ""))
 }
 
 // Describe implements Data.
-func (d *SessionKilled) Describe() string {
-	return fmt.Sprintf("ended session %s as %s", d.SessionID, d.Status) + prefixed(": ", d.Reason)
+func (d *SessionKilled) Describe() Description {
+	return describe("ended", "end",
+		named(" session ", d.SessionID, ""), text(" as "+string(d.Status)), prefixed(": ", d.Reason))
 }
 
 // Describe implements Data.
-func (d *SessionDeleted) Describe() string {
-	return "deleted session " + d.SessionID
+func (d *SessionDeleted) Describe() Description {
+	return describe("deleted", "delete", named(" session ", d.SessionID, ""))
 }
 
 // Describe implements Data.
-func (d *SessionNoted) Describe() string {
-	return "noted " + d.Type + " for session " + d.SessionID + prefixed(" on ", d.TaskID) + prefixed(": ", d.Message)
+func (d *SessionNoted) Describe() Description {
+	on := phrase{}
+	if d.TaskID != "" {
+		on = named(" on ", d.TaskID, "")
+	}
+	return describe("noted", "note",
+		text(" "+d.Type), named(" for session ", d.SessionID, ""), on, prefixed(": ", d.Message))
 }
 
 // Describe implements Data.
-func (d *SessionTaskLinked) Describe() string {
-	return "linked task " + d.TaskID + " to session " + d.SessionID + forced(d.Forced)
+func (d *SessionTaskLinked) Describe() Description {
+	return describe("linked", "link",
+		named(" task ", d.TaskID, ""), named(" to session ", d.SessionID, " to it"), forced(d.Forced))
 }
 
 // Describe implements Data.
-func (d *SessionTaskUnlinked) Describe() string {
-	return "unlinked task " + d.TaskID + " from session " + d.SessionID
+func (d *SessionTaskUnlinked) Describe() Description {
+	return describe("unlinked", "unlink",
+		named(" task ", d.TaskID, ""), named(" from session ", d.SessionID, " from it"))
 }
 
 func (*SessionSpawned) sealed()      {}

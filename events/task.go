@@ -26,6 +26,9 @@ func (s TaskStatus) Over() bool { return s == TaskCompleted || s == TaskCancelle
 // Priorities returns the priorities that a task may have, the lowest first.
 func Priorities() []string { return []string{"low", "medium", "high", "critical"} }
 
+// AnyPriority names the priorities in a sentence.
+const AnyPriority = "low, medium, high or critical"
+
 // StatusChange is one change of a task's status.
 type StatusChange struct {
 	From TaskStatus `json:"from" doc:"status before"`
@@ -177,50 +180,50 @@ func (d *TaskStatusChanged) Aggregate() (kind, id string) { return AggregateTask
 func (d *TaskDeleted) Aggregate() (kind, id string) { return AggregateTask, d.TaskID }
 
 // Describe implements Data.
-func (d *TaskCreated) Describe() string {
-	return fmt.Sprintf("created task %s %q", d.TaskID, d.Title) + prefixed(" below ", d.ParentID) +
-		prefixed(" after ", strings.Join(d.Dependencies, ", "))
+func (d *TaskCreated) Describe() Description {
+	return describe("created", "create",
+		named(" task ", d.TaskID, ""), quoted(d.Title), prefixed(" below ", d.ParentID),
+		prefixed(" after ", strings.Join(d.Dependencies, ", ")))
 }
 
 // Describe implements Data.
-func (d *TaskUpdated) Describe() string {
-	words := "updated " + d.TaskID
+func (d *TaskUpdated) Describe() Description {
+	moved := phrase{}
+	if d.ParentID != nil {
+		moved = text(", moved to the root")
+		if *d.ParentID != "" {
+			moved = text(", moved below " + *d.ParentID)
+		}
+	}
+	var status, before, after phrase
 	if d.Status != nil {
-		words += fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To)
-	}
-	words += forced(d.Forced)
-	if fields := d.ownFields(); len(fields) > 0 {
-		words += ", changed " + strings.Join(fields, ", ")
-	}
-	switch {
-	case d.ParentID == nil:
-	case *d.ParentID == "":
-		words += ", moved to the root"
-	default:
-		words += ", moved below " + *d.ParentID
+		status = text(fmt.Sprintf(": %s → %s", d.Status.From, d.Status.To))
 	}
 	if d.Order != nil {
-		words += prefixed(", put before ", d.Order.Before) + prefixed(", put after ", d.Order.After)
+		before, after = prefixed(", put before ", d.Order.Before), prefixed(", put after ", d.Order.After)
 	}
-	return words
+	return describe("updated", "update", named(" ", d.TaskID, " it"), status, forced(d.Forced),
+		prefixed(", changed ", strings.Join(d.ownFields(), ", ")), moved, before, after)
 }
 
 // Describe implements Data.
-func (d *TaskStatusChanged) Describe() string {
-	words := fmt.Sprintf("moved %s: %s → %s", d.TaskID, d.From, d.To)
+func (d *TaskStatusChanged) Describe() Description {
 	if d.From == d.To && d.To == TaskInProgress {
-		words = fmt.Sprintf("said why %s was reopened", d.TaskID)
+		return describe("said", "say", text(" why"), named(" ", d.TaskID, " it"), text(" was reopened"),
+			forced(d.Forced), prefixed(": ", d.Reason))
 	}
-	return words + forced(d.Forced) + prefixed(": ", d.Reason)
+	return describe("moved", "move", named(" ", d.TaskID, " it"), text(fmt.Sprintf(": %s → %s", d.From, d.To)),
+		forced(d.Forced), prefixed(": ", d.Reason))
 }
 
 // Describe implements Data.
-func (d *TaskDeleted) Describe() string {
-	words := "deleted task " + d.TaskID
+func (d *TaskDeleted) Describe() Description {
+	title := phrase{}
 	if d.Title != "" {
-		words += fmt.Sprintf(" %q", d.Title)
+		title = quoted(d.Title)
 	}
-	return words + prefixed(" and all below it: ", strings.Join(d.Descendants, ", "))
+	return describe("deleted", "delete",
+		named(" task ", d.TaskID, ""), title, prefixed(" and all below it: ", strings.Join(d.Descendants, ", ")))
 }
 
 func (*TaskCreated) sealed()       {}

@@ -1,7 +1,5 @@
 package events
 
-import "fmt"
-
 // TemplateCreated: a prompt template was created.
 type TemplateCreated struct {
 	TemplateID string `json:"templateId" doc:"the new template"`
@@ -59,23 +57,23 @@ func (d *TemplateReset) Aggregate() (kind, id string) { return AggregateTemplate
 func (d *TemplateDeleted) Aggregate() (kind, id string) { return AggregateTemplate, d.TemplateID }
 
 // Describe implements Data.
-func (d *TemplateCreated) Describe() string {
-	return fmt.Sprintf("created template %s %q", d.TemplateID, d.Name)
+func (d *TemplateCreated) Describe() Description {
+	return describe("created", "create", text(" template "+d.TemplateID), quoted(d.Name))
 }
 
 // Describe implements Data.
-func (d *TemplateUpdated) Describe() string {
-	return "updated template " + d.TemplateID
+func (d *TemplateUpdated) Describe() Description {
+	return describe("updated", "update", text(" template "+d.TemplateID))
 }
 
 // Describe implements Data.
-func (d *TemplateReset) Describe() string {
-	return "reset template " + d.TemplateID
+func (d *TemplateReset) Describe() Description {
+	return describe("reset", "reset", text(" template "+d.TemplateID))
 }
 
 // Describe implements Data.
-func (d *TemplateDeleted) Describe() string {
-	return "deleted template " + d.TemplateID
+func (d *TemplateDeleted) Describe() Description {
+	return describe("deleted", "delete", text(" template "+d.TemplateID))
 }
 
 func (*TemplateCreated) sealed() {}

@@ -57,19 +57,20 @@ func (d *TokenRevoked) Aggregate() (kind, id string) {
 }
 
 // Describe implements Data.
-func (d *TokenCreated) Describe() string {
-	return fmt.Sprintf("created the %s token %q", d.Kind, d.Name)
+func (d *TokenCreated) Describe() Description {
+	return describe("created", "create", text(fmt.Sprintf(" the %s token %q", d.Kind, d.Name)))
 }
 
 // Describe implements Data.
-func (d *TokenRevoked) Describe() string {
-	if d.SessionID != "" {
-		return "revoked the secret of session " + d.SessionID
+func (d *TokenRevoked) Describe() Description {
+	switch {
+	case d.SessionID != "":
+		return describe("revoked", "revoke", named(" the secret of session ", d.SessionID, " its secret"))
+	case len(d.Children) > 0:
+		return describe("revoked", "revoke",
+			text(fmt.Sprintf(" the token %q and those that it made: %s", d.Name, strings.Join(d.Children, ", "))))
 	}
-	if len(d.Children) > 0 {
-		return fmt.Sprintf("revoked the token %q and those that it made: %s", d.Name, strings.Join(d.Children, ", "))
-	}
-	return fmt.Sprintf("revoked the token %q", d.Name)
+	return describe("revoked", "revoke", text(fmt.Sprintf(" the token %q", d.Name)))
 }
 
 func (*TokenCreated) sealed() {}

@@ -141,9 +141,13 @@ func (f fact) describe(index int) Entry {
 		e.Message = d.Reason
 		return e
 	case *events.QueueItemSkipped:
-		return describeItem("task_skipped", d.SessionID, d.TaskID, "Skipped in queue "+d.Queue)
+		e := describeItem(typeSkipped, d.SessionID, d.TaskID, "Skipped in queue "+d.Queue)
+		e.Message = d.Reason
+		return e
 	case *events.QueueItemRequeued:
-		return describeQueued(d.TaskID, "Queued again in "+d.Queue)
+		e := describeQueued(d.TaskID, "Queued again in "+d.Queue)
+		e.Message = d.Reason
+		return e
 	case *events.QueueItemReturned:
 		return describeItem("task_returned", d.SessionID, d.TaskID,
 			"Back to the front of queue "+d.Queue+": its session is "+d.Reason)

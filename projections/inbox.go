@@ -40,8 +40,10 @@ type InboxItem struct {
 	// SessionName is the name of that session, TaskTitle the title of that task.
 	SessionName string `json:"sessionName,omitempty"`
 	TaskTitle   string `json:"taskTitle,omitempty"`
-	Queue       string `json:"queue,omitempty"`
-	InputID     string `json:"inputId,omitempty"`
+	// SaidDone marks a question of a session that has since said that its work is done.
+	SaidDone bool   `json:"saidDone,omitempty"`
+	Queue    string `json:"queue,omitempty"`
+	InputID  string `json:"inputId,omitempty"`
 	// EntryID is the timeline entry, or the record of the refusal, that it shows.
 	EntryID string `json:"entryId,omitempty"`
 	// What names the object, Message describes the problem, in the words of its reporter.

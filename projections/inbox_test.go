@@ -21,6 +21,9 @@ func inboxLines(items []InboxItem) []string {
 		if x.InputID != "" {
 			line += fmt.Sprintf(" %s %q", x.InputID, x.Options)
 		}
+		if x.SaidDone {
+			line += " said done"
+		}
 		lines = append(lines, fmt.Sprintf("%s at %d: %s: %s → %s", line, (int64(x.Since)-at(0))/1000, x.What, x.Message,
 			strings.Join(x.Next, ", or ")))
 	}
@@ -70,7 +73,7 @@ func TestInbox(t *testing.T) {
 			"a question of a session that says it is done",
 			then(asks("w", "i1", "Which?"), by(worker, &events.SessionCompleted{SessionID: "w"})),
 			[]string{
-				`question w/ i1 [] at 6: Name of w, which says it is done: Which?` +
+				`question w/ i1 [] said done at 6: Name of w: Which?` +
 					` → maestro input answer i1 "…", or maestro session kill w`,
 			},
 		},

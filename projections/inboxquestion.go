@@ -46,17 +46,18 @@ func (b *inbox) question(x *Input) {
 		return
 	}
 	b.find(InboxQuestion, x.SessionID, "", "", x.AskedAt, func() InboxItem {
-		asker, next := b.nameOf(x.SessionID), []string{"maestro input answer " + x.ID + ` "…"`}
+		next := []string{"maestro input answer " + x.ID + ` "…"`}
 		session := b.Session(x.SessionID)
-		if session != nil && session.Status == events.SessionSaidDone {
-			asker += ", which says it is done"
+		done := session != nil && session.Status == events.SessionSaidDone
+		if done {
 			next = append(next, "maestro session kill "+x.SessionID)
 		}
 		return InboxItem{
 			SessionID: x.SessionID,
 			TaskID:    cmp.Or(first(x.TaskIDs), b.askedAt(session, x)),
 			InputID:   x.ID,
-			What:      asker,
+			What:      b.nameOf(x.SessionID),
+			SaidDone:  done,
 			Message:   x.Question,
 			Options:   x.Options,
 			Next:      next,

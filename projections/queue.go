@@ -55,6 +55,8 @@ type Item struct {
 	// Attempts counts its starts since it was last appended.
 	Attempts   int
 	FailReason string
+	// Requeued is why it was last queued again, for whoever starts it next.
+	Requeued string `json:",omitempty"`
 	// FinishedBy is the source of the event that finished it in the place of its holder; "" if the holder did.
 	FinishedBy string `json:",omitempty"`
 	// Started is the sequence of the event that last started it.
@@ -448,6 +450,7 @@ func (s *State) itemRequeued(f fact, d *events.QueueItemRequeued) error {
 	s.changeItem(f, item, func(i *Item) {
 		i.Status, i.Place, i.Attempts, i.Cause = events.ItemQueued, place, 0, f.cause()
 		i.StartedAt, i.CompletedAt, i.FailReason, i.Claim, i.FinishedBy = 0, 0, "", nil, ""
+		i.Requeued = d.Reason
 	})
 	s.note(f, 0)
 	return nil

@@ -1,6 +1,10 @@
 package projections
 
-import "maestro/events"
+import (
+	"cmp"
+
+	"maestro/events"
+)
 
 // finish ends the work on an item with its holder's statement.
 func (s *State) finish(f fact, item *Item, session string, status events.QueueItemStatus, says events.TaskSessionStatus,
@@ -56,10 +60,11 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 		return err
 	}
 	if d.Held {
-		s.finish(f, item, d.SessionID, events.ItemSkipped, "", s.saidOf(item.TaskID, d.SessionID))
+		s.finish(f, item, d.SessionID, events.ItemSkipped, "", cmp.Or(d.Reason, s.saidOf(item.TaskID, d.SessionID)))
 	} else {
 		s.changeItem(f, item, func(i *Item) {
 			i.Status, i.SessionID, i.CompletedAt, i.Cause = events.ItemSkipped, d.SessionID, f.at, f.cause()
+			i.FailReason = d.Reason
 		})
 	}
 	s.note(f, 0)

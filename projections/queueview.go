@@ -33,7 +33,9 @@ type ItemView struct {
 	StartedAt   events.Millis          `json:"startedAt,omitempty"`
 	CompletedAt events.Millis          `json:"completedAt,omitempty"`
 	FailReason  string                 `json:"failReason,omitempty"`
-	Queue       string                 `json:"queue"`
+	// Requeued is why it was last queued again.
+	Requeued string `json:"requeued,omitempty"`
+	Queue    string `json:"queue"`
 	// SessionID is its holder or last holder, SessionName that session's name.
 	SessionID   string `json:"sessionId,omitempty"`
 	SessionName string `json:"sessionName,omitempty"`
@@ -104,6 +106,7 @@ func (s *State) viewOfItem(i *Item) ItemView {
 		StartedAt:   events.Millis(i.StartedAt),
 		CompletedAt: events.Millis(i.CompletedAt),
 		FailReason:  i.FailReason,
+		Requeued:    i.Requeued,
 		Queue:       i.Queue,
 		SessionID:   i.SessionID,
 		Attempts:    i.Attempts,

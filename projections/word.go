@@ -13,14 +13,17 @@ type SessionMessageKind string
 // The kinds of messages besides the kinds of reports.
 const (
 	SessionMessageFailed   SessionMessageKind = "failed"   // why it failed an item of a queue
+	SessionMessageSkipped  SessionMessageKind = "skipped"  // why it skipped an item of a queue
 	SessionMessageAnswer   SessionMessageKind = "answer"   // the answer to its question
 	SessionMessageMail     SessionMessageKind = "message"  // what somebody wrote to it
 	SessionMessageReopened SessionMessageKind = "reopened" // why a task that it works on was reopened
 )
 
-// The types of the entries with texts for a session, and with its reason for failing an item. No note has them.
+// The types of the entries with texts for a session, and with its reason for failing or skipping an item. No note has
+// them.
 const (
 	typeFailed   = "task_failed"
+	typeSkipped  = "task_skipped"
 	typeAnswered = "input_answered"
 	typeMessage  = "session_message"
 	typeReopened = "task_reopened"
@@ -31,6 +34,7 @@ const (
 var (
 	wordsOf = map[string]SessionMessageKind{
 		typeFailed:                          SessionMessageFailed,
+		typeSkipped:                         SessionMessageSkipped,
 		reportType(events.ReportProgress):   SessionMessageKind(events.ReportProgress),
 		reportType(events.ReportComplete):   SessionMessageKind(events.ReportComplete),
 		reportType(events.ReportBlocked):    SessionMessageKind(events.ReportBlocked),

@@ -7,13 +7,9 @@ import (
 
 	"maestro/commands"
 	"maestro/events"
-	"maestro/internal/lazyregexp"
 	"maestro/projections"
 	"maestro/service/wire"
 )
-
-// named matches a command line that a text tells the reader to run, and captures its words.
-var named = lazyregexp.New("`maestro ([a-z-]+)(?: ([a-z-]+))?(?: ([a-z-]+))?")
 
 // advise replaces a problem's next step if it names a command that the caller may not use, because an agent would try
 // it.
@@ -33,8 +29,8 @@ func (s *Service) advise(c *Caller, p *Problem) {
 
 // mayRunAll reports whether a caller may use every command that a text tells it to run.
 func mayRunAll(permits func(row string) bool, text string) bool {
-	for _, words := range named().FindAllStringSubmatch(text, -1) {
-		if !mayRun(permits, words[1:]) {
+	for _, line := range commands.LinesIn(text) {
+		if !mayRun(permits, commands.WordsOf(line)) {
 			return false
 		}
 	}
@@ -81,16 +77,15 @@ func (v View) callerIsDone() bool {
 
 // mayNameSessions reports whether the caller may do what a step's command lines do to the sessions that they name.
 func (v View) mayNameSessions(step string) bool {
-	for _, words := range sessionLines().FindAllStringSubmatch(step, -1) {
-		if !v.mayDoTo(words[1], words[2]) {
+	for _, line := range commands.LinesIn(step) {
+		words := strings.Fields(line)
+		if len(words) > 3 && words[1] == "session" && !strings.HasPrefix(words[3], "-") &&
+			commands.ValidID("", words[3]) == nil && !v.mayDoTo(words[2], words[3]) {
 			return false
 		}
 	}
 	return true
 }
-
-// sessionLines matches a command line that names a session, and captures its verb and the session.
-var sessionLines = lazyregexp.New("maestro session ([a-z]+) ([A-Za-z0-9][A-Za-z0-9_-]*)")
 
 // mayDoTo reports whether the caller may do something to a session; "parent" is its spawner. The decisions themselves
 // answer, on the present state.
@@ -137,7 +132,7 @@ func (s *Service) permits(c *Caller) func(row string) bool {
 // commands, everybody may use a command that has no row in the table.
 func mayRun(permits func(row string) bool, words []string) bool {
 	for n := len(words); n > 0; n-- {
-		id := strings.TrimRight(strings.Join(words[:n], ":"), ":")
+		id := strings.Join(words[:n], ":")
 		if id == "manifest:show" { // advice means the session's own manifest, which every session may read
 			return true
 		}
@@ -145,7 +140,7 @@ func mayRun(permits func(row string) bool, words []string) bool {
 			return !row.Planned && permits(id)
 		}
 	}
-	return !commands.IsForOperators(words[0])
+	return len(words) == 0 || !commands.IsForOperators(words[0])
 }
 
 // followable leaves out of inbox items the steps that their reader may not take. An item that leaves a session none is
@@ -158,16 +153,22 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 	may := func(step string) bool {
 		names := false
 		s.Handler.View(func(state *projections.State) { names = s.At(state, c).mayNameSessions(step) })
-		words := named().FindStringSubmatch("`" + step)
-		if words == nil || !names {
-			return names
+		if !names {
+			return false
 		}
-		allowed, seen := known[words[0]]
-		if !seen {
-			allowed = mayRun(s.permits(c), words[1:])
-			known[words[0]] = allowed
+		for _, line := range commands.LinesIn(step) {
+			words := commands.WordsOf(line)
+			command := strings.Join(words, " ")
+			allowed, seen := known[command]
+			if !seen {
+				allowed = mayRun(s.permits(c), words)
+				known[command] = allowed
+			}
+			if !allowed {
+				return false
+			}
 		}
-		return allowed
+		return true
 	}
 	ask := commands.LineOf("report:needs-input")
 	for i := range items {

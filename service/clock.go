@@ -24,6 +24,9 @@ func (s *Service) ClockStatus() (wire.ClockStatus, error) {
 	return s.Clock.Status(), nil
 }
 
+// RowOfClock is the row of the permission table for confirming the clock.
+const RowOfClock = "token:revoke"
+
 // ConfirmClock is for the operator. It is not an event, because it is not about the project's work, and the times of
 // later events show it. The server's log records it.
 func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedClock, error) {
@@ -32,7 +35,7 @@ func (s *Service) ConfirmClock(ctx context.Context, c *Caller) (wire.ConfirmedCl
 		return wire.ConfirmedClock{}, err
 	}
 	defer leave()
-	err = s.Permit(c, "token:revoke", "")
+	err = s.Permit(c, RowOfClock, "")
 	switch {
 	case err != nil || c.By.Kind != commands.ActorUser:
 		return wire.ConfirmedClock{}, &Problem{

@@ -44,6 +44,8 @@ type Done struct {
 	Token string
 	// Below lists the sessions below the one that the command ended or revoked.
 	Below wire.Below
+	// Team lists whom a message to a team reached; nil for any other command.
+	Team *wire.Team
 	// LeftOpen lists open tasks of a session that the command completed.
 	LeftOpen wire.LeftOpen
 	// Warnings are what the caller should know about the effects of the command.
@@ -62,6 +64,7 @@ func (d Done) Wire(dryRun bool) wire.Done {
 		Asked:    d.Asked,
 		Token:    d.Token,
 		Below:    d.Below,
+		Team:     d.Team,
 		LeftOpen: d.LeftOpen,
 		Warnings: d.Warnings,
 		Start:    d.Start,
@@ -108,6 +111,12 @@ func (s *Service) Do(ctx context.Context, c *Caller, a Call) (Done, error) {
 	}
 	if err := checkAfter(command, a.Options); err != nil {
 		return Done{}, err
+	}
+	if err := checkAll(command, a.Options); err != nil {
+		return Done{}, err
+	}
+	if a.All {
+		return s.toTeam(ctx, c, command, a)
 	}
 	return s.decide(ctx, c, command, generated, a)
 }
@@ -226,10 +235,11 @@ func (s *Service) decide(
 	return done, err
 }
 
-// Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, ending a
-// session only if nothing is left to do for it, asking a question only if it is new, and waiting for an item.
+// Options are the options of a command besides its fields: a dry run, applying it to the sessions below too, or to a
+// whole team, ending a session only if nothing is left to do for it, asking a question only if it is new, and waiting
+// for an item.
 type Options struct {
-	DryRun, Tree, IfFinished, IfNew bool
+	DryRun, Tree, All, IfFinished, IfNew bool
 	// After names the tasks to which a dry run of task:complete applies the command before.
 	After []string
 	Wait  time.Duration

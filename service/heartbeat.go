@@ -7,6 +7,9 @@ import (
 	"maestro/commands"
 )
 
+// RowOfHeartbeat is the row of the permission table for a heartbeat.
+const RowOfHeartbeat = "whoami"
+
 // Heartbeat notes that a session's supervisor is alive; it causes no event. After the first one, silence counts against
 // the short lease.
 func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) error {
@@ -18,7 +21,7 @@ func (s *Service) Heartbeat(ctx context.Context, c *Caller, session string) erro
 	if c.By.Kind != commands.ActorSession || c.By.Name != session {
 		return c.OtherIdentity(session)
 	}
-	if err = s.Permit(c, "whoami", ""); err != nil || s.Leases == nil {
+	if err = s.Permit(c, RowOfHeartbeat, ""); err != nil || s.Leases == nil {
 		return err
 	}
 	return s.Leases.Heartbeat(ctx, session)

@@ -99,21 +99,18 @@ func (c *Caller) readsMail(x *projections.Session) bool {
 
 // describe says what an event decided. Only callers that may read a session's mail see the text of what was written to
 // it. Nothing else in this package describes events.
-func (s *Service) describe(c *Caller, data events.Data) string {
-	mail, ok := data.(events.Mail)
-	if !ok {
-		return data.Describe()
+func (s *Service) describe(c *Caller, data events.Data) events.Description {
+	if mail, ok := data.(events.Mail); ok {
+		may := false
+		s.Handler.View(func(state *projections.State) {
+			x := state.SessionEver(mail.MailFor())
+			may = x != nil && c.readsMail(x)
+		})
+		if !may {
+			data = mail.WithoutText()
+		}
 	}
-	to, outline := mail.MailFor()
-	may := false
-	s.Handler.View(func(state *projections.State) {
-		x := state.SessionEver(to)
-		may = x != nil && c.readsMail(x)
-	})
-	if may {
-		return data.Describe()
-	}
-	return outline
+	return data.Describe()
 }
 
 func (v View) mail(x *projections.Session, id string) wire.Mail {

@@ -110,7 +110,7 @@ func (v View) GetSessionQueueTop(in *wire.SessionID) (func() wire.QueueTop, erro
 	top := v.topOf(q)
 	var before *earlier
 	if held := v.Holds(x); held != nil {
-		top.Held, top.Work = new(v.ItemView(q, held)), v.workOf(held.TaskID)
+		top.Held, top.Work = new(v.ItemView(q, held)), v.workOf(held)
 		if t := v.Task(held.TaskID); t != nil && v.Caller.readsMail(x) {
 			before = v.earlierOn(t, x.ID)
 		}
@@ -144,7 +144,7 @@ func (v View) topOf(q *projections.Queue) wire.QueueTop {
 	top.PassedOver = passedOver
 	switch {
 	case item != nil:
-		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item.TaskID)
+		top.Item, top.HasMore, top.Work = new(v.ItemView(q, item)), true, v.workOf(item)
 	default:
 		top.Message = nothingNext(q.Stats, view.Over)
 	}

@@ -17,10 +17,10 @@ const (
 	workResults  = 20
 )
 
-// workOf returns what a session needs to do the task of an item; nil if the task was deleted. It has the beginning of a
+// workOf returns what a session needs to do the work of an item; nil if the task was deleted. It has the beginning of a
 // text that the state does not hold completely.
-func (v View) workOf(task string) *wire.Work {
-	t := v.Task(task)
+func (v View) workOf(item *projections.Item) *wire.Work {
+	t := v.Task(item.TaskID)
 	if t == nil {
 		return nil
 	}
@@ -33,6 +33,7 @@ func (v View) workOf(task string) *wire.Work {
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	w.Reopened = t.ReopenReason()
+	w.Requeued = item.Requeued
 	w.SaidDone = v.saidDone(t)
 	w.Failed = v.saidFailed(t)
 	left := workCriteria

@@ -193,7 +193,7 @@ func (s *sight) eventAsSeen(e *events.Event) *events.Event {
 		data := *d
 		data.Env, hidden.Data = nil, &data
 	case events.Mail:
-		if to, _ := d.MailFor(); s.readsMailOf(to) {
+		if s.readsMailOf(d.MailFor()) {
 			return e
 		}
 		hidden.Data = d.WithoutText()

@@ -21,7 +21,7 @@ type changed struct {
 	seen map[string]bool
 	all  bool
 	// describe says what an event decided, as the caller may read it.
-	describe                func(events.Data) string
+	describe                func(events.Data) events.Description
 	events                  int
 	tasks, sessions, queues map[string]*wire.SinceThing
 }
@@ -62,7 +62,7 @@ func (s *Service) since(ctx context.Context, c *Caller, in *wire.SinceQuery) (wi
 	found := &changed{
 		seen:     seen,
 		all:      c.ReadsAll() && in.ProjectID == "",
-		describe: func(data events.Data) string { return s.describe(c, data) },
+		describe: func(data events.Data) events.Description { return s.describe(c, data) },
 		tasks:    map[string]*wire.SinceThing{},
 		sessions: map[string]*wire.SinceThing{},
 		queues:   map[string]*wire.SinceThing{},
@@ -186,7 +186,8 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 	}
 	f.events++
 	at := e.Time.UnixMilli()
-	what, _ := events.Preview(f.describe(e.Data), longestWords)
+	what := f.describe(e.Data)
+	words := ""
 	note := func(things map[string]*wire.SinceThing, id, was string) {
 		if id == "" {
 			return
@@ -197,7 +198,16 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 			things[id] = thing
 		}
 		thing.Events++
-		thing.Last, thing.Sequence, thing.At = what, sequence, events.Millis(at)
+		switch {
+		case what.Names(id):
+			thing.Last, _ = events.Preview(what.About(id), longestWords)
+		case words == "":
+			words, _ = events.Preview(what.String(), longestWords)
+			fallthrough
+		default:
+			thing.Last = words
+		}
+		thing.Sequence, thing.At = sequence, events.Millis(at)
 	}
 	// An orchestrator also works in the projects that it created. Those who see only such a project are not told of it.
 	of, session, _ := projections.SessionOfSource(e.Source)
@@ -264,12 +274,15 @@ func (v View) taskStands(thing *wire.SinceThing) {
 }
 
 func (v View) sessionStands(thing *wire.SinceThing) {
-	x := v.Session(thing.ID)
+	x := v.SessionEver(thing.ID)
 	if x == nil {
 		return
 	}
 	thing.Name, thing.Is = x.Name, string(x.Status)
-	if x.Silent() {
+	switch {
+	case x.Deleted:
+		thing.Is = "deleted"
+	case x.Silent():
 		thing.Is = wire.StatusLost
 	}
 }

@@ -35,7 +35,7 @@ func (s *Service) startOf(
 			told.Held = item != nil
 		}
 		if item != nil {
-			told.Item, told.Work = new(state.ItemView(q, item)), s.At(state, c).workOf(item.TaskID)
+			told.Item, told.Work = new(state.ItemView(q, item)), s.At(state, c).workOf(item)
 			if t := state.Task(item.TaskID); t != nil {
 				v := s.At(state, c)
 				v.ctx = ctx

@@ -25,10 +25,8 @@ func (s *stage) whoami(c *Caller) wire.Whoami {
 	}); err != nil {
 		s.Fatal(err)
 	}
-	for _, words := range named().FindAllStringSubmatch(body.Next, -1) {
-		if body.Ended == "" && !mayRun(s.permits(c), words[1:]) {
-			s.Errorf("%s is told to run a command that it may not use: %s", c.By, body.Next)
-		}
+	if body.Ended == "" && !mayRunAll(s.permits(c), body.Next) {
+		s.Errorf("%s is told to run a command that it may not use: %s", c.By, body.Next)
 	}
 	return body
 }

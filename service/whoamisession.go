@@ -161,6 +161,10 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return "everything below " + open.ID + " is done: check the task itself against its criteria, then " +
 			"`maestro report complete \"<summary>\" --task " + open.ID + "`"
 	case open != nil && x.Role == events.RoleOrchestrator:
+		if ready := v.firstStartable(below); ready != nil && may("session:spawn") {
+			return belowGoal(below, more) + "nobody has " + ready.ID + ": `" + v.SpawnFor(ready) +
+				"` starts a session for it; `maestro task list --ready` lists all that can be started"
+		}
 		return belowGoal(below, more) +
 			"`maestro status` shows what your sessions report and what waits to be confirmed"
 	case open != nil && may("report:complete"):
@@ -170,6 +174,16 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return v.nextAtEnd(x, tasks)
+}
+
+// firstStartable returns the first task of a list that somebody could start now; nil if there is none.
+func (v View) firstStartable(tasks []wire.OwnTask) *projections.Task {
+	for _, own := range tasks {
+		if t := v.Task(own.ID); t != nil && v.Startable(t) {
+			return t
+		}
+	}
+	return nil
 }
 
 // goalReady reports whether an orchestrator has nothing to wait for before it reports a goal: there are tasks below it,
@@ -289,6 +303,8 @@ func (v View) nextAtEnd(x *projections.Session, tasks []wire.OwnTask) string {
 	said := "everything is reported"
 	cancelled := func(t wire.OwnTask) bool { return t.Status == events.TaskCancelled }
 	switch i := slices.IndexFunc(tasks, cancelled); {
+	case i < 0 && len(tasks) == 0 && len(x.Unlinked) > 0:
+		said = "you have no task any more"
 	case i < 0:
 	case len(tasks) == 1:
 		said = "task " + tasks[i].ID + " is cancelled, so nobody needs work on it"

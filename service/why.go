@@ -281,7 +281,7 @@ func (w *causes) causeAt(ctx context.Context, sequence uint64) (*cause, error) {
 	if err != nil {
 		return nil, err
 	}
-	what, _ := events.Preview(w.describe(w.caller, event.Data), longestStep)
+	what, _ := events.Preview(w.describe(w.caller, event.Data).String(), longestStep)
 	what = strings.Clone(what)
 	read := &cause{
 		step: wire.WhyStep{

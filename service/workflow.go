@@ -32,8 +32,8 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 		}
 		gone := NotFound("Template", id)
 		gone.Why = "the session's manifest names it, and it was deleted since"
-		gone.Next = "ask the user to issue the manifest again without it (maestro session update SESSION --manifest " +
-			"FILE), then begin again"
+		gone.Next = "ask the user to issue the manifest again without it, with `maestro session update " +
+			"SESSION --manifest FILE`, then begin again"
 		return gone
 	})
 	return t, err

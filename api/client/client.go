@@ -125,6 +125,9 @@ type Options struct {
 	After []string
 	// Tree applies session:kill, or token:revoke of a session, to the living sessions below it too.
 	Tree bool
+	// All applies session:message to a whole team: the sessions at work that the caller leads, or for a user those of
+	// the message's project. Answer.Team lists them.
+	All bool
 	// IfFinished lets a command end its session only if the session has no unread mail and holds no item.
 	IfFinished bool
 	// IfNew asks a question only if the session does not wait for the answer to the same one: Answer.Asked names it.
@@ -144,6 +147,9 @@ func (o Options) query() url.Values {
 	}
 	if o.Tree {
 		query.Set("tree", "true")
+	}
+	if o.All {
+		query.Set("all", "true")
 	}
 	if o.IfFinished {
 		query.Set("ifFinished", "true")

@@ -126,17 +126,11 @@ func (s *compat) end(ctx context.Context, c *call, session string, command comma
 	if err != nil {
 		return nil, queueStep{}, err
 	}
-	task := ""
-	switch d := answer.Data.(type) {
-	case *events.QueueItemCompleted:
-		task = d.TaskID
-	case *events.QueueItemFailed:
-		task = d.TaskID
-	case *events.QueueItemSkipped:
-		task = d.TaskID
-	default:
+	ended, ok := answer.Data.(events.EndsItem)
+	if !ok {
 		return nil, queueStep{}, unexpected(command.ID(), answer)
 	}
+	task := ended.EndedTask()
 	item, next := s.itemsOf(session, task)
 	step = queueStep{
 		Success:  true,

@@ -109,7 +109,8 @@ func explain(err error) explained {
 			next:    own.Next,
 			details: own.Details,
 		}
-		if e.why == "" && own.Err != nil {
+		var exit *commandExit // the message says it
+		if e.why == "" && own.Err != nil && !errors.As(own.Err, &exit) {
 			e.why = own.Err.Error()
 		}
 		return e

@@ -192,14 +192,15 @@ func showInbox(a *Run, items []wire.InboxItem) {
 	for _, item := range items {
 		session := withName(item.SessionID, item.SessionName)
 		task, what := item.TaskID, item.What
-		if !strings.HasPrefix(what, item.TaskTitle) { // it names something else
+		if what != item.TaskTitle { // it names something else
 			task = withName(task, item.TaskTitle)
 		}
 		about := strings.TrimSpace(task + " " + session)
 		if what == item.SessionName && what != item.TaskTitle { // the name is beside the id
 			what = ""
-		} else if rest, ok := strings.CutPrefix(what, item.SessionName+", "); ok && what != item.TaskTitle {
-			what = rest
+		}
+		if item.SaidDone {
+			what = "which says it is done"
 		}
 		if about == "" && item.Queue != "" {
 			if about = "queue " + item.Queue; what == item.Queue {

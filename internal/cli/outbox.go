@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -201,10 +202,7 @@ func refusedHere(err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	status := http.StatusBadRequest
-	if refusal.Code == commands.CodeNotAllowed {
-		status = http.StatusForbidden
-	}
+	status := cmp.Or((&failure.Error{Code: string(refusal.Code)}).HTTPStatus(), http.StatusBadRequest)
 	said := wire.Problem{
 		Code:    string(refusal.Code),
 		Message: refusal.Message,

@@ -13,7 +13,8 @@ import (
 //
 //	Ready string `query:"ready" flag:"ready true" doc:"true: that can be started"`
 //
-// The doc tag says which items the list is narrowed to: "with this status", or a whole "only this kind".
+// The doc tag says which items the list is narrowed to: "with this status", or a whole "only this kind". If it explains
+// the words one after the other, "dependencies: …; siblings: …", it stays as it is.
 func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 	v := reflect.ValueOf(query).Elem()
 	for _, of := range reflect.VisibleFields(v.Type()) {
@@ -23,7 +24,8 @@ func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 		}
 		name, takes, _ := strings.Cut(tag, " ")
 		doc := strings.TrimPrefix(of.Tag.Get("doc"), "true: ")
-		if !strings.HasPrefix(doc, "only ") {
+		words := strings.Split(takes, "|")
+		if !strings.HasPrefix(doc, "only ") && !strings.HasPrefix(doc, words[0]+": ") {
 			doc = "only those " + doc
 		}
 		note(cmd, of.Tag.Get("query"), "--"+name)
@@ -34,7 +36,7 @@ func bindQuery(cmd *cobra.Command, query any, own ...ownWord) {
 			continue
 		}
 		cmd.Flags().StringVar(value, name, "", doc)
-		if words := strings.Split(takes, "|"); len(words) > 1 {
+		if !strings.Contains(takes, "<") {
 			for _, of := range own {
 				if of.flag == name {
 					words = append(words, of.word)

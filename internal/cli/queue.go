@@ -109,13 +109,16 @@ func (c *queueCreate) run(ctx context.Context, args []string) error {
 func newQueueRequeue(a *Run) *cobra.Command {
 	body := &commands.RequeueItem{}
 	cmd := newItemsChange(a, "requeue <taskId>…", body, "Queued %s again", func(task string) any {
-		return &commands.RequeueItem{ProjectRef: body.ProjectRef, Queue: body.Queue, TaskID: task}
+		one := *body
+		one.TaskID = task
+		return &one
 	})
 	cmd.Short = "Put items that have ended back at the end of their queue"
 	cmd.Long = `Put quarantined, failed or skipped items back at the end of their queue; or
 completed ones, if their tasks were reopened. Each item gets its own answer: if
-some are refused, the others are still queued again.`
-	return Tell(cmd, "queue:requeue", "queue")
+some are refused, the others are still queued again. Whoever starts an item next
+is told the --reason.`
+	return Tell(cmd, "queue:requeue", "queue", "reason")
 }
 
 func newQueue(a *Run) *cobra.Command {

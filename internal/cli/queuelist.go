@@ -187,6 +187,7 @@ func aboutItem(i wire.Item) string {
 		}
 		words += more
 	}
+	add(Prefixed("queued again: ", safetext.OneLine(i.Requeued)))
 	if i.Returned {
 		add("given back")
 	}

@@ -67,13 +67,8 @@ func (c *queueStep) run(ctx context.Context, args []string) error {
 // taskOf returns the task of the item that was moved; "" if there is no event.
 func taskOf(answer client.Answer) (string, error) {
 	data, err := dataOf(answer)
-	switch moved := data.(type) {
-	case *events.QueueItemCompleted:
-		return moved.TaskID, nil
-	case *events.QueueItemFailed:
-		return moved.TaskID, nil
-	case *events.QueueItemSkipped:
-		return moved.TaskID, nil
+	if ended, ok := data.(events.EndsItem); ok {
+		return ended.EndedTask(), nil
 	}
 	return "", err
 }
@@ -126,11 +121,11 @@ func newQueueSkip(a *Run) *cobra.Command {
 		done: "Skipped",
 	}
 	cmd := &cobra.Command{
-		Use:   "skip",
+		Use:   `skip ["<reason>"]`,
 		Short: "Skip the item you hold, or the next one if you hold none",
-		Long: `Skip the item you hold, or the next one if you hold none. A skip has no reason:
-say it before, with ` + "`maestro report blocked \"<reason>\" --task <taskId>`" + `. The item
-keeps it, and whoever starts the item next is told.`,
+		Long: `Skip the item you hold, or the next one if you hold none. The inbox shows the
+reason, and whoever starts the item next is told. Without one, it is what you
+last said with "maestro report blocked" about the task.`,
 	}
 	return c.command(cmd, "task")
 }

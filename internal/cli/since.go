@@ -12,7 +12,6 @@ import (
 	"maestro/api/client"
 	"maestro/internal/failure"
 	"maestro/internal/home"
-	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
@@ -146,47 +145,6 @@ func rememberAsked(a *Run, project string, sequence uint64) {
 	_ = h.Tell(a.Getenv(wire.EnvToken), project, sequence)
 }
 
-// withoutOwnID shortens the words about an object when they follow its id. Quoted texts stay as they are.
-func withoutOwnID(words, id string) string {
-	var shown strings.Builder
-	for len(words) > 0 {
-		quote := quotedText().FindStringIndex(words)
-		if quote == nil {
-			quote = []int{len(words), len(words)}
-		}
-		shown.WriteString(plainWithoutOwnID(words[:quote[0]], id) + words[quote[0]:quote[1]])
-		words = words[quote[1]:]
-	}
-	return shown.String()
-}
-
-// quotedText matches a text as strconv.Quote writes it.
-var quotedText = lazyregexp.New(`"(?:[^"\\]|\\.)*"`)
-
-func plainWithoutOwnID(words, id string) string {
-	left := []string{" task ", " session ", " on ", " in queue ", " to queue ", " queue "}
-	pairs := []string{
-		" for session " + id,
-		"",
-		" the secret of session " + id,
-		" its secret",
-		" to session " + id,
-		" to it",
-		" from session " + id,
-		" from it",
-		" of queue " + id,
-		" of the queue",
-		" worker " + id,
-		" worker",
-		" orchestrator " + id,
-		" orchestrator",
-	}
-	for _, word := range left {
-		pairs = append(pairs, word+id, "")
-	}
-	return strings.NewReplacer(append(pairs, " "+id, " it")...).Replace(words)
-}
-
 // showSince prints what changed; in says in which project, "" for all.
 func showSince(a *Run, since wire.Since, in string) {
 	if since.Events == 0 {
@@ -231,7 +189,7 @@ func showSince(a *Run, since wire.Since, in string) {
 					safetext.Clip(thing.Name, 20),
 					stands,
 					fmt.Sprintf("×%d", thing.Events),
-					withoutOwnID(thing.Last, thing.ID),
+					thing.Last,
 				},
 			)
 		}

@@ -54,10 +54,6 @@ func newTaskList(a *Run) *cobra.Command {
 	projectFlag(cmd, &c.filter.ProjectID)
 	bindQuery(cmd, &c.filter)
 	cmd.Flags().BoolVar(&c.mine, "mine", false, "only those of your session")
-	cmd.Flags().StringVar(&c.filter.Order, "order", "",
-		"dependencies: each task after those that it depends on; completion: also after those below it; "+
-			"siblings: in their order; else by creation")
-	choice(cmd, "order", "dependencies", "completion", "siblings")
 	Exclude(cmd, "mine", "session")
 	a.ListFlags(cmd)
 	return Tell(cmd, "task:list", "status", "parent")

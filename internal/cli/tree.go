@@ -15,7 +15,8 @@ import (
 // taskTree is `maestro task tree`.
 type taskTree struct {
 	*Run
-	project, order string
+	project string
+	query   wire.TreeOf
 }
 
 func newTaskTree(a *Run) *cobra.Command {
@@ -35,15 +36,13 @@ other, one of them has to come first all the same.`,
 		RunE: Running(c.run),
 	}
 	projectFlag(cmd, &c.project)
-	cmd.Flags().StringVar(&c.order, "order", "",
-		"dependencies: of tasks with the same parent, those that others wait for come first; else in their own order")
-	choice(cmd, "order", "dependencies")
+	bindQuery(cmd, &c.query)
 	a.ListFlags(cmd)
 	return Tell(cmd, "task:tree")
 }
 
 func (c *taskTree) run(ctx context.Context, args []string) error {
-	trees, err := readTrees(ctx, c.Run, At(args, 0), c.project, c.order)
+	trees, err := readTrees(ctx, c.Run, At(args, 0), c.project, c.query.Order)
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (c *taskTree) run(ctx context.Context, args []string) error {
 		if len(trees) == 0 {
 			c.Say("No tasks\n")
 		}
-		if c.order != "" && len(trees) > 0 {
+		if c.query.Order != "" && len(trees) > 0 {
 			c.Print("In an order in which they can be done: what a task waits for stands above it\n")
 		}
 		DrawTrees(c.Run, trees, TreeLine)

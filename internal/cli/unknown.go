@@ -11,7 +11,6 @@ import (
 	"maestro/api/client"
 	"maestro/commands"
 	"maestro/internal/failure"
-	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
 )
 
@@ -254,14 +253,10 @@ func (a *Run) notBySession(does, why, next string) error {
 	}
 }
 
-// commandLine matches a command line that a text tells the reader to run.
-var commandLine = lazyregexp.New("`maestro [^`]+`")
-
 // followable replaces a next step that names a command which this session may not use. The server does the same with
 // the steps that it names.
 func (a *Run) followable(next string) string {
-	for _, line := range commandLine().FindAllString(next, -1) {
-		line = strings.Trim(line, "`")
+	for _, line := range commands.LinesIn(next) {
 		switch words := strings.Fields(line); {
 		case !a.isSession():
 		case words[1] == "serve": // agents do not start servers

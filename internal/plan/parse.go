@@ -347,7 +347,7 @@ func (p *parser) id(node *yaml.Node, pointer string) string {
 func (p *parser) priority(node *yaml.Node, pointer string) string {
 	priority := p.text(node, pointer)
 	if priority != "" && !slices.Contains(events.Priorities(), priority) {
-		p.fault(node.Line, pointer, "%q is not a priority; it is low, medium, high or critical", priority)
+		p.fault(node.Line, pointer, "%q is not a priority; it is "+events.AnyPriority, priority)
 	}
 	return priority
 }

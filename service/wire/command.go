@@ -22,6 +22,21 @@ type Below struct {
 	LivingBelow int      `json:"livingBelow,omitempty"`
 }
 
+// Team lists whom a message to a team reached.
+type Team struct {
+	Sent []string `json:"sent"`
+	// NotSent are the sessions for which it was refused.
+	NotSent []NotSent `json:"notSent,omitempty"`
+	// Names are the names of these sessions, of those that have one.
+	Names map[string]string `json:"names,omitempty"`
+}
+
+// NotSent says why a session of a team did not get a message.
+type NotSent struct {
+	SessionID string `json:"sessionId"`
+	Message   string `json:"message"`
+}
+
 // LeftOpen lists the tasks of a session that ends its work: those that are open and that it did not report as done.
 type LeftOpen struct {
 	// LeavesOpen names the first of them, LeavesOpenMore counts the others.
@@ -40,6 +55,8 @@ type Done struct {
 	// Token is the secret that the command created, for its caller only; "" if there is none.
 	Token string `json:"token,omitempty"`
 	Below
+	// Team lists whom a message to a team reached; nil for any other command.
+	Team *Team `json:"team,omitempty"`
 	LeftOpen
 	// Warnings are what the caller should know about the effects of the command.
 	Warnings []string `json:"warnings,omitempty"`
@@ -75,12 +92,15 @@ func (d *Done) AppendJSON(b []byte) ([]byte, error) {
 	if d.LivingBelow > 0 {
 		b = strconv.AppendInt(append(b, `,"livingBelow":`...), int64(d.LivingBelow), 10)
 	}
+	var err error
+	if d.Team != nil {
+		b, err = appendMember(b, `,"team":`, d.Team)
+	}
 	b = appendIDs(b, `,"leavesOpen":["`, d.LeavesOpen)
 	if d.LeavesOpenMore > 0 {
 		b = strconv.AppendInt(append(b, `,"leavesOpenMore":`...), int64(d.LeavesOpenMore), 10)
 	}
-	var err error
-	if d.LeavesOpenNext != "" {
+	if err == nil && d.LeavesOpenNext != "" {
 		b, err = appendMember(b, `,"leavesOpenNext":`, d.LeavesOpenNext)
 	}
 	if err == nil && len(d.Warnings) > 0 {

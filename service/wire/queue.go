@@ -55,6 +55,8 @@ type Work struct {
 	InitialPrompt string   `json:"initialPrompt,omitempty"`
 	// Reopened is why the task was reopened, if it was.
 	Reopened string `json:"reopened,omitempty"`
+	// Requeued is why the item was queued again, if somebody said it.
+	Requeued string `json:"requeued,omitempty"`
 	// SaidDone is what another session said when it reported the task as completed, nil if none did.
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
@@ -85,10 +87,11 @@ type WorkFailed struct {
 	Cut bool `json:"cut,omitempty"`
 }
 
-// The kinds of what a session was told about a task, besides the kinds of reports.
+// The kinds of what a session said about a task, or was told, besides the kinds of reports.
 const (
 	WordAnswer  = string(projections.SessionMessageAnswer)
 	WordMessage = string(projections.SessionMessageMail)
+	WordSkipped = string(projections.SessionMessageSkipped)
 )
 
 // WorkWord is what a session said about a task, or what it was told: the answer to its question, or a message.

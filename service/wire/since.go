@@ -49,7 +49,7 @@ type SinceThing struct {
 	Was  string `json:"was,omitempty"`
 	Is   string `json:"is,omitempty"`
 	Says string `json:"says,omitempty"`
-	// Events counts the object's events, Last describes the newest.
+	// Events counts the object's events. Last describes the newest, without the id of the object.
 	Events   int           `json:"events"`
 	Last     string        `json:"last"`
 	Sequence uint64        `json:"sequence"`

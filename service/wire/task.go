@@ -25,11 +25,11 @@ type TaskFilter struct {
 	IDPrefix      string `query:"idPrefix" doc:"whose id begins like this"`
 	IDs           string `query:"ids" doc:"with one of these ids, separated by commas, at most 1000"`
 	Limit         string `query:"limit" flag:"limit <number>" doc:"only this many, the first ones"`
-	Order         string `query:"order" doc:"dependencies: each after those it depends on; completion: also after those below it; siblings: in their order; else by creation"`
+	Order         string `query:"order" flag:"order dependencies|completion|siblings" doc:"dependencies: each after those it depends on; completion: also after those below it; siblings: in their order; else by creation"`
 }
 
 // TreeOf asks for the tasks of a project, or for those below a task.
 type TreeOf struct {
 	ID    string `path:"id" doc:"the project, or the task"`
-	Order string `query:"order" doc:"dependencies: of tasks with the same parent, those that others wait for come first; else in their own order"`
+	Order string `query:"order" flag:"order dependencies" doc:"dependencies: of tasks with the same parent, those that others wait for come first; else in their own order"`
 }

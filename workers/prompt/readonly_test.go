@@ -106,7 +106,7 @@ func TestLimitedSessions(t *testing.T) {
 // command for it, or says who does it instead.
 func TestEveryStepCanBeTaken(t *testing.T) {
 	tells := regexp.MustCompile(`(?i)(^|[^"'“] )(report (it|the|which|what|on|how)|say (what|which)|` +
-		`ask (yourself|which|with))\b`)
+		`ask (which|with)|pass on as)\b`)
 	can := regexp.MustCompile("`maestro (report|input|session (note|message|complete)|queue fail|" +
 		"task (reopen|block))|hoever|see \"report\"|Do not report")
 	for _, kind := range kinds {

@@ -239,7 +239,7 @@ var usages = []usage{
 	},
 	{
 		id:          "queue:skip",
-		syntax:      "queue skip [--task <taskId>]",
+		syntax:      `queue skip ["<reason>"] [--task <taskId>]`,
 		description: "Skip the item you hold, or the next one if you hold none",
 	},
 	{
@@ -327,7 +327,7 @@ var usages = []usage{
 	},
 	{
 		id:          "queue:requeue",
-		syntax:      "queue requeue <taskId>… [--queue <queue>]",
+		syntax:      "queue requeue <taskId>… [--queue <queue>] [--reason <reason>]",
 		description: "Put items that have ended back at the end of their queue",
 	},
 	{

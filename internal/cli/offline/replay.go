@@ -357,6 +357,10 @@ func (r *replayed) inSpiteOf(data events.Data) string {
 
 // tell keeps the event if the replay is about it.
 func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.Change) {
+	what := e.Data.Describe()
+	if in := r.inSpiteOf(e.Data); in != "" {
+		what = what.InSpiteOf(in)
+	}
 	t := told{
 		Sequence: sequence,
 		Time:     cli.Instant(events.Millis(e.Time.UnixMilli())),
@@ -364,10 +368,7 @@ func (r *replayed) tell(sequence uint64, e *events.Event, changes []projections.
 		Source:   e.Source,
 		Type:     e.Data.EventType(),
 		Project:  e.Project,
-		What:     e.Data.Describe(),
-	}
-	if in := r.inSpiteOf(e.Data); in != "" {
-		t.What = strings.Replace(t.What, "(forced)", "(forced: "+in+")", 1)
+		What:     what.String(),
 	}
 	if !e.OccurredAt.IsZero() {
 		t.SaidAt = cli.Instant(events.Millis(e.OccurredAt.UnixMilli()))

@@ -1,0 +1,42 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+)
+
+// LinesIn returns the command lines that a text tells its reader to run. Errors, warnings and next steps have them in
+// backquotes: "run `maestro why task_1`". A step that is a command line itself has none.
+func LinesIn(text string) (lines []string) {
+	if strings.HasPrefix(text, program) {
+		return []string{text}
+	}
+	for {
+		_, rest, found := strings.Cut(text, "`"+program)
+		if !found {
+			return lines
+		}
+		line, rest, _ := strings.Cut(rest, "`")
+		if text = rest; strings.TrimSpace(line) != "" {
+			lines = append(lines, program+line)
+		}
+	}
+}
+
+// program is how a command line begins.
+const program = "maestro "
+
+// WordsOf returns the words of a command line that may name a command: "task", "list" of "maestro task list --ready".
+func WordsOf(line string) []string {
+	words := strings.Fields(line)[1:]
+	end := slices.IndexFunc(words, func(word string) bool {
+		return strings.Trim(word, "abcdefghijklmnopqrstuvwxyz-") != "" || strings.HasPrefix(word, "-")
+	})
+	if end >= 0 {
+		words = words[:end]
+	}
+	return words[:min(len(words), longestName)]
+}
+
+// longestName is how many words name a command at most.
+const longestName = 3
