@@ -82,10 +82,7 @@ func (x *ViewIndex) Changed(s *State, changes []Change) []ViewKey {
 		case *Input:
 			x.asks(after)
 			x.add(KindInput, after.ID)
-		case *Entry:
-			if change.Kind == KindSessionTimeline { // it may say that the session's command ended
-				x.add(KindSession, after.SessionID)
-			}
+		case *Entry: // its session or task is among the changes if it shows something of it
 		default:
 			x.add(change.Kind, change.ID)
 		}
