@@ -50,6 +50,16 @@ type SessionView struct {
 	Names map[string]string `json:"names,omitempty"`
 }
 
+// SessionView shows a session of the state without its timeline, and says whether its command ended.
+func (s *State) SessionView(x *Session) SessionView {
+	view := x.View()
+	if exit := s.Exit(x); exit != nil {
+		at, code := events.Millis(exit.At), exit.ExitCode()
+		view.ExitedAt, view.ExitCode = &at, &code
+	}
+	return view
+}
+
 // View shows the session without its timeline.
 func (x *Session) View() SessionView {
 	env := x.Env

@@ -54,6 +54,8 @@ type Result struct {
 	Trace string
 	// Events, Calls and Acked count the events in the log, the calls made, and the events acknowledged.
 	Events, Calls, Acked int
+	// Log are the bodies of the events in the log.
+	Log [][]byte
 }
 
 // Run carries out a plan and returns the first broken promise, if one breaks. It does not fail t.
@@ -91,6 +93,9 @@ func Run(t *testing.T, plan Plan) Result {
 			Events:  int(w.oracle.head()),
 			Calls:   len(w.calls),
 			Acked:   len(w.acked),
+		}
+		for _, m := range w.oracle.messages {
+			result.Log = append(result.Log, m.Body)
 		}
 	})
 	return result
