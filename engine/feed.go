@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"slices"
 	"sync/atomic"
 
@@ -16,6 +17,9 @@ type Commit struct {
 	Event *events.Event
 	// Changes are what projections.State.Apply returned for the event, in order.
 	Changes []projections.Change
+
+	// Text is the stored body.
+	Text []byte
 
 	size int // of the body
 }
@@ -76,6 +80,7 @@ func (h *Handler) note(
 		Body:     hash,
 		Event:    &event,
 		Changes:  slices.Clone(changes),
+		Text:     bytes.Clone(body),
 		size:     len(body),
 	})
 }

@@ -41,12 +41,8 @@ type Follower struct {
 func (h *Handler) Follow(
 	ctx context.Context, see func(*projections.State) (after uint64, err error),
 ) (*Follower, error) {
-	h.mu.Lock()
-	h.feed.followers++
-	h.feed.unfollowed = 0
-	h.feed.on.Store(true)
-	h.mu.Unlock()
 	f := &Follower{handler: h}
+	h.countFollower()
 	if err := f.begin(ctx, see); err != nil {
 		f.Close()
 		return nil, err
@@ -54,17 +50,40 @@ func (h *Handler) Follow(
 	return f, nil
 }
 
-func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint64, error)) error {
-	h := f.handler
-	// The current batch may have begun before its commits were kept.
+// countFollower counts a follower more. What is committed from the next batch on is kept for it.
+func (h *Handler) countFollower() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.feed.followers++
+	h.feed.unfollowed = 0
+	h.feed.on.Store(true)
+}
+
+func (h *Handler) dropFollower() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.feed.followers--
+}
+
+// keepCommits begins to keep commits, once the current batch has ended, which may have begun before its commits were
+// kept.
+func (h *Handler) keepCommits(ctx context.Context) error {
 	if err := h.barrier(ctx); errors.As(err, new(*UnavailableError)) {
 		h.logger.Debug("a follower begins while the log takes no writes", "why", err)
 	} else if err != nil {
 		return err
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.feed.begin(h.committed.Head().Sequence)
-	h.mu.Unlock()
+	return nil
+}
+
+func (f *Follower) begin(ctx context.Context, see func(*projections.State) (uint64, error)) error {
+	h := f.handler
+	if err := h.keepCommits(ctx); err != nil {
+		return err
+	}
 	var after, first uint64
 	if _, err := h.Read(ctx, func(s *projections.State) (err error) {
 		after, err = see(s)
@@ -149,9 +168,7 @@ func (f *Follower) Close() {
 	f.closed = true
 	f.endReplay()
 	f.given = nil
-	f.handler.mu.Lock()
-	f.handler.feed.followers--
-	f.handler.mu.Unlock()
+	f.handler.dropFollower()
 }
 
 // barrier returns when the writer has ended the current batch.

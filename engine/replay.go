@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -70,6 +71,7 @@ func (r *replay) read(ctx context.Context, commits []Commit, to uint64) ([]Commi
 			Body:     hash,
 			Event:    event,
 			Changes:  slices.Clone(changes),
+			Text:     bytes.Clone(m.Body),
 			size:     len(m.Body),
 		})
 		return nil

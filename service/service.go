@@ -66,6 +66,9 @@ type Config struct {
 type Service struct {
 	Config
 
+	// Views are the live views. Whoever serves them has to run them.
+	Views *Live
+
 	auth    authenticator
 	ledger  *ledger
 	limited limitedLog
@@ -115,6 +118,7 @@ func New(config Config) (*Service, error) {
 		turns:     newPlaces(turnsAtOnce()),
 		trying:    newPlaces(triesAtOnce),
 		listMost:  engine.ReadMost,
+		Views:     NewLive(config.Handler, config.Logger),
 	}
 	for i := range s.placing {
 		s.placing[i] = make(chan struct{}, 1)

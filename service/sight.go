@@ -14,6 +14,9 @@ type WatchFilter struct {
 	Project string `query:"project" doc:"only this project"`
 	// Session selects what this session did, and what changed it, its timeline, its questions or the items it holds.
 	Session string `query:"session" doc:"only this session"`
+	// Task selects what concerns this task: its view, its items and questions, its timeline, and the sessions that have
+	// it.
+	Task string `query:"task" doc:"only this task"`
 	// Kinds selects changes of these kinds, and drops events without any.
 	Kinds []projections.Kind `query:"kinds" doc:"only changes of these kinds"`
 }

@@ -107,14 +107,7 @@ func (s *Service) watch(
 		return nil, tooMuchToRead()
 	}
 	if errors.Is(err, engine.ErrReplays) {
-		return nil, &Problem{
-			Kind:       KindBusy,
-			Code:       "TOO_MANY_REQUESTS",
-			Message:    "Too many watches read the history at once",
-			Why:        err.Error(),
-			Next:       "wait, or start from a snapshot",
-			RetryAfter: time.Second,
-		}
+		return nil, tooManyReplays(err)
 	}
 	if err != nil {
 		return nil, err
@@ -128,6 +121,17 @@ func (s *Service) watch(
 	}
 	w.good, w.done = s.WhileGood(ctx, c)
 	return w, nil
+}
+
+func tooManyReplays(err error) *Problem {
+	return &Problem{
+		Kind:       KindBusy,
+		Code:       "TOO_MANY_REQUESTS",
+		Message:    "Too many watches read the history at once",
+		Why:        err.Error(),
+		Next:       "wait, or start from a snapshot",
+		RetryAfter: time.Second,
+	}
 }
 
 // mayWatch refuses a caller that may not watch at all, or not the project of its filter.

@@ -1,0 +1,244 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"maestro/engine"
+	"maestro/projections"
+)
+
+// The bounds of the frames that are kept for readers who were cut off, or are slow: their number, and their bytes.
+const (
+	liveMost  = 4096
+	liveBytes = 32 << 20
+)
+
+// liveIdle is how long the views are followed after the last reader left, so that one that reconnects finds them.
+const liveIdle = time.Minute
+
+// Live follows the log for those who watch its views, with a state of its own: it encodes each frame once, for all
+// readers, and neither it nor they delay a write. It follows only while somebody watches.
+type Live struct {
+	handler *engine.Handler
+	logger  *slog.Logger
+	// asked tells Run that a reader came.
+	asked chan struct{}
+
+	mu sync.RWMutex
+	// state and index are nil while nobody watches.
+	state *projections.State
+	index *projections.ViewIndex
+	// frames is a ring of the newest frames: first is the sequence of the oldest one, next that after the newest.
+	frames      []*liveFrame
+	first, next uint64
+	bytes       int
+	readers     int
+	// news is closed when frames came or the views are followed, and when that ended; failed says why it did.
+	news   chan struct{}
+	failed error
+}
+
+// NewLive returns what follows the log of a handler. Run has to run for as long as readers are served.
+func NewLive(handler *engine.Handler, logger *slog.Logger) *Live {
+	return &Live{
+		handler: handler,
+		logger:  logger,
+		asked:   make(chan struct{}, 1),
+		news:    make(chan struct{}),
+	}
+}
+
+// Run follows the log while there are readers, until ctx ends.
+func (l *Live) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			l.ended(ctx.Err())
+			return
+		case <-l.asked:
+		}
+		err := l.follow(ctx)
+		if err != nil && ctx.Err() == nil {
+			l.logger.Error("the live views ended", "why", err)
+		}
+		l.ended(err)
+	}
+}
+
+// errLiveIdle ends the following of the log when nobody watches any more.
+var errLiveIdle = errors.New("nobody watches")
+
+// follow follows the log until nobody has watched for a while, ctx ends, or the log cannot be read.
+func (l *Live) follow(ctx context.Context) error {
+	p, err := l.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for {
+		waiting, cancel := context.WithTimeoutCause(ctx, liveIdle, errLiveIdle)
+		locked := false
+		err := p.Next(waiting, func() { l.mu.Lock(); locked = true }, l.add)
+		if locked {
+			if err == nil {
+				l.tell()
+			}
+			l.mu.Unlock()
+		}
+		idle := context.Cause(waiting) == errLiveIdle //nolint:errorlint // it is the cause itself
+		cancel()
+		if err != nil && !idle {
+			return err
+		}
+		if l.leaveIdle() {
+			return nil
+		}
+	}
+}
+
+// begin folds the log up to its head.
+func (l *Live) begin(ctx context.Context) (*engine.Projection, error) {
+	head := uint64(0)
+	l.handler.View(func(s *projections.State) { head = s.Head().Sequence })
+	p, err := l.handler.NewProjection(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	index := projections.NewViewIndex(p.State())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state, l.index, l.failed = p.State(), index, nil
+	l.frames = make([]*liveFrame, liveMost)
+	l.first, l.next, l.bytes = head+1, head+1, 0
+	l.tell()
+	return p, nil
+}
+
+// add keeps the frame of an event. It is called with the lock.
+func (l *Live) add(c *engine.Commit) {
+	f := frameOf(l.state, l.index, c)
+	if l.next-l.first == liveMost {
+		l.drop()
+	}
+	l.frames[l.next%liveMost] = f
+	l.next++
+	l.bytes += f.size
+	for l.bytes > liveBytes && l.next-l.first > 1 {
+		l.drop()
+	}
+}
+
+func (l *Live) drop() {
+	oldest := &l.frames[l.first%liveMost]
+	l.bytes -= (*oldest).size
+	*oldest = nil
+	l.first++
+}
+
+// tell wakes those who wait for news. It is called with the lock.
+func (l *Live) tell() {
+	close(l.news)
+	l.news = make(chan struct{})
+}
+
+// leaveIdle stops keeping frames if nobody watches.
+func (l *Live) leaveIdle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.readers > 0 {
+		return false
+	}
+	l.forget(nil)
+	return true
+}
+
+// ended says why the following ended.
+func (l *Live) ended(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != nil || why != nil {
+		l.forget(why)
+	}
+}
+
+func (l *Live) forget(why error) {
+	l.state, l.index, l.frames, l.failed = nil, nil, nil, why
+	l.first, l.next, l.bytes = 0, 0, 0
+	l.tell()
+}
+
+// list names all views, and returns the sequence after which they are so; 0 if the views are not followed.
+func (l *Live) list(see func(projections.ViewKey)) (head uint64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.state == nil {
+		return 0
+	}
+	for key := range l.index.Keys(l.state) {
+		see(key)
+	}
+	return l.state.Head().Sequence
+}
+
+// enter counts a reader, and waits until the views are followed. The reader must leave.
+func (l *Live) enter(ctx context.Context) error {
+	l.mu.Lock()
+	l.readers++
+	if l.state == nil {
+		l.failed = nil
+	}
+	l.mu.Unlock()
+	for {
+		l.mu.RLock()
+		ready, failed, news := l.state != nil, l.failed, l.news
+		l.mu.RUnlock()
+		if ready {
+			return nil
+		}
+		if failed != nil {
+			l.leave()
+			return failed
+		}
+		select {
+		case l.asked <- struct{}{}:
+		default:
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			l.leave()
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *Live) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readers--
+}
+
+// errNotKept says that the next frame of a reader is not kept any more.
+var errNotKept = errors.New("the next frame is not kept any more")
+
+// from appends kept frames from a sequence on, at most most. If there are none yet, it returns what is closed when there
+// is news.
+func (l *Live) from(sequence uint64, to []*liveFrame, most int) ([]*liveFrame, <-chan struct{}, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	switch {
+	case l.failed != nil:
+		return to, nil, l.failed
+	case l.state == nil || sequence < l.first:
+		return to, nil, errNotKept
+	}
+	for ; sequence < l.next && most > 0; most-- {
+		to = append(to, l.frames[sequence%liveMost])
+		sequence++
+	}
+	return to, l.news, nil
+}
