@@ -1,10 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -12,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"maestro/engine"
 	"maestro/projections"
 )
 
@@ -230,11 +227,17 @@ func TestLiveHistory(t *testing.T) {
 		story.step(r)
 	}
 	client.follow(reader, w.Head())
+	client.has(w.viewsAt(w.Head(), WatchFilter{}), "after history")
+	head := w.Head()
+	for w.Head() == head {
+		story.step(r)
+	}
+	client.follow(reader, w.Head())
 	if reader.history != nil {
 		t.Error("it still reads history")
 	}
+	client.has(w.viewsAt(w.Head(), WatchFilter{}), "after history ended")
 	reader.Close()
-	client.has(w.viewsAt(w.Head(), WatchFilter{}), "after history")
 
 	other := client.at
 	other.Body = "01234567"
@@ -346,5 +349,3 @@ func (s *liveStory) step(r *rand.Rand) {
 		}
 	}
 }
-
-var _ = []any{bytes.Equal, errors.Is, engine.ErrReplays}
