@@ -98,6 +98,11 @@ var reservedSessions = []string{"parent", AdminName, string(ActorSystem), string
 // reservedTokens may not be names of tokens, for the same reason. The initial token is called admin.
 var reservedTokens = []string{string(ActorSystem), string(ActorRunner)}
 
+// IsReserved reports whether a name means an actor that always exists and is no session.
+func IsReserved(name string) bool {
+	return name == AdminName || slices.Contains(reservedTokens, name)
+}
+
 // namesAnother refuses a name or an id that names another actor.
 func namesAnother(pointer, name, format, next string) *Refusal {
 	refusal := invalid(pointer, format, name)

@@ -115,6 +115,9 @@ func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 			continue
 		}
 		kind := session.WordKind(e)
+		if kind == projections.SessionMessageSkipped && e.Message == work.Skipped {
+			continue
+		}
 		rejected := kind == projections.SessionMessageKind(events.ReportComplete) && e.Sequence < x.reopened
 		if kind == "" || shownIn(work, kind, e.SessionID) || x.atWork[e.SessionID] != nil && !rejected {
 			continue

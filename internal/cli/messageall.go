@@ -4,16 +4,12 @@ import (
 	"context"
 
 	"maestro/api/client"
-	"maestro/internal/failure"
 	"maestro/service/wire"
 )
 
 // toAll writes to the working sessions of a team.
 func (c *sessionMessage) toAll(ctx context.Context, text string) error {
-	if c.isSession() && c.project != "" {
-		return failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
-	}
-	project := ""
+	project := c.project
 	var err error
 	if !c.isSession() {
 		if project, err = c.Run.project(ctx, c.project); err != nil {
