@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -59,6 +60,14 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 			done.Team.Sent = append(done.Team.Sent, id)
 			done.Sequence, done.Retried = said.Sequence, done.Retried && said.Retried
 			done.Warnings = append(done.Warnings, said.Warnings...)
+		case errors.As(err, &refusal) && refusal.Code == commands.CodeKeyReused:
+			key := safetext.Printable(c.Meta.Key)
+			return Done{}, &commands.Refusal{
+				Code:    commands.CodeKeyReused,
+				Message: "The key '" + key + "' was used for another " + all.ID() + " command",
+				Why:     "one key is one command",
+				Next:    "use a new key",
+			}
 		case errors.As(err, &refusal):
 			refused = cmp.Or[error](refused, err)
 			done.Team.NotSent = append(done.Team.NotSent, wire.NotSent{SessionID: id, Message: refusal.Message})

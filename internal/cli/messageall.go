@@ -32,8 +32,12 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 			c.Print("There is no working session to write to\n")
 			return
 		}
-		c.Print("Sent to %s; each sees the message with its next command: %s\n", Many(len(team.Sent), "session"),
-			allNamed(team.Sent, team.Names))
+		before := ""
+		if answer.Retried {
+			before = " (by an earlier try with this key)"
+		}
+		c.Print("Sent to %s%s; each sees the message with its next command: %s\n", Many(len(team.Sent), "session"),
+			before, allNamed(team.Sent, team.Names))
 		c.notSent(team)
 	})
 	return nil

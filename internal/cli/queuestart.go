@@ -227,6 +227,8 @@ func earlierTitle(word wire.WorkWord) string {
 		return "Answer to session " + word.SessionID + ", which worked on this before"
 	case wire.WordMessage:
 		return "Message to session " + word.SessionID + ", which worked on this before"
+	case wire.WordReopened:
+		return "It was reopened before for this reason"
 	case wire.WordSkipped:
 		return "Session " + word.SessionID + " skipped it before"
 	}

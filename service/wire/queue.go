@@ -94,12 +94,15 @@ const (
 	WordAnswer  = string(projections.SessionMessageAnswer)
 	WordMessage = string(projections.SessionMessageMail)
 	WordSkipped = string(projections.SessionMessageSkipped)
+	// WordReopened is why the task was reopened before the last time. It names no session.
+	WordReopened = string(projections.SessionMessageReopened)
 )
 
 // WorkWord is what a session said about a task, or what it was told: the answer to its question, or a message.
+// [WordReopened] is for whoever works on the task.
 type WorkWord struct {
 	SessionID string `json:"sessionId"`
-	// Kind is that of a report, "failed", [WordSkipped], [WordAnswer] or [WordMessage].
+	// Kind is that of a report, "failed", [WordSkipped], [WordReopened], [WordAnswer] or [WordMessage].
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Cut says that Text is truncated.
