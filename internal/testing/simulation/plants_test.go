@@ -673,7 +673,8 @@ var plants = []plant{
 	{
 		"a skip loses its reason",
 		[]edit{{
-			finishes, "				Held:      true,\n				Reason:    x.Reason,\n", "				Held:      true,\n",
+			finishes, "				Held:      true,\n				Reason:    x.Reason,\n",
+			"				Held:      true,\n",
 		}},
 	},
 	{
