@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"maestro/service"
 )
 
 // Documented is the documentation of a route.
@@ -35,7 +37,7 @@ func Routes() (native, compat []Documented) {
 		Method:  http.MethodPost,
 		Path:    manifestsPath,
 		Summary: "Store a manifest, and return its digest, which commands name",
-		Rows:    []string{"manifest:generate"},
+		Rows:    []string{service.RowOfManifest},
 	})
 	s.besides, s.table.Routes = nil, nil
 	s.compatRoutes()

@@ -26,8 +26,8 @@ var plainQueries = map[string]service.Query{
 // writeRows are the rows of the permission table for our own clients' writes below /api besides commands.
 var writeRows = map[string]string{
 	"POST /api/clock/confirm":           service.RowOfClock,
-	"POST /api/manifests/generate":      "manifest:generate",
-	"POST " + manifestsPath:             "manifest:generate",
+	"POST /api/manifests/generate":      service.RowOfManifest,
+	"POST " + manifestsPath:             service.RowOfManifest,
 	"POST /api/sessions/{id}/heartbeat": service.RowOfHeartbeat,
 }
 

@@ -38,5 +38,15 @@ func WordsOf(line string) []string {
 	return words[:min(len(words), longestName)]
 }
 
+// SessionOf returns what a command line does to the session that it names: "kill" and "sess_1" of "maestro session kill
+// sess_1"; "" if it names none.
+func SessionOf(line string) (verb, session string) {
+	words := strings.Fields(line)
+	if len(words) < 4 || words[1] != "session" || strings.HasPrefix(words[3], "-") || ValidID("", words[3]) != nil {
+		return "", ""
+	}
+	return words[2], words[3]
+}
+
 // longestName is how many words name a command at most.
 const longestName = 3

@@ -51,7 +51,8 @@ var LimitCallCommands = Limit{
 	Unit:  "commands",
 	Code:  CodeLimit,
 	Bounds: "commands that one call causes or tries: a PATCH of an older client, a dry run after others, or " +
-		"`?tree=true` of a session, which counts those that live below; `?tree=true` of a user has no limit",
+		"`?tree=true` and `?all=true` of a session, which count the sessions that live below, or are at work; " +
+		"those of a user have no limit",
 }
 
 // CheckCall fails with a *Refusal if a call consists of more commands than the limit.

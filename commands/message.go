@@ -220,7 +220,7 @@ func (x *MessageSession) receiver(s *projections.State, c Call) (*projections.Se
 func (x *MessageSession) afterEnd(
 	s *projections.State, receiver *projections.Session, c Call, what, why, or string,
 ) *Refusal {
-	next := "start a successor, and give it the message: " + s.Successor(receiver)
+	next := "start a successor, and give it the message: `" + s.Successor(receiver) + "`"
 	if c.By.Kind == ActorSession && !leads(s, c, c.By.Name, receiver) {
 		next = "ask the user with `" + spelled["report:needs-input"] + "`"
 	}

@@ -358,13 +358,30 @@ func (x *RequeueItem) from(e *events.Event, d *events.QueueItemRequeued) bool {
 	return true
 }
 
+// Warnings implements Warner.
+func (x *RequeueItem) Warnings(s *projections.State, data events.Data) (warnings []Warning) {
+	requeued, ok := data.(*events.QueueItemRequeued)
+	if !ok {
+		return nil
+	}
+	if t := s.Task(x.TaskID); t != nil {
+		warnings = alsoHad(s, t, "", requeued.Queue)
+	}
+	return append(warnings, alsoQueued(s, x.TaskID, requeued.Queue)...)
+}
+
 func itemOf(s *projections.State, project, queue, task string) (*projections.Item, error) {
 	item := s.Item(project, queue, task)
+	if item == nil && s.Queue(project, queue) == nil {
+		return nil, notFound("Queue", queue)
+	}
 	if item == nil {
 		return nil, &Refusal{
 			Code:    CodeNotFound,
 			Message: "Task '" + safetext.Printable(task) + "' is not in queue '" + safetext.Printable(queue) + "'",
-			Next:    "see `maestro queue list`",
+			Why:     "it was never pushed to that queue, or it was removed from it",
+			Next: "add it with `maestro queue push " + safetext.Printable(task) + " --queue " +
+				safetext.Printable(queue) + "`",
 		}
 	}
 	return item, nil

@@ -75,7 +75,8 @@ func onlyQueueOf(s *projections.State, task string) (string, error) {
 	switch len(items) {
 	case 0:
 		refusal := invalid("/queue", "Task '%s' is in no queue", task)
-		refusal.Next = "see `maestro queue status`"
+		refusal.Next = "add it to one with `maestro queue push " + task +
+			"`; `maestro queue status` shows the queues"
 		return "", refusal
 	case 1:
 		return items[0].Queue, nil

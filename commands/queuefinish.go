@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 
 	"maestro/events"
@@ -29,6 +30,8 @@ type SkipItem struct {
 	QueueRef
 	TaskID string `json:"taskId,omitempty" flag:"task <taskId>" doc:"the task of the held or next item; refused if you hold another"`
 	Reason string `json:"reason,omitempty" doc:"why you skip it"`
+	// Held is the task of the item that the caller held when it asked, if it named none. It is not part of the request.
+	Held string `json:"-"`
 }
 
 // ID implements Command.
@@ -260,6 +263,7 @@ func (x *FailItem) from(e *events.Event, d *events.QueueItemFailed) bool {
 
 // Decide implements Command.
 func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
+	task := cmp.Or(x.TaskID, x.Held)
 	q, session, err := x.find(s, c, x.ID())
 	if err != nil {
 		return nil, err
@@ -271,8 +275,8 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		if held := s.Holds(
 			session,
 		); held != nil ||
-			x.TaskID != "" && session.LastItem != nil && session.LastItem.TaskID == x.TaskID {
-			item, err := heldItem(s, session, x.TaskID)
+			task != "" && session.LastItem != nil && session.LastItem.TaskID == task {
+			item, err := heldItem(s, session, task)
 			if err != nil {
 				return nil, err
 			}
@@ -297,10 +301,10 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 			Why:     "only an item that can be started is skipped",
 			Next:    "see `maestro queue list`",
 		}
-	case x.TaskID != "" && x.TaskID != top.TaskID:
+	case task != "" && task != top.TaskID:
 		return nil, &Refusal{
 			Code:    CodeConflict,
-			Message: "The next item is task " + top.TaskID + ", not " + safetext.Printable(x.TaskID),
+			Message: "The next item is task " + top.TaskID + ", not " + safetext.Printable(task),
 			Why:     "only the next item can be skipped",
 			Next:    "see `maestro queue list`",
 		}
@@ -310,6 +314,26 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 		skipped.SessionID = session.ID
 	}
 	return skipped, nil
+}
+
+// NameHeld names the item that the caller holds, if the command names none: it means that one, whatever happens before
+// it is decided. It refuses a session whose last item went on without it, which may not know yet that the command would
+// skip another task.
+func (x *SkipItem) NameHeld(s *projections.State, by Actor) error {
+	session := s.Session(by.Name)
+	if by.Kind != ActorSession || x.TaskID != "" || session == nil || session.LastItem == nil {
+		return nil
+	}
+	if item := s.Holds(session); item != nil {
+		x.Held = item.TaskID
+		return nil
+	}
+	lost := lostItem(session, s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID))
+	if lost != nil {
+		lost.Next += "; or name the next one with --task to skip it"
+		return lost
+	}
+	return nil
 }
 
 func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {

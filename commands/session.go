@@ -98,6 +98,28 @@ var reservedSessions = []string{"parent", AdminName, string(ActorSystem), string
 // reservedTokens may not be names of tokens, for the same reason. The initial token is called admin.
 var reservedTokens = []string{string(ActorSystem), string(ActorRunner)}
 
+// Warnings implements Warner. A session that ends its own work has read its mail before.
+func (*CompleteSession) Warnings(s *projections.State, data events.Data) []Warning {
+	completed, ok := data.(*events.SessionCompleted)
+	if !ok {
+		return nil
+	}
+	session := s.Session(completed.SessionID)
+	if session == nil {
+		return nil
+	}
+	warnings := leftUnread(s, session)
+	for i := range warnings {
+		warnings[i].Except = session.ID
+	}
+	return warnings
+}
+
+// IsReserved reports whether a name means an actor that always exists and is no session.
+func IsReserved(name string) bool {
+	return name == AdminName || slices.Contains(reservedTokens, name)
+}
+
 // namesAnother refuses a name or an id that names another actor.
 func namesAnother(pointer, name, format, next string) *Refusal {
 	refusal := invalid(pointer, format, name)

@@ -64,7 +64,7 @@ type Warning struct {
 	Except string
 }
 
-// Warnings implements Warner. No inbox shows a worker's new task that is not part of its own: it is for others to do.
+// Warnings implements Warner. No inbox shows a worker's new task that is part of no other: it is for others to do.
 func (*CreateTask) Warnings(s *projections.State, data events.Data) []Warning {
 	created, ok := data.(*events.TaskCreated)
 	if !ok {

@@ -2201,6 +2201,52 @@ func TestQueueDecisions(t *testing.T) {
 			`{"taskId":"{t2}"}`,
 		}, "queue.item_skipped", `{t2}`},
 		{
+			"skip the held item with a reason",
+			[]step{push("t1"), start},
+			step{"k", "queue:skip", `{"reason":"no Mac"}`},
+			"queue.item_skipped",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","held":true,"reason":"no Mac"}`,
+		},
+		{
+			"skip the next with a reason",
+			[]step{push("t1")},
+			step{"k", "queue:skip", `{"reason":"no Mac"}`},
+			"queue.item_skipped",
+			`{"queue":"{k}","taskId":"{t1}","sessionId":"{k}","reason":"no Mac"}`,
+		},
+		{
+			"skip with a reason that is too long",
+			[]step{push("t1"), start},
+			step{"k", "queue:skip", `{"reason":"` + strings.Repeat("x", events.MaxText+1) + `"}`},
+			"VALIDATION_ERROR", "a reason has at most",
+		},
+		{
+			"queue a skipped item again with a reason",
+			[]step{push("t1"), {"k", "queue:skip", `{}`}},
+			step{"admin", "queue:requeue", `{"taskId":"{t1}","reason":"use the Mac"}`},
+			"queue.item_requeued", `{"queue":"{k}","taskId":"{t1}","reason":"use the Mac"}`,
+		},
+		{
+			"queue an item again for the same reason",
+			[]step{
+				push("t1"),
+				{"k", "queue:skip", `{}`},
+				{"admin", "queue:requeue", `{"taskId":"{t1}","reason":"use the Mac"}`},
+			},
+			step{"admin", "queue:requeue", `{"taskId":"{t1}","reason":"use the Mac"}`},
+			"already so", "",
+		},
+		{
+			"queue an item again for another reason",
+			[]step{
+				push("t1"),
+				{"k", "queue:skip", `{}`},
+				{"admin", "queue:requeue", `{"taskId":"{t1}","reason":"use the Mac"}`},
+			},
+			step{"admin", "queue:requeue", `{"taskId":"{t1}","reason":"use the PC"}`},
+			"CONFLICT", "the reason is not stored",
+		},
+		{
 			"skip an item that is not the next",
 			[]step{push("t1"), push("t2")},
 			step{"k", "queue:skip", `{"taskId":"{t2}"}`},

@@ -13,8 +13,12 @@ type Description struct {
 	rest     []phrase
 }
 
-// phrase is a part of a description. A reader who knows what the id names sees the short form.
-type phrase struct{ full, id, short string }
+// phrase is a part of a description. A reader who knows what the id names sees the short form. forced marks the words
+// for what was done in spite of a warning.
+type phrase struct {
+	full, id, short string
+	forced          bool
+}
 
 // String describes what happened: "deleted task task_1".
 func (d Description) String() string { return d.in(d.done, "") }
@@ -34,7 +38,7 @@ func (d Description) Names(id string) bool {
 func (d Description) InSpiteOf(what string) Description {
 	rest := make([]phrase, len(d.rest))
 	for i, p := range d.rest {
-		if p.full == forcedWord {
+		if p.forced {
 			p.full = " (forced: " + what + ")"
 		}
 		rest[i] = p
@@ -94,10 +98,12 @@ func prefixed(prefix, words string) phrase {
 	return text(prefix + words)
 }
 
-// forcedWord marks what was done in spite of a warning.
-const forcedWord = " (forced)"
-
-func forced(is bool) phrase { return when(is, forcedWord) }
+// forced marks what was done in spite of a warning.
+func forced(is bool) phrase {
+	p := when(is, " (forced)")
+	p.forced = is
+	return p
+}
 
 // closed closes the parenthesis after a text, if there is one.
 func closed(words string) string {

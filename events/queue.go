@@ -177,7 +177,8 @@ func (d *QueueItemReturned) Aggregate() (kind, id string) { return AggregateQueu
 // Aggregate implements Data.
 func (d *QueueItemQuarantined) Aggregate() (kind, id string) { return AggregateQueue, d.Queue }
 
-// EndsItem is implemented by the payloads with which the holder of an item ends its work on it.
+// EndsItem is implemented by the payloads that end an item without taking it from a session that is gone: its holder,
+// or whoever skips it, said so.
 type EndsItem interface{ EndedTask() string }
 
 // EndedTask implements EndsItem.

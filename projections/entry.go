@@ -214,7 +214,9 @@ func (f fact) describeUpdate(d *events.TaskUpdated, index int) Entry {
 // the task is told. The state knows that session.
 func (f fact) describeStatus(d *events.TaskStatusChanged, index int) Entry {
 	if index == 0 {
-		return f.describeMove(d.TaskID, d.To, d.Reason, d.Forced)
+		e := f.describeMove(d.TaskID, d.To, d.Reason, d.Forced)
+		e.Reopens = d.To == events.TaskInProgress && d.Reason != ""
+		return e
 	}
 	return Entry{
 		Type:    typeReopened,

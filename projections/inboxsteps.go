@@ -3,6 +3,7 @@ package projections
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	"maestro/events"
 )
@@ -26,8 +27,8 @@ func (b *inbox) complete(t *Task) string {
 // SpawnFor returns the command that gives a task to a new session, which is like the last one that had it.
 func (s *State) SpawnFor(t *Task) string { return spawnLike(s.lastSession(t)) + " --task-ids " + t.ID }
 
-// spawnLike begins the command that spawns a session with the role and the strategy of another, nil for a worker. It
-// names no queue: the new session is given tasks.
+// spawnLike begins the command that spawns a session with the role, the strategy and the restrictions of another, nil
+// for a worker. It names no queue: the new session is given tasks.
 func spawnLike(x *Session) string {
 	spawn := "maestro session spawn"
 	if x == nil {
@@ -40,6 +41,9 @@ func spawnLike(x *Session) string {
 	case events.StrategyTree, events.StrategyBatching, events.StrategyDAG:
 		spawn += " --strategy " + string(x.Strategy)
 	case events.StrategySimple, events.StrategyDefault, events.StrategyQueue:
+	}
+	if x.Permissions != nil && x.Permissions.Explicit {
+		spawn += " --allowed-commands " + strings.Join(x.Permissions.Commands, ",")
 	}
 	return spawn
 }

@@ -43,6 +43,23 @@ func (s *State) HasWorking(session string) (working bool) {
 	return working
 }
 
+// AskedByWorkers reports whether sessions that one spawned wait for an answer. Of many, it looks at the first ones.
+func (s *State) AskedByWorkers(session string) (asked bool) {
+	looked := 0
+	s.spawned.get(session).walk(func(id string) bool {
+		s.work(1)
+		for x := range s.OpenQuestionsFrom(id) {
+			if s.work(1); s.NeedsAnswer(x) {
+				asked = true
+				break
+			}
+		}
+		looked++
+		return !asked && looked < workersLooked
+	})
+	return asked
+}
+
 // OpenQuestions counts the open questions of a root and of all projects below it.
 func (s *State) OpenQuestions(root string) int { return s.standing.get(root).questions }
 

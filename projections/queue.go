@@ -55,8 +55,9 @@ type Item struct {
 	// Attempts counts its starts since it was last appended.
 	Attempts   int
 	FailReason string
-	// Requeued is why it was last queued again, for whoever starts it next.
+	// Requeued is why it was last queued again, Skipped why it was last skipped: both for whoever starts it next.
 	Requeued string `json:",omitempty"`
+	Skipped  string `json:",omitempty"`
 	// FinishedBy is the source of the event that finished it in the place of its holder; "" if the holder did.
 	FinishedBy string `json:",omitempty"`
 	// Started is the sequence of the event that last started it.

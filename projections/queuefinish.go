@@ -67,6 +67,9 @@ func (s *State) itemSkipped(f fact, d *events.QueueItemSkipped) error {
 			i.FailReason = d.Reason
 		})
 	}
+	if item = s.Item(f.Project, d.Queue, d.TaskID); item.Skipped != d.Reason {
+		s.changeItem(f, item, func(i *Item) { i.Skipped = d.Reason })
+	}
 	s.note(f, 0)
 	return nil
 }

@@ -33,6 +33,8 @@ type Entry struct {
 	Apart bool
 	// Late marks a report after the session's end.
 	Late bool
+	// Reopens marks an entry whose message is why its task was reopened.
+	Reopens bool `json:",omitempty"`
 }
 
 // TypeUnlinked is the type of the entry that shows a task being taken from a session.

@@ -78,9 +78,7 @@ func (v View) callerIsDone() bool {
 // mayNameSessions reports whether the caller may do what a step's command lines do to the sessions that they name.
 func (v View) mayNameSessions(step string) bool {
 	for _, line := range commands.LinesIn(step) {
-		words := strings.Fields(line)
-		if len(words) > 3 && words[1] == "session" && !strings.HasPrefix(words[3], "-") &&
-			commands.ValidID("", words[3]) == nil && !v.mayDoTo(words[2], words[3]) {
+		if verb, session := commands.SessionOf(line); session != "" && !v.mayDoTo(verb, session) {
 			return false
 		}
 	}
@@ -194,7 +192,10 @@ func (s *Service) followable(c *Caller, items []projections.InboxItem) {
 
 // changes reports whether a step of the inbox does something, and does not only show what happened.
 func changes(step string) bool {
-	return !strings.HasPrefix(step, "maestro why ") && !strings.HasPrefix(step, "maestro audit ")
+	return !slices.ContainsFunc(commands.LinesIn(step), func(line string) bool {
+		words := commands.WordsOf(line)
+		return len(words) > 0 && (words[0] == "why" || words[0] == "audit")
+	})
 }
 
 // spawnNow returns the command that gives an item's task to a new session; "" if there is no such task, if something

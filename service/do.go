@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ type Call struct {
 	// recognised.
 	Suffix string
 	Options
+
+	// key is the key of one of several commands of the call; "" for the call's own.
+	key string
 }
 
 // Done is the result of a command.
@@ -172,7 +176,7 @@ func (s *Service) decide(
 	request := engine.Request{
 		By:          a.By,
 		Command:     command,
-		Key:         c.Meta.Key + a.Suffix,
+		Key:         cmp.Or(a.key, c.Meta.Key+a.Suffix),
 		OccurredAt:  c.Meta.OccurredAt,
 		Told:        c.Program && !c.delivered, // the command line prints it
 		TraceParent: c.Meta.TraceParent,
@@ -187,6 +191,17 @@ func (s *Service) decide(
 	}
 	if err := s.ifFinished(ctx, c, command, a.Options); err != nil {
 		return Done{}, err
+	}
+	if skip, ok := command.(*commands.SkipItem); ok {
+		err := s.work(ctx, c, func(v View) error {
+			if request.Known(v.State) { // a retry gets its answer
+				return nil
+			}
+			return skip.NameHeld(v.State, a.By)
+		})
+		if err != nil {
+			return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
+		}
 	}
 	if err := s.ifNew(ctx, c, command, a.Options, &done); err != nil || done.Asked != "" {
 		return done, err

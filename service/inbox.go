@@ -257,7 +257,19 @@ func (v View) inboxOf(
 		search.Stop()
 		unread = append(slices.Clip(unread), "further items")
 	}
-	return search.Items(), unread, err
+	items = slices.DeleteFunc(search.Items(), func(item projections.InboxItem) bool {
+		return item.Kind == projections.InboxExited && v.heardSince(item.SessionID, int64(item.Since))
+	})
+	return items, unread, err
+}
+
+// heardSince reports whether a session called after a time: another command runs in it.
+func (v View) heardSince(session string, at int64) bool {
+	if v.Service.Leases == nil {
+		return false
+	}
+	ago, ok := v.Service.Leases.LastHeard(session)
+	return ok && v.Service.Now().Add(-ago).UnixMilli() > at
 }
 
 // stepsPerFound is the work of choosing among what was found, for each: sorting takes most of it.

@@ -18,7 +18,7 @@ func (v View) limitsOf(by commands.Actor, project string, rows ...commands.Row) 
 			uses[useSpawns] = true
 		case "project:create":
 			uses[useCreates] = true
-		case "manifest:generate": // a read to the table, but a call with a body
+		case RowOfManifest: // a read to the table, but a call with a body
 			uses[useUploads], uses[useCommands] = true, true
 			continue
 		}

@@ -8,6 +8,9 @@ import (
 	"maestro/workers/manifest"
 )
 
+// RowOfManifest is the row of the permission table for generating and storing manifests.
+const RowOfManifest = "manifest:generate"
+
 // GenerateManifest creates a manifest of tasks as a spawn would, and stores nothing.
 func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewManifest) (*manifest.Manifest, error) {
 	leave, err := s.admitted(ctx, c, Demand{Writes: true})
@@ -48,7 +51,7 @@ func (s *Service) GenerateManifest(ctx context.Context, c *Caller, in *wire.NewM
 // permitGenerate checks the permission for the project and for each task, and returns the project: the named one, or
 // that of the first task, or the caller's own; "" if there is none.
 func (v View) permitGenerate(named string, tasks []string) (project string, err error) {
-	const row = "manifest:generate"
+	const row = RowOfManifest
 	if err := v.Permit(row, ""); err != nil {
 		return "", err
 	}

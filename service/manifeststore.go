@@ -14,7 +14,7 @@ import (
 // MayStoreManifest checks the permission, and for a user's token also that it may write: a row without an event is a
 // read to the table.
 func (s *Service) MayStoreManifest(c *Caller) error {
-	const row = "manifest:generate"
+	const row = RowOfManifest
 	if err := s.Permit(c, row, ""); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Service) StoreManifest(ctx context.Context, c *Caller, document []byte)
 	if err != nil {
 		return wire.StoredManifest{}, invalidManifest(err)
 	}
-	if err := s.checkOwnProjects(c, "manifest:generate", m); err != nil {
+	if err := s.checkOwnProjects(c, RowOfManifest, m); err != nil {
 		return wire.StoredManifest{}, err
 	}
 	if s.Blobs == nil {

@@ -110,11 +110,23 @@ func shownIn(work *wire.Work, kind projections.SessionMessageKind, session strin
 func (x *earlier) readWords(work *wire.Work) (words []wire.WorkWord) {
 	answered := map[string]bool{} // the sessions that got an answer after what is read now
 	for e := range x.newest {
+		if e.Reopens && e.Sequence != x.reopened { // the last reason is the work's own
+			word := wire.WorkWord{Kind: wire.WordReopened}
+			word.Text, word.Cut = events.Beginning(e.Message, earlierBytes)
+			word.Cut = word.Cut || e.Blob != ""
+			if words = append(words, word); len(words) == earlierWords {
+				break
+			}
+			continue
+		}
 		session := cmp.Or(x.sessions[e.SessionID], x.atWork[e.SessionID])
 		if session == nil {
 			continue
 		}
 		kind := session.WordKind(e)
+		if kind == projections.SessionMessageSkipped && e.Message == work.Skipped {
+			continue
+		}
 		rejected := kind == projections.SessionMessageKind(events.ReportComplete) && e.Sequence < x.reopened
 		if kind == "" || shownIn(work, kind, e.SessionID) || x.atWork[e.SessionID] != nil && !rejected {
 			continue

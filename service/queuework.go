@@ -33,7 +33,7 @@ func (v View) workOf(item *projections.Item) *wire.Work {
 	w.Description = shortened(w, "description", t.Description, t.Blobs)
 	w.InitialPrompt = shortened(w, "initialPrompt", t.InitialPrompt, t.Blobs)
 	w.Reopened = t.ReopenReason()
-	w.Requeued = item.Requeued
+	w.Requeued, w.Skipped = item.Requeued, item.Skipped
 	w.SaidDone = v.saidDone(t)
 	w.Failed = v.saidFailed(t)
 	left := workCriteria

@@ -198,13 +198,12 @@ func (f *changed) add(sequence uint64, e *events.Event) {
 			things[id] = thing
 		}
 		thing.Events++
-		switch {
-		case what.Names(id):
+		if what.Names(id) {
 			thing.Last, _ = events.Preview(what.About(id), longestWords)
-		case words == "":
-			words, _ = events.Preview(what.String(), longestWords)
-			fallthrough
-		default:
+		} else {
+			if words == "" {
+				words, _ = events.Preview(what.String(), longestWords)
+			}
 			thing.Last = words
 		}
 		thing.Sequence, thing.At = sequence, events.Millis(at)

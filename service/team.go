@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"maestro/commands"
+	"maestro/internal/safetext"
 	"maestro/service/wire"
 )
 
@@ -30,32 +31,43 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 	project, _ := all.Team()
 	team, err := s.team(ctx, c, all.ID(), project)
 	if err != nil {
-		return Done{}, err
+		return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
 	}
-	if a.DryRun {
+	switch {
+	case ClassOf(c.By) == ClassAdmin: // a user may write to any number of sessions
+	case a.DryRun:
 		err = commands.CheckCall(len(team))
-	} else if ClassOf(c.By) != ClassAdmin {
+	default:
 		err = s.ReserveCommands(ctx, c, len(team))
 	}
 	if err != nil {
 		return Done{}, err
 	}
 	done := Done{Team: &wire.Team{Sent: []string{}, Names: map[string]string{}}}
+	done.Sequence, done.Retried = s.Head(), len(team) > 0
 	var refused error
 	for _, x := range team {
-		id := x.Session.ID
-		if x.Session.Name != "" {
-			done.Team.Names[id] = x.Session.Name
+		id := x.id
+		if x.name != "" {
+			done.Team.Names[id] = x.name
 		}
 		its := a
-		its.All, its.Suffix = false, a.Suffix+"-"+id
+		its.All, its.key = false, keyOf(c.Meta.Key+a.Suffix, id)
 		said, err := s.decide(ctx, c, all.For(id), nil, its)
 		var refusal *commands.Refusal
 		switch {
 		case err == nil:
 			done.Team.Sent = append(done.Team.Sent, id)
-			done.Sequence = said.Sequence
+			done.Sequence, done.Retried = said.Sequence, done.Retried && said.Retried
 			done.Warnings = append(done.Warnings, said.Warnings...)
+		case errors.As(err, &refusal) && refusal.Code == commands.CodeKeyReused:
+			key := safetext.Printable(c.Meta.Key)
+			return Done{}, &commands.Refusal{
+				Code:    commands.CodeKeyReused,
+				Message: "The key '" + key + "' was used for another " + all.ID() + " command",
+				Why:     "one key is one command",
+				Next:    "use a new key",
+			}
 		case errors.As(err, &refusal):
 			refused = cmp.Or[error](refused, err)
 			done.Team.NotSent = append(done.Team.NotSent, wire.NotSent{SessionID: id, Message: refusal.Message})
@@ -69,39 +81,61 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 	return done, nil
 }
 
+// member is a session of a team.
+type member struct{ id, name string }
+
 // team returns the sessions at work to which a message to all goes.
-func (s *Service) team(ctx context.Context, c *Caller, row, project string) (team []ShownSession, err error) {
-	filter := sessionFilter{SessionFilter: &wire.SessionFilter{Active: "true", Living: "true", Brief: "true"}}
+func (s *Service) team(ctx context.Context, c *Caller, row, project string) (team []member, err error) {
+	filter := sessionFilter{SessionFilter: &wire.SessionFilter{Active: "true", Living: "true"}}
 	session := c.By.Kind == commands.ActorSession
 	switch {
 	case session && project != "":
-		return nil, InvalidRequest("/project", "a session writes to those that it leads: leave project out")
+		return nil, InvalidRequest("/project", "a session writes to those that it leads: leave the project out")
 	case session:
 		filter.SpawnedBy = c.By.Name
 	case project == "":
 		return nil, InvalidRequest("/project", "project is required: all means the sessions at work of a project")
 	}
-	var projects *seenProjects
-	err = s.work(ctx, c, func(v View) (err error) {
-		projects, err = v.PermitProjects(row, project)
+	var projects, rest []string
+	err = s.work(ctx, c, func(v View) error {
+		seen, err := v.PermitProjects(row, project)
+		if err == nil {
+			projects = seen.meant()
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.later(ctx, c).findSessions(projects, PageOf{}, &filter)
+	err = s.workOn(ctx, c, func(v View, until uint64) (done bool, err error) {
+		for v.Steps() < until {
+			switch {
+			case len(rest) > 0:
+				x := v.Session(rest[0])
+				rest = rest[1:]
+				v.Worked(1)
+				if x != nil && filter.passes(v, x) && v.Permit(row, x.ProjectID) == nil {
+					team = append(team, member{x.ID, x.Name})
+				}
+			case len(projects) > 0:
+				rest = v.SessionIDsFrom(projects[0], 0)
+				projects = projects[1:]
+				v.Worked(1)
+			default:
+				return true, nil
+			}
+		}
+		return false, nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	for x := range found.Items {
-		team = append(team, x)
 	}
 	if len(team) == 0 && session && s.Permit(c, "session:spawn", c.By.Project) != nil {
 		return nil, &commands.Refusal{
 			Code:    commands.CodeNotAllowed,
 			Rule:    row,
 			Message: "Session '" + c.By.Name + "' leads no session that a message to all could go to",
-			Why:     "it goes to the sessions that the caller spawned, and this one may spawn none",
+			Why:     "it goes to the sessions that the caller leads, and this one may spawn none",
 			Next:    "write to the session that spawned you: `maestro session message parent \"<text>\"`",
 		}
 	}

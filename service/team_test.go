@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"maestro/commands"
@@ -51,6 +52,11 @@ func TestMessageToATeam(t *testing.T) {
 		if name := said.Team.Names[second.By.Name]; name != "second" {
 			t.Errorf("the second session is named %q", name)
 		}
+	}
+	var reused *commands.Refusal
+	if _, err := w.toAll(made.orchestrator, "stop", `{"text":"Go on"}`, Options{}); !errors.As(err, &reused) ||
+		reused.Code != commands.CodeKeyReused || !strings.Contains(reused.Message, "'stop'") {
+		t.Errorf("the same key for another text: %v", err)
 	}
 	for _, c := range []*Caller{made.worker, second} {
 		if n := w.waiting(c.By.Name); n != 1 {

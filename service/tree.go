@@ -49,6 +49,11 @@ func (s *Service) livingBelow(ctx context.Context, c *Caller, root string) ([]st
 	return descent.Living, nil
 }
 
+// keyOf returns the key of the command of a call that is for one session, so that a repeated call repeats it.
+func keyOf(key, session string) string {
+	return uuid.NewSHA1(uuid.Nil, []byte(key+"\x00"+session)).String()
+}
+
 // below applies a command to every living session below its session too, if that is requested, and counts those that
 // remain. Each is a command with an event of its own. A parent comes before its children: once it has ended, or its
 // secret is revoked, it can spawn no more. The keys derive from the request's, so a repeated request continues where an
@@ -77,7 +82,7 @@ func (s *Service) below(
 		for _, id := range rest {
 			done[id] = true
 			next := request
-			next.Command, next.Key = same(id), uuid.NewSHA1(uuid.Nil, []byte(request.Key+"\x00"+id)).String()
+			next.Command, next.Key = same(id), keyOf(request.Key, id)
 			answer, err := s.execute(ctx, c, next, false)
 			if err != nil {
 				return body, err

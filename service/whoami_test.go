@@ -254,6 +254,16 @@ func TestWhoamiSaysWhatComesBeforeTheEnd(t *testing.T) {
 		t.Errorf("after its end, without an item: %s", got)
 	}
 
+	again, task := holder("")
+	s.do(again, "report:complete", `{"message":"m","taskIds":["`+task+`"]}`)
+	s.do(again, "session:complete", `{}`)
+	s.do(s.admin(), "task:reopen", `{"taskId":"`+task+`","reason":"Needs a test"}`)
+	want = "task " + task + ", which you hold, was reopened after you reported that you are done: do what is " +
+		"missing, then report it: `maestro queue complete --task " + task + "` completes its item"
+	if got := s.whoami(again).Next; got != want {
+		t.Errorf("after its task was reopened: %s", got)
+	}
+
 	sure, _ := holder(`,"allowedCommands":["queue:start","queue:complete"]`)
 	if got := s.whoami(sure).BeforeEnd; got != "" {
 		t.Errorf("one that can only complete the item: %s", got)

@@ -35,6 +35,9 @@ func (v View) whoamiSession(x *projections.Session, body *wire.Whoami) {
 	}
 	body.Lost = v.wasLost(x)
 	body.Next, body.BeforeEnd = v.nextOf(x, body.Tasks), v.beforeEnd(x)
+	if x.Active() && x.Role == events.RoleOrchestrator && v.AskedByWorkers(x.ID) && v.mayFollow("`maestro inbox`") {
+		body.Next = "your workers wait for answers, which `maestro inbox` lists; then: " + body.Next
+	}
 }
 
 // ownTasks returns the tasks of a session, the item that it holds first; more counts those that are omitted.
@@ -73,10 +76,14 @@ func (v View) wasLost(x *projections.Session) string {
 		return ""
 	}
 	at := time.UnixMilli(loss.At).UTC().Format(time.RFC3339)
+	lost := "you have been lost since " + at
 	if loss.Recovered {
-		return "you were lost, and heard again at " + at + "; an item that you held may be another session's now"
+		lost = "you were lost, and heard again at " + at
 	}
-	return "you have been lost since " + at + "; an item that you held may be another session's now"
+	if x.Strategy == events.StrategyQueue {
+		lost += "; an item that you held may be another session's now"
+	}
+	return lost
 }
 
 // reported reports whether a task needs nothing more from the session: the task has ended, or the session has said how
@@ -112,6 +119,10 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	switch {
 	case x.Ended():
 		return "stop: nothing that you do is accepted any more"
+	case x.Status == events.SessionSaidDone && v.reopenedSince(x) != nil:
+		task := v.reopenedSince(x).ID
+		return v.firstStep("task "+task+", which you hold, was reopened after you reported that you are done: do what "+
+			"is missing, then report it", completesItem(task), failsItem(task), skipsItem(task))
 	case x.Status == events.SessionSaidDone && v.Holds(x) != nil:
 		return v.firstStep("you reported that you are done, and still hold task "+v.Holds(x).TaskID,
 			completesItem(v.Holds(x).TaskID), failsItem(v.Holds(x).TaskID), skipsItem(v.Holds(x).TaskID))
@@ -162,8 +173,12 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 			"`maestro report complete \"<summary>\" --task " + open.ID + "`"
 	case open != nil && x.Role == events.RoleOrchestrator:
 		if ready := v.firstStartable(below); ready != nil && may("session:spawn") {
+			lists := ""
+			if may("task:list") {
+				lists = "; `maestro task list --ready` lists all that can be started"
+			}
 			return belowGoal(below, more) + "nobody has " + ready.ID + ": `" + v.SpawnFor(ready) +
-				"` starts a session for it; `maestro task list --ready` lists all that can be started"
+				"` starts a session for it" + lists
 		}
 		return belowGoal(below, more) +
 			"`maestro status` shows what your sessions report and what waits to be confirmed"
@@ -174,6 +189,19 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return v.nextAtEnd(x, tasks)
+}
+
+// reopenedSince returns the task of the item that a session holds, if it was reopened after the session said that it is
+// done; nil otherwise.
+func (v View) reopenedSince(x *projections.Session) *projections.Task {
+	item := v.Holds(x)
+	if item == nil {
+		return nil
+	}
+	if t := v.Task(item.TaskID); t != nil && t.Reopened && t.StatusSequence > x.DoneSequence {
+		return t
+	}
+	return nil
 }
 
 // firstStartable returns the first task of a list that somebody could start now; nil if there is none.

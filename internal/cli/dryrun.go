@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/events"
 	"maestro/service/wire"
 )
 
@@ -21,16 +22,11 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 		Team     *wire.Team `json:"team,omitempty"`
 		Warnings []string   `json:"warnings,omitempty"`
 	}{true, answer.Outcome, answer.Retried, answer.Below, answer.Team, answer.Warnings}, func() {
-		switch {
-		case answer.Team != nil:
+		if answer.Team == nil {
+			a.Print("%s\n", wouldBe(answer, data))
+		} else {
 			a.Print("Dry run: would send the message to %s\n", teamNamed(answer.Team))
 			a.notSent(answer.Team)
-		case data == nil:
-			a.Print("Dry run: nothing to do, the command would change nothing\n")
-		case answer.Retried:
-			a.Print("Dry run: nothing to do: an earlier try with this key %s\n", data.Describe())
-		default:
-			a.Print("Dry run: would %s\n", data.Describe().ToDo())
 		}
 		if len(answer.Also) > 0 {
 			a.Print("Dry run: would do the same to %s below it: %s\n", Many(len(answer.Also), "session"),
@@ -42,4 +38,15 @@ func (a *Run) wouldHappen(answer client.Answer) error {
 		a.warn(answer)
 	})
 	return errDone
+}
+
+// wouldBe says what a command would do; data is that of the event that it would become, nil for none.
+func wouldBe(answer client.Answer, data events.Data) string {
+	switch {
+	case data == nil:
+		return "Dry run: nothing to do, the command would change nothing"
+	case answer.Retried:
+		return "Dry run: nothing to do: an earlier try with this key " + data.Describe().String()
+	}
+	return "Dry run: would " + data.Describe().ToDo()
 }

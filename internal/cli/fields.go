@@ -267,8 +267,11 @@ func (f *fields) set(args []string) error {
 			continue
 		}
 		if x.name == "reason" && commands.IsTaskID(arg) {
-			return failure.Usage("%s is a task, not a reason", arg).
-				WithNext("name one task at a time: `%s`", f.cmd.CommandPath()+" "+arg)
+			next := f.cmd.CommandPath() + " " + arg
+			if f.cmd.Flags().Lookup("task") != nil {
+				next = f.cmd.CommandPath() + " --task " + arg
+			}
+			return failure.Usage("%s is a task, not a reason", arg).WithNext("name one task at a time: `%s`", next)
 		}
 		if strings.TrimSpace(arg) == "" {
 			return failure.Usage("%s is required", x.name).

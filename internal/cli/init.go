@@ -95,6 +95,7 @@ func initSession(ctx context.Context, a *Run, role events.Role, o initOptions) e
 	if err != nil {
 		return err
 	}
+	a.waiting = nil // whoever runs this may not be the agent, which sees its mail with its first command
 	a.Result(struct {
 		written
 		prompts

@@ -118,7 +118,7 @@ func (a *Run) sayDone(answer client.Answer, id, words string) error {
 		if err != nil {
 			return err
 		}
-		a.Print("Dry run: would %s\n", data.Describe().ToDo())
+		a.Print("%s\n", wouldBe(answer, data))
 	default:
 		if data, err := dataOf(answer); err == nil {
 			if pushed, ok := data.(*events.QueueItemPushed); ok {

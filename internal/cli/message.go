@@ -36,8 +36,8 @@ With --all, and without <sessionId>, the message goes to a whole team: from an
 orchestrator to all sessions that it spawned, from a user to all sessions of a
 project. Sessions that have ended or whose work is done do not get it.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if c.all && len(args) == 1 {
-				return Takes(cmd, []string{"all", args[0]})
+			if c.all && len(args) < 2 {
+				return Takes(cmd, append([]string{"all"}, args...))
 			}
 			return Takes(cmd, args)
 		},

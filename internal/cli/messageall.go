@@ -4,16 +4,12 @@ import (
 	"context"
 
 	"maestro/api/client"
-	"maestro/internal/failure"
 	"maestro/service/wire"
 )
 
 // toAll writes to the working sessions of a team.
 func (c *sessionMessage) toAll(ctx context.Context, text string) error {
-	if c.isSession() && c.project != "" {
-		return failure.Usage("A session writes to those that it spawned").WithNext("leave --project out")
-	}
-	project := ""
+	project := c.project
 	var err error
 	if !c.isSession() {
 		if project, err = c.Run.project(ctx, c.project); err != nil {
@@ -36,8 +32,12 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 			c.Print("There is no working session to write to\n")
 			return
 		}
-		c.Print("Sent to %s; each sees the message with its next command: %s\n", Many(len(team.Sent), "session"),
-			allNamed(team.Sent, team.Names))
+		before := ""
+		if answer.Retried {
+			before = " (by an earlier try with this key)"
+		}
+		c.Print("Sent to %s%s; each sees the message with its next command: %s\n", Many(len(team.Sent), "session"),
+			before, allNamed(team.Sent, team.Names))
 		c.notSent(team)
 	})
 	return nil

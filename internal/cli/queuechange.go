@@ -41,6 +41,7 @@ func (c *queueMove) run(ctx context.Context, args []string) error {
 // itemsChange is a command on items of a queue, each with its own answer.
 type itemsChange struct {
 	*Run
+	fields         *fields
 	id, words, key string
 	// of returns the command for one item, with the flags that were given.
 	of func(task string) any
@@ -57,12 +58,15 @@ func newItemsChange(
 		of:    of,
 	}
 	cmd := &cobra.Command{Use: use, Args: Takes, RunE: Running(c.run)}
-	bind(cmd, body)
+	c.fields = bind(cmd, body)
 	a.keyFlag(cmd, &c.key)
 	return cmd
 }
 
 func (c *itemsChange) run(ctx context.Context, args []string) error {
+	if err := c.fields.readStdin(); err != nil {
+		return err
+	}
 	if len(args) == 1 {
 		return c.change(ctx, c.id, c.of(args[0]), c.key, args[0], c.words, args[0])
 	}

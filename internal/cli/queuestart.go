@@ -176,6 +176,7 @@ func showWork(a *Run, w *wire.Work) {
 	}
 	a.block("Prompt", w.InitialPrompt)
 	a.block("The task was reopened for this reason", w.Reopened)
+	a.block("The item was skipped before for this reason", w.Skipped)
 	a.block("The item was queued again for this reason", w.Requeued)
 	if done := w.SaidDone; done != nil {
 		words := cmp.Or(done.Result, "(it said nothing more)")
@@ -226,6 +227,8 @@ func earlierTitle(word wire.WorkWord) string {
 		return "Answer to session " + word.SessionID + ", which worked on this before"
 	case wire.WordMessage:
 		return "Message to session " + word.SessionID + ", which worked on this before"
+	case wire.WordReopened:
+		return "It was reopened before for this reason"
 	case wire.WordSkipped:
 		return "Session " + word.SessionID + " skipped it before"
 	}

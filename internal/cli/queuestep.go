@@ -124,8 +124,8 @@ func newQueueSkip(a *Run) *cobra.Command {
 		Use:   `skip ["<reason>"]`,
 		Short: "Skip the item you hold, or the next one if you hold none",
 		Long: `Skip the item you hold, or the next one if you hold none. The inbox shows the
-reason, and whoever starts the item next is told. Without one, it is what you
-last said with "maestro report blocked" about the task.`,
+reason, and whoever starts the item next is told. Without one, the inbox shows
+what you last reported about the task, if that was "blocked" or "error".`,
 	}
 	return c.command(cmd, "task")
 }

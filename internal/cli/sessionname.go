@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"maestro/api/client"
+	"maestro/commands"
 	"maestro/internal/failure"
 	"maestro/internal/lazyregexp"
 	"maestro/internal/safetext"
@@ -152,7 +153,7 @@ func Mention(text string, names map[string]string) string {
 // isOtherActor reports whether a text means an actor that is no session: one of those that always exist, or a token. A
 // caller that may not list the tokens means a session.
 func (a *Run) isOtherActor(ctx context.Context, text string) bool {
-	if slices.Contains([]string{"admin", "system", "runner"}, text) {
+	if commands.IsReserved(text) {
 		return true
 	}
 	c, err := a.Connect(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,8 @@ import (
 	"maestro/service/wire"
 )
 
-// untold is how far back the first `since` looks.
-const untold = 24 * time.Hour
+// firstLook is how far back the first `since` looks.
+const firstLook = 24 * time.Hour
 
 // since is `maestro since`.
 type since struct {
@@ -93,12 +92,7 @@ func Beginning(text string) (string, error) {
 	if _, err := strconv.ParseUint(text, 10, 64); err == nil {
 		return text, nil
 	}
-	ago, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); err != nil && ok {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 16)
-		ago = time.Duration(n) * 24 * time.Hour
-	}
+	ago, err := durationOf(text)
 	if _, notATime := time.Parse(time.RFC3339Nano, text); notATime == nil || text == "" {
 		return text, nil
 	}
@@ -115,7 +109,7 @@ func Beginning(text string) (string, error) {
 // lastAsked returns the sequence up to which this home's user was told about a project, or all, or else the time a day
 // ago.
 func lastAsked(a *Run, project string) string {
-	yesterday := time.Now().Add(-untold).UTC().Format(time.RFC3339)
+	yesterday := time.Now().Add(-firstLook).UTC().Format(time.RFC3339)
 	path, err := home.Path(a.Getenv)
 	if err != nil || a.isSession() {
 		return yesterday

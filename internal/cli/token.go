@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -96,12 +95,7 @@ func expiry(text string, now time.Time, body *commands.CreateToken) error {
 	if text == "" {
 		return nil
 	}
-	in, err := time.ParseDuration(text)
-	if days, isDays := strings.CutSuffix(text, "d"); isDays {
-		var n int64
-		n, err = strconv.ParseInt(days, 10, 32)
-		in = min(time.Duration(n), 100_000) * 24 * time.Hour
-	}
+	in, err := durationOf(text)
 	if err == nil && in < time.Millisecond {
 		return failure.Usage("--expires %s is not in the future", text).
 			WithNext("name a time in the future, such as 24h")

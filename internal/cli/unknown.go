@@ -257,11 +257,11 @@ func (a *Run) notBySession(does, why, next string) error {
 // the steps that it names.
 func (a *Run) followable(next string) string {
 	for _, line := range commands.LinesIn(next) {
-		switch words := strings.Fields(line); {
-		case !a.isSession():
-		case words[1] == "serve": // agents do not start servers
+		switch words := commands.WordsOf(line); {
+		case !a.isSession() || len(words) == 0:
+		case words[0] == "serve": // agents do not start servers
 			return waitForServer
-		case commands.IsForOperators(words[1]):
+		case commands.IsForOperators(words[0]):
 			return "ask whoever runs the server"
 		}
 		if refused := a.refusedLine(line); refused != nil {

@@ -6,15 +6,16 @@ import (
 	"net/http"
 )
 
-// The codes that several failures share. The first three are also those of a server's refusals.
+// The codes that several failures share. Some are also those of a server's refusals.
 const (
-	Conflict    = "CONFLICT"     // it conflicts with what is there
-	NotAllowed  = "NOT_ALLOWED"  // the caller may not do it
-	NotFound    = "NOT_FOUND"    // its target does not exist
-	TimedOut    = "TIMED_OUT"    // what was waited for did not happen in time
-	File        = "FILE"         // a file cannot be read or written
-	AuditFailed = "AUDIT_FAILED" // the log or a copy of it is not as it should be
-	usage       = "USAGE"        // the command line is wrong
+	Conflict    = "CONFLICT"       // it conflicts with what is there
+	NotAllowed  = "NOT_ALLOWED"    // the caller may not do it
+	NotFound    = "NOT_FOUND"      // its target does not exist
+	TimedOut    = "TIMED_OUT"      // what was waited for did not happen in time
+	File        = "FILE"           // a file cannot be read or written
+	AuditFailed = "AUDIT_FAILED"   // the log or a copy of it is not as it should be
+	limit       = "LIMIT_EXCEEDED" // above a documented limit
+	usage       = "USAGE"          // the command line is wrong
 )
 
 // Error is a refusal or failure of the program itself. Match it with errors.As.
@@ -53,6 +54,8 @@ func (e *Error) HTTPStatus() int {
 		return http.StatusNotFound
 	case Conflict:
 		return http.StatusConflict
+	case limit:
+		return http.StatusUnprocessableEntity
 	case TimedOut:
 		return http.StatusGatewayTimeout
 	case AuditFailed:

@@ -144,7 +144,7 @@ func (a *asked) skipItem() fact {
 	if a.refused() {
 		return nil
 	}
-	skips := &itemSkipped{Queue: a.queueName(s)}
+	skips := &itemSkipped{Queue: a.queueName(s), Reason: a.f.Reason}
 	first, _ := a.first(q)
 	switch {
 	case s != nil && s.holds != nil:
@@ -197,10 +197,12 @@ func (a *asked) requeueItem() fact {
 		return nil
 	case i == nil:
 		return a.no(codeFound)
+	case i.state == queued && a.f.Reason != "" && a.f.Reason != i.again:
+		return a.no(codeConflict)
 	case i.state == queued:
 		return a.so()
 	}
-	return &itemRequeued{Queue: key.name, TaskID: a.f.TaskID}
+	return &itemRequeued{Queue: key.name, TaskID: a.f.TaskID, Reason: a.f.Reason}
 }
 
 func (a *asked) takeBack() fact {

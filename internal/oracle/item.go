@@ -190,6 +190,7 @@ type itemSkipped struct {
 	TaskID    string `json:"taskId"`
 	SessionID string `json:"sessionId"`
 	Held      bool   `json:"held"`
+	Reason    string `json:"reason"`
 }
 
 func (f *itemSkipped) about() (kind, id string) { return "queue", f.Queue }
@@ -229,6 +230,7 @@ func (f *itemSkipped) fold(c *trial) {
 type itemRequeued struct {
 	Queue  string `json:"queue"`
 	TaskID string `json:"taskId"`
+	Reason string `json:"reason"`
 }
 
 func (f *itemRequeued) about() (kind, id string) { return "queue", f.Queue }
@@ -255,6 +257,7 @@ func (f *itemRequeued) fold(c *trial) {
 	if i := c.itemOf(f.Queue, f.TaskID); i != nil {
 		c.release(i, skipped, c.event.ID)
 		c.queueUp(i)
+		i.again = f.Reason
 	}
 }
 

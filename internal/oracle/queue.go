@@ -50,6 +50,8 @@ type item struct {
 	holders []string
 	// reason is why it failed last, in the words of its holder.
 	reason string
+	// again is why it was last queued again.
+	again string
 	// cause is the id of the event that led to its state.
 	cause string
 }

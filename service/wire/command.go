@@ -22,7 +22,7 @@ type Below struct {
 	LivingBelow int      `json:"livingBelow,omitempty"`
 }
 
-// Team lists whom a message to a team reached.
+// Team lists whom a message to a team reached: the team as it is now, also when the call is repeated.
 type Team struct {
 	Sent []string `json:"sent"`
 	// NotSent are the sessions for which it was refused.

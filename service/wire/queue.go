@@ -57,6 +57,8 @@ type Work struct {
 	Reopened string `json:"reopened,omitempty"`
 	// Requeued is why the item was queued again, if somebody said it.
 	Requeued string `json:"requeued,omitempty"`
+	// Skipped is why the item was last skipped, if somebody said it.
+	Skipped string `json:"skipped,omitempty"`
 	// SaidDone is what another session said when it reported the task as completed, nil if none did.
 	SaidDone *WorkDone `json:"saidDone,omitempty"`
 	// Failed is why another session, or an earlier start, failed, nil unless that is what was said last.
@@ -92,12 +94,15 @@ const (
 	WordAnswer  = string(projections.SessionMessageAnswer)
 	WordMessage = string(projections.SessionMessageMail)
 	WordSkipped = string(projections.SessionMessageSkipped)
+	// WordReopened is why the task was reopened before the last time. It names no session.
+	WordReopened = string(projections.SessionMessageReopened)
 )
 
 // WorkWord is what a session said about a task, or what it was told: the answer to its question, or a message.
+// [WordReopened] is for whoever works on the task.
 type WorkWord struct {
 	SessionID string `json:"sessionId"`
-	// Kind is that of a report, [WordAnswer] or [WordMessage].
+	// Kind is that of a report, "failed", [WordSkipped], [WordReopened], [WordAnswer] or [WordMessage].
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Cut says that Text is truncated.

@@ -208,9 +208,9 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	}
 	w.start("predecessor")
 	w.text("note",
-		"Another session worked on this before you. Each word is what it said, and each told what others told it; "+
-			"those with a session are of others that worked on it. Trust what you find in the files more than what "+
-			"was said.")
+		"Another session worked on this before you. A word element is something that it said, a told element "+
+			"something that others told it; a session attribute names another session that worked on it. Trust what "+
+			"you find in the files more than what was said.")
 	if entries, err := entriesOf(raw); err == nil {
 		for _, e := range entries {
 			if words := wordsIn(e); words != nil {

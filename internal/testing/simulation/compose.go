@@ -340,6 +340,9 @@ func (c composer) wish(by caller, id string) wish {
 		}
 	case "queue:requeue", "queue:move", "queue:remove", "queue:return", "queue:quarantine":
 		c.fillItem(f, id)
+		if id == "queue:requeue" {
+			f.Reason = someReason(*f)
+		}
 	case "input:answer", "input:received":
 		c.fillInput(f, by, id)
 	case "token:create", "token:revoke":

@@ -204,9 +204,21 @@ func (c composer) fillQueue(f *fields, by caller, id string) {
 	case c.chance(15):
 		f.TaskID = c.task()
 	}
-	if id == "queue:fail" && c.chance(50) {
+	switch {
+	case id == "queue:fail" && c.chance(50):
 		f.Reason = "it does not build"
+	case id == "queue:skip":
+		f.Reason = someReason(*f)
 	}
+}
+
+// someReason returns a reason, or none, that depends on what a command is about: a draw would change every history.
+func someReason(f fields) string {
+	sum := 0
+	for _, b := range []byte(f.TaskID + f.Queue + f.SessionID) {
+		sum += int(b)
+	}
+	return []string{"", "try again", "on another machine"}[sum%3]
 }
 
 // fillItem draws an item for a command that names it: one held by a session that is gone, or one that is out of its

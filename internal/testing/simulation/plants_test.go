@@ -671,6 +671,19 @@ var plants = []plant{
 		"x.Ended() && !isReport(id) && id != \"queue:complete\" {",
 	}}},
 	{
+		"a skip loses its reason",
+		[]edit{{
+			finishes, "				Held:      true,\n				Reason:    x.Reason,\n",
+			"				Held:      true,\n",
+		}},
+	},
+	{
+		"a requeue loses its reason",
+		[]edit{{
+			queues, "TaskID: item.TaskID, Reason: x.Reason}, nil", "TaskID: item.TaskID}, nil",
+		}},
+	},
+	{
 		"a session completes an item that it no longer holds",
 		[]edit{{
 			finishes, "	if lost := lostItem(session, last); lost != nil {\n",
