@@ -118,6 +118,7 @@ func (s *server) nativeRoutes() {
 	s.sinceRoutes()
 	s.blobRoutes()
 	s.auditRoutes()
+	s.liveRoutes()
 	s.denialRoutes()
 	s.backupRoutes()
 	s.clockRoutes()

@@ -187,6 +187,7 @@ func serveOnce(ctx context.Context, a *cli.Run, o serveOptions) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	defer process.Beside(ctx, served.Views.Run)()
 	defer process.Beside(ctx, served.Deliver(lock.Root()).Run)()
 	defer process.Beside(ctx, texts.Run)()
 	defer process.Beside(ctx, schedule.Run)()

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"maestro/projections"
+	"maestro/service"
+)
+
+// liveBeat is how often a reader of the live views is sent something, if nothing happens.
+const liveBeat = 2 * time.Second
+
+func (s *server) liveRoutes() {
+	s.handle("GET /api/live", "The live views, as server-sent events", s.open(s.live))
+}
+
+// live sends the live views as server-sent events: parts of a snapshot, then frames. The id of a message is the
+// position after it, with which a client that reconnects continues.
+func (s *server) live(w http.ResponseWriter, r *http.Request) {
+	c := callOf(r.Context())
+	query := r.URL.Query()
+	filter := service.WatchFilter{Project: query.Get("project"), Session: query.Get("session"), Task: query.Get("task")}
+	for _, kind := range strings.FieldsFunc(query.Get("kinds"), func(r rune) bool { return r == ',' }) {
+		filter.Kinds = append(filter.Kinds, projections.Kind(kind))
+	}
+	after, err := service.ParsePosition(cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("after")))
+	if err != nil {
+		s.failed(w, r, c.Caller, err)
+		return
+	}
+	reader, err := s.Live(r.Context(), c.Caller, after, filter)
+	if err != nil {
+		s.failed(w, r, c.Caller, err)
+		return
+	}
+	defer reader.Close()
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no")
+	send := &liveWriter{to: w, flush: http.NewResponseController(w).Flush}
+	for err == nil {
+		err = send.next(r.Context(), reader)
+	}
+}
+
+// liveWriter writes server-sent events.
+type liveWriter struct {
+	to     http.ResponseWriter
+	flush  func() error
+	buffer []byte
+}
+
+// next writes the next message, or a heartbeat if there is none for a while.
+func (w *liveWriter) next(ctx context.Context, reader *service.LiveReader) error {
+	waiting, cancel := context.WithTimeout(ctx, liveBeat)
+	message, err := reader.Next(waiting)
+	cancel()
+	w.buffer = w.buffer[:0]
+	switch {
+	case err == nil && message.Kind == service.LiveAt:
+		w.buffer = appendField(w.buffer, "id", message.Position.String())
+	case err == nil:
+		if message.Position != (service.Position{}) {
+			w.buffer = appendField(w.buffer, "id", message.Position.String())
+		}
+		w.buffer = appendField(w.buffer, "event", message.Kind)
+		w.buffer = append(append(append(w.buffer, "data: "...), message.Data...), '\n')
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		w.buffer = append(w.buffer, ": nothing new\n"...)
+	default:
+		return err
+	}
+	if _, err := w.to.Write(append(w.buffer, '\n')); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+func appendField(b []byte, name, value string) []byte {
+	return append(append(append(append(b, name...), ": "...), value...), '\n')
+}
