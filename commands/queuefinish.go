@@ -321,19 +321,19 @@ func (x *SkipItem) Decide(s *projections.State, c Call) (events.Data, error) {
 // skip another task.
 func (x *SkipItem) NameHeld(s *projections.State, by Actor) error {
 	session := s.Session(by.Name)
-	if by.Kind != ActorSession || x.TaskID != "" || session == nil || session.LastItem == nil {
+	if by.Kind != ActorSession || x.TaskID != "" || session == nil || session.Ended() || session.LastItem == nil {
 		return nil
 	}
 	if item := s.Holds(session); item != nil {
 		x.Held = item.TaskID
 		return nil
 	}
-	lost := lostItem(session, s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID))
-	if lost != nil {
-		lost.Next += "; or name the next one with --task to skip it"
-		return lost
+	last := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
+	if last != nil && last.SessionID == session.ID && last.Status != events.ItemQueued && last.FinishedBy == "" {
+		return nil // the session finished it itself
 	}
-	return nil
+	_, err := heldItem(s, session, "")
+	return err
 }
 
 func (x *SkipItem) from(e *events.Event, d *events.QueueItemSkipped) bool {

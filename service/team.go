@@ -25,8 +25,11 @@ func checkAll(command commands.Command, o Options) error {
 
 // toTeam executes a command for each session at work of a team: those that the caller leads, or for a user those of a
 // project. Each is a command of its own with a key derived from the request's, so that a refusal for one does not
-// affect the others, and a repeated request writes to nobody twice.
+// affect the others, and a repeated request writes to nobody twice, but also to those that joined since.
 func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Command, a Call) (Done, error) {
+	if err := commands.ValidLine(commands.KeyName, c.Meta.Key, commands.MaxKey); err != nil {
+		return Done{}, err
+	}
 	all := command.(commands.ForTeam) // checkAll passed
 	project, _ := all.Team()
 	team, err := s.team(ctx, c, all.ID(), project)
@@ -41,7 +44,7 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 		err = s.ReserveCommands(ctx, c, len(team))
 	}
 	if err != nil {
-		return Done{}, err
+		return Done{}, s.refusedEarly(ctx, c, err, a.DryRun)
 	}
 	done := Done{Team: &wire.Team{Sent: []string{}, Names: map[string]string{}}}
 	done.Sequence, done.Retried = s.Head(), len(team) > 0
@@ -60,16 +63,11 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 			done.Team.Sent = append(done.Team.Sent, id)
 			done.Sequence, done.Retried = said.Sequence, done.Retried && said.Retried
 			done.Warnings = append(done.Warnings, said.Warnings...)
-		case errors.As(err, &refusal) && refusal.Code == commands.CodeKeyReused:
-			key := safetext.Printable(c.Meta.Key)
-			return Done{}, &commands.Refusal{
-				Code:    commands.CodeKeyReused,
-				Message: "The key '" + key + "' was used for another " + all.ID() + " command",
-				Why:     "one key is one command",
-				Next:    "use a new key",
-			}
 		case errors.As(err, &refusal):
-			refused = cmp.Or[error](refused, err)
+			if refusal.Code == commands.CodeKeyReused { // it names the key of the one command
+				refusal = reusedKey(c, all)
+			}
+			refused = cmp.Or[error](refused, refusal)
 			done.Team.NotSent = append(done.Team.NotSent, wire.NotSent{SessionID: id, Message: refusal.Message})
 		default:
 			return Done{}, err
@@ -79,6 +77,17 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 		return Done{}, refused
 	}
 	return done, nil
+}
+
+// reusedKey refuses a message with a key that the caller used for another one.
+func reusedKey(c *Caller, command commands.Command) *commands.Refusal {
+	return &commands.Refusal{
+		Code: commands.CodeKeyReused,
+		Message: "The key '" + safetext.Printable(c.Meta.Key) + "' was used for another " + command.ID() +
+			" command",
+		Why:  "one key is one command",
+		Next: "use a new key",
+	}
 }
 
 // member is a session of a team.

@@ -63,6 +63,15 @@ func TestMessageToATeam(t *testing.T) {
 			t.Errorf("%s has %d messages, want 1", c.By.Name, n)
 		}
 	}
+	// A key that one session has had with another text is refused for that session only.
+	joined := w.do(made.orchestrator, "session:spawn", `{"project":"`+project+`","taskIds":["`+task+`"]}`)
+	third := w.caller(joined.Token)
+	mixed, err := w.toAll(made.orchestrator, "stop", `{"text":"Go on"}`, Options{})
+	if err != nil || !sentTo(mixed.Team, third.By.Name) || len(mixed.Team.NotSent) != 2 ||
+		!strings.Contains(mixed.Team.NotSent[0].Message, "'stop'") {
+		t.Errorf("a reused key with somebody new: %+v %v", mixed.Team, err)
+	}
+	w.do(third, "session:complete", `{}`)
 	for n := w.waiting(made.id); n < int(commands.LimitMailFromOne.Value); n++ {
 		w.do(made.orchestrator, "session:message", fmt.Sprintf(`{"sessionId":%q,"text":"Go on"}`, made.id))
 	}
@@ -102,6 +111,10 @@ func TestMessageToNoTeam(t *testing.T) {
 	}
 	if n := w.waiting(made.id); n != 0 {
 		t.Errorf("%d messages were sent", n)
+	}
+	long := strings.Repeat("k", commands.MaxKey+1)
+	if _, err := w.toAll(made.orchestrator, long, `{"text":"Hello"}`, Options{}); err == nil {
+		t.Error("a key that is too long is taken")
 	}
 	if checkAll(&commands.KillSession{SessionID: made.id}, Options{All: true}) == nil {
 		t.Error("session:kill takes all")

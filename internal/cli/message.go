@@ -34,7 +34,8 @@ sessions that it spawned, and a user to any session.
 
 With --all, and without <sessionId>, the message goes to a whole team: from an
 orchestrator to all sessions that it spawned, from a user to all sessions of a
-project. Sessions that have ended or whose work is done do not get it.`,
+project. Sessions that have ended or whose work is done do not get it. A retry
+with the same --key reaches those that joined since, and nobody twice.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.all && len(args) < 2 {
 				return Takes(cmd, append([]string{"all"}, args...))

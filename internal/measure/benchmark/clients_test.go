@@ -71,6 +71,9 @@ func TestClients(t *testing.T) {
 			}
 		}
 	}
+	server.Close() // a client that was ended left calls behind
+	mu.Lock()
+	defer mu.Unlock()
 	if len(keys) != 20 {
 		t.Errorf("the calls had %d different keys", len(keys))
 	}
