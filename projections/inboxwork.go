@@ -21,15 +21,17 @@ func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) 
 		}
 	}
 	b.lookedThrough(len(t.SessionIDs))
-	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1)
+	return !b.worksOn(session, t) &&
+		b.given(t, slices.Index(t.SessionIDs, session)+1, int64(t.SaidBy(session).At))
 }
 
 // given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
-// item of a queue.
-func (b *inbox) given(t *Task, nth int) bool {
+// item of a queue. A session that nobody has started counts only if it was spawned since a time: that is an answer to
+// what happened then.
+func (b *inbox) given(t *Task, nth int, since int64) bool {
 	return slices.ContainsFunc(t.SessionIDs[nth:], func(id string) bool {
 		x := b.Session(id)
-		if x == nil || !x.Active() || x.Queue != "" {
+		if x == nil || !x.Active() || x.Queue != "" || x.Status == events.SessionSpawning && x.StartedAt < since {
 			return false
 		}
 		b.lookedThrough(len(x.TaskIDs))
@@ -124,7 +126,9 @@ func (b *inbox) works(session string) bool {
 func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	session := ""
 	if last != nil && b.leftNothing(last) {
-		last = b.lastWorked(t)
+		if worked := b.lastWorked(t); worked.Role == last.Role {
+			last = worked
+		}
 	}
 	if last != nil {
 		session = last.ID

@@ -75,12 +75,16 @@ func (v View) wasLost(x *projections.Session) string {
 	if loss == nil || len(v.SessionTimeline(x.ID))-loss.Entries >= lostLooked {
 		return ""
 	}
+	item := v.Holds(x)
+	if item != nil && item.StartedAt > loss.At { // it knows, and went on
+		return ""
+	}
 	at := time.UnixMilli(loss.At).UTC().Format(time.RFC3339)
 	lost := "you have been lost since " + at
 	if loss.Recovered {
 		lost = "you were lost, and heard again at " + at
 	}
-	if x.Strategy == events.StrategyQueue {
+	if x.Strategy == events.StrategyQueue && item == nil {
 		lost += "; an item that you held may be another session's now"
 	}
 	return lost
@@ -127,7 +131,7 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return v.firstStep("you reported that you are done, and still hold task "+v.Holds(x).TaskID,
 			completesItem(v.Holds(x).TaskID), failsItem(v.Holds(x).TaskID), skipsItem(v.Holds(x).TaskID))
 	case x.Status == events.SessionSaidDone:
-		return "stop: you reported that you are done"
+		return "stop: " + whoCompleted(x)
 	case x.Strategy == events.StrategyQueue && x.Queue != "" && v.Queue(x.ProjectID, x.Queue) == nil:
 		return "queue " + x.Queue + " was deleted: end with `maestro session complete`"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
@@ -171,6 +175,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open != nil && x.Role == events.RoleOrchestrator && len(below) == 0 && v.goalReady(x, open.ID):
 		return "everything below " + open.ID + " is done: check the task itself against its criteria, then " +
 			"`maestro report complete \"<summary>\" --task " + open.ID + "`"
+	case open != nil && x.Role == events.RoleOrchestrator && len(below) == 0:
+		return v.nextOfLeader(x, *open)
 	case open != nil && x.Role == events.RoleOrchestrator:
 		if ready := v.firstStartable(below); ready != nil && may("session:spawn") {
 			lists := ""
@@ -180,8 +186,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 			return belowGoal(below, more) + "nobody has " + ready.ID + ": `" + v.SpawnFor(ready) +
 				"` starts a session for it" + lists
 		}
-		return belowGoal(below, more) +
-			"`maestro status` shows what your sessions report and what waits to be confirmed"
+		return belowGoal(below, more) + v.steps("`maestro inbox --wait` waits for what needs you",
+			"`maestro status` shows what your sessions report")
 	case open != nil && may("report:complete"):
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " +
 			open.ID + "`"
@@ -189,6 +195,39 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return v.nextAtEnd(x, tasks)
+}
+
+// nextOfLeader returns the next step of an orchestrator whose goal has no open task below it, and cannot be reported yet.
+func (v View) nextOfLeader(x *projections.Session, goal wire.OwnTask) string {
+	switch {
+	case v.HasWorking(x.ID):
+		return "nothing below " + goal.ID + " is open, and sessions of yours are at work: " + v.steps(
+			"`maestro inbox --wait` waits for what needs you",
+			"`maestro session list --mine --active` shows them",
+			"`maestro session kill <sessionId>` ends one",
+			"`maestro status` shows what they report")
+	case halted(goal):
+		return v.waitForWord(x, goal.ID, goal.Status)
+	case len(v.ChildIDs(goal.ID)) == 0:
+		return "nothing is planned below " + goal.ID + ": " + v.steps(
+			"`maestro task create \"<title>\" --parent "+goal.ID+"` adds a task",
+			"`maestro session spawn --task-ids <taskId>` gives one to a worker",
+			"`maestro status` shows the project")
+	}
+	return "everything below " + goal.ID + " is done: end with `maestro session complete`"
+}
+
+// steps returns those of some steps that the caller may take. `maestro status` is for all.
+func (v View) steps(steps ...string) string {
+	return strings.Join(slices.DeleteFunc(steps, func(step string) bool { return !v.mayFollow(step) }), "; ")
+}
+
+// whoCompleted says who completed a session.
+func whoCompleted(x *projections.Session) string {
+	if x.DoneBy != "" {
+		return commands.ByWhom(x.DoneBy) + " completed your session"
+	}
+	return "you reported that you are done"
 }
 
 // reopenedSince returns the task of the item that a session holds, if it was reopened after the session said that it is
