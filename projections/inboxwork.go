@@ -7,10 +7,10 @@ import (
 	"maestro/events"
 )
 
-// takenUp reports whether somebody else is to do a task on which a session says that it cannot continue: an item of the
-// task waits in a queue or another session holds it, or a session at work got the task after this one. A session at
-// work that is blocked waits for an answer all the same.
-func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) bool {
+// takenUp reports whether somebody else is to do a task on which a session said, at a time, that it cannot continue: an
+// item of the task waits in a queue or another session holds it, or a session at work got the task after this one. A
+// session at work that is blocked waits for an answer all the same.
+func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string, since int64) bool {
 	if says != events.SaysFailed && (says != events.SaysBlocked || b.works(session)) {
 		return false
 	}
@@ -21,8 +21,7 @@ func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) 
 		}
 	}
 	b.lookedThrough(len(t.SessionIDs))
-	return !b.worksOn(session, t) &&
-		b.given(t, slices.Index(t.SessionIDs, session)+1, int64(t.SaidBy(session).At))
+	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1, since)
 }
 
 // given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
@@ -249,7 +248,7 @@ func (b *inbox) silent(x *Session) {
 		switch kind {
 		case InboxExited:
 			item.Message = exit.Exited()
-			item.Next = []string{"maestro session complete " + x.ID, kill}
+			item.Next = []string{"maestro session complete " + x.ID, b.killAndSucceed(x), exec}
 			switch {
 			case exit.ExitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
 				item.Next = []string{kill}

@@ -215,7 +215,8 @@ func TestExitedCommand(t *testing.T) {
 		failed = "exited w/t1 at 4: w: its command ended with exit code 3 → maestro session kill w && " +
 			"maestro session spawn --task-ids t1, or maestro session exec w -- <command>"
 		ended = "exited w/t1 at 4: w: its command ended with exit code 0 → " +
-			"maestro session complete w, or maestro session kill w"
+			"maestro session complete w, or maestro session kill w && maestro session spawn --task-ids t1, or " +
+			"maestro session exec w -- <command>"
 		gone = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
 	spawned := continued(project(), task("t1"), spawn("w", "t1"))

@@ -126,9 +126,9 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	s.do(listed, "session:register", `{}`)
 	next(listed, "work on "+s.task+", then `maestro session complete`")
 	s.do(s.lead, "session:register", `{}`)
-	next(s.lead, "nothing below "+s.task+" is open, and sessions of yours are at work: `maestro inbox --wait` waits for "+
-		"what needs you; `maestro session list --mine --active` shows them; `maestro session kill <sessionId>` ends "+
-		"one; `maestro status` shows what they report")
+	next(s.lead, "nothing below "+s.task+" is open, and sessions of yours are at work: `maestro inbox --wait` waits "+
+		"for what needs you; `maestro session list --mine --active` shows them; `maestro session kill <sessionId>` "+
+		"ends one; `maestro status` shows what they report")
 	goal := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Goal"}`)
 	lead := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
 	s.do(lead, "session:register", `{}`)

@@ -204,7 +204,7 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/manifest/manifest.go",
 			"workers/prompt/task.go",
 		},
-		"maxTurns":     {"events/session.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
+		"maxTurns": {"events/session.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
 	}
 	files := goFiles(t)
 	for name, want := range want {
