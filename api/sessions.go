@@ -20,8 +20,8 @@ func (s *server) sessionRoutes() {
 		Method:  http.MethodGet,
 		Path:    "/api/sessions/{id}/workflow",
 		Name:    "session-workflow",
-		Summary: "The template from which a session's prompts are made",
-	}, func(ctx context.Context, in *wire.SessionID) (out route.Answer[wire.Template], err error) {
+		Summary: "The template from which a session's prompts are made, and what the session said and was told before",
+	}, func(ctx context.Context, in *wire.SessionID) (out route.Answer[wire.Workflow], err error) {
 		out.Body, err = s.SessionWorkflow(ctx, callOf(ctx).Caller, in)
 		out.Sequence = s.Head()
 		return out, err

@@ -13,19 +13,28 @@ func HowEnded(x *projections.Session) string {
 	if x.EndReason != "" {
 		reason = ": " + x.EndReason
 	}
-	by := x.GoneBy
-	_, session, isSession := projections.SessionOfSource(by)
-	switch {
-	case by == "/system":
+	switch by := x.GoneBy; by {
+	case "/system":
 		return "its time was over" + at
-	case by == "/users/"+AdminName:
-		return "the user killed it" + at + reason
-	case isSession:
-		return "session '" + session + "' killed it" + at + reason
-	case by != "":
-		return by + " killed it" + at + reason
+	case "":
+	default:
+		return ByWhom(by) + " killed it" + at + reason
 	}
 	return "it ended" + at + reason
+}
+
+// ByWhom names the source of an event in a sentence: the user, a user's token, or a session.
+func ByWhom(source string) string {
+	if _, session, ok := projections.SessionOfSource(source); ok {
+		return "session '" + session + "'"
+	}
+	switch user, ok := projections.UserOfSource(source); {
+	case user == AdminName:
+		return "the user"
+	case ok:
+		return "user '" + user + "'"
+	}
+	return source
 }
 
 // HasEnded is the message to a session that acts after its end, and to who wants something of it.

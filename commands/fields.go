@@ -16,7 +16,7 @@ import (
 var fieldLimits = map[string]Limit{
 	"project": LimitID, "projectId": LimitID, "taskId": LimitID, "sessionId": LimitID, "parentId": LimitID,
 	"inputId": LimitID, "about": LimitID, "before": LimitID, "after": LimitID,
-	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "manifestDigest": LimitID,
+	"templateId": LimitID, "queue": LimitID, "spawnedBy": LimitID, "like": LimitID, "manifestDigest": LimitID,
 
 	"title": LimitTitle,
 	"name":  LimitName, "model": LimitName, "agent": LimitName, "agentId": LimitName,

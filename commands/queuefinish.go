@@ -116,6 +116,20 @@ func lostItem(session *projections.Session, last *projections.Item) *Refusal {
 	return lost
 }
 
+// lastHeld returns the item that a session holds, or that has been returned since the session was deleted; nil if there
+// is none.
+func lastHeld(s *projections.State, session *projections.Session) *projections.Item {
+	if session.LastItem == nil {
+		return nil
+	}
+	item := s.Item(session.ProjectID, session.LastItem.Queue, session.LastItem.TaskID)
+	if item == nil || item.SessionID != session.ID ||
+		item.Status != events.ItemProcessing && (item.Status != events.ItemQueued || !item.Returned()) {
+		return nil
+	}
+	return item
+}
+
 func whoHas(item *projections.Item) string {
 	switch item.Status {
 	case events.ItemProcessing:

@@ -35,37 +35,32 @@ type SpawnSession struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"what else the agent should know"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"a stored manifest; one is generated if absent"`
-	ManifestOptions
+	events.AgentOptions
 	// Generated is the digest of the manifest that was generated for it. It is not part of the request: a retry may
 	// generate another.
 	Generated string `json:"-"`
 	// OnlyQueue is the project's only queue, which a session without tasks pulls from if it names none. It is not part
 	// of the request either: at a retry there may be several.
 	OnlyQueue string `json:"-"`
+	// Stated are the options in the manifest that the request names.
+	Stated *events.AgentOptions `json:"-"`
 	// Strict is the opposite of Force, for versions of the rules before 3: they refuse only if it is set.
 	Strict    bool   `json:"-"`
 	Queue     string `json:"queue,omitempty" doc:"queue strategy: where it pulls from; if absent, its own, or without tasks the project's only one"`
 	Timeout   int64  `json:"timeout,omitempty" absent:"a session that never times out" doc:"fail it after this time, in milliseconds"`
 	SpawnedBy string `json:"spawnedBy,omitempty" doc:"the session that it is spawned for; your own if absent"`
-}
-
-// ManifestOptions are options for the agent that no event holds: they become the fields of the same names in the
-// generated manifest.
-type ManifestOptions struct {
-	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
-	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
-	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"how many turns the agent may take"`
-	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"where the agent works; the project's if absent"`
-	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
+	Like      string `json:"like,omitempty" flag:"<sessionId>" doc:"a session whose role, strategy, commands and options it gets, except those given here"`
 }
 
 // ID implements Command.
 func (*SpawnSession) ID() string { return "session:spawn" }
 
-func (x *SpawnSession) project(_ *projections.State, by Actor) string { return x.projectOr(by) }
-
 // Decide implements Command.
 func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error) {
+	x, err := x.Resolved(s, c.By)
+	if err != nil {
+		return nil, err
+	}
 	p, err := project(s, "/project", c.Project)
 	if err != nil {
 		return nil, err
@@ -125,6 +120,7 @@ func (x *SpawnSession) Decide(s *projections.State, c Call) (events.Data, error)
 		ManifestDigest: cmp.Or(x.ManifestDigest, x.Generated),
 		SpawnedBy:      spawnedBy,
 		Timeout:        x.Timeout,
+		Options:        x.options(),
 	}
 	if err := x.queue(s, c, p.ID, kind, spawned); err != nil {
 		return nil, err
@@ -160,6 +156,9 @@ func (x *SpawnSession) from(e *events.Event, d *events.SessionSpawned) bool {
 		Context:        d.Context,
 		ManifestDigest: d.ManifestDigest,
 		SpawnedBy:      d.SpawnedBy,
+	}
+	if d.Options != nil {
+		x.AgentOptions = *d.Options
 	}
 	if d.Queue == d.SessionID {
 		x.Queue = ""
@@ -319,6 +318,9 @@ func (x *SpawnSession) valid() error {
 		if err := ValidLine(pointer, line, MaxName); err != nil {
 			return err
 		}
+	}
+	if err := ValidLine("/workingDirectory", x.WorkingDirectory, maxPath); err != nil {
+		return err
 	}
 	if err := validDigest(x.ManifestDigest); err != nil {
 		return err

@@ -21,9 +21,8 @@ func nextOfOpen(s *projections.State, c Call, t *projections.Task) string {
 		case item.Status == events.ItemCompleted:
 		case c.By.Kind == ActorUser:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": queue it again with " +
-				"`maestro queue requeue " + t.ID + " --queue " + item.Queue + "`; whoever starts it is told what was " +
-				"said last. To tell it more, change its description first with `maestro task update " + t.ID +
-				" --description \"…\"`"
+				"`maestro queue requeue " + t.ID + " --queue " + item.Queue + " --reason \"…\"`; whoever starts it " +
+				"is told the reason, and what was said last"
 		default:
 			return "it is open, and " + string(item.Status) + " in queue " + item.Queue + ": let the user queue it " +
 				"again"

@@ -189,7 +189,7 @@ func (x *DeleteSession) Warnings(s *projections.State, data events.Data) []Warni
 	switch session.Status { // the deletion keeps it
 	case events.SessionSpawning, events.SessionIdle, events.SessionRunning, events.SessionWorking:
 		text := sessionNamed(session) + " had not ended: it can do nothing more, and its open questions are gone"
-		if item := s.Holds(session); item != nil {
+		if item := lastHeld(s, session); item != nil {
 			text += "; the item that it held, task " + item.TaskID + ", returns to queue " + item.Queue
 		}
 		return []Warning{{Text: text}}

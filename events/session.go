@@ -70,6 +70,16 @@ type SessionSpawned struct {
 	Skills         []string        `json:"skills,omitempty" doc:"skills to load"`
 	Context        json.RawMessage `json:"context,omitempty" doc:"free, as given"`
 	ManifestDigest string          `json:"manifestDigest,omitempty" doc:"digest of its manifest in MAESTRO_BLOBS"`
+	Options        *AgentOptions   `json:"options,omitempty" doc:"how its agent is run, where that is not the default"`
+}
+
+// AgentOptions say how a session's agent is run. They are fields of the spawn, of its event and of the manifest.
+type AgentOptions struct {
+	PermissionMode   string `json:"permissionMode,omitempty" flag:"acceptEdits|interactive|readOnly" doc:"what the agent may do without asking; acceptEdits if absent"`
+	ThinkingMode     string `json:"thinkingMode,omitempty" flag:"auto|interleaved|disabled" doc:"how the model thinks; auto if absent"`
+	MaxTurns         int    `json:"maxTurns,omitempty" absent:"any number of turns" doc:"how many turns the agent may take"`
+	WorkingDirectory string `json:"workingDirectory,omitempty" flag:"<path>" doc:"where the agent works; the project's if absent"`
+	TemplateID       string `json:"templateId,omitempty" flag:"template <templateId>" doc:"the template of its prompt"`
 }
 
 // SessionRegistered: the session started work. With created set, registering also created it.

@@ -238,7 +238,7 @@ func (b *inbox) task(t *Task) {
 		}
 	}
 	switch {
-	case t.Status != events.TaskBlocked && b.takenUp(t, says, session):
+	case t.Status != events.TaskBlocked && b.takenUp(t, says, session, since):
 		return
 	case says == events.SaysBlocked:
 	case t.Status == events.TaskBlocked:
@@ -334,7 +334,8 @@ func (b *inbox) quarantine(q *Queue) {
 	}))
 	b.add(each(b.itemTasks.get(queueKey(q.ProjectID, q.Name)), func(task string) {
 		item := b.Item(q.ProjectID, q.Name, task)
-		if item != nil && item.Status == events.ItemQuarantined && !b.done(task) && !b.given(b.Task(task), 0) {
+		if item != nil && item.Status == events.ItemQuarantined && !b.done(task) &&
+			!b.given(b.Task(task), 0, item.CompletedAt) {
 			b.lookedThrough(16)
 			items = append(items, item)
 		}

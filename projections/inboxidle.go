@@ -29,7 +29,7 @@ func (b *inbox) unserved(q *Queue) {
 	}))
 	b.add(b.ready.get(queueKey(q.ProjectID, q.Name)).each(func(task string) {
 		item := b.Item(q.ProjectID, q.Name, task)
-		if item == nil || b.done(task) || !b.inScope("", task) || b.given(b.Task(task), 0) {
+		if item == nil || b.done(task) || !b.inScope("", task) || b.given(b.Task(task), 0, 0) {
 			return
 		}
 		if startable++; startable == 1 || item.AddedAt < since {

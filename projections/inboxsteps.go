@@ -3,7 +3,6 @@ package projections
 import (
 	"slices"
 	"sort"
-	"strings"
 
 	"maestro/events"
 )
@@ -27,12 +26,15 @@ func (b *inbox) complete(t *Task) string {
 // SpawnFor returns the command that gives a task to a new session, which is like the last one that had it.
 func (s *State) SpawnFor(t *Task) string { return spawnLike(s.lastSession(t)) + " --task-ids " + t.ID }
 
-// spawnLike begins the command that spawns a session with the role, the strategy and the restrictions of another, nil
-// for a worker. It names no queue: the new session is given tasks.
+// spawnLike begins the command that spawns a session like another, nil for a worker. It names no queue: the new session
+// is given tasks.
 func spawnLike(x *Session) string {
 	spawn := "maestro session spawn"
-	if x == nil {
+	switch {
+	case x == nil:
 		return spawn
+	case x.isSpecial():
+		return spawn + " --like " + x.ID
 	}
 	if x.Role == events.RoleOrchestrator {
 		spawn += " --role orchestrator"
@@ -42,10 +44,13 @@ func spawnLike(x *Session) string {
 		spawn += " --strategy " + string(x.Strategy)
 	case events.StrategySimple, events.StrategyDefault, events.StrategyQueue:
 	}
-	if x.Permissions != nil && x.Permissions.Explicit {
-		spawn += " --allowed-commands " + strings.Join(x.Permissions.Commands, ",")
-	}
 	return spawn
+}
+
+// isSpecial reports whether a session was given more than its role and its strategy.
+func (x *Session) isSpecial() bool {
+	return x.Permissions != nil && x.Permissions.Explicit || x.Options != nil || x.Model != "" || x.Agent != "" ||
+		len(x.Skills) > 0 || len(x.Context) > 0 || x.Deadline > 0
 }
 
 // SpawnForQueue returns the command that spawns a session for the items of a queue.

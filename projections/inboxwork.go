@@ -7,10 +7,10 @@ import (
 	"maestro/events"
 )
 
-// takenUp reports whether somebody else is to do a task on which a session says that it cannot continue: an item of the
-// task waits in a queue or another session holds it, or a session at work got the task after this one. A session at
-// work that is blocked waits for an answer all the same.
-func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) bool {
+// takenUp reports whether somebody else is to do a task on which a session said, at a time, that it cannot continue: an
+// item of the task waits in a queue or another session holds it, or a session at work got the task after this one. A
+// session at work that is blocked waits for an answer all the same.
+func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string, since int64) bool {
 	if says != events.SaysFailed && (says != events.SaysBlocked || b.works(session)) {
 		return false
 	}
@@ -21,15 +21,16 @@ func (b *inbox) takenUp(t *Task, says events.TaskSessionStatus, session string) 
 		}
 	}
 	b.lookedThrough(len(t.SessionIDs))
-	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1)
+	return !b.worksOn(session, t) && b.given(t, slices.Index(t.SessionIDs, session)+1, since)
 }
 
 // given reports whether one of a task's sessions, from the nth on, is at work and was given the task itself, and not an
-// item of a queue.
-func (b *inbox) given(t *Task, nth int) bool {
+// item of a queue. A session that nobody has started counts only if it was spawned since a time: that is an answer to
+// what happened then.
+func (b *inbox) given(t *Task, nth int, since int64) bool {
 	return slices.ContainsFunc(t.SessionIDs[nth:], func(id string) bool {
 		x := b.Session(id)
-		if x == nil || !x.Active() || x.Queue != "" {
+		if x == nil || !x.Active() || x.Queue != "" || x.Status == events.SessionSpawning && x.StartedAt < since {
 			return false
 		}
 		b.lookedThrough(len(x.TaskIDs))
@@ -124,7 +125,9 @@ func (b *inbox) works(session string) bool {
 func (b *inbox) addUnattended(t *Task, last *Session, since int64) {
 	session := ""
 	if last != nil && b.leftNothing(last) {
-		last = b.lastWorked(t)
+		if worked := b.lastWorked(t); worked.Role == last.Role {
+			last = worked
+		}
 	}
 	if last != nil {
 		session = last.ID
@@ -245,7 +248,7 @@ func (b *inbox) silent(x *Session) {
 		switch kind {
 		case InboxExited:
 			item.Message = exit.Exited()
-			item.Next = []string{"maestro session complete " + x.ID, kill}
+			item.Next = []string{"maestro session complete " + x.ID, b.killAndSucceed(x), exec}
 			switch {
 			case exit.ExitCode() == 0 && b.Holds(x) != nil: // its end gives the item back
 				item.Next = []string{kill}

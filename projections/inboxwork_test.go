@@ -80,6 +80,19 @@ func TestUnattendedWork(t *testing.T) {
 		{"it ended as failed, and one gets the task after it", had(spawn("w2", "t1"),
 			report("/projects/p/sessions/w2", "w2", events.ReportError, "no disk", "t1"), killed("w2"),
 			spawn("w3", "t1")), nil},
+		{"it ended as failed, and a session that nobody started had the task before", had(spawn("w2", "t1"),
+			report(worker, "w", events.ReportError, "no disk", "t1"), killed("w")), []string{
+			"failed w/t1 at 6: Title of t1: no disk → maestro why t1, or " + spawnNext,
+		}},
+		{"an orchestrator that did nothing had it last", had(killed("w"), by(admin, &events.SessionSpawned{
+			SessionID: "w2",
+			Role:      events.RoleOrchestrator,
+			Strategy:  events.StrategyDefault,
+			TaskIDs:   []string{"t1"},
+		}), killed("w2")), []string{
+			"unattended w2/t1 at 7: Title of t1: no session works on it: session w2 is stopped → " +
+				"maestro session spawn --role orchestrator --task-ids t1",
+		}},
 		{"it waits in a queue", had(pulls("w2", "w2", "t1"), killed("w")), nil},
 		{"its queue gave it up", had(by(admin, &events.QueueCreated{Queue: "a", MaxAttempts: 1}),
 			pulls("w2", "a"), by(admin, &events.QueueItemPushed{Queue: "a", TaskID: "t1"}), killed("w"),
@@ -202,7 +215,8 @@ func TestExitedCommand(t *testing.T) {
 		failed = "exited w/t1 at 4: w: its command ended with exit code 3 → maestro session kill w && " +
 			"maestro session spawn --task-ids t1, or maestro session exec w -- <command>"
 		ended = "exited w/t1 at 4: w: its command ended with exit code 0 → " +
-			"maestro session complete w, or maestro session kill w"
+			"maestro session complete w, or maestro session kill w && maestro session spawn --task-ids t1, or " +
+			"maestro session exec w -- <command>"
 		gone = "nothing has been heard from it; it goes on when it is heard again → maestro session kill w"
 	)
 	spawned := continued(project(), task("t1"), spawn("w", "t1"))

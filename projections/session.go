@@ -48,8 +48,10 @@ type SessionFields struct {
 	Spawned   bool
 	Model     string
 	Agent     string
-	AgentID   string
-	Skills    []string
+	// Options are nil if its agent is run with the defaults.
+	Options *events.AgentOptions `json:",omitempty"`
+	AgentID string
+	Skills  []string
 	// An absent value stays absent in the encoding: null would be decoded as a value.
 	Context        json.RawMessage `json:",omitempty"`
 	Metadata       json.RawMessage `json:",omitempty"`
@@ -63,7 +65,9 @@ type SessionFields struct {
 	GoneBy string `json:",omitempty"`
 	// DoneSequence is the event with which it last said that it is done; 0 if there is none.
 	DoneSequence uint64
-	StartedAt    int64
+	// DoneBy is the source of that event if the session did not say it itself.
+	DoneBy    string `json:",omitempty"`
+	StartedAt int64
 	// Deadline is when it ends as failed, 0 for never.
 	Deadline  int64
 	EndReason string
@@ -73,6 +77,14 @@ type SessionFields struct {
 	Mail []Message `json:",omitempty"`
 	// LastMessages are oldest first, one for each task.
 	LastMessages []LastMessage `json:",omitempty"`
+}
+
+// Timeout returns how long it may live, in milliseconds; 0 if that is not limited.
+func (x *SessionFields) Timeout() int64 {
+	if x.Deadline == 0 {
+		return 0
+	}
+	return x.Deadline - x.StartedAt
 }
 
 // Source returns the source of the events that the session causes.
@@ -265,6 +277,7 @@ func (s *State) sessionSpawned(f fact, d *events.SessionSpawned) error {
 		Spawned:        true,
 		Model:          d.Model,
 		Agent:          d.Agent,
+		Options:        d.Options,
 		Skills:         d.Skills,
 		Context:        d.Context,
 		ManifestDigest: d.ManifestDigest,
@@ -360,7 +373,11 @@ func (s *State) sessionCompleted(f fact, d *events.SessionCompleted) error {
 
 func (s *State) completeSession(f fact, id string) {
 	s.changeSession(id, func(x *Session) {
-		x.ownFields().DoneSequence = f.sequence
+		fields := x.ownFields()
+		fields.DoneSequence, fields.DoneBy = f.sequence, ""
+		if !x.IsSource(f.Source) {
+			fields.DoneBy = f.Source
+		}
 		x.Status, x.CompletedAt, x.LastActivity = events.SessionSaidDone, f.at, f.at
 	})
 }

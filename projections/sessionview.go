@@ -34,17 +34,19 @@ type SessionView struct {
 	// Deadline is when it ends as failed.
 	Deadline *events.Millis `json:"deadline,omitempty"`
 	// Queue is the queue that it pulls from, Item the task of the item that it holds.
-	Queue          string              `json:"queue,omitempty"`
-	Item           string              `json:"item,omitempty"`
-	SpawnedBy      string              `json:"spawnedBy,omitempty"`
-	CreatedBy      string              `json:"createdBy"`
-	Permissions    *events.Permissions `json:"permissions,omitempty"`
-	Model          string              `json:"model,omitempty"`
-	Agent          string              `json:"agent,omitempty"`
-	AgentID        string              `json:"agentId,omitempty"`
-	Skills         []string            `json:"skills,omitempty"`
-	ManifestDigest string              `json:"manifestDigest,omitempty"`
-	Metadata       json.RawMessage     `json:"metadata,omitempty"`
+	Queue       string              `json:"queue,omitempty"`
+	Item        string              `json:"item,omitempty"`
+	SpawnedBy   string              `json:"spawnedBy,omitempty"`
+	CreatedBy   string              `json:"createdBy"`
+	Permissions *events.Permissions `json:"permissions,omitempty"`
+	Model       string              `json:"model,omitempty"`
+	Agent       string              `json:"agent,omitempty"`
+	AgentID     string              `json:"agentId,omitempty"`
+	Skills      []string            `json:"skills,omitempty"`
+	// Options are how its agent is run, where that is not the default.
+	Options        *events.AgentOptions `json:"options,omitempty"`
+	ManifestDigest string               `json:"manifestDigest,omitempty"`
+	Metadata       json.RawMessage      `json:"metadata,omitempty"`
 	// Names are the names of the sessions and the titles of the tasks that the view mentions, by id. The service sets
 	// them, for a single session.
 	Names map[string]string `json:"names,omitempty"`
@@ -100,6 +102,7 @@ func (x *Session) View() SessionView {
 		Agent:          x.Agent,
 		AgentID:        x.AgentID,
 		Skills:         x.Skills,
+		Options:        x.Options,
 		ManifestDigest: x.ManifestDigest,
 		Metadata:       x.Metadata,
 	}

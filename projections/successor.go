@@ -18,7 +18,11 @@ func (s *State) Successor(x *Session) string {
 
 // SuccessorFor is Successor, and reports whether there is work to give out: a queue, or a task that the command names.
 func (s *State) SuccessorFor(x *Session) (line string, works bool) {
-	if x.Strategy == events.StrategyQueue && x.Queue != "" {
+	switch {
+	case x.Strategy != events.StrategyQueue || x.Queue == "":
+	case x.isSpecial():
+		return spawnLike(x), true
+	default:
 		return SpawnForQueue(x.ProjectID, x.Queue), true
 	}
 	next := spawnLike(x)

@@ -174,7 +174,12 @@ func (v View) GetProjectStatus(in *wire.ProjectID) (func() (projections.ProjectS
 	if v.Permit("inbox", p.ID) == nil {
 		inboxNext = "`maestro inbox`"
 	}
-	if confirm := "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"; v.mayFollow(confirm) {
+	confirm := "`maestro task complete <taskId>`, or `maestro task reopen <taskId>`"
+	switch {
+	case !v.mayFollow(confirm):
+	case v.Caller.By.Kind == commands.ActorSession && inboxNext != "": // other teams confirm their own
+		confirmNext = inboxNext + " lists those that are yours to confirm"
+	default:
 		confirmNext = confirm
 	}
 	return func() (projections.ProjectStatus, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"maestro/commands"
 	"maestro/internal/safetext"
@@ -76,8 +77,15 @@ func (s *Service) toTeam(ctx context.Context, c *Caller, command commands.Comman
 	if len(done.Team.Sent) == 0 && refused != nil {
 		return Done{}, refused
 	}
+	if more := len(done.Warnings) - teamWarned; more > 0 {
+		done.Warnings = append(done.Warnings[:teamWarned],
+			strconv.Itoa(more)+" more warnings like these are not shown")
+	}
 	return done, nil
 }
+
+// teamWarned is how many warnings about the sessions of a team are shown: a large team has as many similar ones.
+const teamWarned = 5
 
 // reusedKey refuses a message with a key that the caller used for another one.
 func reusedKey(c *Caller, command commands.Command) *commands.Refusal {

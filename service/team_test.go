@@ -125,6 +125,22 @@ func TestMessageToNoTeam(t *testing.T) {
 	}
 }
 
+// Of many similar warnings about the sessions of a team, the first are shown, and the others counted.
+func TestWarningsOfATeamAreFew(t *testing.T) {
+	w := newWorld(t)
+	task, made := w.team()
+	for range teamWarned + 3 {
+		spawned := w.do(made.orchestrator, "session:spawn", `{"taskIds":["`+task+`"]}`)
+		_, id := spawned.Data.Aggregate()
+		w.do(w.admin(), "session:note", `{"sessionId":"`+id+`","type":"`+wire.TypeExited+`","message":"m"}`)
+	}
+	said, err := w.toAll(made.orchestrator, "k", `{"text":"Hello"}`, Options{})
+	if err != nil || len(said.Warnings) != teamWarned+1 ||
+		said.Warnings[teamWarned] != "3 more warnings like these are not shown" {
+		t.Errorf("%q %v", said.Warnings, err)
+	}
+}
+
 func sentTo(team *wire.Team, want ...string) bool {
 	return team != nil && slices.Equal(slices.Sorted(slices.Values(team.Sent)), slices.Sorted(slices.Values(want)))
 }

@@ -114,22 +114,41 @@ func TestWhoamiSaysWhatIsNext(t *testing.T) {
 	if body := s.whoami(puller); !strings.HasPrefix(body.Lost, "you were lost, and heard again at ") {
 		t.Errorf("heard again: %s", body.Lost)
 	}
+	if body := s.whoami(puller); strings.Contains(body.Lost, "another session's") {
+		t.Errorf("it holds its item, and is told: %s", body.Lost)
+	}
+	s.do(puller, "queue:skip", `{}`)
+	if body := s.whoami(puller); !strings.HasSuffix(body.Lost, "; an item that you held may be another session's now") {
+		t.Errorf("it holds no item: %s", body.Lost)
+	}
 
 	listed := s.spawned(s.admin(), tasks+`,"allowedCommands":["whoami"]`)
 	s.do(listed, "session:register", `{}`)
 	next(listed, "work on "+s.task+", then `maestro session complete`")
 	s.do(s.lead, "session:register", `{}`)
-	next(s.lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
+	next(s.lead, "nothing below "+s.task+" is open, and sessions of yours are at work: `maestro inbox --wait` waits "+
+		"for what needs you; `maestro session list --mine --active` shows them; `maestro session kill <sessionId>` "+
+		"ends one; `maestro status` shows what they report")
 	goal := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Goal"}`)
 	lead := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
 	s.do(lead, "session:register", `{}`)
+	next(lead, "nothing is planned below "+goal+": `maestro task create \"<title>\" --parent "+goal+"` adds a task; "+
+		"`maestro session spawn --task-ids <taskId>` gives one to a worker; `maestro status` shows the project")
 	part := s.make(s.admin(), "task:create", `{"project":"`+s.alpha+`","title":"Part","parentId":"`+goal+`"}`)
 	s.do(lead, "session:register", `{}`)
 	doer := s.spawned(lead, `,"taskIds":["`+part+`"]`)
 	s.do(doer, "session:register", `{}`)
 	s.do(lead, "task:complete", `{"taskId":"`+part+`"}`)
-	next(lead, "`maestro status` shows what your sessions report and what waits to be confirmed")
-	s.do(doer, "session:complete", `{}`)
+	next(lead, "nothing below "+goal+" is open, and sessions of yours are at work: `maestro inbox --wait` waits for "+
+		"what needs you; `maestro session list --mine --active` shows them; `maestro session kill <sessionId>` ends "+
+		"one; `maestro status` shows what they report")
+	s.do(s.admin(), "task:block", `{"taskId":"`+goal+`"}`)
+	silent := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)
+	s.do(silent, "session:register", `{}`)
+	next(silent, "task "+goal+" is blocked: `maestro input wait` waits until you hear that it goes on")
+	s.do(s.admin(), "task:reopen", `{"taskId":"`+goal+`"}`)
+	s.do(s.admin(), "session:complete", `{"sessionId":"`+doer.By.Name+`"}`)
+	next(doer, "stop: the user completed your session")
 	next(lead, "everything below "+goal+" is done: check the task itself against its criteria, then `maestro report "+
 		"complete \"<summary>\" --task "+goal+"`")
 	asks := s.spawned(s.admin(), `,"taskIds":["`+goal+`"],"role":"orchestrator"`)

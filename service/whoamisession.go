@@ -2,7 +2,6 @@ package service
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,12 +74,16 @@ func (v View) wasLost(x *projections.Session) string {
 	if loss == nil || len(v.SessionTimeline(x.ID))-loss.Entries >= lostLooked {
 		return ""
 	}
+	item := v.Holds(x)
+	if item != nil && item.StartedAt > loss.At { // it knows, and went on
+		return ""
+	}
 	at := time.UnixMilli(loss.At).UTC().Format(time.RFC3339)
 	lost := "you have been lost since " + at
 	if loss.Recovered {
 		lost = "you were lost, and heard again at " + at
 	}
-	if x.Strategy == events.StrategyQueue {
+	if x.Strategy == events.StrategyQueue && item == nil {
 		lost += "; an item that you held may be another session's now"
 	}
 	return lost
@@ -127,7 +130,7 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return v.firstStep("you reported that you are done, and still hold task "+v.Holds(x).TaskID,
 			completesItem(v.Holds(x).TaskID), failsItem(v.Holds(x).TaskID), skipsItem(v.Holds(x).TaskID))
 	case x.Status == events.SessionSaidDone:
-		return "stop: you reported that you are done"
+		return "stop: " + whoCompleted(x)
 	case x.Strategy == events.StrategyQueue && x.Queue != "" && v.Queue(x.ProjectID, x.Queue) == nil:
 		return "queue " + x.Queue + " was deleted: end with `maestro session complete`"
 	case x.Status == events.SessionSpawning && x.ManifestDigest != "":
@@ -171,6 +174,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 	case open != nil && x.Role == events.RoleOrchestrator && len(below) == 0 && v.goalReady(x, open.ID):
 		return "everything below " + open.ID + " is done: check the task itself against its criteria, then " +
 			"`maestro report complete \"<summary>\" --task " + open.ID + "`"
+	case open != nil && x.Role == events.RoleOrchestrator && len(below) == 0:
+		return v.nextOfLeader(x, *open)
 	case open != nil && x.Role == events.RoleOrchestrator:
 		if ready := v.firstStartable(below); ready != nil && may("session:spawn") {
 			lists := ""
@@ -180,8 +185,8 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 			return belowGoal(below, more) + "nobody has " + ready.ID + ": `" + v.SpawnFor(ready) +
 				"` starts a session for it" + lists
 		}
-		return belowGoal(below, more) +
-			"`maestro status` shows what your sessions report and what waits to be confirmed"
+		return belowGoal(below, more) + v.steps("`maestro inbox --wait` waits for what needs you",
+			"`maestro status` shows what your sessions report")
 	case open != nil && may("report:complete"):
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro report complete \"<summary>\" --task " +
 			open.ID + "`"
@@ -189,6 +194,14 @@ func (v View) nextOf(x *projections.Session, tasks []wire.OwnTask) string {
 		return ofTree(below, more) + "work on " + open.ID + ", then `maestro session complete`"
 	}
 	return v.nextAtEnd(x, tasks)
+}
+
+// whoCompleted says who completed a session.
+func whoCompleted(x *projections.Session) string {
+	if x.DoneBy != "" {
+		return commands.ByWhom(x.DoneBy) + " completed your session"
+	}
+	return "you reported that you are done"
 }
 
 // reopenedSince returns the task of the item that a session holds, if it was reopened after the session said that it is
@@ -202,127 +215,6 @@ func (v View) reopenedSince(x *projections.Session) *projections.Task {
 		return t
 	}
 	return nil
-}
-
-// firstStartable returns the first task of a list that somebody could start now; nil if there is none.
-func (v View) firstStartable(tasks []wire.OwnTask) *projections.Task {
-	for _, own := range tasks {
-		if t := v.Task(own.ID); t != nil && v.Startable(t) {
-			return t
-		}
-	}
-	return nil
-}
-
-// goalReady reports whether an orchestrator has nothing to wait for before it reports a goal: there are tasks below it,
-// which have all ended, and none of its sessions is at work.
-func (v View) goalReady(x *projections.Session, goal string) bool {
-	t := v.Task(goal)
-	return t != nil && t.Status != events.TaskBlocked && len(v.ChildIDs(goal)) > 0 && v.Unfinished(goal) == 0 &&
-		!v.HasWorking(x.ID) && v.Permit("report:complete", x.ProjectID) == nil
-}
-
-// treeLooked bounds the tasks of a tree that are examined for those that its worker has not reported.
-const treeLooked = 1000
-
-// leftInTree returns the tasks below those of a tree worker, or of an orchestrator, of which nobody has reported the
-// end. To an orchestrator that confirms tasks, one is left until it is confirmed. A blocked one waits for others.
-// Of a very large tree it examines only a part; more says so.
-func (v View) leftInTree(x *projections.Session) (left []wire.OwnTask, more bool) {
-	seen := map[string]bool{}
-	for _, id := range x.TaskIDs {
-		seen[id] = true
-	}
-	return v.leftBelow(x, x.TaskIDs, seen)
-}
-
-// leftBelow is leftInTree for the trees of some tasks, without those that were seen.
-func (v View) leftBelow(x *projections.Session, roots []string, seen map[string]bool) (left []wire.OwnTask, more bool) {
-	leads := x.Role == events.RoleOrchestrator
-	if !leads && x.Strategy != events.StrategyTree {
-		return nil, false
-	}
-	confirms := leads && v.Permit("task:complete", x.ProjectID) == nil
-	looked := 0
-	for _, root := range roots {
-		below := v.Descendants(root, treeLooked-looked)
-		v.Worked(len(below))
-		for _, id := range below {
-			if looked++; looked >= treeLooked {
-				return left, true
-			}
-			t := v.Task(id)
-			if t == nil || seen[id] {
-				continue
-			}
-			seen[id] = true
-			v.Worked(2 * t.Speakers())
-			own := wire.OwnTask{ID: id, Status: t.Status, Says: v.Stands(t, t.SaidBy(x.ID))}
-			over := t.Status.Over() || t.Status == events.TaskBlocked
-			if !confirms && !over {
-				says, _ := v.SessionStatus(t)
-				over = reported(own) || says == events.SaysCompleted
-			}
-			if !over {
-				left = append(left, own)
-			}
-		}
-	}
-	return left, false
-}
-
-// firstOfTree returns the task with which a tree worker begins, of those below its own that are left: one that needs
-// none of the others, because it neither depends on one nor is above one. nil if there is none, and for other sessions.
-func (v View) firstOfTree(x *projections.Session, left []wire.OwnTask) *wire.OwnTask {
-	if x.Strategy != events.StrategyTree {
-		return nil
-	}
-	needed, above := make(map[string]bool, len(left)), make(map[string]bool, len(left))
-	for _, own := range left {
-		needed[own.ID], above[v.Task(own.ID).ParentID] = true, true
-	}
-	v.Worked(len(left))
-	for i := range left {
-		t := v.Task(left[i].ID)
-		v.Worked(1 + len(t.Dependencies)/namesPerStep)
-		if !halted(left[i]) && !above[t.ID] &&
-			!slices.ContainsFunc(t.Dependencies, func(id string) bool { return needed[id] }) {
-			return &left[i]
-		}
-	}
-	return nil
-}
-
-// ofTree introduces the next step of a tree worker with the number of tasks below its own that are not reported.
-func ofTree(left []wire.OwnTask, more bool) string {
-	switch {
-	case len(left) == 0:
-		return ""
-	case more:
-		return "at least " + strconv.Itoa(len(left)) + " tasks below yours are not reported yet: "
-	case len(left) == 1:
-		return "1 task below yours is not reported yet: "
-	}
-	return strconv.Itoa(len(left)) + " tasks below yours are not reported yet: "
-}
-
-// belowGoal is ofTree for an orchestrator, whose sessions do what is left.
-func belowGoal(left []wire.OwnTask, more bool) string {
-	switch {
-	case len(left) == 0:
-		return ""
-	case more:
-		return "at least " + strconv.Itoa(len(left)) + " tasks below yours are open: "
-	case len(left) == 1:
-		return "task " + left[0].ID + " below yours is open: "
-	case len(left) > projections.WaitsNamed:
-		return strconv.Itoa(len(left)) + " tasks below yours are open: "
-	}
-	ids := make([]string, 0, len(left))
-	for _, t := range left {
-		ids = append(ids, t.ID)
-	}
-	return "tasks " + strings.Join(ids, ", ") + " below yours are open: "
 }
 
 // nextAtEnd returns the next step of a session that has nothing left to report. It says what nobody needs any more, and

@@ -2,32 +2,38 @@ package service
 
 import (
 	"context"
+	"iter"
+	"sort"
 
+	"maestro/projections"
 	"maestro/service/wire"
 )
 
 // SessionWorkflow returns the template of a session's prompts: the one that its manifest names, or that of its mode and
-// strategy. A caller that may read the manifest may read it.
-func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.SessionID) (t wire.Template, err error) {
+// strategy; and what the session said and was told already, which an agent that begins anew does not know. A caller
+// that may read the manifest may read it.
+func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.SessionID) (w wire.Workflow, err error) {
 	leave, err := s.admitted(ctx, c, Demand{})
 	if err != nil {
-		return t, err
+		return w, err
 	}
 	defer leave()
 	content, _, err := s.SessionManifest(ctx, c, in.ID)
 	if err != nil {
-		return t, err
+		return w, err
 	}
 	m, _, err := s.parseManifest(ctx, c, func() ([]byte, error) { return content, nil })
 	if err != nil {
-		return t, invalidManifest(err)
+		return w, invalidManifest(err)
 	}
 	c.worked(len(content) / bytesPerStep)
 	axes := m.Axes()
 	id := cmpOr(m.TemplateID, string(axes.Mode)+"-"+string(axes.Strategy))
+	var before *predecessor
 	err = s.Look(ctx, c, func(v View) error {
 		found := false
-		if t, found = s.TemplateIn(v.State, id); found {
+		if w.Template, found = s.TemplateIn(v.State, id); found {
+			before = v.saidBefore(in.ID)
 			return nil
 		}
 		gone := NotFound("Template", id)
@@ -36,5 +42,50 @@ func (s *Service) SessionWorkflow(ctx context.Context, c *Caller, in *wire.Sessi
 			"SESSION --manifest FILE`, then begin again"
 		return gone
 	})
-	return t, err
+	if err != nil || before == nil {
+		return w, err
+	}
+	err = RecoverPart(func() error {
+		for _, word := range before.manifest().Words {
+			w.Words = append(w.Words, wire.WorkWord{
+				SessionID: in.ID,
+				Kind:      word.Kind,
+				Text:      word.Text,
+				TaskIDs:   word.TaskIDs,
+				Cut:       word.Cut,
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		s.Logger.Warn("what a session said before could not be read", "session", in.ID, "why", err)
+	}
+	return w, nil
+}
+
+// saidBefore returns the part of a session's timeline that its mail which it has not received does not follow; nil if
+// there is no such session.
+func (v View) saidBefore(id string) *predecessor {
+	x := v.Session(id)
+	if x == nil {
+		return nil
+	}
+	timeline := v.SessionTimeline(id)
+	if unread := v.Undelivered(id); len(unread) > 0 {
+		first := uint64(0)
+		if message := x.Message(unread[0]); message != nil {
+			first = message.Sequence
+		} else if asked := v.Input(unread[0]); asked != nil {
+			first = asked.AnsweredSequence
+		}
+		timeline = timeline[:sort.Search(len(timeline), func(i int) bool { return timeline[i].Sequence() >= first })]
+	}
+	reader := v.entryReader()
+	return &predecessor{
+		Session:  x,
+		timeline: timeline,
+		newest: func(timeline projections.Timeline) iter.Seq[*projections.Entry] {
+			return reader.backward(timeline, id)
+		},
+	}
 }

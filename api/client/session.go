@@ -30,9 +30,9 @@ func (c *Client) SessionManifest(ctx context.Context, id string) (json.RawMessag
 	return read[json.RawMessage](ctx, c, pathTo("sessions", id, "manifest"), nil)
 }
 
-// SessionWorkflow returns the template of a session's prompts.
-func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Template, error) {
-	return read[wire.Template](ctx, c, pathTo("sessions", id, "workflow"), nil)
+// SessionWorkflow returns the template of a session's prompts, and what the session said and was told before.
+func (c *Client) SessionWorkflow(ctx context.Context, id string) (wire.Workflow, error) {
+	return read[wire.Workflow](ctx, c, pathTo("sessions", id, "workflow"), nil)
 }
 
 // Whoami describes the caller as the server sees it.

@@ -300,20 +300,26 @@ func (f *fields) readStdin() error {
 	if from == nil {
 		return nil
 	}
-	text, err := textOf(f.cmd.InOrStdin())
+	text, err := textOf(f.cmd.InOrStdin(), slices.Contains(mayBeEmpty, from.flag))
 	if err != nil {
 		return err
 	}
 	return from.settable().Set(text)
 }
 
-// textOf reads a text from stdin, without the line breaks at its end. The server checks its length.
-func textOf(stdin io.Reader) (string, error) {
+// textOf reads a text from stdin, without the line breaks at its end. The server checks its length. Without a text,
+// what was to write it has failed.
+func textOf(stdin io.Reader, mayBeEmpty bool) (string, error) {
 	read, err := io.ReadAll(io.LimitReader(stdin, commands.MaxRequest+1))
 	if err != nil {
 		return "", fmt.Errorf("read the text from stdin: %w", err)
 	}
-	return strings.TrimRight(string(read), "\n"), nil
+	text := strings.TrimRight(string(read), "\n")
+	if !mayBeEmpty && strings.TrimSpace(text) == "" {
+		return "", failure.Usage("There is no text on stdin").
+			WithNext("write it there, or give it in the place of -")
+	}
+	return text, nil
 }
 
 // numbers refuses a given number below 1: the server would take 0 for an omitted flag.

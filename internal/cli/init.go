@@ -128,6 +128,15 @@ func promptsFor(ctx context.Context, a *Run, m *manifest.Manifest, id string) (p
 	if err != nil {
 		return prompts{}, err
 	}
+	for _, word := range workflow.Words {
+		about.Before = append(about.Before, manifest.Word{
+			Kind:    word.Kind,
+			Told:    word.IsTold(),
+			TaskIDs: word.TaskIDs,
+			Text:    word.Text,
+			Cut:     word.Cut,
+		})
+	}
 	renderer := prompt.Renderer{Templates: storedTemplates{workflow.ID: workflow.Content}}
 	system, err := renderer.System(m, about)
 	if err != nil {

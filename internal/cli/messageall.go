@@ -17,7 +17,7 @@ func (c *sessionMessage) toAll(ctx context.Context, text string) error {
 		}
 	}
 	if text == "-" {
-		if text, err = textOf(c.Stdin); err != nil {
+		if text, err = textOf(c.Stdin, false); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -214,6 +215,7 @@ func showSession(a *Run, x wire.Session) {
 		a.Field("Deadline", a.When(*x.Deadline))
 	}
 	a.Field("Agent", strings.TrimSpace(x.Agent+" "+x.Model))
+	a.Field("Options", optionsText(x.Options))
 	a.Field("Skills", strings.Join(x.Skills, ", "))
 	a.Field("Spawned by", withName(x.SpawnedBy, x.Names[x.SpawnedBy]))
 	a.Field("Started", a.When(x.StartedAt))
@@ -238,6 +240,21 @@ func showSession(a *Run, x wire.Session) {
 	if x.Permissions != nil {
 		a.Field("May", strings.Join(x.Permissions.Commands, ", "))
 	}
+}
+
+// optionsText returns how a session's agent is run, with the names that its manifest has for it.
+func optionsText(options *wire.AgentOptions) string {
+	if options == nil {
+		return ""
+	}
+	var parts []string
+	v := reflect.ValueOf(options).Elem()
+	for i := range v.NumField() {
+		if field := v.Field(i); !field.IsZero() {
+			parts = append(parts, fmt.Sprint(jsonName(v.Type().Field(i)), " ", field))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // sessionNote is `maestro session note`.

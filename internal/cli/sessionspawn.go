@@ -47,7 +47,7 @@ func newSessionSpawn(a *Run) *cobra.Command {
 	quietFlag(cmd, &c.quiet)
 	annotated(cmd, exportsSession, "true")
 	return Tell(cmd, "session:spawn", "task-ids!", "role", "strategy", "name", "agent", "model", "skills",
-		"allowed-commands", "queue", "timeout", "quiet")
+		"allowed-commands", "like", "queue", "timeout", "quiet")
 }
 
 func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
@@ -55,9 +55,12 @@ func (c *sessionSpawn) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if c.file != "" {
+	switch {
+	case c.file != "":
 		err = spawnWith(ctx, c.Run, c.file, &c.body)
-	} else {
+	case c.body.Like != "" && len(c.body.TaskIDs) == 0 && !c.cmd.Flags().Changed("project"):
+		c.body.Project = "" // that of the other session
+	default:
 		c.body.Project, err = c.project(ctx, c.body.Project, c.body.TaskIDs...)
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 
-	"maestro/commands"
 	"maestro/events"
 )
 
@@ -28,7 +27,7 @@ type NewManifest struct {
 	Model   string    `json:"model,omitempty"`
 	Agent   string    `json:"agent,omitempty"`
 	Skills  []string  `json:"skills,omitempty"`
-	commands.ManifestOptions
+	AgentOptions
 	// Timeout is in milliseconds.
 	Timeout int64 `json:"timeout,omitempty"`
 	// Context has the form of a manifest's context: codebaseContext, relatedTasks, projectStandards and custom.

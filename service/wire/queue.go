@@ -105,6 +105,8 @@ type WorkWord struct {
 	// Kind is that of a report, "failed", [WordSkipped], [WordReopened], [WordAnswer] or [WordMessage].
 	Kind string `json:"kind"`
 	Text string `json:"text"`
+	// TaskIDs are what it is about, of a session's own words.
+	TaskIDs []string `json:"taskIds,omitempty"`
 	// Cut says that Text is truncated.
 	Cut bool `json:"cut,omitempty"`
 	// Rejected says that it reported the task as completed, and that the task was reopened after that.
@@ -112,6 +114,9 @@ type WorkWord struct {
 	// Unanswered says that it is a question, and that the session got no answer after it.
 	Unanswered bool `json:"unanswered,omitempty"`
 }
+
+// IsTold reports whether somebody else said it to the session.
+func (w WorkWord) IsTold() bool { return projections.SessionMessageKind(w.Kind).IsTold() }
 
 // WorkResult is a task that another one depends on, with the statement of its last completion.
 type WorkResult struct {

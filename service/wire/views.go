@@ -36,6 +36,7 @@ type (
 	TaskInQueue    = projections.TaskInQueue
 	Unlinked       = projections.Unlinked
 	Permissions    = events.Permissions
+	AgentOptions   = events.AgentOptions
 	NamedToken     = projections.TokenView
 	SessionSaid    = projections.SessionReport
 	Exited         = projections.Exited

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"maestro/events"
 )
 
 // Said returns the parts of a manifest that a command sets: each field of the manifest and of its session that the
@@ -14,6 +16,14 @@ func Said(command any) (m Manifest) {
 		field.here.Set(field.said.Convert(field.here.Type()))
 	}
 	return m
+}
+
+// Options returns how the manifest's agent is run.
+func (m *Manifest) Options() (options events.AgentOptions) {
+	for _, field := range inBoth(&options, m) {
+		field.said.Set(field.here.Convert(field.said.Type()))
+	}
+	return options
 }
 
 // Otherwise returns the first field in which a command contradicts the manifest, and the manifest's value; "" if there

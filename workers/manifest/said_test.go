@@ -19,7 +19,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 		Skills:   []string{"review"},
 		Allowed:  &[]string{"task:get"},
 		Timeout:  1500,
-		ManifestOptions: commands.ManifestOptions{
+		AgentOptions: events.AgentOptions{
 			PermissionMode:   "readOnly",
 			ThinkingMode:     "disabled",
 			MaxTurns:         7,
@@ -27,7 +27,7 @@ func TestSpawnIsInItsManifest(t *testing.T) {
 			TemplateID:       "tmpl_1",
 		},
 	}
-	options := reflect.ValueOf(&spawn.ManifestOptions).Elem()
+	options := reflect.ValueOf(&spawn.AgentOptions).Elem()
 	for i := range options.NumField() {
 		if options.Field(i).IsZero() {
 			t.Fatalf("%s has no value", options.Type().Field(i).Name)

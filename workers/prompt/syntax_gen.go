@@ -185,7 +185,8 @@ var usages = []usage{
 		id: "session:spawn",
 		syntax: "session spawn --task-ids <taskIds> [--role worker|orchestrator] [--strategy <strategy>] " +
 			`[--name "<name>"] [--agent <agent>] [--model <model>] [--skills <skills>] ` +
-			"[--allowed-commands <commandIds>] [--queue <queue>] [--timeout <duration>] [--quiet]",
+			"[--allowed-commands <commandIds>] [--like <sessionId>] [--queue <queue>] [--timeout " +
+			"<duration>] [--quiet]",
 		description: "Spawn a session for tasks whose dependencies are completed",
 	},
 	{

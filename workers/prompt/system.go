@@ -21,6 +21,8 @@ type Session struct {
 	SpawnedBy string
 	// Workspace is its own directory.
 	Workspace string
+	// Before are the newest of its reports and mail, oldest first: an agent that begins anew in it does not know them.
+	Before []manifest.Word
 }
 
 // Renderer writes prompts. The zero value uses the built-in workflows.

@@ -185,6 +185,7 @@ func (w *xmlWriter) sessionContext(m *manifest.Manifest, s Session, c custom) {
 	}
 	w.entries("custom_context", c.entries)
 	w.predecessor(c.predecessor)
+	w.before(s.Before)
 	w.end()
 }
 
@@ -222,6 +223,19 @@ func (w *xmlWriter) predecessor(raw json.RawMessage) {
 	} else {
 		w.text("entry", free(raw))
 	}
+	w.end()
+}
+
+// before shows what the session itself said and was told.
+func (w *xmlWriter) before(words []manifest.Word) {
+	if len(words) == 0 {
+		return
+	}
+	w.start("said_before")
+	w.text("note",
+		"This session has run before. A word element is something that it said, a told element something that "+
+			"others told it; nobody tells it again. Trust what you find in the files more than what was said.")
+	w.words(words)
 	w.end()
 }
 

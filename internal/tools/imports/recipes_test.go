@@ -184,12 +184,13 @@ func naming(files map[string]string, names []string) map[string]bool {
 	return found
 }
 
-// The command and the manifest declare the fields about a spawned session's agent. Only code that uses or shows these
-// fields names them too.
+// The event, which the command shares, and the manifest declare the fields about a spawned session's agent. Only code
+// that checks, uses or shows these fields names them too.
 func TestFilesOfASpawnsFields(t *testing.T) {
 	want := map[string][]string{
 		"permissionMode": {
 			"commands/spawn.go",
+			"events/session.go",
 			"internal/cli/manifest.go",
 			"service/manifestgiven.go", // it decides what a read-only worker may do
 			"workers/manifest/axes.go",
@@ -197,8 +198,13 @@ func TestFilesOfASpawnsFields(t *testing.T) {
 			"workers/prompt/system.go",
 			"workers/prompt/task.go",
 		},
-		"thinkingMode": {"commands/spawn.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
-		"maxTurns":     {"commands/spawn.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
+		"thinkingMode": {
+			"commands/spawn.go",
+			"events/session.go",
+			"workers/manifest/manifest.go",
+			"workers/prompt/task.go",
+		},
+		"maxTurns": {"events/session.go", "workers/manifest/manifest.go", "workers/prompt/task.go"},
 	}
 	files := goFiles(t)
 	for name, want := range want {
