@@ -238,7 +238,7 @@ var rows = sync.OnceValue(func() []Row {
 		{ID: "template:reset", Who: RoleUser, makes: makerOf((*ResetTemplate).from), Rule: "the user's"},
 		{ID: "template:delete", Who: RoleUser, makes: makerOf((*DeleteTemplate).from), Rule: "the user's"},
 
-		{ID: "watch", Who: RoleOrchestrator | RoleUser, Planned: true, Rule: reads},
+		{ID: "watch", Who: RoleOrchestrator | RoleUser, built: fourthRules, Rule: reads},
 		{ID: "since", Who: RoleOrchestrator | RoleUser, Rule: reads},
 		{ID: "why", Who: RoleOrchestrator | RoleUser, Rule: reads},
 		{ID: "events", Who: RoleOrchestrator | RoleUser, Planned: true, Rule: reads},

@@ -55,6 +55,8 @@ type Row struct {
 	since string
 	// before is who could use it until then, 0 for nobody.
 	before RoleSet
+	// built is the version since which a read of an earlier version's table exists; "" for the one that added it.
+	built string
 	// beyond says where a session may use it besides the projects that it works in.
 	beyond beyond
 	// makes is nil for a read, an alias in rows, and a planned command.
@@ -62,7 +64,7 @@ type Row struct {
 }
 
 // RulesVersion is the version of the table and of Decide that new events carry.
-const RulesVersion = thirdRules
+const RulesVersion = fourthRules
 
 // The versions of the rules. A row of the table says what differs there; each decision says what else differs.
 const (
@@ -73,6 +75,8 @@ const (
 	// thirdRules let every session write to the one that spawned it and wait for its own mail, and permit changes of
 	// queues.
 	thirdRules = "3"
+	// fourthRules has a command for the live views.
+	fourthRules = "4"
 )
 
 // thirdOn reports whether a version of the rules is 3 or later.
@@ -91,6 +95,8 @@ func Rules(version string) (*Table, bool) {
 	switch version {
 	case RulesVersion:
 		return current(), true
+	case thirdRules:
+		return third(), true
 	case secondRules:
 		return second(), true
 	case firstRules:
@@ -258,6 +264,7 @@ func (l RoleSet) String() string {
 // The tables are made when they are first needed: most processes are short, and ask the server.
 var (
 	current = sync.OnceValue(func() *Table { return newTable(RulesVersion) })
+	third   = sync.OnceValue(func() *Table { return newTable(thirdRules) })
 	second  = sync.OnceValue(func() *Table { return newTable(secondRules) })
 	first   = sync.OnceValue(func() *Table { return newTable(firstRules) })
 )
@@ -278,7 +285,7 @@ func newTable(version string) *Table {
 			row.Events = strings.TrimSuffix(strings.TrimPrefix(row.makes.event, "maestro."), ".v1")
 		}
 		row.Write = row.Events != ""
-		row.Planned = row.Planned || row.Write && row.makes == nil
+		row.Planned = row.Planned || version < row.built || row.Write && row.makes == nil
 		t.index[row.ID] = len(t.rows)
 		t.rows = append(t.rows, row)
 	}

@@ -188,7 +188,7 @@ func newerEvent(t *testing.T, dir string, change func(body string) string) {
 // names.
 func TestLogOfANewerMaestro(t *testing.T) {
 	for what, change := range map[string]func(string) string{
-		"rules 99": func(body string) string { return strings.Replace(body, `"rules":"3"`, `"rules":"99"`, 1) },
+		"rules 99": func(body string) string { return strings.Replace(body, `"rules":"4"`, `"rules":"99"`, 1) },
 		"maestro.project.admired.v1": func(body string) string {
 			return strings.ReplaceAll(body, "maestro.project.created.v1", "maestro.project.admired.v1")
 		},

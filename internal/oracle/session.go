@@ -101,7 +101,7 @@ func (c *trial) may(role, strategy string, p permissions) {
 		}
 	}
 	allowed := func(id string) bool {
-		return mayList(id, letter) && (!c.thirdOn() || !slices.Contains(planned, id))
+		return mayList(id, letter) && (!c.thirdOn() || !c.isPlanned(id))
 	}
 	if !p.Explicit {
 		list := c.defaultList(letter)

@@ -51,7 +51,7 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	return &story{
 		t:      t,
-		rules:  "3",
+		rules:  "4",
 		now:    time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		roots:  map[string]string{},
 		births: map[string]string{},
@@ -121,7 +121,7 @@ func (s *story) withNotice(source, short, data string) string {
 		Status *move  `json:"status"`
 	}
 	ends := short == "task.deleted" || strings.Contains(data, `"to":"completed"`)
-	if !ends || s.rules != "3" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
+	if !ends || s.rules != "4" || strings.Contains(data, `"notice":`) || json.Unmarshal([]byte(data), &of) != nil {
 		return data
 	}
 	j := New()
@@ -133,7 +133,7 @@ func (s *story) withNotice(source, short, data string) string {
 	c := &trial{
 		Judge: j,
 		by:    parseSource(source),
-		event: &event{Source: source, Rules: "3"},
+		event: &event{Source: source, Rules: "4"},
 	}
 	told := c.affected(true, of.tasks(c)...)
 	if told == nil {
@@ -289,7 +289,7 @@ func byDefault(letter string) string { return list(false, defaultList(letter)...
 func formerDefault(letter string) string {
 	own := slices.DeleteFunc(defaultList(letter), func(id string) bool {
 		switch id {
-		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get":
+		case "input:wait", "manifest:show", "manifest:schema", "template:list", "template:get", "watch":
 			return true
 		}
 		return id == "session:message" && letter != "O"
@@ -302,7 +302,7 @@ func formerDefault(letter string) string {
 
 // byDefault returns the default permissions of a letter by the rules of the story.
 func (s *story) byDefault(letter string) string {
-	if s.rules == "3" {
+	if s.rules == "4" {
 		return byDefault(letter)
 	}
 	return formerDefault(letter)

@@ -254,14 +254,14 @@ var (
 	treeRows         = []string{"task:tree"}
 	orchestratorRows = []string{
 		"task:reopen", "session:kill", "session:update", "inbox", "input:list", "input:answer", "manifest:generate",
-		"manifest:show", "manifest:schema", "template:list", "template:get", "since", "why",
+		"manifest:show", "manifest:schema", "template:list", "template:get", "watch", "since", "why",
 	}
 )
 
-// planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Version 3 of the rules
-// leaves them out of every list; earlier versions gave them to orchestrators.
+// planned are the rows without a command yet, as docs/contract.md, "Permissions", lists them. Since version 3 of the rules
+// they are in no list; earlier versions gave them to orchestrators.
 var planned = []string{
-	"session:resume", "watch", "events", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
+	"session:resume", "events", "runner:enroll", "runner:list", "runner:revoke", "session:claim",
 	"session:exited", "session:usage", "sandbox:blocked", "preflight:failed", "limit:reached",
 }
 
@@ -286,10 +286,10 @@ func defaultList(letter string) []string {
 func (c *trial) defaultList(letter string) []string {
 	list := defaultList(letter)
 	if c.thirdOn() {
-		return list
+		return slices.DeleteFunc(list, c.isPlanned)
 	}
 	list = slices.DeleteFunc(list, func(id string) bool {
-		return slices.Contains(sinceThird, id) || id == "session:message" && letter != "O"
+		return slices.Contains(sinceThird, id) || slices.Contains(sinceFourth, id) || id == "session:message" && letter != "O"
 	})
 	if letter == "O" {
 		list = append(list, "session:resume", "watch", "events")
@@ -299,6 +299,14 @@ func (c *trial) defaultList(letter string) []string {
 
 // sinceThird are the rows for sessions that version 3 of the rules added.
 var sinceThird = []string{"input:wait", "manifest:show", "manifest:schema", "template:list", "template:get"}
+
+// sinceFourth are the commands that version 4 of the rules has, and earlier ones planned.
+var sinceFourth = []string{"watch"}
+
+// isPlanned reports whether a command did not exist yet in the version of the rules that decided the event.
+func (c *trial) isPlanned(id string) bool {
+	return slices.Contains(planned, id) || c.event.Rules == "3" && slices.Contains(sinceFourth, id)
+}
 
 // coreList returns the commands of every session, whatever its list.
 func coreList(letter string) []string {
