@@ -91,6 +91,8 @@ var bounds = map[string]string{
 	"Work.acceptanceCriteria":         "entries",
 	"Work.cut":                        byFew,
 	"Work.earlier":                    byFew,
+	"WorkWord.taskIds":                "session-tasks",
+	"Workflow.words":                  byFew,
 	"Work.dependencyResults":          "+dependencyResultsMore",
 	"Whoami.tasks":                    "+tasksMore",
 }
